@@ -1,0 +1,31 @@
+# Third-party packages, Debian's names in the messages. README.md says why each is there.
+macro(linkgain_require package debian)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} was not found: apt-get install ${debian} (scripts/quickstart does it), "
+      "or name its place in CMAKE_PREFIX_PATH.")
+  endif()
+endmacro()
+
+set(MPI_CXX_SKIP_MPICXX TRUE)
+set(MPI_DETERMINE_LIBRARY_VERSION TRUE)
+find_package(Threads REQUIRED)
+linkgain_require(fmt libfmt-dev)
+linkgain_require(nlohmann_json nlohmann-json3-dev)
+linkgain_require(valijson libvalijson-dev)
+linkgain_require(CLI11 libcli11-dev)
+linkgain_require(benchmark libbenchmark-dev)
+linkgain_require(MPI "libopenmpi-dev openmpi-bin" COMPONENTS CXX)
+
+find_path(HWLOC_INCLUDE_DIR hwloc.h)
+find_library(HWLOC_LIBRARY hwloc)
+if(NOT HWLOC_INCLUDE_DIR OR NOT HWLOC_LIBRARY)
+  message(FATAL_ERROR "hwloc was not found: apt-get install libhwloc-dev (scripts/quickstart does it).")
+endif()
+add_library(hwloc::hwloc UNKNOWN IMPORTED)
+set_target_properties(hwloc::hwloc PROPERTIES IMPORTED_LOCATION ${HWLOC_LIBRARY}
+  INTERFACE_INCLUDE_DIRECTORIES ${HWLOC_INCLUDE_DIR})
+
+if(LINKGAIN_TESTS)
+  linkgain_require(GTest "libgtest-dev libgmock-dev")
+endif()

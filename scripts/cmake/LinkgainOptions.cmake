@@ -1,0 +1,33 @@
+# linkgain_options: what every target of ours is compiled with.
+add_library(linkgain_options INTERFACE)
+target_compile_features(linkgain_options INTERFACE cxx_std_20)
+target_include_directories(linkgain_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(_host_flags -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wswitch-enum)
+if(LINKGAIN_WERROR)
+  list(APPEND _host_flags -Werror)
+endif()
+foreach(_flag IN LISTS _host_flags)
+  target_compile_options(linkgain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_flag}>)
+endforeach()
+if(LINKGAIN_SANITIZE)
+  target_compile_options(linkgain_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  target_link_options(linkgain_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# linkgain_layer(NAME SOURCES... [LINKS...]): a layer is a folder is a target.
+function(linkgain_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS;PRIVATE_LINKS")
+  add_library(linkgain_${name} STATIC ${arg_SOURCES})
+  target_link_libraries(linkgain_${name} PUBLIC linkgain_options ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+endfunction()
