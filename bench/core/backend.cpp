@@ -1,0 +1,73 @@
+#include "linkgain/core/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
+
+namespace linkgain {
+
+std::string_view name_of(BackendKind backend) {
+  switch (backend) {
+    case BackendKind::nccl:
+      return "nccl";
+    case BackendKind::mpi:
+      return "mpi";
+  }
+  throw std::logic_error("unhandled backend");
+}
+
+BackendKind parse_backend(std::string_view name) {
+  static constexpr std::array<std::string_view, 2> kNames{"nccl", "mpi"};
+  for (BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
+    if (name == name_of(backend)) return backend;
+  }
+  throw UsageError(unknown_name("backend", name, kNames));
+}
+
+bool supports(BackendKind backend, DataType type) {
+  if (backend == BackendKind::nccl) return true;
+  switch (type) {
+    case DataType::float16:
+    case DataType::bfloat16:
+    case DataType::float8e4m3:
+    case DataType::float8e5m2:
+      return false;
+    case DataType::float32:
+    case DataType::float64:
+    case DataType::int8:
+    case DataType::uint8:
+    case DataType::int32:
+    case DataType::uint32:
+    case DataType::int64:
+    case DataType::uint64:
+      return true;
+  }
+  throw std::logic_error("unhandled data type");
+}
+
+bool supports(BackendKind backend, Reduction reduction) {
+  return backend == BackendKind::nccl || reduction != Reduction::avg;
+}
+
+bool supports(BackendKind backend, LaunchMode launch) {
+  return backend == BackendKind::nccl || launch == LaunchMode::stream;
+}
+
+void require_supported(BackendKind backend, const Case& c) {
+  const auto refuse = [&](std::string_view what, std::string_view name, std::string_view have) {
+    throw UsageError(fmt::format("the {} backend has no {} {}", name_of(backend), what, name),
+                     fmt::format("it has {}", have));
+  };
+  if (!supports(backend, c.type)) {
+    refuse("type", name_of(c.type), "float32, float64, int8, uint8, int32, uint32, int64, uint64");
+  }
+  if (has_reduction(c.operation) && !supports(backend, c.reduction)) {
+    refuse("reduction", name_of(c.reduction), "sum, prod, min, max");
+  }
+  if (!supports(backend, c.launch)) refuse("launch mode", name_of(c.launch), "stream");
+}
+
+}  // namespace linkgain

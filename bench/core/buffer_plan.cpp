@@ -1,0 +1,30 @@
+#include "linkgain/core/buffer_plan.hpp"
+
+#include <algorithm>
+
+namespace linkgain {
+namespace {
+
+/// Slots start on a cache line of their own.
+constexpr std::int64_t kAlignment = 128;
+constexpr std::int64_t kGraphBytes = std::int64_t{64} << 20;
+
+}  // namespace
+
+BufferPlan plan_buffers(const Case& c, Bytes cache) {
+  BufferPlan plan;
+  plan.slot_bytes = (c.size.value + kAlignment - 1) / kAlignment * kAlignment;
+  plan.pools = c.in_place ? 1 : 2;
+  const std::int64_t per_slot = plan.slot_bytes * plan.pools;
+  if (c.launch == LaunchMode::graph) {
+    plan.operations_per_graph = static_cast<int>(
+        std::clamp<std::int64_t>(kGraphBytes / c.size.value, 1, kMostOperationsPerGraph));
+    plan.slots = plan.operations_per_graph;
+  } else {
+    plan.slots = std::max<std::int64_t>(1, (2 * cache.value + per_slot - 1) / per_slot);
+  }
+  plan.cold = plan.slots * per_slot >= 2 * cache.value;
+  return plan;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,162 @@
+#include <limits>
+
+#include "json_conversions.hpp"
+
+namespace linkgain::json {
+namespace {
+
+std::optional<double> seconds_of(const std::optional<Seconds>& time) {
+  return time ? std::optional<double>(time->value) : std::nullopt;
+}
+
+Out write_ratio(const RatioResult& result) {
+  const Ratio& ratio = result.ratio;
+  return {{"variant", result.variant},     {"ratio", ratio.estimate},
+          {"low", nullable(ratio.low)},    {"high", nullable(ratio.high)},
+          {"rounds", ratio.rounds},        {"rounds_per_group", ratio.rounds_per_group},
+          {"correlated", ratio.correlated}};
+}
+
+RatioResult read_ratio(const In& json) {
+  Ratio ratio;
+  ratio.estimate = json.at("ratio");
+  ratio.low = optional_at<double>(json, "low");
+  ratio.high = optional_at<double>(json, "high");
+  ratio.rounds = json.at("rounds");
+  ratio.rounds_per_group = json.at("rounds_per_group");
+  ratio.correlated = json.at("correlated");
+  return {json.at("variant"), ratio};
+}
+
+Out write_variant_result(const VariantResult& result) {
+  return {{"variant", result.variant},
+          {"skipped", nullable(result.skipped)},
+          {"time_s", nullable(seconds_of(result.time))},
+          {"algbw_gb_per_s", nullable(result.algbw)},
+          {"busbw_gb_per_s", nullable(result.busbw)},
+          {"skew", nullable(result.skew)},
+          {"path", name_of(result.path)},
+          {"verification",
+           result.verification ? write_verification(*result.verification) : Out(nullptr)},
+          {"execution", write_execution(result.execution)}};
+}
+
+VariantResult read_variant_result(const In& json) {
+  VariantResult result;
+  result.variant = json.at("variant");
+  result.skipped = optional_at<std::string>(json, "skipped");
+  if (const auto time = optional_at<double>(json, "time_s")) result.time = Seconds{*time};
+  result.algbw = optional_at<double>(json, "algbw_gb_per_s");
+  result.busbw = optional_at<double>(json, "busbw_gb_per_s");
+  result.skew = optional_at<double>(json, "skew");
+  result.path = parse_path(json.at("path").get<std::string>());
+  if (!json.at("verification").is_null()) {
+    result.verification = read_verification(json.at("verification"));
+  }
+  result.execution = read_execution(json.at("execution"));
+  return result;
+}
+
+}  // namespace
+
+Out write_health(const Health& health) {
+  return {{"temperature_c", nullable(health.temperature_c)},
+          {"power_w", nullable(health.power_w)},
+          {"sm_clock_mhz", nullable(health.sm_clock_mhz)},
+          {"clock_event_reasons", nullable(health.clock_event_reasons)}};
+}
+
+Health read_health(const In& json) {
+  return {optional_at<int>(json, "temperature_c"), optional_at<double>(json, "power_w"),
+          optional_at<int>(json, "sm_clock_mhz"),
+          optional_at<std::uint64_t>(json, "clock_event_reasons")};
+}
+
+Out write_verification(const Verification& verification) {
+  return {{"checked", verification.checked},
+          {"wrong", verification.wrong},
+          {"largest_error", verification.largest_error},
+          {"bound", verification.bound},
+          {"first_wrong", verification.first_wrong}};
+}
+
+Verification read_verification(const In& json) {
+  // JSON has no infinity: an error that is none is written as null.
+  const double largest_error =
+      optional_at<double>(json, "largest_error").value_or(std::numeric_limits<double>::infinity());
+  return {json.at("checked"), json.at("wrong"), largest_error, json.at("bound"),
+          json.at("first_wrong")};
+}
+
+Out write_execution(const Execution& execution) {
+  return {{"operations_per_sample", execution.operations_per_sample},
+          {"operations_per_graph", execution.operations_per_graph},
+          {"buffer_slots", execution.buffer_slots},
+          {"cold_data", execution.cold_data}};
+}
+
+Execution read_execution(const In& json) {
+  return {json.at("operations_per_sample"), json.at("operations_per_graph"),
+          json.at("buffer_slots"), json.at("cold_data")};
+}
+
+Out write_warning(const Warning& warning) {
+  return {{"code", warning.code}, {"text", warning.text}, {"advice", warning.advice}};
+}
+
+Warning read_warning(const In& json) {
+  return {json.at("code"), json.at("text"), json.at("advice")};
+}
+
+Out write_settings(const Settings& settings) {
+  const auto write_variant = [](const Variant& variant) {
+    return Out{{"name", variant.name}, {"environment", variant.environment}};
+  };
+  return {{"argv", settings.argv},
+          {"backend", settings.backend},
+          {"profile", settings.profile},
+          {"schedule", settings.schedule},
+          {"variants", array_of(settings.variants, write_variant)},
+          {"environment_in_force", settings.environment_in_force},
+          {"launches", settings.launches},
+          {"precision", settings.precision},
+          {"budget_s", nullable(seconds_of(settings.budget))},
+          {"sample_target_s", settings.sample_target.value}};
+}
+
+Settings read_settings(const In& json) {
+  Settings settings;
+  settings.argv = json.at("argv").get<std::vector<std::string>>();
+  settings.backend = json.at("backend");
+  settings.profile = json.at("profile");
+  settings.schedule = json.at("schedule");
+  settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
+    return Variant{variant.at("name"), variant.at("environment").get<Environment>()};
+  });
+  settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
+  settings.launches = json.at("launches");
+  settings.precision = json.at("precision");
+  if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};
+  settings.sample_target = Seconds{json.at("sample_target_s")};
+  return settings;
+}
+
+Out write_case(const CaseResult& result) {
+  return {{"case", case_name(result.definition)},
+          {"converged", result.converged},
+          {"stopped", result.stopped},
+          {"variants", array_of(result.variants, write_variant_result)},
+          {"ratios", array_of(result.ratios, write_ratio)}};
+}
+
+CaseResult read_case(const In& json) {
+  CaseResult result;
+  result.definition = parse_case_name(json.at("case").get<std::string>());
+  result.converged = json.at("converged");
+  result.stopped = json.at("stopped");
+  result.variants = vector_of<VariantResult>(json.at("variants"), read_variant_result);
+  result.ratios = vector_of<RatioResult>(json.at("ratios"), read_ratio);
+  return result;
+}
+
+}  // namespace linkgain::json

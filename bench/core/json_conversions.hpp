@@ -1,0 +1,68 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/machine.hpp"
+#include "linkgain/core/record.hpp"
+
+/// The JSON form of the domain types, one for the record, the journal and the protocol. Written
+/// with a fixed key order; read from any order. Absent optionals are null.
+namespace linkgain::json {
+
+using Out = nlohmann::ordered_json;
+using In = nlohmann::json;
+
+template <typename T>
+Out nullable(const std::optional<T>& value) {
+  return value ? Out(*value) : Out(nullptr);
+}
+
+template <typename T>
+std::optional<T> optional_at(const In& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  return found->get<T>();
+}
+
+template <typename T, typename Write>
+Out array_of(const std::vector<T>& values, Write write) {
+  Out array = Out::array();
+  for (const T& value : values) array.push_back(write(value));
+  return array;
+}
+
+template <typename T, typename Read>
+std::vector<T> vector_of(const In& array, Read read) {
+  std::vector<T> values;
+  values.reserve(array.size());
+  for (const In& item : array) values.push_back(read(item));
+  return values;
+}
+
+Out write_machine(const Machine& machine);
+Machine read_machine(const In& json);
+
+Out write_health(const Health& health);
+Health read_health(const In& json);
+Out write_verification(const Verification& verification);
+Verification read_verification(const In& json);
+Out write_execution(const Execution& execution);
+Execution read_execution(const In& json);
+Out write_warning(const Warning& warning);
+Warning read_warning(const In& json);
+Out write_settings(const Settings& settings);
+Settings read_settings(const In& json);
+Out write_case(const CaseResult& result);
+CaseResult read_case(const In& json);
+
+/// Throws UsageError where the document's `schema` is another than the one read here.
+void require_known_schema(const In& document);
+
+/// Samples in columns: one array for each member, one array of times for each rank.
+Out write_samples(const std::vector<Sample>& samples);
+std::vector<Sample> read_samples(const In& json);
+
+}  // namespace linkgain::json

@@ -1,0 +1,114 @@
+#include "json_conversions.hpp"
+
+namespace linkgain::json {
+namespace {
+
+Out write_gpu(const GpuInfo& gpu) {
+  return {{"cuda_index", gpu.cuda_index},
+          {"name", gpu.name},
+          {"uuid", gpu.uuid},
+          {"pci_bus_id", gpu.pci_bus_id},
+          {"memory_bytes", gpu.memory_bytes},
+          {"l2_bytes", gpu.l2_bytes},
+          {"multiprocessors", gpu.multiprocessors},
+          {"compute_capability", gpu.compute_capability},
+          {"nvlink_version", nullable(gpu.nvlink_version)},
+          {"nvlink_links", nullable(gpu.nvlink_links)},
+          {"nvlink_links_active", nullable(gpu.nvlink_links_active)},
+          {"pcie_generation", nullable(gpu.pcie_generation)},
+          {"pcie_width", nullable(gpu.pcie_width)}};
+}
+
+GpuInfo read_gpu(const In& json) {
+  GpuInfo gpu;
+  gpu.cuda_index = json.at("cuda_index");
+  gpu.name = json.at("name");
+  gpu.uuid = json.at("uuid");
+  gpu.pci_bus_id = json.at("pci_bus_id");
+  gpu.memory_bytes = json.at("memory_bytes");
+  gpu.l2_bytes = json.at("l2_bytes");
+  gpu.multiprocessors = json.at("multiprocessors");
+  gpu.compute_capability = json.at("compute_capability");
+  gpu.nvlink_version = optional_at<int>(json, "nvlink_version");
+  gpu.nvlink_links = optional_at<int>(json, "nvlink_links");
+  gpu.nvlink_links_active = optional_at<int>(json, "nvlink_links_active");
+  gpu.pcie_generation = optional_at<int>(json, "pcie_generation");
+  gpu.pcie_width = optional_at<int>(json, "pcie_width");
+  return gpu;
+}
+
+Out write_rank(const RankInfo& rank) {
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"pid", rank.pid},
+          {"cpus", rank.cpus},
+          {"gpu", rank.gpu ? write_gpu(*rank.gpu) : Out(nullptr)}};
+}
+
+RankInfo read_rank(const In& json) {
+  RankInfo rank{json.at("rank"), json.at("host"), json.at("pid"), json.at("cpus"), std::nullopt};
+  if (!json.at("gpu").is_null()) rank.gpu = read_gpu(json.at("gpu"));
+  return rank;
+}
+
+Out write_link(const PairLink& link) {
+  return {{"from", link.from},
+          {"to", link.to},
+          {"p2p", nullable(link.p2p)},
+          {"nvlink", nullable(link.nvlink)}};
+}
+
+PairLink read_link(const In& json) {
+  return {json.at("from"), json.at("to"), optional_at<bool>(json, "p2p"),
+          optional_at<bool>(json, "nvlink")};
+}
+
+Out write_software(const Software& software) {
+  return {{"linkgain", software.linkgain},
+          {"build", software.build},
+          {"mpi", software.mpi},
+          {"driver", nullable(software.driver)},
+          {"cuda_driver", nullable(software.cuda_driver)},
+          {"cuda_runtime", nullable(software.cuda_runtime)},
+          {"nccl_header", nullable(software.nccl_header)},
+          {"nccl_library", nullable(software.nccl_library)}};
+}
+
+Software read_software(const In& json) {
+  Software software;
+  software.linkgain = json.at("linkgain");
+  software.build = json.at("build");
+  software.mpi = json.at("mpi");
+  software.driver = optional_at<std::string>(json, "driver");
+  software.cuda_driver = optional_at<std::string>(json, "cuda_driver");
+  software.cuda_runtime = optional_at<std::string>(json, "cuda_runtime");
+  software.nccl_header = optional_at<std::string>(json, "nccl_header");
+  software.nccl_library = optional_at<std::string>(json, "nccl_library");
+  return software;
+}
+
+}  // namespace
+
+Out write_machine(const Machine& machine) {
+  return {{"host", machine.host},
+          {"kernel", machine.kernel},
+          {"processor", machine.processor},
+          {"processors", machine.processors},
+          {"software", write_software(machine.software)},
+          {"ranks", array_of(machine.ranks, write_rank)},
+          {"links", array_of(machine.links, write_link)}};
+}
+
+Machine read_machine(const In& json) {
+  Machine machine;
+  machine.host = json.at("host");
+  machine.kernel = json.at("kernel");
+  machine.processor = json.at("processor");
+  machine.processors = json.at("processors");
+  machine.software = read_software(json.at("software"));
+  machine.ranks = vector_of<RankInfo>(json.at("ranks"), read_rank);
+  machine.links = vector_of<PairLink>(json.at("links"), read_link);
+  return machine;
+}
+
+}  // namespace linkgain::json

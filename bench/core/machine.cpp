@@ -1,0 +1,71 @@
+#include "linkgain/core/machine.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::array kPaths{Path::nvlink,  Path::pcie_p2p, Path::host_memory,
+                            Path::network, Path::mixed,    Path::unknown};
+constexpr std::array<std::string_view, 6> kPathNames{"nvlink",  "pcie-p2p", "host-memory",
+                                                     "network", "mixed",    "unknown"};
+
+}  // namespace
+
+std::string_view name_of(Path path) { return kPathNames[static_cast<std::size_t>(path)]; }
+
+Path parse_path(std::string_view name) {
+  for (Path path : kPaths) {
+    if (name == name_of(path)) return path;
+  }
+  throw UsageError(unknown_name("path", name, kPathNames));
+}
+
+std::optional<bool> all_pairs(const std::vector<PairLink>& links,
+                              std::optional<bool> PairLink::*what) {
+  if (links.empty()) return std::nullopt;
+  bool all = true;
+  for (const PairLink& link : links) {
+    if (!(link.*what)) return std::nullopt;
+    all = all && *(link.*what);
+  }
+  return all;
+}
+
+std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links,
+                                       std::optional<bool> PairLink::*what) {
+  if (links.empty()) return std::nullopt;
+  const std::optional<bool> first = links.front().*what;
+  const bool same = std::all_of(links.begin(), links.end(),
+                                [&](const PairLink& link) { return link.*what == first; });
+  return same ? first : std::nullopt;
+}
+
+std::string describe_ranks(const Machine& machine) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const RankInfo& rank : machine.ranks) {
+    if (!rank.gpu) return fmt::format("{} ranks", machine.ranks.size());
+    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) {
+      return entry.first == rank.gpu->name;
+    });
+    if (known == counts.end()) {
+      counts.emplace_back(rank.gpu->name, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) {
+    parts.push_back(count == 1 ? name : fmt::format("{} x {}", count, name));
+  }
+  return fmt::format("{}", fmt::join(parts, " + "));
+}
+
+}  // namespace linkgain

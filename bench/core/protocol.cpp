@@ -1,0 +1,198 @@
+#include "linkgain/core/protocol.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "json_conversions.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain::protocol {
+namespace {
+
+using json::In;
+using json::Out;
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+
+Out write_command(const Command& command) {
+  Out out{{"command", name_of(command)}};
+  std::visit(Overloaded{[](const Hello&) {}, [](const Bye&) {},
+                        [&](const Open& open) {
+                          out["case"] = open.case_name;
+                          out["sample_target_s"] = open.sample_target.value;
+                        },
+                        [&](const Run& run) {
+                          out["handle"] = run.handle;
+                          out["operations"] = run.operations;
+                        },
+                        [&](const Verify& verify) { out["handle"] = verify.handle; },
+                        [&](const Close& close) { out["handle"] = close.handle; }},
+             command);
+  return out;
+}
+
+Out write_capabilities(const Capabilities& capabilities) {
+  return {{"operations", capabilities.operations},
+          {"types", capabilities.types},
+          {"reductions", capabilities.reductions},
+          {"launch_modes", capabilities.launch_modes}};
+}
+
+Capabilities read_capabilities(const In& in) {
+  using Names = std::vector<std::string>;
+  return {in.at("operations").get<Names>(), in.at("types").get<Names>(),
+          in.at("reductions").get<Names>(), in.at("launch_modes").get<Names>()};
+}
+
+Out write_reply(const HelloReply& reply) {
+  return {{"reply", "hello"},
+          {"version", reply.version},
+          {"backend", reply.backend},
+          {"capabilities", write_capabilities(reply.capabilities)},
+          {"machine", json::write_machine(reply.machine)},
+          {"environment", reply.environment},
+          {"path", reply.path ? Out(linkgain::name_of(*reply.path)) : Out(nullptr)}};
+}
+
+Out write_reply(const OpenReply& reply) {
+  return {{"reply", "open"},
+          {"handle", reply.handle},
+          {"execution", json::write_execution(reply.execution)},
+          {"per_operation_s", reply.per_operation.value}};
+}
+
+Out write_reply(const RunReply& reply) {
+  const auto nullable = [](const std::optional<double>& value) { return json::nullable(value); };
+  return {{"reply", "run"},
+          {"seconds", json::array_of(reply.seconds, nullable)},
+          {"health", json::array_of(reply.health, json::write_health)}};
+}
+
+Out write_reply(const VerifyReply& reply) {
+  return {{"reply", "verify"}, {"verification", json::write_verification(reply.verification)}};
+}
+
+Out write_reply(const DoneReply&) { return {{"reply", "done"}}; }
+
+Out write_reply(const ErrorReply& reply) {
+  return {{"reply", "error"},
+          {"text", reply.text},
+          {"advice", reply.advice},
+          {"exit_code", reply.exit_code}};
+}
+
+HelloReply read_hello(const In& in) {
+  HelloReply reply;
+  reply.version = in.at("version");
+  reply.backend = in.at("backend");
+  reply.capabilities = read_capabilities(in.at("capabilities"));
+  reply.machine = json::read_machine(in.at("machine"));
+  reply.environment = in.at("environment").get<Environment>();
+  if (const auto path = json::optional_at<std::string>(in, "path")) reply.path = parse_path(*path);
+  return reply;
+}
+
+RunReply read_run(const In& in) {
+  RunReply reply;
+  for (const In& value : in.at("seconds")) {
+    reply.seconds.push_back(value.is_null() ? std::nullopt
+                                            : std::optional<double>(value.get<double>()));
+  }
+  reply.health = json::vector_of<Health>(in.at("health"), json::read_health);
+  return reply;
+}
+
+Command read_command(const In& in) {
+  const std::string name = in.at("command");
+  if (name == "hello") return Hello{};
+  if (name == "open") return Open{in.at("case"), Seconds{in.at("sample_target_s")}};
+  if (name == "run") return Run{in.at("handle"), in.at("operations")};
+  if (name == "verify") return Verify{in.at("handle")};
+  if (name == "close") return Close{in.at("handle")};
+  if (name == "bye") return Bye{};
+  throw UsageError(fmt::format("unknown command '{}'", name));
+}
+
+Reply read_reply(const In& in) {
+  const std::string kind = in.at("reply");
+  if (kind == "hello") return read_hello(in);
+  if (kind == "open") {
+    return OpenReply{in.at("handle"), json::read_execution(in.at("execution")),
+                     Seconds{in.at("per_operation_s")}};
+  }
+  if (kind == "run") return read_run(in);
+  if (kind == "verify") return VerifyReply{json::read_verification(in.at("verification"))};
+  if (kind == "done") return DoneReply{};
+  if (kind == "error") return ErrorReply{in.at("text"), in.at("advice"), in.at("exit_code")};
+  throw UsageError(fmt::format("unknown reply '{}'", kind));
+}
+
+/// Parses a line and hands it to `read`; anything wrong with it becomes a UsageError.
+template <typename Message, typename Read>
+Message decode(std::string_view line, Read read) {
+  try {
+    return read(In::parse(line));
+  } catch (const In::exception& error) {
+    throw UsageError(fmt::format("no protocol message: {} in '{}'", error.what(), line));
+  }
+}
+
+}  // namespace
+
+Capabilities capabilities_of(BackendKind backend) {
+  Capabilities capabilities;
+  for (OperationKind operation : kOperations) {
+    capabilities.operations.emplace_back(linkgain::name_of(operation));
+  }
+  for (DataType type : kDataTypes) {
+    if (supports(backend, type)) capabilities.types.emplace_back(linkgain::name_of(type));
+  }
+  for (Reduction reduction : kReductions) {
+    if (supports(backend, reduction)) {
+      capabilities.reductions.emplace_back(linkgain::name_of(reduction));
+    }
+  }
+  for (LaunchMode launch : {LaunchMode::stream, LaunchMode::graph}) {
+    if (supports(backend, launch)) {
+      capabilities.launch_modes.emplace_back(linkgain::name_of(launch));
+    }
+  }
+  return capabilities;
+}
+
+std::string_view name_of(const Command& command) {
+  return std::visit(
+      Overloaded{[](const Hello&) { return "hello"; }, [](const Open&) { return "open"; },
+                 [](const Run&) { return "run"; }, [](const Verify&) { return "verify"; },
+                 [](const Close&) { return "close"; }, [](const Bye&) { return "bye"; }},
+      command);
+}
+
+std::string encode(const Command& command) { return write_command(command).dump(); }
+
+std::string encode(const Reply& reply) {
+  return std::visit([](const auto& value) { return write_reply(value).dump(); }, reply);
+}
+
+Command decode_command(std::string_view line) { return decode<Command>(line, read_command); }
+
+Reply decode_reply(std::string_view line) { return decode<Reply>(line, read_reply); }
+
+bool may_be_recorded(std::string_view variable) {
+  // Open MPI's launcher sets these for its processes; they say nothing of the run and name its
+  // host's addresses and directories.
+  static constexpr std::array<std::string_view, 8> kLaunchersOwn{
+      "OMPI_MCA_orte_", "OMPI_MCA_ess",   "OMPI_MCA_plm",          "OMPI_MCA_pmix",
+      "OMPI_MCA_shmem", "OMPI_MCA_rmaps", "OMPI_MCA_initial_wdir", "OMPI_MCA_mpi_oversubscribe"};
+  for (std::string_view own : kLaunchersOwn) {
+    if (variable.starts_with(own)) return false;
+  }
+  return variable.starts_with("NCCL_") || variable.starts_with("OMPI_MCA_") ||
+         variable == "CUDA_VISIBLE_DEVICES" || variable == "CUDA_DEVICE_ORDER";
+}
+
+}  // namespace linkgain::protocol

@@ -1,0 +1,86 @@
+#include "linkgain/core/record.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "linkgain/core/statistics.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Times of one variant by launch and round.
+using TimesByRound = std::map<std::pair<int, int>, double>;
+
+double skew_of(const Sample& sample) {
+  double fastest = 0.0;
+  double slowest = 0.0;
+  for (const auto& seconds : sample.seconds) {
+    if (!seconds) continue;
+    fastest = fastest == 0.0 ? *seconds : std::min(fastest, *seconds);
+    slowest = std::max(slowest, *seconds);
+  }
+  return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
+}
+
+/// The ratio of each launch from the rounds that sampled both; combined if there are several.
+std::optional<Ratio> ratio_between(const TimesByRound& first, const TimesByRound& other) {
+  std::map<int, std::pair<std::vector<double>, std::vector<double>>> launches;
+  for (const auto& [key, time] : first) {
+    const auto match = other.find(key);
+    if (match == other.end()) continue;
+    auto& [first_times, other_times] = launches[key.first];
+    first_times.push_back(time);
+    other_times.push_back(match->second);
+  }
+  if (launches.empty()) return std::nullopt;
+  std::vector<Ratio> ratios;
+  for (const auto& [launch, times] : launches) {
+    ratios.push_back(estimate_ratio(times.first, times.second));
+  }
+  return ratios.size() == 1 ? ratios.front() : combine_launches(ratios);
+}
+
+void summarise_variant(VariantResult& result, const Case& definition,
+                       const std::vector<const Sample*>& samples) {
+  std::vector<double> times;
+  std::vector<double> skews;
+  for (const Sample* sample : samples) {
+    times.push_back(sample->time().value);
+    skews.push_back(skew_of(*sample));
+  }
+  if (times.empty()) return;
+  result.time = Seconds{median(times)};
+  result.skew = median(skews);
+  result.algbw = algorithm_bandwidth(definition, *result.time);
+  result.busbw = bus_bandwidth(definition, *result.time);
+}
+
+}  // namespace
+
+Seconds Sample::time() const {
+  double slowest = 0.0;
+  for (const auto& rank : seconds) slowest = std::max(slowest, rank.value_or(0.0));
+  return {slowest};
+}
+
+void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index) {
+  std::vector<std::vector<const Sample*>> by_variant(result.variants.size());
+  std::vector<TimesByRound> rounds(result.variants.size());
+  for (const Sample& sample : samples) {
+    if (sample.case_index != case_index) continue;
+    const auto variant = static_cast<std::size_t>(sample.variant);
+    by_variant.at(variant).push_back(&sample);
+    rounds.at(variant)[{sample.launch, sample.round}] = sample.time().value;
+  }
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    summarise_variant(result.variants[i], result.definition, by_variant[i]);
+  }
+  result.ratios.clear();
+  for (std::size_t i = 1; i < result.variants.size(); ++i) {
+    if (const auto ratio = ratio_between(rounds[0], rounds[i])) {
+      result.ratios.push_back({result.variants[i].variant, *ratio});
+    }
+  }
+}
+
+}  // namespace linkgain

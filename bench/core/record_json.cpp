@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include "json_conversions.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/journal.hpp"
+#include "record_schema.hpp"
+
+namespace linkgain {
+namespace {
+
+json::Out write_head(const Record& record) {
+  return {{"schema", kRecordSchema},
+          {"started", record.started},
+          {"wall_s", record.wall_seconds},
+          {"status", record.status},
+          {"exit_code", record.exit_code},
+          {"machine", json::write_machine(record.machine)},
+          {"settings", json::write_settings(record.settings)},
+          {"cases", json::array_of(record.cases, json::write_case)},
+          {"warnings", json::array_of(record.warnings, json::write_warning)}};
+}
+
+/// The embedded schema, parsed once.
+class ParsedSchema {
+ public:
+  ParsedSchema() {
+    const json::In document = json::In::parse(record_schema());
+    valijson::SchemaParser{}.populateSchema(valijson::adapters::NlohmannJsonAdapter(document),
+                                            schema_);
+  }
+  const valijson::Schema& get() const { return schema_; }
+
+ private:
+  valijson::Schema schema_;
+};
+
+/// The failed checks come from the inside out: the first names the member at fault, the others the
+/// objects around it.
+void require_schema(const json::In& document) {
+  static const ParsedSchema schema;
+  valijson::ValidationResults problems;
+  valijson::Validator validator;
+  if (validator.validate(schema.get(), valijson::adapters::NlohmannJsonAdapter(document),
+                         &problems)) {
+    return;
+  }
+  valijson::ValidationResults::Error first;
+  problems.popError(first);
+  std::string where = "the record";
+  for (const std::string& part : first.context) {
+    if (part != "<root>") where += part;
+  }
+  throw UsageError(fmt::format("not a valid record: at {}: {}", where, first.description),
+                   "give a record.json that `linkgain run` wrote, unchanged");
+}
+
+Record read_document(const json::In& document) {
+  Record record;
+  record.started = document.at("started");
+  record.wall_seconds = document.at("wall_s");
+  record.status = document.at("status");
+  record.exit_code = document.at("exit_code");
+  record.machine = json::read_machine(document.at("machine"));
+  record.settings = json::read_settings(document.at("settings"));
+  record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
+  record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);
+  record.samples = json::read_samples(document.at("samples"));
+  return record;
+}
+
+/// Line breaks for each top-level member and each case; the samples' columns on one line each.
+std::string pretty(const json::Out& document) {
+  std::string text = "{";
+  const char* separator = "\n";
+  for (const auto& [key, value] : document.items()) {
+    const bool rows = (key == "cases" || key == "samples") && !value.empty();
+    text += fmt::format("{}\"{}\": ", separator, key);
+    separator = ",\n";
+    if (!rows) {
+      text += key == "machine" || key == "settings" ? value.dump(1) : value.dump();
+      continue;
+    }
+    text += value.is_array() ? "[" : "{";
+    const char* row_separator = "\n ";
+    for (const auto& [name, row] : value.items()) {
+      text += row_separator;
+      if (value.is_object()) text += fmt::format("\"{}\": ", name);
+      text += row.dump();
+      row_separator = ",\n ";
+    }
+    text += value.is_array() ? "\n]" : "\n}";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace
+
+void json::require_known_schema(const In& document) {
+  constexpr std::string_view kFamily = "linkgain.record/";
+  const std::string found = document.is_object() ? document.value("schema", "") : "";
+  if (found == kRecordSchema) return;
+  if (!found.starts_with(kFamily)) {
+    throw UsageError(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
+                     "give a record.json that `linkgain run` wrote");
+  }
+  throw UsageError(fmt::format("its schema is {}, this linkgain reads {}", found, kRecordSchema),
+                   "read it with the linkgain that wrote it, or a newer one");
+}
+
+std::string to_json_without_samples(const Record& record) { return pretty(write_head(record)); }
+
+std::string to_json(const Record& record) {
+  json::Out document = write_head(record);
+  document["samples"] = json::write_samples(record.samples);
+  return pretty(document);
+}
+
+Record parse_record(std::string_view text, const std::string& origin) {
+  json::In document;
+  try {
+    document = json::In::parse(text);
+  } catch (const json::In::parse_error& error) {
+    throw UsageError(fmt::format("{}: not JSON: {}", origin, error.what()));
+  }
+  try {
+    json::require_known_schema(document);
+    require_schema(document);
+    return read_document(document);
+  } catch (const json::In::exception& error) {
+    throw UsageError(fmt::format("{}: {}", origin, error.what()));
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
+  }
+}
+
+Record read_record(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw UsageError(fmt::format("cannot read {}", path.string()),
+                     "give a record.json that `linkgain run` wrote");
+  }
+  std::stringstream content;
+  content << file.rdbuf();
+  const std::string text = content.str();
+  const bool journal = text.starts_with("{\"head\"");
+  return journal ? parse_journal(text, path.string()) : parse_record(text, path.string());
+}
+
+}  // namespace linkgain

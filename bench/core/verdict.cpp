@@ -1,0 +1,162 @@
+#include "linkgain/core/verdict.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace linkgain {
+namespace {
+
+bool is_p2p(Path path) { return path == Path::nvlink || path == Path::pcie_p2p; }
+
+/// The value of a variable in an environment, empty where it is not set.
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+const Environment& in_force(const Record& record, std::size_t variant) {
+  static const Environment kNone;
+  const auto& all = record.settings.environment_in_force;
+  return variant < all.size() ? all[variant] : kNone;
+}
+
+/// Names of variables that decide about P2P and that the caller, not a variant, has set.
+std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
+  static const std::vector<std::string> kSwitches{
+      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
+      "NCCL_ALGO",        "NCCL_PROTO",     "NCCL_MAX_NCHANNELS",      "NCCL_MIN_NCHANNELS",
+      "NCCL_NTHREADS",    "NCCL_CONF_FILE", "NCCL_CUMEM_ENABLE",       "NCCL_TOPO_FILE"};
+  std::vector<std::string> inherited;
+  const Environment& forced = record.settings.variants[variant].environment;
+  for (const std::string& name : kSwitches) {
+    const std::string value = value_of(in_force(record, variant), name);
+    if (!value.empty() && forced.find(name) == forced.end())
+      inherited.push_back(name + "=" + value);
+  }
+  return inherited;
+}
+
+/// Why the path contradicts what the variant's name promises; empty where it does not.
+std::string contradiction(const Record& record, std::size_t variant, Path path) {
+  const Environment& environment = in_force(record, variant);
+  const Environment& forced = record.settings.variants[variant].environment;
+  const bool forbidden = value_of(environment, "NCCL_P2P_DISABLE") == "1";
+  if (value_of(forced, "NCCL_P2P_DISABLE") == "1" && (is_p2p(path) || path == Path::mixed)) {
+    return "NCCL_P2P_DISABLE=1 is set, and yet messages went by P2P";
+  }
+  const bool offered = all_pairs(record.machine.links, &PairLink::nvlink).value_or(false) &&
+                       all_pairs(record.machine.links, &PairLink::p2p).value_or(false);
+  const bool refused = path == Path::host_memory || path == Path::network;
+  if (forced.empty() && !forbidden && offered && refused &&
+      value_of(environment, "NCCL_P2P_LEVEL").empty()) {
+    return "NVLink joins every pair and nothing forbids P2P, and yet messages went another way";
+  }
+  return {};
+}
+
+void add_once(Record& record, const Warning& warning) {
+  auto& all = record.warnings;
+  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+}
+
+bool judge_data(Record& record) {
+  bool wrong = false;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      if (!variant.verification || variant.verification->wrong == 0) continue;
+      wrong = true;
+      add_once(
+          record,
+          {"wrong-data",
+           fmt::format("{} with {}: {} of {} elements are wrong, first: {}",
+                       case_name(result.definition), variant.variant, variant.verification->wrong,
+                       variant.verification->checked, variant.verification->first_wrong),
+           "do not trust results of this machine; run again, then check the GPUs' memory "
+           "(nvidia-smi -q -d ECC) and NCCL's release notes for corruption bugs"});
+    }
+  }
+  return wrong;
+}
+
+bool judge_path(Record& record) {
+  std::set<std::pair<std::string, std::string>> found;
+  for (const CaseResult& result : record.cases) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      const std::string why = contradiction(record, i, result.variants[i].path);
+      if (!why.empty()) found.insert({result.variants[i].variant, why});
+    }
+  }
+  for (const auto& [variant, why] : found) {
+    add_once(record, {"wrong-path", fmt::format("variant {}: {}", variant, why),
+                      "look into NCCL's log beside the record for the reason NCCL gives"});
+  }
+  return !found.empty();
+}
+
+void judge_roads(Record& record) {
+  std::set<std::string> roads;
+  for (const CaseResult& result : record.cases) {
+    for (std::size_t i = 1; i < result.variants.size(); ++i) {
+      if (!same_road(result.variants[0], result.variants[i])) continue;
+      roads.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
+                               result.variants[i].variant, name_of(result.variants[i].path)));
+    }
+  }
+  for (const std::string& text : roads) {
+    add_once(record, {"same-road", text,
+                      "their ratio says nothing about the link; without NVLink, --variant p2p-sys "
+                      "lets NCCL use P2P over PCIe across the host bridge"});
+  }
+}
+
+void judge_convergence(Record& record) {
+  std::vector<std::string> open;
+  for (const CaseResult& result : record.cases) {
+    if (!result.ratios.empty() && !result.converged) open.push_back(case_name(result.definition));
+  }
+  if (open.empty()) return;
+  constexpr std::size_t kNamed = 3;
+  const std::size_t rest = open.size() > kNamed ? open.size() - kNamed : 0;
+  open.resize(open.size() - rest);
+  const std::string more = rest > 0 ? fmt::format(" and {} more", rest) : "";
+  add_once(record,
+           {"not-converged",
+            fmt::format("the interval is wider than {:.3g} % of the ratio for {}{}",
+                        100 * record.settings.precision, fmt::join(open, ", "), more),
+            "their rows are marked; give more time with --budget, or keep other work off this "
+            "machine"});
+}
+
+void judge_environment(Record& record) {
+  for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
+    for (const std::string& assignment : inherited_switches(record, i)) {
+      add_once(record, {"inherited-variable",
+                        fmt::format("{} was already set and holds for variant {}", assignment,
+                                    record.settings.variants[i].name),
+                        "unset it unless it is meant: it changes what the variants compare"});
+    }
+  }
+}
+
+}  // namespace
+
+bool same_road(const VariantResult& a, const VariantResult& b) {
+  return a.time && b.time && a.path == b.path && a.path != Path::unknown && a.path != Path::mixed;
+}
+
+ExitCode judge(Record& record) {
+  judge_environment(record);
+  const bool wrong_data = judge_data(record);
+  const bool wrong_path = judge_path(record);
+  judge_roads(record);
+  judge_convergence(record);
+  if (record.status == "job lost" || record.status == "incomplete") return ExitCode::incomplete;
+  if (wrong_data) return ExitCode::wrong_data;
+  if (wrong_path) return ExitCode::wrong_path;
+  return ExitCode::success;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+#include "linkgain/core/case.hpp"
+
+namespace linkgain {
+
+/// What moves the bytes: NCCL between GPUs, or MPI between CPU memories.
+enum class BackendKind { nccl, mpi };
+
+std::string_view name_of(BackendKind backend);
+BackendKind parse_backend(std::string_view name);
+
+/// Throws UsageError where the backend has no such type, reduction or launch mode in any version:
+/// MPI knows no float16, bfloat16 or float8, no avg and no graphs.
+void require_supported(BackendKind backend, const Case& c);
+bool supports(BackendKind backend, DataType type);
+bool supports(BackendKind backend, Reduction reduction);
+bool supports(BackendKind backend, LaunchMode launch);
+
+}  // namespace linkgain

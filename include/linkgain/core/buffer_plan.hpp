@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "linkgain/core/case.hpp"
+
+namespace linkgain {
+
+/// The buffers of a case on one rank: a pool of equal slots through which successive operations
+/// rotate, so that data is not found in the cache unless the pool is too small to prevent it.
+struct BufferPlan {
+  std::int64_t slot_bytes = 0;  ///< distance between slots of one pool
+  std::int64_t slots = 1;
+  int pools = 2;                 ///< input and output, or one in place
+  int operations_per_graph = 0;  ///< 0: not launched as a graph
+  bool cold = false;             ///< a slot comes round again only after twice the cache
+
+  std::int64_t total_bytes() const { return slot_bytes * slots * pools; }
+};
+
+/// Slots until all pools together hold twice `cache`, one at least. The rotation goes on from batch
+/// to batch, so every size walks the whole pool. A graph's buffers are fixed when it is captured:
+/// it has as many slots as operations, 64 MiB worth of them and 1 to kMostOperationsPerGraph, and
+/// is cold where these exceed twice the cache.
+BufferPlan plan_buffers(const Case& c, Bytes cache);
+
+inline constexpr int kMostOperationsPerGraph = 64;
+
+}  // namespace linkgain

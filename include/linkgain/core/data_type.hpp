@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace linkgain {
+
+/// Element types in NCCL's sense. The float8 types exist from NCCL 2.24 on.
+enum class DataType {
+  float32,
+  float16,
+  bfloat16,
+  float64,
+  int8,
+  uint8,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float8e4m3,
+  float8e5m2,
+};
+
+/// Reductions in NCCL's sense; avg is the sum divided by the number of ranks.
+enum class Reduction { sum, prod, min, max, avg };
+
+inline constexpr std::array kDataTypes{
+    DataType::float32, DataType::float16, DataType::bfloat16,   DataType::float64,
+    DataType::int8,    DataType::uint8,   DataType::int32,      DataType::uint32,
+    DataType::int64,   DataType::uint64,  DataType::float8e4m3, DataType::float8e5m2,
+};
+inline constexpr std::array kReductions{Reduction::sum, Reduction::prod, Reduction::min,
+                                        Reduction::max, Reduction::avg};
+
+/// Bytes of one element.
+int size_of(DataType type);
+
+std::string_view name_of(DataType type);
+std::string_view name_of(Reduction reduction);
+
+/// Exact names as name_of() gives them; anything else throws UsageError with the nearest name.
+DataType parse_data_type(std::string_view name);
+Reduction parse_reduction(std::string_view name);
+
+}  // namespace linkgain

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linkgain {
+
+/// What carried the bytes. Found from evidence, never assumed.
+enum class Path { nvlink, pcie_p2p, host_memory, network, mixed, unknown };
+
+std::string_view name_of(Path path);
+Path parse_path(std::string_view name);
+
+/// Environment variables by name.
+using Environment = std::map<std::string, std::string>;
+
+/// One GPU as a rank sees it. Absent means not measured.
+struct GpuInfo {
+  int cuda_index = 0;
+  std::string name;
+  std::string uuid;
+  std::string pci_bus_id;  ///< "00000000:00:06.0", lower case
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  int multiprocessors = 0;
+  std::string compute_capability;  ///< "9.0"
+  std::optional<int> nvlink_version;
+  std::optional<int> nvlink_links;
+  std::optional<int> nvlink_links_active;
+  std::optional<int> pcie_generation;
+  std::optional<int> pcie_width;
+};
+
+/// One process of a job.
+struct RankInfo {
+  int rank = 0;
+  std::string host;
+  int pid = 0;
+  std::string cpus;  ///< the CPU list it is bound to, "0-15"
+  std::optional<GpuInfo> gpu;
+};
+
+/// What the driver says of the way between the GPUs of two ranks.
+struct PairLink {
+  int from = 0;
+  int to = 0;
+  std::optional<bool> p2p;     ///< reads and writes of the peer's memory are possible
+  std::optional<bool> nvlink;  ///< the peers are connected by NVLink
+};
+
+/// Versions and build of the software that measured.
+struct Software {
+  std::string linkgain;
+  std::string build;  ///< "nccl+mpi, sm_90, RelWithDebInfo"
+  std::string mpi;
+  std::optional<std::string> driver;
+  std::optional<std::string> cuda_driver;
+  std::optional<std::string> cuda_runtime;
+  std::optional<std::string> nccl_header;
+  std::optional<std::string> nccl_library;
+};
+
+struct Machine {
+  std::string host;
+  std::string kernel;
+  std::string processor;
+  int processors = 0;
+  Software software;
+  std::vector<RankInfo> ranks;
+  std::vector<PairLink> links;
+};
+
+/// Whether something, for example &PairLink::nvlink, holds for every pair; absent where it is not
+/// known of one or there are no pairs.
+std::optional<bool> all_pairs(const std::vector<PairLink>& links,
+                              std::optional<bool> PairLink::*what);
+
+/// What the driver says alike of every pair; absent where it is not known of one, differs between
+/// them, or there are no pairs.
+std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links,
+                                       std::optional<bool> PairLink::*what);
+
+/// "2 x NVIDIA H200", "NVIDIA H200 + NVIDIA L4", or "4 ranks" without GPUs.
+std::string describe_ranks(const Machine& machine);
+
+}  // namespace linkgain

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linkgain {
+
+/// The candidate with the smallest edit distance to `name`; empty when there are no candidates.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+/// "unknown operation 'all_reduc': did you mean all_reduce? (all_reduce, send_recv)"
+std::string unknown_name(std::string_view what, std::string_view name,
+                         std::span<const std::string_view> candidates);
+
+/// Splits at a separator; an empty text gives no parts, empty parts are kept.
+std::vector<std::string> split(std::string_view text, char separator);
+
+}  // namespace linkgain

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/backend.hpp"
+#include "linkgain/core/case.hpp"
+
+namespace linkgain {
+
+/// How send_recv's ranks are joined.
+enum class Pattern { ring, one_way, both_ways };
+
+std::string_view name_of(Pattern pattern);
+Pattern parse_pattern(std::string_view name);
+
+/// A product of parameters: one curve for every combination that makes sense, every size on each.
+struct Selection {
+  std::vector<OperationKind> operations{OperationKind::all_reduce};
+  std::vector<Bytes> sizes;
+  std::vector<DataType> types{DataType::float32};
+  std::vector<Reduction> reductions{Reduction::sum};
+  std::vector<bool> in_place{false};
+  std::vector<LaunchMode> launches{LaunchMode::stream};
+  std::vector<Pattern> patterns{Pattern::ring};
+  /// The pair of the patterns one_way and both_ways; absent: every pair of ranks.
+  std::optional<Pair> pair;
+};
+
+/// The cases of the selections in order, without repetition. Parameters that an operation lacks do
+/// not multiply its cases. Throws UsageError where a case is invalid or `backend` lacks it.
+std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);
+
+/// What `linkgain run --profile` measures.
+enum class Profile { quick, standard, full, node };
+
+std::string_view name_of(Profile profile);  ///< standard is called "default"
+Profile parse_profile(std::string_view name);
+
+struct ProfilePlan {
+  std::vector<Selection> selections;
+  int launches = 1;
+  std::optional<Seconds> budget;
+};
+
+/// design.md's profiles as far as their operations exist. The mpi backend's ladders end at 64 MiB.
+ProfilePlan plan_of(Profile profile, BackendKind backend);
+
+}  // namespace linkgain

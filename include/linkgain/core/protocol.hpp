@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "linkgain/core/backend.hpp"
+#include "linkgain/core/record.hpp"
+
+/// The line protocol between the coordinator and rank 0 of a resident job: one JSON object a line
+/// each way, a reply for every command, in order.
+namespace linkgain::protocol {
+
+inline constexpr int kVersion = 1;
+
+struct Hello {};
+/// Opens a case by name: buffers, warm-up and calibration to `sample_target`.
+struct Open {
+  std::string case_name;
+  Seconds sample_target{0.005};
+};
+/// One timed batch of `operations`.
+struct Run {
+  int handle = 0;
+  std::int64_t operations = 1;
+};
+struct Verify {
+  int handle = 0;
+};
+struct Close {
+  int handle = 0;
+};
+struct Bye {};
+using Command = std::variant<Hello, Open, Run, Verify, Close, Bye>;
+
+/// Name as it stands on the line: "hello", "open", …
+std::string_view name_of(const Command& command);
+
+/// What a worker's backend can be asked for, by name.
+struct Capabilities {
+  std::vector<std::string> operations;
+  std::vector<std::string> types;
+  std::vector<std::string> reductions;
+  std::vector<std::string> launch_modes;
+};
+Capabilities capabilities_of(BackendKind backend);
+
+struct HelloReply {
+  int version = kVersion;
+  std::string backend;
+  Capabilities capabilities;
+  Machine machine;
+  Environment environment;  ///< in force in rank 0 after the backend came up, by allow-list
+  /// Set where the backend itself knows the road its messages take (mpi); else found from NCCL's
+  /// log.
+  std::optional<Path> path;
+};
+struct OpenReply {
+  int handle = 0;
+  Execution execution;
+  Seconds per_operation{};  ///< calibration's estimate, for deadlines and time left
+};
+struct RunReply {
+  std::vector<std::optional<double>> seconds;  ///< per operation, per rank
+  std::vector<Health> health;
+};
+struct VerifyReply {
+  Verification verification;
+};
+struct DoneReply {};  ///< to close and bye
+/// The command was understood but could not be carried out; the job lives on.
+struct ErrorReply {
+  std::string text;
+  std::string advice;
+  int exit_code = 1;
+};
+using Reply = std::variant<HelloReply, OpenReply, RunReply, VerifyReply, DoneReply, ErrorReply>;
+
+/// One line without the newline.
+std::string encode(const Command& command);
+std::string encode(const Reply& reply);
+
+/// Throw UsageError where the line is no such message.
+Command decode_command(std::string_view line);
+Reply decode_reply(std::string_view line);
+
+/// Which environment variables may go into a record: NCCL_*, CUDA_VISIBLE_DEVICES,
+/// CUDA_DEVICE_ORDER, and OMPI_MCA_* but for those that Open MPI's launcher sets for its own use.
+bool may_be_recorded(std::string_view variable);
+
+}  // namespace linkgain::protocol

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/case.hpp"
+#include "linkgain/core/machine.hpp"
+#include "linkgain/core/ratio.hpp"
+
+namespace linkgain {
+
+inline constexpr std::string_view kRecordSchema = "linkgain.record/1";
+
+/// Something the reader of a report must know, and what to do about it.
+struct Warning {
+  std::string code;  ///< stable, kebab-case: "not-converged"
+  std::string text;
+  std::string advice;
+  bool operator==(const Warning&) const = default;
+};
+
+/// A way through the machine: its name and the environment that selects it.
+struct Variant {
+  std::string name;
+  Environment environment;
+  bool operator==(const Variant&) const = default;
+};
+
+/// State of a rank's GPU at one sample; absent means not measured.
+struct Health {
+  std::optional<int> temperature_c;
+  std::optional<double> power_w;
+  std::optional<int> sm_clock_mhz;
+  std::optional<std::uint64_t> clock_event_reasons;
+  bool operator==(const Health&) const = default;
+};
+
+/// One batch of back-to-back operations, seen by every rank.
+struct Sample {
+  int case_index = 0;
+  int variant = 0;
+  int launch = 0;
+  int round = 0;
+  int position = 0;  ///< place of this variant within its round, 0 = first
+  std::int64_t operations = 1;
+  /// Seconds per operation on each rank; absent on ranks that take no part.
+  std::vector<std::optional<double>> seconds;
+  std::vector<Health> health;  ///< per rank
+
+  /// The sample's value by rule 1: the maximum over ranks.
+  Seconds time() const;
+};
+
+/// Outcome of checking every element of a case's output on all ranks.
+struct Verification {
+  std::int64_t checked = 0;
+  std::int64_t wrong = 0;
+  double largest_error = 0.0;  ///< absolute
+  double bound = 0.0;          ///< allowed absolute error; 0 where the arithmetic is exact
+  std::string first_wrong;     ///< "rank 1, element 17: 3 instead of 5"; empty when none
+};
+
+/// How a variant ran a case.
+struct Execution {
+  std::int64_t operations_per_sample = 1;
+  int operations_per_graph = 0;  ///< 0: not launched as a graph
+  std::int64_t buffer_slots = 1;
+  bool cold_data = false;  ///< successive operations walk at least twice the last-level cache
+};
+
+/// What one variant gave for one case.
+struct VariantResult {
+  std::string variant;
+  std::optional<std::string>
+      skipped;                  ///< the reason, when it could not run; the rest is then unset
+  std::optional<Seconds> time;  ///< median over samples
+  std::optional<double> algbw;  ///< 1e9 B/s
+  std::optional<double> busbw;
+  std::optional<double> skew;  ///< median over samples of (slowest - fastest rank) / slowest
+  std::optional<Verification> verification;
+  Path path = Path::unknown;
+  Execution execution;
+};
+
+/// A variant's time held against the first variant's.
+struct RatioResult {
+  std::string variant;
+  Ratio ratio;
+};
+
+struct CaseResult {
+  Case definition;
+  std::vector<VariantResult> variants;
+  std::vector<RatioResult> ratios;  ///< one for each variant after the first that ran
+  bool converged = false;
+  /// Why sampling ended: "converged", "out of rounds", "out of time", "nothing to compare" (one
+  /// variant ran), "skipped" (none did), "job lost", "interrupted".
+  std::string stopped;
+};
+
+struct Settings {
+  std::vector<std::string> argv;
+  std::string backend;
+  std::string profile;
+  std::string schedule;
+  std::vector<Variant> variants;
+  std::vector<Environment>
+      environment_in_force;  ///< per variant, by allow-list, as the worker saw it
+  int launches = 1;
+  double precision = 0.01;
+  std::optional<Seconds> budget;
+  Seconds sample_target{0.005};
+};
+
+/// The document of one run.
+struct Record {
+  std::string started;  ///< UTC, "2026-11-20T16:40:00Z"
+  double wall_seconds = 0.0;
+  Machine machine;
+  Settings settings;
+  std::vector<CaseResult> cases;
+  std::vector<Warning> warnings;
+  /// "complete", "interrupted", "job lost", or "incomplete" when read from a cut journal.
+  std::string status = "incomplete";
+  int exit_code = 0;
+  std::vector<Sample> samples;
+};
+
+/// Everything a case's table row shows, from its samples: medians, bandwidths, ratios. `result`
+/// keeps its definition, execution, verification and path; the numbers are written anew.
+/// `samples` may hold samples of other cases; those of `case_index` count.
+void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index);
+
+/// One JSON document, samples last and in columns. Not measured is null.
+std::string to_json(const Record& record);
+
+/// The same without the samples, for `--json`.
+std::string to_json_without_samples(const Record& record);
+
+/// Reads a record or a journal. Checks the schema first; throws UsageError that says where the
+/// document departs from it. A journal gives what its complete lines hold.
+Record read_record(const std::filesystem::path& path);
+Record parse_record(std::string_view text, const std::string& origin);
+
+}  // namespace linkgain

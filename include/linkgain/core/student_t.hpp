@@ -1,0 +1,12 @@
+#pragma once
+
+namespace linkgain {
+
+/// The value that Student's t with `degrees_of_freedom` stays below with `probability`.
+/// Found by bisection on the regularised incomplete beta function (Abramowitz and Stegun, Handbook
+/// of Mathematical Functions, 26.5.8 and 26.7.1); relative error below 1e-9. Throws
+/// std::invalid_argument where the probability is not strictly between 0 and 1 or the degrees of
+/// freedom are below 1.
+double student_t_quantile(double probability, int degrees_of_freedom);
+
+}  // namespace linkgain

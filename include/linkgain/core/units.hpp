@@ -1,0 +1,42 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace linkgain {
+
+/// A count of bytes. Never negative in a valid request.
+struct Bytes {
+  std::int64_t value = 0;
+  auto operator<=>(const Bytes&) const = default;
+};
+
+/// A duration in seconds.
+struct Seconds {
+  double value = 0.0;
+  auto operator<=>(const Seconds&) const = default;
+};
+
+/// Reads a size: digits, then nothing, B, K, M, G, T, or KB…TB, KiB…TiB in any letter case. All
+/// suffixes are binary: K is 1024. Throws UsageError naming the accepted form; zero is refused.
+Bytes parse_bytes(std::string_view text);
+
+/// Exact and short, as case names have it: the largest binary unit that divides the value, without
+/// a space ("256MiB", "1000B"). parse_bytes() reads it back.
+std::string exact_bytes(Bytes bytes);
+
+/// The same with a space between number and unit ("256 MiB"), for tables.
+std::string readable_bytes(Bytes bytes);
+
+/// Three to four significant digits and a fitting unit: "6.51 us", "39.00 ms", "101.9 s".
+std::string readable_time(Seconds time);
+
+/// Gigabytes (1e9 bytes) per second: "329.1 GB/s", "0.00122 GB/s".
+std::string readable_bandwidth(double gb_per_s);
+
+/// Bytes over time in units of 1e9 bytes per second. Zero time gives zero.
+double gigabytes_per_second(Bytes bytes, Seconds time);
+
+}  // namespace linkgain

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/backend.hpp"
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// The variants a backend knows by name. nccl: p2p (nothing forced), host, p2p-sys, net;
+/// mpi: shared-memory, tcp. `nccl_version` decides whether NCCL_WIN_ENABLE exists (2.28.7).
+std::vector<Variant> built_in_variants(BackendKind backend, std::string_view nccl_version);
+
+/// The two that are compared when nothing is asked for: p2p and host, shared-memory and tcp.
+std::vector<Variant> default_variants(BackendKind backend, std::string_view nccl_version);
+
+/// A built-in name, or `name:VARIABLE=value,VARIABLE=value` (a part without `=` continues the value
+/// before it, so values may hold commas). Throws UsageError.
+Variant parse_variant(std::string_view text, BackendKind backend, std::string_view nccl_version);
+
+/// Throws UsageError on fewer than one variant, or on two of one name.
+void require_distinct(const std::vector<Variant>& variants);
+
+}  // namespace linkgain

@@ -1,0 +1,76 @@
+#include "linkgain/core/backend.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Backend, NamesParseBack) {
+  for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
+    EXPECT_EQ(parse_backend(name_of(backend)), backend);
+  }
+  try {
+    parse_backend("ncl");
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "unknown backend 'ncl': did you mean nccl? (nccl, mpi)");
+  }
+}
+
+TEST(Backend, MpiLacksTheTypesThatMpiLacks) {
+  const std::set<DataType> lacking{DataType::float16, DataType::bfloat16, DataType::float8e4m3,
+                                   DataType::float8e5m2};
+  for (const DataType type : kDataTypes) {
+    EXPECT_TRUE(supports(BackendKind::nccl, type)) << name_of(type);
+    EXPECT_NE(supports(BackendKind::mpi, type), lacking.contains(type)) << name_of(type);
+  }
+}
+
+TEST(Backend, MpiLacksAvgAndGraphs) {
+  for (const Reduction reduction : kReductions) {
+    EXPECT_TRUE(supports(BackendKind::nccl, reduction));
+    EXPECT_EQ(supports(BackendKind::mpi, reduction), reduction != Reduction::avg);
+  }
+  EXPECT_TRUE(supports(BackendKind::nccl, LaunchMode::graph));
+  EXPECT_FALSE(supports(BackendKind::mpi, LaunchMode::graph));
+  EXPECT_TRUE(supports(BackendKind::mpi, LaunchMode::stream));
+}
+
+TEST(RequireSupported, SaysWhatThereIsInstead) {
+  Case c;
+  c.size = Bytes{1024};
+  EXPECT_NO_THROW(require_supported(BackendKind::mpi, c));
+  c.type = DataType::float16;
+  EXPECT_NO_THROW(require_supported(BackendKind::nccl, c));
+  try {
+    require_supported(BackendKind::mpi, c);
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "the mpi backend has no type float16");
+    for (const DataType type : kDataTypes) {
+      if (!supports(BackendKind::mpi, type)) continue;
+      EXPECT_THAT(error.advice(), HasSubstr(std::string(name_of(type))));
+    }
+  }
+}
+
+TEST(RequireSupported, AsksForAReductionOnlyWhereThereIsOne) {
+  Case c;
+  c.size = Bytes{1024};
+  c.reduction = Reduction::avg;
+  EXPECT_THROW(require_supported(BackendKind::mpi, c), UsageError);
+  c.operation = OperationKind::send_recv;
+  EXPECT_NO_THROW(require_supported(BackendKind::mpi, c));
+  c.launch = LaunchMode::graph;
+  EXPECT_THROW(require_supported(BackendKind::mpi, c), UsageError);
+}
+
+}  // namespace
+}  // namespace linkgain

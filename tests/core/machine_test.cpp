@@ -1,0 +1,64 @@
+#include "linkgain/core/machine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+PairLink link(std::optional<bool> p2p, std::optional<bool> nvlink) { return {0, 1, p2p, nvlink}; }
+
+/// Ranks with GPUs of these names; empty: a rank without one.
+Machine with_gpus(const std::vector<std::string>& names) {
+  Machine machine;
+  for (const std::string& name : names) {
+    RankInfo rank;
+    if (!name.empty()) {
+      rank.gpu.emplace();
+      rank.gpu->name = name;
+    }
+    machine.ranks.push_back(rank);
+  }
+  return machine;
+}
+
+TEST(Path, NamesParseBack) {
+  for (const Path path : {Path::nvlink, Path::pcie_p2p, Path::host_memory, Path::network,
+                          Path::mixed, Path::unknown}) {
+    EXPECT_EQ(parse_path(name_of(path)), path);
+  }
+  EXPECT_EQ(name_of(Path::pcie_p2p), "pcie-p2p");
+  EXPECT_EQ(name_of(Path::host_memory), "host-memory");
+  try {
+    parse_path("nvlnk");
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("'nvlnk'"), HasSubstr("did you mean nvlink?")));
+  }
+}
+
+TEST(AllPairs, NeedsEveryPairAndKnowsWhatItDoesNotKnow) {
+  EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::p2p), true);
+  EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::nvlink), false);
+  EXPECT_EQ(all_pairs({link({}, true), link(true, true)}, &PairLink::p2p), std::nullopt);
+  EXPECT_EQ(all_pairs({link({}, true), link({}, true)}, &PairLink::nvlink), true);
+  EXPECT_EQ(all_pairs({}, &PairLink::p2p), std::nullopt);
+}
+
+TEST(DescribeRanks, CountsGpusByName) {
+  EXPECT_EQ(describe_ranks(with_gpus({"NVIDIA H200", "NVIDIA H200"})), "2 x NVIDIA H200");
+  EXPECT_EQ(describe_ranks(with_gpus({"NVIDIA H200", "NVIDIA L4"})), "NVIDIA H200 + NVIDIA L4");
+  EXPECT_EQ(describe_ranks(with_gpus({"A", "B", "A", "B", "A"})), "3 x A + 2 x B");
+}
+
+TEST(DescribeRanks, CountsRanksWithoutGpus) {
+  EXPECT_EQ(describe_ranks(with_gpus({"", "", "", ""})), "4 ranks");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,54 @@
+#include "linkgain/core/names.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::array<std::string_view, 3> kNames{"all_reduce", "send_recv", "min"};
+
+TEST(NearestName, FindsTheCandidateWithFewestEdits) {
+  EXPECT_EQ(nearest_name("all_reduc", kNames), "all_reduce");
+  EXPECT_EQ(nearest_name("sendrecv", kNames), "send_recv");
+  EXPECT_EQ(nearest_name("mean", kNames), "min");
+  EXPECT_EQ(nearest_name("send_recv", kNames), "send_recv");
+}
+
+TEST(NearestName, CountsASwapOfNeighboursAsOneEdit) {
+  // As two substitutions "bacd" would be no nearer than "cabd", and the first would win.
+  constexpr std::array<std::string_view, 2> swapped{"cabd", "bacd"};
+  EXPECT_EQ(nearest_name("abcd", swapped), "bacd");
+}
+
+TEST(NearestName, TakesTheFirstOfEquallyNear) {
+  constexpr std::array<std::string_view, 2> names{"int8", "int4"};
+  EXPECT_EQ(nearest_name("int6", names), "int8");
+}
+
+TEST(NearestName, HandlesEmptyTextAndNoCandidates) {
+  EXPECT_EQ(nearest_name("", kNames), "min");
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+TEST(UnknownName, NamesTheNearestAndAllOthers) {
+  constexpr std::array<std::string_view, 2> names{"all_reduce", "send_recv"};
+  EXPECT_EQ(unknown_name("operation", "all_reduc", names),
+            "unknown operation 'all_reduc': did you mean all_reduce? (all_reduce, send_recv)");
+  EXPECT_EQ(unknown_name("variant", "p2p", {}), "unknown variant 'p2p'");
+}
+
+TEST(Split, KeepsEmptyPartsButGivesNoneForEmptyText) {
+  EXPECT_THAT(split("a,b", ','), ElementsAre("a", "b"));
+  EXPECT_THAT(split(",a,,", ','), ElementsAre("", "a", "", ""));
+  EXPECT_THAT(split("a", ','), ElementsAre("a"));
+  EXPECT_THAT(split("", ','), IsEmpty());
+}
+
+}  // namespace
+}  // namespace linkgain

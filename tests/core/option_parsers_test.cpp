@@ -1,0 +1,54 @@
+#include "linkgain/core/option_parsers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ParseGpus, ReadsAList) {
+  EXPECT_THAT(parse_gpus("0,1"), ElementsAre(0, 1));
+  EXPECT_THAT(parse_gpus("3"), ElementsAre(3));
+  EXPECT_THAT(parse_gpus("7,0,9999"), ElementsAre(7, 0, 9999));
+}
+
+TEST(ParseGpus, RefusesAnythingElseByName) {
+  for (const char* text :
+       {"0,,1", "0,", ",0", "-1", "0,a", "0, 1", "1.5", "10000", "0x1", "99999999999999999999"}) {
+    try {
+      parse_gpus(text);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("--gpus"), HasSubstr(text)));
+      EXPECT_THAT(error.advice(), HasSubstr("0,1"));
+    }
+  }
+  EXPECT_THROW(parse_gpus(""), UsageError);
+}
+
+TEST(ParsePair, ReadsTwoRanks) {
+  EXPECT_EQ(parse_pair("0-1"), (Pair{0, 1, false}));
+  EXPECT_EQ(parse_pair("12-3"), (Pair{12, 3, false}));
+}
+
+TEST(ParsePair, RefusesAnythingElse) {
+  for (const char* text : {"", "0", "0-", "-1", "0-1-2", "a-b", "0,1", "0--1", "0-10000"}) {
+    EXPECT_THROW(parse_pair(text), UsageError) << text;
+  }
+}
+
+TEST(ParseEach, KeepsTheOrder) {
+  EXPECT_THAT(parse_each<DataType>({"int8", "float32"}, parse_data_type),
+              ElementsAre(DataType::int8, DataType::float32));
+  EXPECT_THROW(parse_each<DataType>({"int8", "float23"}, parse_data_type), UsageError);
+  EXPECT_TRUE(parse_each<DataType>({}, parse_data_type).empty());
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,51 @@
+#include "linkgain/core/student_t.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+namespace linkgain {
+namespace {
+
+TEST(StudentTQuantile, AgreesWithTheTables) {
+  // Abramowitz and Stegun, table 26.10, two-sided 0.95 and 0.99.
+  EXPECT_NEAR(student_t_quantile(0.975, 1), 12.706, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.975, 2), 4.303, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.975, 4), 2.776, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.975, 10), 2.228, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.975, 30), 2.042, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.995, 1), 63.657, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.995, 10), 3.169, 5e-4);
+}
+
+TEST(StudentTQuantile, AgreesWithTheClosedForms) {
+  for (const double probability : {0.5001, 0.6, 0.9, 0.975, 0.9999, 1.0 - 1e-7}) {
+    // One degree of freedom is the Cauchy distribution; two: t = (2p - 1) sqrt(2 / (4 p (1 - p))).
+    const double cauchy = std::tan(std::numbers::pi * (probability - 0.5));
+    EXPECT_NEAR(student_t_quantile(probability, 1) / cauchy, 1.0, 1e-7) << probability;
+    const double two =
+        (2.0 * probability - 1.0) * std::sqrt(2.0 / (4.0 * probability * (1.0 - probability)));
+    EXPECT_NEAR(student_t_quantile(probability, 2) / two, 1.0, 1e-7) << probability;
+  }
+}
+
+TEST(StudentTQuantile, ApproachesTheNormalDistribution) {
+  EXPECT_NEAR(student_t_quantile(0.975, 1'000'000), 1.959966, 5e-6);
+}
+
+TEST(StudentTQuantile, IsAntisymmetric) {
+  EXPECT_NEAR(student_t_quantile(0.5, 7), 0.0, 1e-12);
+  EXPECT_DOUBLE_EQ(student_t_quantile(0.25, 7), -student_t_quantile(0.75, 7));
+}
+
+TEST(StudentTQuantile, RefusesWhatHasNoQuantile) {
+  EXPECT_THROW(student_t_quantile(0.0, 3), std::invalid_argument);
+  EXPECT_THROW(student_t_quantile(1.0, 3), std::invalid_argument);
+  EXPECT_THROW(student_t_quantile(std::nan(""), 3), std::invalid_argument);
+  EXPECT_THROW(student_t_quantile(0.975, 0), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace linkgain

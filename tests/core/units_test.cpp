@@ -1,0 +1,130 @@
+#include "linkgain/core/units.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+std::string refusal(std::string_view text) {
+  try {
+    parse_bytes(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ParseBytes, ReadsEverySuffixAsBinary) {
+  EXPECT_EQ(parse_bytes("8").value, 8);
+  EXPECT_EQ(parse_bytes("8B").value, 8);
+  EXPECT_EQ(parse_bytes("64K").value, 65536);
+  EXPECT_EQ(parse_bytes("3kb").value, 3072);
+  EXPECT_EQ(parse_bytes("5m").value, 5 * 1048576);
+  EXPECT_EQ(parse_bytes("1GiB").value, 1073741824);
+  EXPECT_EQ(parse_bytes("2gib").value, 2147483648);
+  EXPECT_EQ(parse_bytes("1TB").value, 1099511627776);
+  EXPECT_EQ(parse_bytes("007").value, 7);
+}
+
+TEST(ParseBytes, ReadsUpToTheLargestCount) {
+  EXPECT_EQ(parse_bytes("9223372036854775807").value, kLargest);
+  EXPECT_EQ(parse_bytes("8388607T").value, std::int64_t{8388607} << 40);
+  EXPECT_THAT(refusal("9223372036854775808"), HasSubstr("too large"));
+  EXPECT_THAT(refusal("8388608T"), HasSubstr("too large"));
+  EXPECT_THAT(refusal("9999999T"), HasSubstr("too large"));
+}
+
+TEST(ParseBytes, RefusesEverythingElseWithTheAcceptedForm) {
+  for (const std::string_view text : {"1Q", "-1", "", "1.5G", "+1", "G", " 1", "1 ", "1 G", "1GiBs",
+                                      "1iB", "1BB", "1KK", "0x10", "1e3", "-0", "-"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("is no size")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("8, 64K, 1GiB")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("'" + std::string(text) + "'"));
+  }
+  for (const std::string_view text : {"0", "0G", "000"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("is zero")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("from 1")) << text;
+  }
+}
+
+TEST(ExactBytes, TakesTheLargestUnitThatDivides) {
+  EXPECT_EQ(exact_bytes(Bytes{256 << 20}), "256MiB");
+  EXPECT_EQ(exact_bytes(Bytes{1000}), "1000B");
+  EXPECT_EQ(exact_bytes(Bytes{1536}), "1536B");
+  EXPECT_EQ(exact_bytes(Bytes{1536 << 10}), "1536KiB");
+  EXPECT_EQ(exact_bytes(Bytes{std::int64_t{1} << 30}), "1GiB");
+  EXPECT_EQ(exact_bytes(Bytes{std::int64_t{3} << 50}), "3072TiB");
+  EXPECT_EQ(exact_bytes(Bytes{0}), "0B");
+}
+
+TEST(ExactBytes, IsReadBack) {
+  for (const std::int64_t value : {std::int64_t{1}, std::int64_t{1023}, std::int64_t{1} << 10,
+                                   (std::int64_t{1} << 40) + 1024, kLargest}) {
+    EXPECT_EQ(parse_bytes(exact_bytes(Bytes{value})).value, value);
+  }
+}
+
+TEST(ReadableBytes, SeparatesNumberAndUnit) {
+  EXPECT_EQ(readable_bytes(Bytes{256 << 20}), "256 MiB");
+  EXPECT_EQ(readable_bytes(Bytes{8}), "8 B");
+  EXPECT_EQ(readable_bytes(Bytes{0}), "0 B");
+}
+
+TEST(ReadableTime, HasTwoDecimalsBelowAHundredAndOneAbove) {
+  EXPECT_EQ(readable_time(Seconds{3.27e-3}), "3.27 ms");
+  EXPECT_EQ(readable_time(Seconds{39e-3}), "39.00 ms");
+  EXPECT_EQ(readable_time(Seconds{6.51e-6}), "6.51 us");
+  EXPECT_EQ(readable_time(Seconds{101.94}), "101.9 s");
+  EXPECT_EQ(readable_time(Seconds{830e-9}), "830.0 ns");
+  EXPECT_EQ(readable_time(Seconds{12345.67}), "12345.7 s");
+  EXPECT_EQ(readable_time(Seconds{0.25e-9}), "0.25 ns");
+  EXPECT_EQ(readable_time(Seconds{0.0}), "0 s");
+  EXPECT_EQ(readable_time(Seconds{-3.27e-3}), "-3.27 ms");
+}
+
+TEST(ReadableTime, RoundsOverTheBordersOfDecimalsAndUnits) {
+  EXPECT_EQ(readable_time(Seconds{999.94e-6}), "999.9 us");
+  EXPECT_EQ(readable_time(Seconds{999.996e-6}), "1.00 ms");
+  EXPECT_EQ(readable_time(Seconds{999.96e-9}), "1.00 us");
+  EXPECT_EQ(readable_time(Seconds{0.99996}), "1.00 s");
+  EXPECT_EQ(readable_time(Seconds{999.96}), "1000.0 s");
+  EXPECT_EQ(readable_time(Seconds{99.994e-3}), "99.99 ms");
+  EXPECT_EQ(readable_time(Seconds{99.996e-3}), "100.0 ms");
+}
+
+TEST(ReadableBandwidth, KeepsThreeToFourDigits) {
+  EXPECT_EQ(readable_bandwidth(329.14), "329.1 GB/s");
+  EXPECT_EQ(readable_bandwidth(27.5), "27.5 GB/s");
+  EXPECT_EQ(readable_bandwidth(10.04), "10.0 GB/s");
+  EXPECT_EQ(readable_bandwidth(3.279), "3.28 GB/s");
+  EXPECT_EQ(readable_bandwidth(0.4), "0.400 GB/s");
+  EXPECT_EQ(readable_bandwidth(0.001219), "0.00122 GB/s");
+  EXPECT_EQ(readable_bandwidth(0.0000123), "0.0000123 GB/s");
+  EXPECT_EQ(readable_bandwidth(0.0), "0 GB/s");
+}
+
+TEST(ReadableBandwidth, RoundsOverTheBorders) {
+  EXPECT_EQ(readable_bandwidth(9.994), "9.99 GB/s");
+  EXPECT_EQ(readable_bandwidth(9.996), "10.0 GB/s");
+  EXPECT_EQ(readable_bandwidth(0.9994), "0.999 GB/s");
+  EXPECT_EQ(readable_bandwidth(0.9996), "1.00 GB/s");
+  EXPECT_EQ(readable_bandwidth(0.0099996), "0.0100 GB/s");
+}
+
+TEST(GigabytesPerSecond, DividesByAThousandMillion) {
+  EXPECT_DOUBLE_EQ(gigabytes_per_second(Bytes{1'000'000'000}, Seconds{0.5}), 2.0);
+  EXPECT_NEAR(gigabytes_per_second(Bytes{1073741824}, Seconds{3.27e-3}), 328.36, 0.01);
+  EXPECT_EQ(gigabytes_per_second(Bytes{8}, Seconds{0.0}), 0.0);
+}
+
+}  // namespace
+}  // namespace linkgain
