@@ -1,0 +1,75 @@
+#include "linkgain/telemetry/nvml.hpp"
+
+#include <cstdlib>
+
+#include "nvml_library.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Names another library to load, for tests and for drivers installed in unusual places.
+constexpr const char* kLibraryVariable = "LINKGAIN_NVML_LIBRARY";
+constexpr const char* kLibraryName = "libnvidia-ml.so.1";
+
+std::string library_name() {
+  const char* name = std::getenv(kLibraryVariable);
+  return name != nullptr && *name != '\0' ? name : kLibraryName;
+}
+
+}  // namespace
+
+std::shared_ptr<Nvml> Nvml::open(std::string* reason) {
+  std::string why;
+  std::unique_ptr<Library> library = Library::load(library_name(), why);
+  if (!library) {
+    if (reason != nullptr) {
+      *reason = why;
+    }
+    return nullptr;
+  }
+  return std::shared_ptr<Nvml>(new Nvml(std::move(library)));
+}
+
+Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+
+Nvml::~Nvml() = default;
+
+std::optional<std::string> Nvml::driver_version() const {
+  nvml_api::Text text{};
+  if (library_->driver_version(text.data(), text.size()) != nvml_api::kSuccess) {
+    return std::nullopt;
+  }
+  return text.data();
+}
+
+int Nvml::device_count() const {
+  unsigned int count = 0;
+  return library_->device_count(&count) == nvml_api::kSuccess ? static_cast<int>(count) : 0;
+}
+
+std::optional<Nvml::Device> Nvml::device_by_index(int index) const {
+  nvml_api::Handle handle = nullptr;
+  if (index < 0 ||
+      library_->handle_by_index(static_cast<unsigned int>(index), &handle) != nvml_api::kSuccess) {
+    return std::nullopt;
+  }
+  return Device(library_.get(), handle);
+}
+
+std::optional<Nvml::Device> Nvml::device_by_pci_bus_id(const std::string& pci_bus_id) const {
+  nvml_api::Handle handle = nullptr;
+  if (library_->handle_by_pci_bus_id(pci_bus_id.c_str(), &handle) != nvml_api::kSuccess) {
+    return std::nullopt;
+  }
+  return Device(library_.get(), handle);
+}
+
+std::optional<Nvml::Device> Nvml::device_by_uuid(const std::string& uuid) const {
+  nvml_api::Handle handle = nullptr;
+  if (library_->handle_by_uuid(uuid.c_str(), &handle) != nvml_api::kSuccess) {
+    return std::nullopt;
+  }
+  return Device(library_.get(), handle);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace linkgain {
+
+/// sysfs's name of a PCI device, "0000:00:06.0": a domain of four digits (more where it needs
+/// them), lower case. Takes CUDA's and NVML's forms; empty for what is no PCI id.
+std::string sysfs_pci_name(const std::string& pci_bus_id);
+
+}  // namespace linkgain

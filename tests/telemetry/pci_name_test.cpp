@@ -1,0 +1,21 @@
+#include "pci_name.hpp"
+
+#include <gtest/gtest.h>
+
+namespace linkgain {
+namespace {
+
+TEST(PciName, IsTheKernels) {
+  EXPECT_EQ(sysfs_pci_name("0000:00:06.0"), "0000:00:06.0");
+  EXPECT_EQ(sysfs_pci_name("00000000:C1:06.1"), "0000:c1:06.1");
+  EXPECT_EQ(sysfs_pci_name("00010000:3b:00.0"), "10000:3b:00.0");
+}
+
+TEST(PciName, RefusesOtherText) {
+  for (const char* text : {"", "nonsense", "00:06.0", "0000:00:06.0/..", "0000:00:06", "../x"}) {
+    EXPECT_EQ(sysfs_pci_name(text), "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace linkgain

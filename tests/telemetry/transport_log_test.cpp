@@ -1,0 +1,188 @@
+#include "linkgain/telemetry/transport_log.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace linkgain {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kChannel = "vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via ";
+
+TransportLines parse_kind(const std::string& kind) {
+  return parse_transport_lines(kChannel + kind + "\n");
+}
+
+TEST(TransportLog, ReadsARecordedPeerToPeerLog) {
+  const TransportLines lines = read_transport_logs(TEST_DATA, "nccl-log-p2p");
+  EXPECT_EQ(lines.p2p, 33);
+  EXPECT_EQ(lines.shm + lines.net + lines.other, 0);
+  EXPECT_THAT(lines.kinds, ElementsAre("P2P/CUMEM"));
+}
+
+TEST(TransportLog, ReadsARecordedSharedMemoryLog) {
+  const TransportLines lines = read_transport_logs(TEST_DATA, "nccl-log-shm");
+  EXPECT_EQ(lines.shm, 8);
+  EXPECT_EQ(lines.p2p + lines.net + lines.other, 0);
+  EXPECT_THAT(lines.kinds, ElementsAre("SHM/direct/direct"));
+  EXPECT_EQ(path_of(lines, true), Path::host_memory);
+}
+
+TEST(TransportLog, ReadsAllFilesOfAJob) {
+  const TransportLines lines = read_transport_logs(TEST_DATA, "nccl-log");
+  EXPECT_EQ(lines.p2p, 33);
+  EXPECT_EQ(lines.shm, 8);
+  EXPECT_THAT(lines.kinds, ElementsAre("P2P/CUMEM", "SHM/direct/direct"));
+  EXPECT_EQ(path_of(lines, true), Path::mixed);
+}
+
+TEST(TransportLog, NoFilesGiveNoLines) {
+  EXPECT_THAT(read_transport_logs(TEST_DATA, "no-such-prefix").kinds, IsEmpty());
+  EXPECT_THAT(read_transport_logs("/no/such/directory", "nccl").kinds, IsEmpty());
+}
+
+struct KindExpectation {
+  const char* kind;
+  int p2p, shm, net, other;
+};
+
+class TransportKind : public ::testing::TestWithParam<KindExpectation> {};
+
+TEST_P(TransportKind, IsCountedWithItsFamily) {
+  const TransportLines lines = parse_kind(GetParam().kind);
+  EXPECT_EQ(lines.p2p, GetParam().p2p);
+  EXPECT_EQ(lines.shm, GetParam().shm);
+  EXPECT_EQ(lines.net, GetParam().net);
+  EXPECT_EQ(lines.other, GetParam().other);
+  EXPECT_THAT(lines.kinds, ElementsAre(GetParam().kind));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, TransportKind,
+    ::testing::Values(
+        KindExpectation{"P2P/CUMEM", 1, 0, 0, 0}, KindExpectation{"P2P/CUMEM/read", 1, 0, 0, 0},
+        KindExpectation{"P2P/IPC", 1, 0, 0, 0}, KindExpectation{"P2P/direct pointer", 1, 0, 0, 0},
+        KindExpectation{"P2P/direct pointer/read", 1, 0, 0, 0},
+        KindExpectation{"P2P/indirect/2[2]", 1, 0, 0, 0}, KindExpectation{"P2P/MNNVL", 1, 0, 0, 0},
+        KindExpectation{"SHM/direct/direct", 0, 1, 0, 0}, KindExpectation{"SHM/CUMEM", 0, 1, 0, 0},
+        KindExpectation{"NET/Socket/0", 0, 0, 1, 0},
+        KindExpectation{"NET/AWS Libfabric/0/GDRDMA/Shared", 0, 0, 1, 0},
+        KindExpectation{"NET/IB/0(1)/GDRDMA(PCI)", 0, 0, 1, 0},
+        KindExpectation{"COLLNET/SHARP/0/GDRDMA", 0, 0, 1, 0},
+        KindExpectation{"CXL/direct", 0, 0, 0, 1}));
+
+TEST(TransportLog, ReadsDirectionsAndCollNet) {
+  const TransportLines lines = parse_transport_lines(
+      "vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA\n"
+      "vm:8:8 [1] NCCL INFO Channel 01/1 : 0[0] -> 1[1] [receive] via NET/IB/1/GDRDMA\r\n"
+      "vm:7:7 [0] NCCL INFO CollNet 00/0 : 0 [send] via COLLNET/SHARP/0\n"
+      "vm:7:7 [0] NCCL INFO Channel 00 : 0[1a000] -> 1[3b000] via SHM/direct/direct\n");
+  EXPECT_EQ(lines.net, 3);
+  EXPECT_EQ(lines.shm, 1);
+  EXPECT_THAT(lines.kinds, ElementsAre("NET/IB/0/GDRDMA", "NET/IB/1/GDRDMA", "COLLNET/SHARP/0",
+                                       "SHM/direct/direct"));
+}
+
+TEST(TransportLog, SkipsUnrelatedLines) {
+  const TransportLines lines = parse_transport_lines(
+      "vm:7:7 [0] NCCL INFO Check P2P Type isAllDirectP2p 0 directMode 0\n"
+      "vm:7:7 [0] NCCL INFO 24 coll channels, 0 nvls channels, 32 p2p channels per peer\n"
+      "vm:7:7 [0] NCCL INFO NVLS multicast support is not available on dev 0\n"
+      "vm:7:7 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.\n"
+      "the page says via P2P/CUMEM\n"
+      "vm:7:7 [0] NCCL WARN Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+      "vm:7:7 [0] NCCL INFO Channel 00/02 : 0 1\n"
+      "\n");
+  EXPECT_EQ(lines.p2p + lines.shm + lines.net + lines.other, 0);
+  EXPECT_THAT(lines.kinds, IsEmpty());
+}
+
+TEST(TransportLog, IgnoresALastLineCutAnywhere) {
+  const std::string whole = std::string(kChannel) + "SHM/direct/direct\n";
+  const std::string last = std::string(kChannel) + "P2P/CUMEM/read";
+  for (std::size_t length = 0; length <= last.size(); ++length) {
+    const TransportLines lines = parse_transport_lines(whole + last.substr(0, length));
+    EXPECT_EQ(lines.p2p, 0) << length;
+    EXPECT_THAT(lines.kinds, ElementsAre("SHM/direct/direct")) << length;
+  }
+}
+
+TEST(TransportLog, SurvivesInterleavedLines) {
+  const TransportLines lines = parse_transport_lines(
+      // Two processes' lines run together: the last message of such a line is whole.
+      "vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[vm:8:8 [1] NCCL INFO Channel 03/0 : 1[1] -> "
+      "0[0] via P2P/IPC\n"
+      // The tail of a message without its head, and garbage in a transport's place.
+      "1] via P2P/CUMEM\n"
+      "vm:7:7 [0] NCCL INFO Channel 04/0 : 0[0] -> 1[1] via P2P/CUMEMvm:8:8 [1] NC\n"
+      "vm:7:7 [0] NCCL INFO Channel 05/0 : 0[0] -> 1[1] via \n"
+      "vm:7:7 [0] NCCL INFO Channel 06/0 : 0[0] -> 1[1] via P2P/\n"
+      "\xff\xfe\x01 via NET/Socket/0\n");
+  EXPECT_EQ(lines.p2p, 1);
+  EXPECT_EQ(lines.shm + lines.net + lines.other, 0);
+  EXPECT_THAT(lines.kinds, ElementsAre("P2P/IPC"));
+}
+
+constexpr const char* kNvlsLine =
+    "vm:7:7 [0] NCCL INFO NVLS comm 0x55d0c8 headRank 0 nHeads 4 nvlsRanks 4 buffSize 1048576 "
+    "nvlsPerRankSize 33554432 nvlsTotalSize 134217728\n";
+
+TEST(TransportLog, CountsNvlinkMulticast) {
+  const TransportLines lines = parse_transport_lines(std::string(kNvlsLine) + kNvlsLine +
+                                                     "vm:7:7 [0] NCCL INFO Connected NVLS tree\n");
+  EXPECT_EQ(lines.other, 3);
+  EXPECT_THAT(lines.kinds, ElementsAre("NVLS"));
+  EXPECT_EQ(path_of(lines, std::nullopt), Path::nvlink);
+}
+
+TEST(TransportLog, MulticastBesideSharedMemoryIsMixed) {
+  const TransportLines lines =
+      parse_transport_lines(std::string(kNvlsLine) + kChannel + "SHM/direct/direct\n");
+  EXPECT_EQ(path_of(lines, true), Path::mixed);
+}
+
+TEST(PathOf, PeerToPeerNeedsTheDriversWord) {
+  const TransportLines lines = parse_kind("P2P/CUMEM");
+  EXPECT_EQ(path_of(lines, true), Path::nvlink);
+  EXPECT_EQ(path_of(lines, false), Path::pcie_p2p);
+  EXPECT_EQ(path_of(lines, std::nullopt), Path::unknown);
+}
+
+TEST(PathOf, IndirectPeersAreNoPcie) {
+  EXPECT_EQ(path_of(parse_kind("P2P/indirect/2[2]"), true), Path::nvlink);
+  EXPECT_EQ(path_of(parse_kind("P2P/indirect/2[2]"), false), Path::unknown);
+}
+
+TEST(PathOf, MultiNodeNvlinkIsNvlinkWithoutTheDriversWord) {
+  EXPECT_EQ(path_of(parse_kind("P2P/MNNVL"), std::nullopt), Path::nvlink);
+}
+
+TEST(PathOf, OneFamilyIsItsPath) {
+  EXPECT_EQ(path_of(parse_kind("SHM/CUMEM"), true), Path::host_memory);
+  EXPECT_EQ(path_of(parse_kind("NET/Socket/0"), true), Path::network);
+  EXPECT_EQ(path_of(parse_kind("COLLNET/SHARP/0"), true), Path::network);
+  EXPECT_EQ(path_of(parse_kind("CXL/direct"), true), Path::unknown);
+  EXPECT_EQ(path_of(TransportLines{}, true), Path::unknown);
+}
+
+TEST(PathOf, MoreThanOneFamilyIsMixed) {
+  const std::string shm = std::string(kChannel) + "SHM/direct/direct\n";
+  const std::string p2p = std::string(kChannel) + "P2P/CUMEM\n";
+  const std::string net = std::string(kChannel) + "NET/Socket/0\n";
+  EXPECT_EQ(path_of(parse_transport_lines(p2p + shm), true), Path::mixed);
+  EXPECT_EQ(path_of(parse_transport_lines(p2p + net), std::nullopt), Path::mixed);
+  EXPECT_EQ(path_of(parse_transport_lines(shm + net), false), Path::mixed);
+}
+
+TEST(PathOf, AForeignTransportBesideAKnownOneIsUnknown) {
+  const TransportLines lines =
+      parse_transport_lines(std::string(kChannel) + "P2P/CUMEM\n" + kChannel + "CXL/direct\n");
+  EXPECT_EQ(path_of(lines, true), Path::unknown);
+}
+
+}  // namespace
+}  // namespace linkgain
