@@ -1,0 +1,133 @@
+#include "comparison.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace linkgain {
+namespace {
+
+/// NCCL's switches that open or close a road. Algorithms and protocols go down whatever road there
+/// is.
+constexpr std::array<std::string_view, 8> kRoadVariables{
+    "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
+    "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
+
+/// A variable as the worker saw it, else as the variant sets it; empty where it is not set.
+std::string value_of(const Record& record, const std::string& variant, std::string_view variable) {
+  const Settings& settings = record.settings;
+  const std::string key(variable);
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    if (settings.variants[i].name != variant) {
+      continue;
+    }
+    if (i < settings.environment_in_force.size() &&
+        settings.environment_in_force[i].contains(key)) {
+      return settings.environment_in_force[i].at(key);
+    }
+    const Environment& own = settings.variants[i].environment;
+    return own.contains(key) ? own.at(key) : std::string{};
+  }
+  return {};
+}
+
+bool forbids_p2p(const Record& record, const std::string& variant) {
+  return value_of(record, variant, "NCCL_P2P_DISABLE") == "1";
+}
+
+bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other) {
+  return std::any_of(kRoadVariables.begin(), kRoadVariables.end(), [&](std::string_view variable) {
+    return value_of(record, first.variant, variable) != value_of(record, other.variant, variable);
+  });
+}
+
+/// A mixed path is no road of which two could have taken the same.
+bool took_same_road(const VariantResult& first, const VariantResult& other) {
+  return first.path == other.path && first.path != Path::unknown && first.path != Path::mixed;
+}
+
+Finding judge(const Ratio& ratio) {
+  if (!ratio.low.has_value() || !ratio.high.has_value()) {
+    return Finding::no_interval;
+  }
+  if (*ratio.low > 1.0) {
+    return Finding::less_time;
+  }
+  return *ratio.high < 1.0 ? Finding::more_time : Finding::no_difference;
+}
+
+Finding find(const Record& record, const Comparison& comparison) {
+  const VariantResult& first = *comparison.first;
+  const VariantResult& other = *comparison.other;
+  if (has_wrong_data(first) || has_wrong_data(other)) {
+    return Finding::wrong_data;
+  }
+  if (comparison.ratio == nullptr || !first.time.has_value() || !other.time.has_value()) {
+    return Finding::not_measured;
+  }
+  if (record.settings.backend == "nccl" && took_same_road(first, other) &&
+      choose_roads(record, first, other)) {
+    return Finding::same_road;
+  }
+  return judge(*comparison.ratio);
+}
+
+}  // namespace
+
+bool has_wrong_data(const VariantResult& variant) {
+  return variant.verification.has_value() && variant.verification->wrong > 0;
+}
+
+Contrast contrast_of(const Record& record, const CaseResult& result) {
+  if (result.variants.size() != 2) {
+    return Contrast::variant;
+  }
+  const VariantResult& first = result.variants[0];
+  const VariantResult& other = result.variants[1];
+  if (record.settings.backend == "mpi") {
+    return first.variant == "shared-memory" ? Contrast::shared_memory : Contrast::variant;
+  }
+  if (first.path == Path::nvlink && other.path != Path::nvlink && other.path != Path::mixed) {
+    return Contrast::nvlink;
+  }
+  return !forbids_p2p(record, first.variant) && forbids_p2p(record, other.variant)
+             ? Contrast::p2p
+             : Contrast::variant;
+}
+
+std::vector<Comparison> compare_variants(const Record& record, const CaseResult& result) {
+  std::vector<Comparison> comparisons;
+  for (std::size_t i = 1; i < result.variants.size(); ++i) {
+    Comparison comparison{.first = &result.variants.front(), .other = &result.variants[i]};
+    const auto ratio = std::find_if(
+        result.ratios.begin(), result.ratios.end(),
+        [&](const RatioResult& entry) { return entry.variant == comparison.other->variant; });
+    if (ratio != result.ratios.end()) {
+      comparison.ratio = &ratio->ratio;
+    }
+    comparison.finding = find(record, comparison);
+    comparisons.push_back(comparison);
+  }
+  return comparisons;
+}
+
+std::vector<Curve> curves_of(const Record& record) {
+  std::vector<Curve> curves;
+  for (const CaseResult& result : record.cases) {
+    const std::string name = curve_name(result.definition);
+    auto curve = std::find_if(curves.begin(), curves.end(),
+                              [&](const Curve& known) { return known.name == name; });
+    if (curve == curves.end()) {
+      curve = curves.insert(curves.end(), Curve{name, {}});
+    }
+    curve->cases.push_back(&result);
+  }
+  for (Curve& curve : curves) {
+    std::stable_sort(curve.cases.begin(), curve.cases.end(),
+                     [](const CaseResult* a, const CaseResult* b) {
+                       return a->definition.size < b->definition.size;
+                     });
+  }
+  return curves;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,105 @@
+#include "linkgain/report/csv.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace linkgain {
+namespace {
+
+constexpr std::string_view kHeader =
+    "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
+    "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,rounds,"
+    "converged,skipped\n";
+
+/// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
+/// The shortest digits that read back as the same number.
+std::string field(std::optional<double> value) {
+  return value.has_value() ? fmt::format("{}", *value) : std::string{};
+}
+
+std::string_view field(bool value) { return value ? "true" : "false"; }
+
+std::string pair_field(const Case& definition) {
+  if (!definition.pair.has_value()) {
+    return {};
+  }
+  return fmt::format("{}-{}{}", definition.pair->from, definition.pair->to,
+                     definition.pair->both ? "/both" : "");
+}
+
+void add_case_fields(std::vector<std::string>& fields, const Case& definition) {
+  const bool reduces = has_reduction(definition.operation);
+  fields.push_back(field(std::string_view(case_name(definition))));
+  fields.emplace_back(name_of(definition.operation));
+  fields.emplace_back(name_of(definition.type));
+  fields.emplace_back(reduces ? name_of(definition.reduction) : std::string_view{});
+  fields.push_back(fmt::format("{}", definition.size.value));
+  fields.push_back(fmt::format("{}", definition.ranks));
+  fields.emplace_back(field(definition.in_place));
+  fields.emplace_back(name_of(definition.launch));
+  fields.push_back(pair_field(definition));
+}
+
+void add_variant_fields(std::vector<std::string>& fields, const VariantResult& variant) {
+  const bool measured = variant.time.has_value();
+  fields.push_back(field(std::string_view(variant.variant)));
+  fields.push_back(field(measured ? std::optional(variant.time->value) : std::nullopt));
+  fields.push_back(field(variant.algbw));
+  fields.push_back(field(variant.busbw));
+  fields.emplace_back(measured ? name_of(variant.path) : std::string_view{});
+  fields.push_back(variant.verification.has_value() ? fmt::format("{}", variant.verification->wrong)
+                                                    : std::string{});
+}
+
+void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
+  if (ratio == nullptr) {
+    fields.insert(fields.end(), 5, "");
+    return;
+  }
+  fields.push_back(field(std::optional(ratio->estimate)));
+  fields.push_back(field(ratio->low));
+  fields.push_back(field(ratio->high));
+  fields.push_back(field(std::optional(less_time(ratio->estimate))));
+  fields.push_back(fmt::format("{}", ratio->rounds));
+}
+
+std::string row(const CaseResult& result, const VariantResult& variant) {
+  const auto ratio =
+      std::find_if(result.ratios.begin(), result.ratios.end(),
+                   [&](const RatioResult& entry) { return entry.variant == variant.variant; });
+  std::vector<std::string> fields;
+  add_case_fields(fields, result.definition);
+  add_variant_fields(fields, variant);
+  add_ratio_fields(fields, ratio != result.ratios.end() ? &ratio->ratio : nullptr);
+  fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
+  fields.push_back(field(std::string_view(variant.skipped.value_or(""))));
+  return fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+}  // namespace
+
+std::string csv(const Record& record) {
+  std::string text(kHeader);
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      text += row(result, variant);
+    }
+  }
+  return text;
+}
+
+}  // namespace linkgain

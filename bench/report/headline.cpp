@@ -1,0 +1,252 @@
+#include "linkgain/report/headline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "comparison.hpp"
+#include "markdown_table.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+/// The words for one contrast: the column's title, and what a sentence begins with.
+struct Words {
+  std::string_view title;
+  std::string_view subject;
+};
+
+Words words_of(Contrast contrast) {
+  switch (contrast) {
+    case Contrast::nvlink:
+      return {"NVLink", "P2P"};
+    case Contrast::p2p:
+      return {"P2P", "P2P"};
+    case Contrast::shared_memory:
+      return {"Shared memory", "shared memory"};
+    case Contrast::variant:
+      return {"Variant", ""};
+  }
+  return {"Variant", ""};
+}
+
+bool comparable(const CaseResult& result) {
+  return result.variants.size() > 1 && result.variants.front().time.has_value() &&
+         std::any_of(result.variants.begin() + 1, result.variants.end(),
+                     [](const VariantResult& variant) { return variant.time.has_value(); });
+}
+
+std::string case_label(const CaseResult& result) {
+  return fmt::format("{} {}", curve_label(result.definition),
+                     readable_bytes(result.definition.size));
+}
+
+std::string table_of(const Record& record, const CaseResult& result) {
+  const Contrast contrast = contrast_of(record, result);
+  MarkdownTable table({{std::string(words_of(contrast).title), MarkdownTable::Alignment::left},
+                       {case_label(result), MarkdownTable::Alignment::right},
+                       {"busbw", MarkdownTable::Alignment::right}});
+  bool first = true;
+  for (const VariantResult& variant : result.variants) {
+    const std::string name = contrast == Contrast::variant ? variant.variant : first ? "Y" : "N";
+    first = false;
+    if (has_wrong_data(variant)) {
+      table.add_row({name, "**WRONG DATA**", ""});
+    } else if (!variant.time.has_value()) {
+      table.add_row({name, variant.skipped.has_value() ? "skipped" : "not measured", ""});
+    } else {
+      table.add_row({name, readable_time(*variant.time),
+                     variant.busbw.has_value() ? readable_bandwidth(*variant.busbw) : ""});
+    }
+  }
+  return table.text();
+}
+
+/// "With P2P the same all-reduce", and against what where that does not go without saying.
+struct Sentence {
+  std::string subject;
+  std::string than;
+};
+
+Sentence sentence_of(Contrast contrast, const CaseResult& result, const Comparison& comparison) {
+  const bool named = contrast == Contrast::variant;
+  const std::string_view with =
+      named ? std::string_view(comparison.first->variant) : words_of(contrast).subject;
+  return {fmt::format("With {} the same {}", with, spoken_operation(result.definition)),
+          named ? fmt::format(" than with {}", comparison.other->variant) : std::string{}};
+}
+
+std::string interval_of(const RatioText& text) {
+  return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
+}
+
+std::string wrong_data_sentence(const Comparison& comparison) {
+  std::string sentence;
+  for (const VariantResult* variant : {comparison.first, comparison.other}) {
+    if (!has_wrong_data(*variant)) {
+      continue;
+    }
+    sentence += fmt::format("**WRONG DATA** with {}: {}. ", variant->variant,
+                            wrong_elements(*variant->verification));
+  }
+  return sentence + "No speed-up is given.";
+}
+
+std::string not_measured_sentence(const Comparison& comparison) {
+  std::string sentence = fmt::format("No round measured both {} and {}, so no speed-up is given.",
+                                     comparison.first->variant, comparison.other->variant);
+  if (comparison.other->skipped.has_value()) {
+    sentence += fmt::format(" {} was skipped: {}.", comparison.other->variant,
+                            one_line(*comparison.other->skipped));
+  }
+  return sentence;
+}
+
+std::string same_road_sentence(Contrast contrast, const Comparison& comparison) {
+  const std::string_view road = readable_path(comparison.first->path);
+  if (contrast == Contrast::p2p) {
+    return fmt::format(
+        "Both took the same road, {}, with P2P allowed and with P2P off: these times do not "
+        "show what P2P is worth, so no speed-up is given.",
+        road);
+  }
+  return fmt::format(
+      "{} and {} took the same road, {}: these times do not show what another road is worth, "
+      "so no speed-up is given.",
+      comparison.first->variant, comparison.other->variant, road);
+}
+
+std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {
+  const std::string rounds =
+      fmt::format("{} {}", ratio.rounds, ratio.rounds == 1 ? "round" : "rounds");
+  const std::string estimate = readable_ratio(ratio).estimate;
+  const std::string took =
+      ratio.estimate > 1.0 ? fmt::format("took {} less time{}",
+                                         readable_percent(less_time(ratio.estimate)), words.than)
+                           : fmt::format("did not take less time{}", words.than);
+  return fmt::format("{} {} ({}) in {}, too few for a confidence interval.", words.subject, took,
+                     estimate, rounds);
+}
+
+std::string no_difference_sentence(Contrast contrast, const CaseResult& result,
+                                   const Comparison& comparison) {
+  const std::string sides =
+      contrast == Contrast::variant
+          ? fmt::format("with {} and with {}", comparison.first->variant, comparison.other->variant)
+          : fmt::format("with {} and without", words_of(contrast).subject);
+  return fmt::format("No difference was found between the same {} {} ({}).",
+                     spoken_operation(result.definition), sides,
+                     interval_of(readable_ratio(*comparison.ratio)));
+}
+
+std::string finding_sentence(Contrast contrast, const CaseResult& result,
+                             const Comparison& comparison) {
+  const Sentence words = sentence_of(contrast, result, comparison);
+  switch (comparison.finding) {
+    case Finding::wrong_data:
+      return wrong_data_sentence(comparison);
+    case Finding::not_measured:
+      return not_measured_sentence(comparison);
+    case Finding::same_road:
+      return same_road_sentence(contrast, comparison);
+    case Finding::no_interval:
+      return no_interval_sentence(words, *comparison.ratio);
+    case Finding::no_difference:
+      return no_difference_sentence(contrast, result, comparison);
+    case Finding::less_time:
+      return fmt::format("{} takes {} less time{} ({}).", words.subject,
+                         readable_percent(less_time(comparison.ratio->estimate)), words.than,
+                         interval_of(readable_ratio(*comparison.ratio)));
+    case Finding::more_time:
+      return fmt::format("{} does not take less time{}, it takes longer ({}).", words.subject,
+                         words.than, interval_of(readable_ratio(*comparison.ratio)));
+  }
+  return {};
+}
+
+/// Empty where the comparison's interval is as narrow as was asked for, or where none is shown.
+std::string convergence_sentence(const Record& record, const CaseResult& result,
+                                 const Comparison& comparison) {
+  const bool shown = comparison.finding == Finding::less_time ||
+                     comparison.finding == Finding::more_time ||
+                     comparison.finding == Finding::no_difference;
+  if (!shown || result.converged) {
+    return {};
+  }
+  const double half_width = comparison.ratio->relative_half_width().value_or(0.0);
+  if (half_width <= record.settings.precision) {
+    return {};
+  }
+  const std::string why = result.stopped.empty() ? "" : fmt::format(" ({})", result.stopped);
+  return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,
+                     readable_percent(half_width), readable_precision(record.settings.precision));
+}
+
+std::string not_compared(const Curve& curve) {
+  const CaseResult& largest = *curve.cases.back();
+  std::string reasons;
+  for (const VariantResult& variant : largest.variants) {
+    if (variant.skipped.has_value()) {
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? " (" : "; ", variant.variant,
+                             one_line(*variant.skipped));
+    }
+  }
+  return fmt::format("{}: no size was measured with the first variant and another one{}.\n",
+                     curve_label(largest.definition), reasons.empty() ? "" : reasons + ")");
+}
+
+std::string wrong_elsewhere(const Curve& curve, const CaseResult* shown) {
+  std::string sizes;
+  for (const CaseResult* result : curve.cases) {
+    if (result != shown &&
+        std::any_of(result->variants.begin(), result->variants.end(), has_wrong_data)) {
+      sizes += (sizes.empty() ? "" : ", ") + readable_bytes(result->definition.size);
+    }
+  }
+  return sizes.empty() ? "" : fmt::format("\n**WRONG DATA** at other sizes: {}.\n", sizes);
+}
+
+std::string curve_headline(const Record& record, const Curve& curve) {
+  const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
+                                    [](const CaseResult* result) { return comparable(*result); });
+  if (largest == curve.cases.rend()) {
+    return not_compared(curve) + wrong_elsewhere(curve, nullptr);
+  }
+  const CaseResult& result = **largest;
+  const Contrast contrast = contrast_of(record, result);
+  std::string text = table_of(record, result);
+  for (const Comparison& comparison : compare_variants(record, result)) {
+    text += fmt::format("\n{}{}\n", finding_sentence(contrast, result, comparison),
+                        convergence_sentence(record, result, comparison));
+  }
+  return text + wrong_elsewhere(curve, &result);
+}
+
+std::string notes(const Record& record) {
+  std::string text;
+  if (record.settings.backend == "mpi") {
+    text += "\nThese are MPI transfers in CPU memory (backend mpi), not GPU figures.\n";
+  }
+  if (record.status != "complete") {
+    text += fmt::format("\nThe run is not complete ({}): this is what it had measured.\n",
+                        record.status);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string headline(const Record& record) {
+  std::string text;
+  for (const Curve& curve : curves_of(record)) {
+    text += text.empty() ? "" : "\n";
+    text += curve_headline(record, curve);
+  }
+  if (text.empty()) {
+    text = "Nothing was measured.\n";
+  }
+  return text + notes(record);
+}
+
+}  // namespace linkgain

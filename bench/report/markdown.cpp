@@ -1,0 +1,45 @@
+#include "linkgain/report/markdown.hpp"
+
+#include <fmt/format.h>
+
+#include "linkgain/report/headline.hpp"
+#include "linkgain/report/size_table.hpp"
+#include "markdown_table.hpp"
+#include "run_sections.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string title(const Record& record) {
+  const Machine& machine = record.machine;
+  const std::string ranks = machine.ranks.empty() ? "no ranks" : describe_ranks(machine);
+  const std::string_view backend = record.settings.backend == "mpi" ? ", MPI in CPU memory" : "";
+  return fmt::format("# linkgain: {}{}\n\nMeasured on {} at {}, in {:.1f} s of wall time: {}.\n",
+                     one_line(ranks), backend,
+                     machine.host.empty() ? "an unnamed host" : machine.host,
+                     record.started.empty() ? "an unknown time" : record.started,
+                     record.wall_seconds, record.status);
+}
+
+std::string sizes_section(const Record& record) {
+  const std::string tables = size_tables(record);
+  return tables.empty()
+             ? tables
+             : "## By size\n\nTimes are medians for one operation; busbw compares with the "
+               "link's rate. Less time is 1 − 1/speed-up.\n\n" +
+                   tables;
+}
+
+}  // namespace
+
+std::string markdown_report(const Record& record) {
+  std::string text = title(record);
+  for (const std::string& section :
+       {headline(record), warnings_section(record), sizes_section(record), variants_section(record),
+        machine_section(record), repeat_section(record)}) {
+    text += section.empty() ? section : "\n" + section;
+  }
+  return text;
+}
+
+}  // namespace linkgain

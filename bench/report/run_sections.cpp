@@ -1,0 +1,228 @@
+#include "run_sections.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "markdown_table.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+std::string assignments(const Environment& environment) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : environment) {
+    words.push_back(fmt::format("{}={}", name, shell_quoted(value)));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// "NVLink (28 cases), unknown (1 case)", in order of appearance.
+std::string paths_of(const Record& record, const std::string& variant) {
+  std::vector<std::pair<Path, int>> counts;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& entry : result.variants) {
+      if (entry.variant != variant || !entry.time.has_value()) {
+        continue;
+      }
+      const auto known = std::find_if(counts.begin(), counts.end(),
+                                      [&](const auto& count) { return count.first == entry.path; });
+      if (known != counts.end()) {
+        ++known->second;
+      } else {
+        counts.emplace_back(entry.path, 1);
+      }
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [path, count] : counts) {
+    words.push_back(
+        fmt::format("{} ({} {})", readable_path(path), count, count == 1 ? "case" : "cases"));
+  }
+  return words.empty() ? "nothing measured" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+void add_item(std::string& text, std::string_view what, const std::optional<std::string>& value) {
+  if (value.has_value() && !value->empty()) {
+    text += fmt::format("- {}: {}\n", what, one_line(*value));
+  }
+}
+
+std::string nccl_versions(const Software& software) {
+  const std::string library = software.nccl_library.value_or("");
+  const std::string header = software.nccl_header.value_or("");
+  return header.empty() || header == library
+             ? library
+             : fmt::format("{} (built with {})", library.empty() ? "not loaded" : library, header);
+}
+
+std::string cuda_versions(const Software& software) {
+  std::vector<std::string> words;
+  if (software.cuda_runtime.has_value()) {
+    words.push_back("runtime " + *software.cuda_runtime);
+  }
+  if (software.cuda_driver.has_value()) {
+    words.push_back("driver's " + *software.cuda_driver);
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string answer(std::optional<bool> known) {
+  return !known.has_value() ? "not known" : *known ? "yes" : "no";
+}
+
+std::string nvlink_cell(const GpuInfo& gpu) {
+  if (!gpu.nvlink_links.has_value()) {
+    return {};
+  }
+  const std::string active =
+      gpu.nvlink_links_active.has_value() ? std::to_string(*gpu.nvlink_links_active) : "?";
+  const std::string_view generation = nvlink_generation(gpu.nvlink_version.value_or(0));
+  return fmt::format("{} of {} links{}{}", active, *gpu.nvlink_links,
+                     generation.empty() ? "" : ", NVLink ", generation);
+}
+
+std::string pcie_cell(const GpuInfo& gpu) {
+  const auto text = [](std::optional<int> value) {
+    return value.has_value() ? std::to_string(*value) : "?";
+  };
+  return gpu.pcie_generation.has_value() || gpu.pcie_width.has_value()
+             ? fmt::format("gen {} x{}", text(gpu.pcie_generation), text(gpu.pcie_width))
+             : std::string{};
+}
+
+/// Columns that no rank fills are not there on a machine without GPUs.
+std::string ranks_table(const Machine& machine) {
+  const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
+                                [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  std::vector<MarkdownTable::Column> columns{
+      {"Rank", MarkdownTable::Alignment::right}, {"Host"}, {"CPUs"}};
+  if (gpus) {
+    columns.insert(
+        columns.end(),
+        {{"GPU"}, {"Memory", MarkdownTable::Alignment::right}, {"PCI id"}, {"PCIe"}, {"NVLink"}});
+  }
+  MarkdownTable table(columns);
+  for (const RankInfo& rank : machine.ranks) {
+    std::vector<std::string> cells{std::to_string(rank.rank), rank.host, rank.cpus};
+    if (rank.gpu.has_value()) {
+      const GpuInfo& gpu = *rank.gpu;
+      cells.insert(
+          cells.end(),
+          {gpu.name, fmt::format("{:.1f} GiB", static_cast<double>(gpu.memory_bytes) / kGibibyte),
+           gpu.pci_bus_id, pcie_cell(gpu), nvlink_cell(gpu)});
+    }
+    table.add_row(cells);
+  }
+  return table.text();
+}
+
+/// "20", or "20 to 45" where cases differ; empty where no ratio was formed.
+std::string rounds_of(const Record& record) {
+  std::vector<int> rounds;
+  for (const CaseResult& result : record.cases) {
+    for (const RatioResult& ratio : result.ratios) {
+      rounds.push_back(ratio.ratio.rounds);
+    }
+  }
+  if (rounds.empty()) {
+    return {};
+  }
+  const auto [least, most] = std::minmax_element(rounds.begin(), rounds.end());
+  return *least == *most ? std::to_string(*least) : fmt::format("{} to {}", *least, *most);
+}
+
+}  // namespace
+
+std::string warnings_section(const Record& record) {
+  if (record.warnings.empty()) {
+    return {};
+  }
+  std::string text = "## Warnings\n\n";
+  for (const Warning& warning : record.warnings) {
+    text += fmt::format("- `{}`: {}\n", warning.code, one_line(warning.text));
+    if (!warning.advice.empty()) {
+      text += fmt::format("  Advice: {}\n", one_line(warning.advice));
+    }
+  }
+  return text;
+}
+
+std::string variants_section(const Record& record) {
+  const Settings& settings = record.settings;
+  if (settings.variants.empty()) {
+    return {};
+  }
+  std::string text = "## Variants\n\n";
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    const Variant& variant = settings.variants[i];
+    const std::string own = assignments(variant.environment);
+    text += fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : "`" + own + "`");
+    text += fmt::format("  - path: {}\n", paths_of(record, variant.name));
+    if (i < settings.environment_in_force.size()) {
+      const std::string in_force = assignments(settings.environment_in_force[i]);
+      text += fmt::format("  - in force: {}\n",
+                          in_force.empty() ? "nothing set" : "`" + in_force + "`");
+    }
+  }
+  return text;
+}
+
+std::string machine_section(const Record& record) {
+  const Machine& machine = record.machine;
+  const Software& software = machine.software;
+  std::string text;
+  add_item(text, "Measured with", describe_ranks(machine));
+  add_item(text, "Host", machine.host);
+  add_item(text, "Kernel", machine.kernel);
+  add_item(text, "Processor",
+           machine.processor.empty()
+               ? std::string{}
+               : fmt::format("{}, {} CPUs", machine.processor, machine.processors));
+  add_item(text, "linkgain",
+           software.build.empty() ? software.linkgain
+                                  : fmt::format("{} ({})", software.linkgain, software.build));
+  add_item(text, "MPI", software.mpi);
+  add_item(text, "NVIDIA driver", software.driver);
+  add_item(text, "CUDA", cuda_versions(software));
+  add_item(text, "NCCL", nccl_versions(software));
+  if (!machine.links.empty()) {
+    add_item(text, "P2P possible between all pairs",
+             answer(all_pairs(machine.links, &PairLink::p2p)));
+    add_item(text, "NVLink between all pairs", answer(all_pairs(machine.links, &PairLink::nvlink)));
+  }
+  if (!machine.ranks.empty()) {
+    text += fmt::format("\n{}", ranks_table(machine));
+  }
+  return text.empty() ? text : "## Machine\n\n" + text;
+}
+
+std::string repeat_section(const Record& record) {
+  const Settings& settings = record.settings;
+  std::vector<std::string> words;
+  for (const std::string& argument : settings.argv) {
+    words.push_back(shell_quoted(argument));
+  }
+  std::string text = "## Repeat it\n\n";
+  if (!words.empty()) {
+    text += fmt::format("```sh\n{}\n```\n\n", fmt::join(words, " "));
+  }
+  add_item(text, "Backend", settings.backend);
+  add_item(text, "Profile", settings.profile);
+  add_item(text, "Schedule", settings.schedule);
+  add_item(text, "Launches", std::to_string(settings.launches));
+  add_item(text, "Rounds per case", rounds_of(record));
+  add_item(text, "Interval asked for", readable_precision(settings.precision) + " of the ratio");
+  add_item(text, "Sample", readable_time(settings.sample_target));
+  if (settings.budget.has_value()) {
+    add_item(text, "Budget", readable_time(*settings.budget));
+  }
+  return text;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,138 @@
+#include "wording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+#include "markdown_table.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr int kMostDecimals = 5;
+
+std::string times(double ratio, int decimals) { return fmt::format("{:.{}f}x", ratio, decimals); }
+
+/// Whether a bound that is not 1 would look like 1.
+bool hides_difference(double bound, int decimals) {
+  return bound != 1.0 && times(bound, decimals) == times(1.0, decimals);
+}
+
+int decimals_for(const Ratio& ratio) {
+  int decimals = ratio.estimate >= 9.995 ? 1 : 2;
+  const bool distinct =
+      ratio.low.has_value() && ratio.high.has_value() && (*ratio.low > 1.0 || *ratio.high < 1.0);
+  while (distinct && decimals < kMostDecimals &&
+         (hides_difference(*ratio.low, decimals) || hides_difference(*ratio.high, decimals))) {
+    ++decimals;
+  }
+  return decimals;
+}
+
+}  // namespace
+
+RatioText readable_ratio(const Ratio& ratio) {
+  const int decimals = decimals_for(ratio);
+  RatioText text;
+  text.estimate = times(ratio.estimate, decimals);
+  if (ratio.low.has_value() && ratio.high.has_value()) {
+    text.low = times(*ratio.low, decimals);
+    text.high = times(*ratio.high, decimals);
+  }
+  return text;
+}
+
+std::string readable_percent(double share) {
+  const double percent = 100.0 * share;
+  const double margin = std::min(std::abs(percent), std::abs(100.0 - std::abs(percent)));
+  const int decimals = margin >= 9.95 || margin == 0.0 ? 0 : margin >= 0.1 ? 1 : 2;
+  // Between 90 and 99 % no decimal is lost that a reader misses.
+  const bool near_all = std::abs(percent) >= 90.0 && std::abs(percent) < 99.0;
+  return fmt::format("{:.{}f} %", percent, near_all ? 0 : decimals);
+}
+
+std::string readable_precision(double precision) {
+  return fmt::format("±{:.3g} %", 100.0 * precision);
+}
+
+std::string wrong_elements(const Verification& verification) {
+  const std::string example = verification.first_wrong.empty()
+                                  ? std::string{}
+                                  : fmt::format(" ({})", one_line(verification.first_wrong));
+  return fmt::format("{} of {} elements are wrong{}", verification.wrong, verification.checked,
+                     example);
+}
+
+std::string_view readable_path(Path path) {
+  switch (path) {
+    case Path::nvlink:
+      return "NVLink";
+    case Path::pcie_p2p:
+      return "PCIe P2P";
+    case Path::host_memory:
+      return "host memory";
+    case Path::network:
+      return "network";
+    case Path::mixed:
+      return "mixed";
+    case Path::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+std::string_view nvlink_generation(int nvml_version) {
+  constexpr std::array<std::string_view, 9> kGenerations{"",    "1.0", "2.0", "2.2", "3.0",
+                                                         "3.1", "4.0", "5.0", "6.0"};
+  const auto index = static_cast<std::size_t>(std::max(nvml_version, 0));
+  return index < kGenerations.size() ? kGenerations[index] : std::string_view{};
+}
+
+std::string curve_label(const Case& definition) {
+  const Case defaults;
+  std::string label(name_of(definition.operation));
+  if (definition.type != defaults.type) {
+    label += fmt::format(" {}", name_of(definition.type));
+  }
+  if (has_reduction(definition.operation) && definition.reduction != defaults.reduction) {
+    label += fmt::format(" {}", name_of(definition.reduction));
+  }
+  if (definition.in_place) {
+    label += " in place";
+  }
+  if (definition.launch != defaults.launch) {
+    label += fmt::format(" {}", name_of(definition.launch));
+  }
+  if (definition.pair.has_value()) {
+    label += fmt::format(" {}{}{}", definition.pair->from, definition.pair->both ? "<->" : "->",
+                         definition.pair->to);
+  }
+  return label;
+}
+
+std::string spoken_operation(const Case& definition) {
+  std::string name(name_of(definition.operation));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string shell_quoted(std::string_view text) {
+  constexpr std::string_view kHarmless = "-_./:=,+@%";
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kHarmless.find(c) != std::string_view::npos;
+  });
+  if (plain) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+}  // namespace linkgain

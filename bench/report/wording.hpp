@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// A speed-up and its interval with decimals in common: "11.9x", "11.8x", "12.0x". Where the
+/// interval leaves 1 out there are enough decimals to see it.
+struct RatioText {
+  std::string estimate;
+  std::optional<std::string> low;
+  std::optional<std::string> high;
+};
+RatioText readable_ratio(const Ratio& ratio);
+
+/// A share as "92 %", with more decimals near 0 and 1.
+std::string readable_percent(double share);
+
+/// The interval that a run asked for: "±1 %".
+std::string readable_precision(double precision);
+
+/// "12 of 64 elements are wrong (rank 1, element 17: 3 instead of 5)".
+std::string wrong_elements(const Verification& verification);
+
+/// "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
+std::string_view readable_path(Path path);
+
+/// NVLink's generation for NVML's version number: 6 is "4.0". Empty for a number not known here.
+std::string_view nvlink_generation(int nvml_version);
+
+/// "all_reduce" and those parameters that are not the default: "all_reduce float16 graph".
+std::string curve_label(const Case& definition);
+
+/// "all-reduce", as a sentence has it.
+std::string spoken_operation(const Case& definition);
+
+/// A word for a POSIX shell that stands for exactly `text`.
+std::string shell_quoted(std::string_view text);
+
+}  // namespace linkgain

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// The record's answer in Markdown that reads well raw: for the largest size of every curve that
+/// the first variant and another one measured, a table with a row per variant, then what the
+/// difference is or why there is none to give. Ends with notes on what every reader must know:
+/// wrong data at other sizes, a run cut short, the mpi backend's figures being no GPU figures.
+std::string headline(const Record& record);
+
+}  // namespace linkgain

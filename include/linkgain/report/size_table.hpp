@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// One Markdown table per curve with a row per size: every variant's time and bus bandwidth, the
+/// speed-up with its 95 % interval, less time, and marks that the footnotes below the table
+/// explain.
+std::string size_tables(const Record& record);
+
+}  // namespace linkgain

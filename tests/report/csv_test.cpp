@@ -1,0 +1,46 @@
+#include "linkgain/report/csv.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/golden.hpp"
+#include "report/sample_records.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using namespace linkgain::testing;
+
+constexpr const char* kHeader =
+    "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
+    "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,rounds,"
+    "converged,skipped\n";
+
+TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
+
+TEST(Csv, HasARowForEachCaseAndVariant) { expect_golden(csv(h200_record()), "h200.csv"); }
+
+TEST(Csv, LeavesEmptyWhatWasNotMeasured) {
+  expect_golden(csv(three_variants_record()), "three_variants.csv");
+}
+
+TEST(Csv, QuotesWhatNeedsIt) {
+  Record record = two_gpus();
+  record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
+  EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"\n"));
+}
+
+TEST(Csv, KeepsEveryDigit) {
+  const double time = 1.0 / 3.0;
+  Record record = one_case(time, 0.5, 1.4, 1.6);
+  EXPECT_THAT(csv(record), HasSubstr(",p2p,0.3333333333333333,"));
+}
+
+TEST(Csv, CountsWrongElements) {
+  EXPECT_THAT(csv(wrong_data_record()), HasSubstr(",host-memory,12,"));
+}
+
+}  // namespace
+}  // namespace linkgain

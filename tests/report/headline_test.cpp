@@ -1,0 +1,180 @@
+#include "linkgain/report/headline.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/golden.hpp"
+#include "report/sample_records.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using namespace linkgain::testing;
+
+TEST(Headline, IsThePagesTable) {
+  EXPECT_EQ(
+      headline(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)),
+      "| NVLink | all_reduce 1 GiB | busbw      |\n"
+      "| ------ | ---------------: | ---------: |\n"
+      "| Y      |          3.27 ms | 328.4 GB/s |\n"
+      "| N      |         39.00 ms |  27.5 GB/s |\n"
+      "\n"
+      "With P2P the same all-reduce takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x).\n");
+}
+
+TEST(Headline, HasATableForEachCurvesLargestSize) {
+  expect_golden(headline(h200_record()), "headline_h200.md");
+}
+
+TEST(Headline, ThreeVariantsCarryTheirNames) {
+  expect_golden(headline(three_variants_record()), "headline_three_variants.md");
+}
+
+TEST(Headline, WrongDataTakesThePlaceOfTheSpeedUp) {
+  expect_golden(headline(wrong_data_record()), "headline_wrong_data.md");
+}
+
+TEST(Headline, MpiIsNamedAsWhatItIs) { expect_golden(headline(mpi_record()), "headline_mpi.md"); }
+
+TEST(Headline, TheSameRoadGivesNoRatio) {
+  const std::string text = headline(phb_record());
+  EXPECT_THAT(text, StartsWith("| P2P | all_reduce 256 MiB | busbw     |\n"));
+  EXPECT_THAT(text, HasSubstr("Both took the same road, host memory,"));
+  EXPECT_THAT(text, Not(HasSubstr("0.998x")));
+  EXPECT_THAT(text, Not(HasSubstr("less time")));
+}
+
+TEST(Headline, TheSameRoadIsNoMatterBetweenAlgorithms) {
+  Record record = one_case(3.0e-3, 3.6e-3, 1.19, 1.21);
+  record.settings.variants = {{"ring", {{"NCCL_ALGO", "Ring"}}}, {"tree", {{"NCCL_ALGO", "Tree"}}}};
+  record.settings.environment_in_force.clear();
+  record.cases[0].variants[0].variant = "ring";
+  record.cases[0].variants[1].variant = "tree";
+  record.cases[0].variants[1].path = Path::nvlink;
+  record.cases[0].ratios[0].variant = "tree";
+  const std::string text = headline(record);
+  EXPECT_THAT(text, StartsWith("| Variant |"));
+  EXPECT_THAT(text, HasSubstr("| ring "));
+  EXPECT_THAT(text, HasSubstr("With ring the same all-reduce takes 17 % less time than with tree "
+                              "(1.20x, 95 % CI 1.19x to 1.21x)."));
+}
+
+TEST(Headline, TheSameRoadIsSaidOfVariantsThatShouldDiffer) {
+  Record record = one_case(3.0e-3, 3.0e-3, 0.99, 1.01);
+  record.settings.variants = {{"p2p", {}}, {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}}};
+  record.settings.environment_in_force.clear();
+  record.cases[0].variants[1].variant = "p2p-sys";
+  record.cases[0].variants[1].path = Path::nvlink;
+  record.cases[0].ratios[0].variant = "p2p-sys";
+  EXPECT_THAT(headline(record), HasSubstr("p2p and p2p-sys took the same road, NVLink"));
+}
+
+TEST(Headline, TheColumnSaysNvlinkOnlyWhereItIsKnown) {
+  for (const Path path : {Path::unknown, Path::pcie_p2p, Path::mixed}) {
+    Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
+    record.cases[0].variants[0].path = path;
+    EXPECT_THAT(headline(record), StartsWith("| P2P |")) << name_of(path);
+    EXPECT_THAT(headline(record), HasSubstr("With P2P the same all-reduce takes 92 % less time"));
+  }
+}
+
+TEST(Headline, TheColumnDoesNotSayNvlinkWhereTheOtherVariantUsedIt) {
+  for (const Path path : {Path::nvlink, Path::mixed}) {
+    Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
+    record.cases[0].variants[1].path = path;
+    EXPECT_THAT(headline(record), StartsWith("| P2P |")) << name_of(path);
+  }
+}
+
+TEST(Headline, P2pForbiddenFromOutsideIsNoP2pRow) {
+  Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
+  record.cases[0].variants[0].path = Path::unknown;
+  record.settings.environment_in_force[0]["NCCL_P2P_DISABLE"] = "1";
+  EXPECT_THAT(headline(record), StartsWith("| Variant |"));
+}
+
+TEST(Headline, SaysThatTheFirstVariantTakesLonger) {
+  const std::string text = headline(one_case(10.0e-3, 9.3e-3, 0.92, 0.94));
+  EXPECT_THAT(text, HasSubstr("With P2P the same all-reduce does not take less time, it takes "
+                              "longer (0.93x, 95 % CI 0.92x to 0.94x).\n"));
+}
+
+TEST(Headline, SaysThatNoDifferenceWasFound) {
+  const std::string text = headline(one_case(10.0e-3, 10.0e-3, 0.99, 1.01));
+  EXPECT_THAT(text, HasSubstr("No difference was found between the same all-reduce with NVLink and "
+                              "without (1.00x, 95 % CI 0.99x to 1.01x).\n"));
+  EXPECT_THAT(text, Not(HasSubstr("less time")));
+}
+
+TEST(Headline, SaysThatThereAreTooFewRounds) {
+  Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
+  record.cases[0].ratios[0].ratio = {.estimate = 11.9, .low = {}, .high = {}, .rounds = 3};
+  EXPECT_THAT(headline(record),
+              HasSubstr("With P2P the same all-reduce took 92 % less time "
+                        "(11.9x) in 3 rounds, too few for a confidence interval."));
+  record.cases[0].ratios[0].ratio = {.estimate = 0.8, .low = {}, .high = {}, .rounds = 1};
+  EXPECT_THAT(headline(record), HasSubstr("did not take less time (0.80x) in 1 round, too few"));
+}
+
+TEST(Headline, SaysThatTheIntervalIsTooWide) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.4, 12.6);
+  record.cases[0].converged = false;
+  record.cases[0].stopped = "out of time";
+  EXPECT_THAT(headline(record),
+              HasSubstr("12.6x). Not converged (out of time): the interval is ±5.0 % of the ratio, "
+                        "±1 % was asked for.\n"));
+}
+
+TEST(Headline, SaysNothingOfConvergenceWhereTheIntervalIsNarrow) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.95, 12.05);
+  record.cases[0].converged = false;  // another variant's interval is the wide one
+  EXPECT_THAT(headline(record), Not(HasSubstr("Not converged")));
+}
+
+TEST(Headline, FallsBackToTheLargestSizeThatBothMeasured) {
+  Record record = h200_record();
+  record.cases[2].variants[1] = skipped("host", "out of memory");
+  record.cases[2].ratios.clear();
+  EXPECT_THAT(headline(record), StartsWith("| NVLink | all_reduce 1 MiB |"));
+}
+
+TEST(Headline, SaysWhyNothingCouldBeCompared) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  record.cases[0].variants[1] = skipped("host", "out of memory");
+  record.cases[0].ratios.clear();
+  EXPECT_EQ(headline(record),
+            "all_reduce: no size was measured with the first variant and another one (host: out of "
+            "memory).\n");
+}
+
+TEST(Headline, SaysThatTimesWithoutARoundInCommonAreNoRatio) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  record.cases[0].ratios.clear();
+  EXPECT_THAT(headline(record), HasSubstr("No round measured both p2p and host"));
+}
+
+TEST(Headline, SaysThatTheRunWasCutShort) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  record.status = "interrupted";
+  EXPECT_THAT(headline(record), HasSubstr("\nThe run is not complete (interrupted)"));
+  record.cases.clear();
+  EXPECT_THAT(headline(record), StartsWith("Nothing was measured.\n"));
+}
+
+TEST(Headline, ParametersThatAreNotTheDefaultStandInTheTable) {
+  Case definition = all_reduce(1 << 20);
+  definition.type = DataType::bfloat16;
+  definition.reduction = Reduction::max;
+  definition.in_place = true;
+  definition.launch = LaunchMode::graph;
+  Record record = two_gpus();
+  record.cases = {nvlink_case(definition, 15e-6, 60e-6, 3.99, 4.01)};
+  EXPECT_THAT(headline(record),
+              StartsWith("| NVLink | all_reduce bfloat16 max in place graph 1 MiB |"));
+}
+
+}  // namespace
+}  // namespace linkgain
