@@ -1,0 +1,68 @@
+#include "linkgain/gpu/device.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include "linkgain/gpu/errors.hpp"
+
+namespace linkgain::gpu {
+
+int device_count(std::string* reason) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) return count;
+  // Otherwise the next check of a launch would report it.
+  cudaGetLastError();
+  if (reason != nullptr) {
+    *reason = cudaGetErrorString(status == cudaSuccess ? cudaErrorNoDevice : status);
+  }
+  return 0;
+}
+
+GpuInfo device_info(int cuda_index) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, cuda_index));
+  GpuInfo info;
+  info.cuda_index = cuda_index;
+  info.name = properties.name;
+  info.uuid = uuid_text(properties.uuid);
+  info.pci_bus_id =
+      pci_bus_id_text(properties.pciDomainID, properties.pciBusID, properties.pciDeviceID);
+  info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  info.l2_bytes = properties.l2CacheSize;
+  info.multiprocessors = properties.multiProcessorCount;
+  info.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
+  return info;
+}
+
+std::string runtime_version() {
+  int version = 0;
+  check(cudaRuntimeGetVersion(&version));
+  return version_text(version);
+}
+
+std::optional<std::string> driver_version() {
+  int version = 0;
+  check(cudaDriverGetVersion(&version));
+  if (version == 0) return std::nullopt;
+  return version_text(version);
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int byte = 0; byte < 16; ++byte) {
+    if (byte == 4 || byte == 6 || byte == 8 || byte == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[byte]));
+  }
+  return text;
+}
+
+std::string pci_bus_id_text(int domain, int bus, int device) {
+  return fmt::format("{:08x}:{:02x}:{:02x}.0", domain, bus, device);
+}
+
+}  // namespace linkgain::gpu

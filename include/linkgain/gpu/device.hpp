@@ -1,0 +1,35 @@
+#pragma once
+
+#include <driver_types.h>
+
+#include <optional>
+#include <string>
+
+#include "linkgain/core/machine.hpp"
+
+namespace linkgain::gpu {
+
+/// GPUs that this process may use; 0 where there is none or no driver, and `reason` then says why.
+int device_count(std::string* reason = nullptr);
+
+/// Name, UUID, PCI bus id, memory, L2, multiprocessors and compute capability of a device; the
+/// NVLink and PCIe members are NVML's to fill. Throws CudaError.
+GpuInfo device_info(int cuda_index);
+
+/// The CUDA runtime linked in, as "13.0". Throws CudaError.
+std::string runtime_version();
+
+/// The newest CUDA that the driver supports, as "13.0"; absent where there is no driver. Throws
+/// CudaError.
+std::optional<std::string> driver_version();
+
+/// CUDA's integer 13020 as "13.2".
+std::string version_text(int version);
+
+/// "GPU-" and the 16 bytes in lower-case hexadecimal, as nvidia-smi -L shows them.
+std::string uuid_text(const cudaUUID_t& uuid);
+
+/// "00000000:00:06.0": NVML's form with an eight-digit domain, in lower case.
+std::string pci_bus_id_text(int domain, int bus, int device);
+
+}  // namespace linkgain::gpu

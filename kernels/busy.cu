@@ -1,0 +1,77 @@
+#include <cstdint>
+
+#include "kernels/busy.hpp"
+
+namespace linkgain::kernels {
+namespace {
+
+constexpr int kThreadsPerBlock = 256;
+
+__device__ std::uint64_t global_nanoseconds() {
+  std::uint64_t now = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// Rounds of eight independent chains of multiply-adds per thread, enough to fill the pipeline,
+/// with a look at the clocks between them. Ends by the device-wide timer (which may advance in
+/// steps of a microsecond) or, should that stand still, after `most_cycles` of the multiprocessor's
+/// clock.
+__global__ void __launch_bounds__(kThreadsPerBlock)
+    busy_kernel(std::uint64_t nanoseconds, long long most_cycles) {
+  constexpr int kChains = 8;
+  constexpr int kRoundsBetweenLooks = 64;
+  const std::uint64_t start = global_nanoseconds();
+  const long long start_cycle = clock64();
+  // The logistic map x -> 1 - 1.9 x^2 stays within [-1, 1] and is chaotic: bits keep toggling,
+  // which draws more power than a chain that settles.
+  float chains[kChains];
+  for (int k = 0; k < kChains; ++k) {
+    chains[k] = static_cast<float>(threadIdx.x * kChains + k) / (kThreadsPerBlock * kChains);
+  }
+  while (global_nanoseconds() - start < nanoseconds && clock64() - start_cycle < most_cycles) {
+    for (int round = 0; round < kRoundsBetweenLooks; ++round) {
+#pragma unroll
+      for (int k = 0; k < kChains; ++k) chains[k] = fmaf(-1.9f * chains[k], chains[k], 1.0f);
+    }
+  }
+  // Cannot happen, which the compiler does not know: it has to keep the work.
+  float sum = 0.0f;
+  for (int k = 0; k < kChains; ++k) sum += chains[k];
+  if (sum > 2.0f * kChains) __trap();
+}
+
+cudaError_t blocks_at_once(int* blocks) {
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks_per_multiprocessor = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status != cudaSuccess) return status;
+  status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (status != cudaSuccess) return status;
+  status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_multiprocessor, busy_kernel,
+                                                         kThreadsPerBlock, 0);
+  if (status != cudaSuccess) return status;
+  *blocks = multiprocessors * blocks_per_multiprocessor;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t launch_busy(cudaStream_t stream, double microseconds, int blocks) {
+  // Above the clock of any GPU, so that a working timer ends the kernel first.
+  constexpr double kMostCyclesPerMicrosecond = 4000.0;
+  if (!(microseconds >= 0.0 && microseconds <= kLongestBusy) || blocks < 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (blocks == 0) {
+    const cudaError_t status = blocks_at_once(&blocks);
+    if (status != cudaSuccess) return status;
+  }
+  busy_kernel<<<static_cast<unsigned>(blocks), kThreadsPerBlock, 0, stream>>>(
+      static_cast<std::uint64_t>(microseconds * 1e3),
+      static_cast<long long>(microseconds * kMostCyclesPerMicrosecond));
+  return cudaGetLastError();
+}
+
+}  // namespace linkgain::kernels

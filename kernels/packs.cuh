@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+
+// How a kernel walks an array: aligned packs of elements, one memory access each, grid-stride; and
+// the edges before and after them, which fewer threads than one block has take one by one.
+
+namespace linkgain::kernels {
+
+inline constexpr int kThreadsPerBlock = 256;
+
+template <typename T>
+inline constexpr int kPackElements = sizeof(T) == 8 ? 2 : 4;
+
+template <typename T>
+struct alignas(sizeof(T) * kPackElements<T>) Pack {
+  T elements[kPackElements<T>];
+};
+
+/// An array of head + packs * kPackElements + tail elements, the packs aligned.
+struct Split {
+  std::int64_t head;
+  std::int64_t packs;
+  std::int64_t packed;  ///< elements in packs
+  std::int64_t tail;
+};
+
+template <typename T>
+Split split(const void* data, std::int64_t count) {
+  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) %
+                                                sizeof(Pack<T>) / sizeof(T));
+  const std::int64_t to_alignment = beyond == 0 ? 0 : kPackElements<T> - beyond;
+  const std::int64_t head = std::min(count, to_alignment);
+  const std::int64_t packs = (count - head) / kPackElements<T>;
+  const std::int64_t packed = packs * kPackElements<T>;
+  return {head, packs, packed, count - head - packed};
+}
+
+/// Calls visit_pack(number of the pack, position of its first element) for this thread's packs and
+/// visit_edge(position) for its element of the edges.
+template <typename T, typename VisitPack, typename VisitEdge>
+__device__ void walk(const Split& split, VisitPack visit_pack, VisitEdge visit_edge) {
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t pack = thread; pack < split.packs; pack += threads) {
+    visit_pack(pack, split.head + pack * kPackElements<T>);
+  }
+  if (thread < split.head) visit_edge(thread);
+  if (thread < split.tail) visit_edge(split.head + split.packed + thread);
+}
+
+/// Blocks of kThreadsPerBlock for an array: enough to fill the current device, no more than there
+/// is work for, at least one.
+inline cudaError_t choose_blocks(const Split& split, unsigned* blocks) {
+  constexpr std::int64_t kBlocksPerMultiprocessor = 8;
+  int device = 0;
+  int multiprocessors = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status != cudaSuccess) return status;
+  status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (status != cudaSuccess) return status;
+  const std::int64_t needed = (split.packs + kThreadsPerBlock - 1) / kThreadsPerBlock;
+  const std::int64_t most = kBlocksPerMultiprocessor * multiprocessors;
+  *blocks = static_cast<unsigned>(std::max<std::int64_t>(1, std::min(needed, most)));
+  return cudaSuccess;
+}
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,55 @@
+#include "linkgain/gpu/event.hpp"
+
+#include <utility>
+
+#include "gpu/gpu_fixture.hpp"
+#include "kernels/busy.hpp"
+
+namespace linkgain::gpu {
+namespace {
+
+using EventTest = GpuTest;
+
+TEST_F(EventTest, measures_device_time) {
+  const Stream stream;
+  Event start;
+  Event stop;
+  check(kernels::launch_busy(stream.get(), 1e3));
+  start.record(stream);
+  check(kernels::launch_busy(stream.get(), 10e3));
+  stop.record(stream);
+  stop.synchronize();
+  EXPECT_GE(elapsed(start, stop).value, 9.8e-3);
+  EXPECT_LE(elapsed(start, stop).value, 20e-3);
+}
+
+TEST_F(EventTest, is_done_once_the_work_before_it_is) {
+  const Stream stream;
+  Event event;
+  EXPECT_TRUE(event.done());
+  check(kernels::launch_busy(stream.get(), 20e3));
+  event.record(stream);
+  EXPECT_FALSE(event.done());
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  event.synchronize();
+  EXPECT_TRUE(event.done());
+}
+
+TEST_F(EventTest, moves) {
+  const Stream stream;
+  Event first;
+  const cudaEvent_t handle = first.get();
+  first.record(stream);
+  const Event second(std::move(first));
+  EXPECT_EQ(second.get(), handle);
+  second.synchronize();
+}
+
+TEST_F(EventTest, elapsed_refuses_what_was_never_recorded) {
+  const Event start;
+  const Event stop;
+  EXPECT_THROW(elapsed(start, stop), CudaError);
+}
+
+}  // namespace
+}  // namespace linkgain::gpu
