@@ -1,0 +1,43 @@
+#include "linkgain/runtime/device_monitor.hpp"
+
+namespace linkgain {
+
+DeviceMonitor::DeviceMonitor(const std::optional<GpuInfo>& gpu) {
+  if (!gpu) return;
+  nvml_ = Nvml::open();
+  if (nvml_) device_ = nvml_->device_by_pci_bus_id(gpu->pci_bus_id);
+}
+
+Health DeviceMonitor::health() const { return device_ ? device_->health() : Health{}; }
+
+std::optional<int> DeviceMonitor::sm_clock_mhz() const {
+  return device_ ? device_->sm_clock_mhz() : std::nullopt;
+}
+
+void DeviceMonitor::complete(GpuInfo& gpu) const {
+  if (device_) device_->read_links(gpu);
+}
+
+std::optional<std::string> DeviceMonitor::driver_version() const {
+  return nvml_ ? nvml_->driver_version() : std::nullopt;
+}
+
+std::vector<PairLink> DeviceMonitor::links(const std::vector<RankInfo>& ranks) const {
+  std::vector<PairLink> links;
+  for (const RankInfo& from : ranks) {
+    for (const RankInfo& to : ranks) {
+      if (from.rank >= to.rank || !from.gpu || !to.gpu) continue;
+      PairLink link;
+      const bool known = nvml_ && from.host == to.host;
+      const auto first = known ? nvml_->device_by_pci_bus_id(from.gpu->pci_bus_id) : std::nullopt;
+      const auto second = known ? nvml_->device_by_pci_bus_id(to.gpu->pci_bus_id) : std::nullopt;
+      if (first && second) link = first->link_to(*second);
+      link.from = from.rank;
+      link.to = to.rank;
+      links.push_back(link);
+    }
+  }
+  return links;
+}
+
+}  // namespace linkgain

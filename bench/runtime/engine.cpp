@@ -1,0 +1,217 @@
+#include "linkgain/runtime/engine.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <string>
+
+#include "linkgain/core/build_info.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/telemetry/affinity.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "rank_exchange.hpp"
+
+extern char** environ;
+
+namespace linkgain {
+namespace {
+
+/// A batch shorter than this share of the target is measured again with more operations.
+constexpr double kTrustedShare = 0.25;
+/// Growth of the batch between two calibration steps.
+constexpr double kMostGrowth = 64.0;
+constexpr std::int64_t kMostOperations = 1'000'000;
+
+/// As many whole granules as fit the target, at least one.
+std::int64_t operations_for(double target, double per_operation, std::int64_t granularity) {
+  const double granules = std::round(target / (per_operation * static_cast<double>(granularity)));
+  const double most = static_cast<double>(kMostOperations / granularity);
+  return granularity * static_cast<std::int64_t>(std::clamp(granules, 1.0, most));
+}
+
+std::optional<int> handle_of(const protocol::Command& command) {
+  if (const auto* run = std::get_if<protocol::Run>(&command)) return run->handle;
+  if (const auto* verify = std::get_if<protocol::Verify>(&command)) return verify->handle;
+  if (const auto* close = std::get_if<protocol::Close>(&command)) return close->handle;
+  return std::nullopt;
+}
+
+protocol::ErrorReply usage_error(const std::string& text) {
+  return {text, {}, static_cast<int>(ExitCode::usage)};
+}
+
+Environment environment_in_force() {
+  Environment result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    if (protocol::may_be_recorded(name)) result[std::string(name)] = text.substr(equals + 1);
+  }
+  return result;
+}
+
+}  // namespace
+
+Engine::Engine(Session& session, Backend& backend, std::optional<Fault> fault)
+    : session_(session),
+      backend_(backend),
+      fault_(fault),
+      monitor_(backend.gpu()),
+      clock_keeper_(backend, monitor_) {
+  const std::optional<GpuInfo> gpu = backend.gpu();
+  cpus_ = gpu ? bind_near_pci_device(gpu->pci_bus_id) : bind_to_cpu(session.local_rank());
+  backend.connect();
+}
+
+protocol::Reply Engine::execute(const protocol::Command& command) {
+  const std::optional<int> handle = handle_of(command);
+  if (handle && opened_.find(*handle) == opened_.end()) {
+    return usage_error(fmt::format("no open case has handle {}", *handle));
+  }
+  if (std::holds_alternative<protocol::Hello>(command)) return hello();
+  if (const auto* open_command = std::get_if<protocol::Open>(&command)) return open(*open_command);
+  if (const auto* run_command = std::get_if<protocol::Run>(&command)) return run(*run_command);
+  if (const auto* verify_command = std::get_if<protocol::Verify>(&command)) {
+    return verify(*verify_command);
+  }
+  if (const auto* close_command = std::get_if<protocol::Close>(&command)) {
+    return close(*close_command);
+  }
+  return protocol::DoneReply{};
+}
+
+protocol::Reply Engine::lead(const protocol::Command& command) {
+  const std::string line = protocol::encode(command);
+  if (line.size() > Session::kLongestCommand) {
+    return usage_error(
+        fmt::format("a command is longer than {} bytes", Session::kLongestCommand));
+  }
+  session_.broadcast_command(line);
+  return execute(command);
+}
+
+void Engine::follow() {
+  for (;;) {
+    const protocol::Command command = protocol::decode_command(session_.broadcast_command({}));
+    execute(command);
+    if (std::holds_alternative<protocol::Bye>(command)) return;
+  }
+}
+
+protocol::Reply Engine::hello() {
+  RankInfo own{session_.rank(), host_name(), static_cast<int>(::getpid()), cpus_, backend_.gpu()};
+  if (own.gpu) monitor_.complete(*own.gpu);
+  const std::vector<RankInfo> ranks = gather_ranks(session_, own);
+  if (!session_.is_root()) return protocol::DoneReply{};
+  protocol::HelloReply reply;
+  reply.backend = name_of(backend_.kind());
+  reply.capabilities = protocol::capabilities_of(backend_.kind());
+  reply.machine = describe_host();
+  reply.machine.software.linkgain = build_info().version;
+  reply.machine.software.build = build_info().text;
+  reply.machine.software.mpi = session_.library_version();
+  reply.machine.software.driver = monitor_.driver_version();
+  backend_.describe(reply.machine.software);
+  reply.machine.ranks = ranks;
+  reply.machine.links = monitor_.links(ranks);
+  reply.environment = environment_in_force();
+  reply.path = backend_.path();
+  return reply;
+}
+
+protocol::Reply Engine::open(const protocol::Open& command) {
+  Opened opened;
+  std::optional<std::string> problem;  // text and advice on a line each
+  try {
+    opened.definition = parse_case_name(command.case_name);
+    if (opened.definition.ranks != session_.ranks()) {
+      throw UsageError(fmt::format("{} is for {} ranks, this job has {}", command.case_name,
+                                   opened.definition.ranks, session_.ranks()));
+    }
+    opened.operation = backend_.open(opened.definition);
+  } catch (const Error& error) {
+    problem = fmt::format("rank {}: {}\n{}", session_.rank(), error.what(), error.advice());
+  }
+  if (const auto first = session_.first_text(problem)) {
+    const std::size_t line_end = first->find('\n');
+    return protocol::ErrorReply{first->substr(0, line_end), first->substr(line_end + 1),
+                                static_cast<int>(ExitCode::machine_cannot)};
+  }
+  clock_keeper_.prepare();
+  opened.operation->warm_up();
+  const double per_operation = calibrate(*opened.operation, command.sample_target);
+  protocol::OpenReply reply;
+  reply.handle = next_handle_++;
+  reply.execution = opened.operation->execution();
+  reply.execution.operations_per_sample =
+      operations_for(command.sample_target.value, per_operation, opened.operation->granularity());
+  reply.per_operation = Seconds{per_operation};
+  opened_.emplace(reply.handle, std::move(opened));
+  return reply;
+}
+
+double Engine::slowest_time(Operation& operation, std::int64_t operations) {
+  session_.barrier();
+  return session_.max(operation.time_batch(operations).value_or(Seconds{0.0}).value);
+}
+
+/// Seconds per operation from a batch near the target's length. All ranks see the same maximum, so
+/// all choose the same batches.
+double Engine::calibrate(Operation& operation, Seconds target) {
+  const std::int64_t granularity = operation.granularity();
+  std::int64_t operations = granularity;
+  for (;;) {
+    const double time = std::max(slowest_time(operation, operations), 1e-9);
+    const double per_operation = time / static_cast<double>(operations);
+    const std::int64_t wanted = operations_for(target.value, per_operation, granularity);
+    if (time >= kTrustedShare * target.value || wanted <= operations) return per_operation;
+    const double growth = std::min(kMostGrowth, static_cast<double>(wanted / operations));
+    operations *= std::max<std::int64_t>(2, static_cast<std::int64_t>(growth));
+  }
+}
+
+protocol::Reply Engine::run(const protocol::Run& command) {
+  Opened& target = opened_.at(command.handle);
+  const std::int64_t granularity = target.operation->granularity();
+  if (command.operations < 1 || command.operations % granularity != 0) {
+    return usage_error(fmt::format("a batch of {} is no multiple of {} operations",
+                                   command.operations, granularity));
+  }
+  ++batches_;
+  obey_fault();
+  clock_keeper_.prepare();
+  session_.barrier();
+  const std::optional<Seconds> time = target.operation->time_batch(command.operations);
+  const auto per_operation = [&]() -> std::optional<double> {
+    if (!time) return std::nullopt;
+    return time->value / static_cast<double>(command.operations);
+  }();
+  return gather_run(session_, per_operation, monitor_.health());
+}
+
+protocol::Reply Engine::verify(const protocol::Verify& command) {
+  const bool corrupt =
+      fault_ && fault_->kind == Fault::Kind::corrupt && fault_->rank == session_.rank();
+  session_.barrier();
+  const Verification own = opened_.at(command.handle).operation->verify(corrupt);
+  return protocol::VerifyReply{gather_verification(session_, own)};
+}
+
+protocol::Reply Engine::close(const protocol::Close& command) {
+  opened_.erase(command.handle);
+  return protocol::DoneReply{};
+}
+
+void Engine::obey_fault() {
+  if (!fault_ || fault_->rank != session_.rank() || fault_->batch != batches_) return;
+  if (fault_->kind == Fault::Kind::die) ::raise(SIGKILL);
+  while (fault_->kind == Fault::Kind::hang) ::pause();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,51 @@
+#include "linkgain/runtime/fault.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+std::int64_t parse_number(std::string_view text, std::string_view whole) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < 0) {
+    throw UsageError(fmt::format("LINKGAIN_TEST_FAULT '{}' is not kind@rank[:batch]", whole));
+  }
+  return number;
+}
+
+Fault::Kind parse_kind(std::string_view name) {
+  if (name == "corrupt") return Fault::Kind::corrupt;
+  if (name == "die") return Fault::Kind::die;
+  if (name == "hang") return Fault::Kind::hang;
+  throw UsageError(fmt::format("LINKGAIN_TEST_FAULT knows corrupt, die and hang, not '{}'", name));
+}
+
+}  // namespace
+
+std::optional<Fault> parse_fault(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const std::size_t at = text.find('@');
+  const std::size_t colon = text.find(':');
+  Fault fault;
+  fault.kind = parse_kind(text.substr(0, at));
+  if (at == std::string_view::npos) throw UsageError("LINKGAIN_TEST_FAULT names no rank");
+  const std::string_view rank = text.substr(
+      at + 1, colon == std::string_view::npos ? std::string_view::npos : colon - at - 1);
+  fault.rank = static_cast<int>(parse_number(rank, text));
+  if (colon != std::string_view::npos) fault.batch = parse_number(text.substr(colon + 1), text);
+  return fault;
+}
+
+std::optional<Fault> fault_from_environment() {
+  const char* text = std::getenv("LINKGAIN_TEST_FAULT");
+  return parse_fault(text ? text : "");
+}
+
+}  // namespace linkgain

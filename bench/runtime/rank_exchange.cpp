@@ -1,0 +1,70 @@
+#include "rank_exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace linkgain {
+namespace {
+
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+
+template <typename T>
+std::optional<T> present(double value) {
+  if (std::isnan(value)) return std::nullopt;
+  return static_cast<T>(value);
+}
+
+}  // namespace
+
+std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
+  // The protocol's own encoding carries a rank's description: a hello with one rank in it.
+  protocol::HelloReply carrier;
+  carrier.machine.ranks = {own};
+  std::vector<RankInfo> ranks;
+  for (const std::string& text : session.gather(protocol::encode(protocol::Reply{carrier}))) {
+    const protocol::Reply reply = protocol::decode_reply(text);
+    ranks.push_back(std::get<protocol::HelloReply>(reply).machine.ranks.front());
+  }
+  return ranks;
+}
+
+protocol::RunReply gather_run(Session& session, std::optional<double> seconds_per_operation,
+                              const Health& health) {
+  constexpr std::size_t kFields = 5;
+  const std::vector<double> all = session.gather(std::vector<double>{
+      seconds_per_operation.value_or(kAbsent),
+      health.temperature_c ? static_cast<double>(*health.temperature_c) : kAbsent,
+      health.power_w.value_or(kAbsent),
+      health.sm_clock_mhz ? static_cast<double>(*health.sm_clock_mhz) : kAbsent,
+      health.clock_event_reasons ? static_cast<double>(*health.clock_event_reasons) : kAbsent});
+  protocol::RunReply reply;
+  for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
+    reply.seconds.push_back(present<double>(all[i]));
+    reply.health.push_back({present<int>(all[i + 1]), present<double>(all[i + 2]),
+                            present<int>(all[i + 3]), present<std::uint64_t>(all[i + 4])});
+  }
+  return reply;
+}
+
+Verification gather_verification(Session& session, const Verification& own) {
+  const std::vector<double> all = session.gather(
+      std::vector<double>{static_cast<double>(own.checked), static_cast<double>(own.wrong),
+                          own.largest_error, own.bound});
+  std::optional<std::string> wrong;
+  if (own.wrong > 0) wrong = fmt::format("rank {}, {}", session.rank(), own.first_wrong);
+  const std::optional<std::string> first = session.first_text(wrong);
+  Verification total;
+  for (std::size_t i = 0; i + 4 <= all.size(); i += 4) {
+    total.checked += static_cast<std::int64_t>(all[i]);
+    total.wrong += static_cast<std::int64_t>(all[i + 1]);
+    total.largest_error = std::max(total.largest_error, all[i + 2]);
+    total.bound = std::max(total.bound, all[i + 3]);
+  }
+  total.first_wrong = first.value_or("");
+  return total;
+}
+
+}  // namespace linkgain

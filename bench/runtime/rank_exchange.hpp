@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "linkgain/core/protocol.hpp"
+#include "linkgain/runtime/session.hpp"
+
+/// What ranks tell rank 0. All collective; the results mean something on rank 0 only.
+namespace linkgain {
+
+std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own);
+
+protocol::RunReply gather_run(Session& session, std::optional<double> seconds_per_operation,
+                              const Health& health);
+
+/// Sums of elements, the largest error, and the first wrong element of the lowest rank that has
+/// one.
+Verification gather_verification(Session& session, const Verification& own);
+
+}  // namespace linkgain

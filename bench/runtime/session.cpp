@@ -1,0 +1,167 @@
+#include "linkgain/runtime/session.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+/// A command's buffer: short enough for every transport's eager path, so that rank 0 never waits
+/// for a sleeping receiver.
+constexpr std::size_t kCommandBytes = 1024;
+
+bool is_done(MPI_Request& request) {
+  int done = 0;
+  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  return done != 0;
+}
+
+/// For ranks that nobody can ring: looks again and again, sleeping a fifth of the time waited so
+/// far.
+void wait_polling(MPI_Request& request) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kShortest{20};
+  constexpr std::chrono::microseconds kLongest{500};
+  const Clock::time_point start = Clock::now();
+  while (!is_done(request)) {
+    const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+    std::this_thread::sleep_for(std::clamp(waited / 5, kShortest, kLongest));
+  }
+}
+
+/// Looks when rung, and now and then in case a ring got lost. A ring may be an old one, whose
+/// message had come before it was looked for, so that no ring is trusted for longer than a message
+/// takes.
+void wait_asleep(MPI_Request& request, const Doorbell& doorbell) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kLookAgainMilliseconds = 200;
+  constexpr std::chrono::milliseconds kOnItsWay{1};
+  while (!is_done(request)) {
+    if (!doorbell.wait(kLookAgainMilliseconds)) continue;
+    const Clock::time_point rung = Clock::now();
+    while (Clock::now() - rung < kOnItsWay) {
+      if (is_done(request)) return;
+    }
+  }
+}
+
+int rank_on_host() {
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int rank = 0;
+  MPI_Comm_rank(host, &rank);
+  MPI_Comm_free(&host);
+  return rank;
+}
+
+}  // namespace
+
+Session::Session(int& argc, char**& argv) {
+  int provided = 0;
+  if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+    throw MachineError("MPI did not come up", "check Open MPI with `mpirun -np 2 hostname`");
+  }
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  local_rank_ = rank_on_host();
+  const std::vector<std::string> addresses = gather(doorbell_.address());
+  if (is_root()) addresses_.assign(addresses.begin() + 1, addresses.end());
+  if (is_root()) doorbell_.ring(addresses_);
+  barrier();
+  can_be_rung_ = doorbell_.wait(0);
+}
+
+Session::~Session() { MPI_Finalize(); }
+
+std::string Session::library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string whole(text.data());
+  return whole.substr(0, whole.find(','));
+}
+
+void Session::barrier() { MPI_Barrier(MPI_COMM_WORLD); }
+
+double Session::max(double value) {
+  double result = 0.0;
+  MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return result;
+}
+
+void Session::broadcast(void* data, std::size_t bytes) {
+  MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+std::string Session::broadcast_command(const std::string& line) {
+  if (line.size() >= kCommandBytes) throw UsageError("a command line is longer than 1023 bytes");
+  std::array<char, kCommandBytes> buffer{};
+  if (is_root()) std::memcpy(buffer.data(), line.data(), line.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(buffer.data(), static_cast<int>(kCommandBytes), MPI_CHAR, 0, MPI_COMM_WORLD, &request);
+  if (is_root()) {
+    doorbell_.ring(addresses_);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (can_be_rung_) {
+    wait_asleep(request, doorbell_);
+  } else {
+    wait_polling(request);
+  }
+  return std::string(buffer.data());
+}
+
+std::vector<std::string> Session::gather(const std::string& own) {
+  const int length = static_cast<int>(own.size());
+  std::vector<int> lengths(static_cast<std::size_t>(ranks_));
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::vector<int> offsets(lengths.size());
+  int total = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    offsets[i] = total;
+    total += is_root() ? lengths[i] : 0;
+  }
+  std::string all(static_cast<std::size_t>(total), '\0');
+  MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0,
+              MPI_COMM_WORLD);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; is_root() && i < lengths.size(); ++i) {
+    texts.push_back(
+        all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i])));
+  }
+  return texts;
+}
+
+std::vector<double> Session::gather(const std::vector<double>& own) {
+  const int count = static_cast<int>(own.size());
+  std::vector<double> all(is_root() ? own.size() * static_cast<std::size_t>(ranks_) : 0);
+  MPI_Gather(own.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return all;
+}
+
+std::optional<std::string> Session::first_text(const std::optional<std::string>& own) {
+  const int mine = own ? rank_ : ranks_;
+  int first = ranks_;
+  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (first == ranks_) return std::nullopt;
+  int length = first == rank_ ? static_cast<int>(own->size()) : 0;
+  MPI_Bcast(&length, 1, MPI_INT, first, MPI_COMM_WORLD);
+  std::string text = first == rank_ ? *own : std::string(static_cast<std::size_t>(length), '\0');
+  MPI_Bcast(text.data(), length, MPI_CHAR, first, MPI_COMM_WORLD);
+  return text;
+}
+
+void Session::abort(int exit_code) {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::abort();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "linkgain/core/backend.hpp"
+#include "linkgain/core/record.hpp"
+#include "linkgain/runtime/operation.hpp"
+
+namespace linkgain {
+
+/// What moves the bytes on this rank: device, communicator, and the operations it can open. Making
+/// one is local to the rank; it is of use after connect().
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  BackendKind kind() const { return do_kind(); }
+
+  /// The GPU of this rank, without its NVLink and PCIe members; absent where buffers are in CPU
+  /// memory.
+  std::optional<GpuInfo> gpu() const { return do_gpu(); }
+
+  /// Collective: joins the ranks. Threads started here inherit the CPUs this rank is bound to.
+  void connect() { do_connect(); }
+
+  /// Buffers and plan of a case; local to the rank. Throws an Error where this rank cannot run it.
+  std::unique_ptr<Operation> open(const Case& c) { return do_open(c); }
+
+  /// Keeps the device at work for about that long, which brings it from its idle to its working
+  /// clock. Local to the rank; does nothing where there is no such device.
+  void keep_busy(Seconds time) { do_keep_busy(time); }
+
+  /// Fills in the versions that this backend knows.
+  void describe(Software& software) const { do_describe(software); }
+
+  /// The road of the messages where the backend itself can tell.
+  std::optional<Path> path() const { return do_path(); }
+
+ private:
+  virtual BackendKind do_kind() const = 0;
+  virtual std::optional<GpuInfo> do_gpu() const = 0;
+  virtual void do_connect() = 0;
+  virtual std::unique_ptr<Operation> do_open(const Case& c) = 0;
+  virtual void do_keep_busy(Seconds time) = 0;
+  virtual void do_describe(Software& software) const = 0;
+  virtual std::optional<Path> do_path() const = 0;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "linkgain/core/protocol.hpp"
+#include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/clock_keeper.hpp"
+#include "linkgain/runtime/device_monitor.hpp"
+#include "linkgain/runtime/fault.hpp"
+#include "linkgain/runtime/session.hpp"
+
+namespace linkgain {
+
+/// Carries out the protocol's commands on every rank of a job. Rank 0 gets a command and hands it
+/// to all; execute() is collective and must see the same commands in the same order everywhere.
+/// Only rank 0's reply means anything.
+class Engine {
+ public:
+  /// Collective: binds this rank to CPUs near its GPU, or to one of its own where it has none, and
+  /// connects the backend. Both must outlive the engine.
+  Engine(Session& session, Backend& backend, std::optional<Fault> fault);
+
+  /// Errors that all ranks can agree on come back as ErrorReply and leave the job usable; anything
+  /// thrown means that the ranks may have parted and the job must be aborted.
+  protocol::Reply execute(const protocol::Command& command);
+
+  /// Rank 0: hands a command to the other ranks and takes part itself.
+  protocol::Reply lead(const protocol::Command& command);
+  /// Other ranks: take part in what rank 0 leads until it says bye.
+  void follow();
+
+ private:
+  struct Opened {
+    Case definition;
+    std::unique_ptr<Operation> operation;
+  };
+
+  protocol::Reply hello();
+  protocol::Reply open(const protocol::Open& command);
+  protocol::Reply run(const protocol::Run& command);
+  protocol::Reply verify(const protocol::Verify& command);
+  protocol::Reply close(const protocol::Close& command);
+
+  double slowest_time(Operation& operation, std::int64_t operations);
+  double calibrate(Operation& operation, Seconds target);
+  void obey_fault();
+
+  Session& session_;
+  Backend& backend_;
+  std::optional<Fault> fault_;
+  DeviceMonitor monitor_;
+  ClockKeeper clock_keeper_;
+  std::string cpus_;
+  std::map<int, Opened> opened_;
+  int next_handle_ = 1;
+  std::int64_t batches_ = 0;
+};
+
+}  // namespace linkgain

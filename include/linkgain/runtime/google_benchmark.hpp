@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linkgain/core/units.hpp"
+
+namespace linkgain {
+
+/// Something that Google Benchmark times from rank 0. Called only between others of its kind, never
+/// nested.
+class BenchmarkSubject {
+ public:
+  virtual ~BenchmarkSubject() = default;
+  std::string name() const { return do_name(); }
+  /// Operations that one run_batch() makes.
+  std::int64_t batch() { return do_batch(); }
+  /// Device time of one batch.
+  Seconds run_batch() { return do_run_batch(); }
+  /// What is wrong with the results, by checking them after timed batches; absent when nothing is.
+  std::optional<std::string> verify() { return do_verify(); }
+  /// User counters for a time per operation: name and value.
+  std::vector<std::pair<std::string, double>> counters(Seconds per_operation) const {
+    return do_counters(per_operation);
+  }
+
+ private:
+  virtual std::string do_name() const = 0;
+  virtual std::int64_t do_batch() = 0;
+  virtual Seconds do_run_batch() = 0;
+  virtual std::optional<std::string> do_verify() = 0;
+  virtual std::vector<std::pair<std::string, double>> do_counters(Seconds per_operation) const = 0;
+};
+
+struct BenchmarkRequest {
+  /// `--benchmark_*` options as given; filter and list are taken out of them.
+  std::vector<std::string> arguments;
+  /// Machine and software for the report's head, by key.
+  std::vector<std::pair<std::string, std::string>> context;
+};
+
+/// Runs the subjects as Google Benchmark benchmarks under their own names (`--benchmark_filter` and
+/// `--benchmark_list_tests` see those names), with manual time. Rank 0 only: this library's loop
+/// adapts its iteration count, which must not differ between ranks. Returns whether all results
+/// were right. Throws UsageError on unknown options.
+bool run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
+                    const BenchmarkRequest& request);
+
+}  // namespace linkgain

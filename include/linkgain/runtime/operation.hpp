@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// One open case on this rank: its buffers, and the way its operations are launched. Constructing
+/// one is local to the rank and may fail there; every call below is collective.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+
+  /// Runs the operation once, untimed, with the algorithm, protocol and peers that the timed ones
+  /// use.
+  void warm_up() { do_warm_up(); }
+
+  /// Times `operations` (a multiple of granularity()) back to back; the time of the whole batch on
+  /// this rank, absent where the rank takes no part. The caller has all ranks pass a barrier first.
+  std::optional<Seconds> time_batch(std::int64_t operations) { return do_time_batch(operations); }
+
+  /// Refills the buffers with known data, poisons the outputs, runs one operation (one graph) down
+  /// the same path and checks every element of this rank's outputs. `corrupt` flips a bit of one
+  /// output element before the check, for tests of the check itself.
+  Verification verify(bool corrupt) { return do_verify(corrupt); }
+
+  /// Operations that can only be launched together: those of one graph, else 1.
+  std::int64_t granularity() const { return do_granularity(); }
+
+  /// Everything but operations_per_sample.
+  Execution execution() const { return do_execution(); }
+
+ private:
+  virtual void do_warm_up() = 0;
+  virtual std::optional<Seconds> do_time_batch(std::int64_t operations) = 0;
+  virtual Verification do_verify(bool corrupt) = 0;
+  virtual std::int64_t do_granularity() const = 0;
+  virtual Execution do_execution() const = 0;
+};
+
+}  // namespace linkgain

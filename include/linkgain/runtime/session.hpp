@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/runtime/doorbell.hpp"
+
+namespace linkgain {
+
+/// MPI for the life of the process: initialised here, finalised on destruction. One thread only.
+/// Calls marked collective must be made by every rank in the same order.
+class Session {
+ public:
+  /// Throws MachineError where MPI does not come up.
+  Session(int& argc, char**& argv);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  bool is_root() const { return rank_ == 0; }
+  /// This rank's place among the ranks of its host, 0 first.
+  int local_rank() const { return local_rank_; }
+  /// "Open MPI v4.1.6"; needs no session.
+  static std::string library_version();
+
+  /// Collective; spins. For ranks that are all at work.
+  void barrier();
+  /// Collective; spins.
+  double max(double value);
+  /// Collective; spins. `bytes` of rank 0's `data` to all.
+  void broadcast(void* data, std::size_t bytes);
+
+  /// Collective. Rank 0's line to all. The other ranks sleep meanwhile, so that a waiting job costs
+  /// next to no processor time: those of rank 0's host until they are rung, others between polls up
+  /// to half a millisecond apart.
+  std::string broadcast_command(const std::string& line);
+
+  /// Collective. Every rank's text on rank 0, by rank; elsewhere empty.
+  std::vector<std::string> gather(const std::string& own);
+  /// Collective. `count` doubles of every rank on rank 0, by rank; elsewhere empty.
+  std::vector<double> gather(const std::vector<double>& own);
+
+  /// Collective. The text of the lowest rank that has one, on every rank; absent when none has.
+  std::optional<std::string> first_text(const std::optional<std::string>& own);
+
+  /// Ends all ranks of the job at once.
+  [[noreturn]] void abort(int exit_code);
+
+ private:
+  int rank_ = 0;
+  int ranks_ = 1;
+  int local_rank_ = 0;
+  Doorbell doorbell_;
+  std::vector<std::string> addresses_;  ///< of the other ranks' doorbells; rank 0 only
+  bool can_be_rung_ = false;
+};
+
+}  // namespace linkgain
