@@ -1,0 +1,93 @@
+#include "nccl_api.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace linkgain {
+namespace {
+
+std::string describe(ncclResult_t code, const std::source_location& where) {
+  const char* last = ncclGetLastError(nullptr);
+  const std::string detail = last != nullptr && *last != '\0' ? fmt::format(": {}", last) : "";
+  return fmt::format("NCCL: {}{} ({}:{})", ncclGetErrorString(code), detail, where.file_name(),
+                     where.line());
+}
+
+/// NCCL's integer 22803 as "2.28.3".
+std::string version_text(int version) {
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
+ncclDataType_t float8_type([[maybe_unused]] DataType type) {
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 24, 0)
+  return type == DataType::float8e4m3 ? ncclFloat8e4m3 : ncclFloat8e5m2;
+#else
+  throw MachineError("this NCCL has no float8 types", "build with NCCL 2.24 or later");
+#endif
+}
+
+}  // namespace
+
+NcclError::NcclError(ncclResult_t code, const std::source_location& where)
+    : MachineError(describe(code, where),
+                   "NCCL's own log beside the record (nccl-*.log) tells more") {}
+
+void check(ncclResult_t status, const std::source_location& where) {
+  if (status != ncclSuccess && status != ncclInProgress) throw NcclError(status, where);
+}
+
+ncclDataType_t nccl_type(DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return ncclFloat32;
+    case DataType::float16:
+      return ncclFloat16;
+    case DataType::bfloat16:
+      return ncclBfloat16;
+    case DataType::float64:
+      return ncclFloat64;
+    case DataType::int8:
+      return ncclInt8;
+    case DataType::uint8:
+      return ncclUint8;
+    case DataType::int32:
+      return ncclInt32;
+    case DataType::uint32:
+      return ncclUint32;
+    case DataType::int64:
+      return ncclInt64;
+    case DataType::uint64:
+      return ncclUint64;
+    case DataType::float8e4m3:
+    case DataType::float8e5m2:
+      return float8_type(type);
+  }
+  throw std::logic_error("unhandled data type");
+}
+
+ncclRedOp_t nccl_reduction(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum:
+      return ncclSum;
+    case Reduction::prod:
+      return ncclProd;
+    case Reduction::min:
+      return ncclMin;
+    case Reduction::max:
+      return ncclMax;
+    case Reduction::avg:
+      return ncclAvg;
+  }
+  throw std::logic_error("unhandled reduction");
+}
+
+std::string nccl_library_version() {
+  int version = 0;
+  check(ncclGetVersion(&version));
+  return version_text(version);
+}
+
+std::string nccl_header_version() { return version_text(NCCL_VERSION_CODE); }
+
+}  // namespace linkgain

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <nccl.h>
+
+#include <source_location>
+#include <string>
+
+#include "linkgain/core/data_type.hpp"
+#include "linkgain/core/errors.hpp"
+
+/// All that depends on NCCL's version is here.
+namespace linkgain {
+
+/// A call of NCCL failed.
+class NcclError : public MachineError {
+ public:
+  NcclError(ncclResult_t code, const std::source_location& where);
+};
+
+/// Throws NcclError, which names the place of the call and NCCL's last message, unless it
+/// succeeded.
+void check(ncclResult_t status,
+           const std::source_location& where = std::source_location::current());
+
+/// Throws MachineError where the header compiled against has no such type (float8 before 2.24).
+ncclDataType_t nccl_type(DataType type);
+ncclRedOp_t nccl_reduction(Reduction reduction);
+
+/// "2.28.3" of the library loaded, and of the header compiled against.
+std::string nccl_library_version();
+std::string nccl_header_version();
+
+}  // namespace linkgain

@@ -1,0 +1,102 @@
+#include "linkgain/backends/nccl_backend.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "kernels/busy.hpp"
+#include "linkgain/gpu/device.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "nccl_api.hpp"
+#include "nccl_operation.hpp"
+
+namespace linkgain {
+namespace {
+
+struct DestroyCommunicator {
+  void operator()(ncclComm_t communicator) const noexcept { ncclCommDestroy(communicator); }
+};
+using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
+
+/// The CUDA device of this rank, made current. Throws MachineError where there is none.
+int take_device(const Session& session, const std::vector<int>& gpus) {
+  std::string reason;
+  const int count = gpu::device_count(&reason);
+  const auto rank = static_cast<std::size_t>(session.rank());
+  const int device = rank < gpus.size() ? gpus[rank] : session.local_rank();
+  if (device >= count) {
+    throw MachineError(fmt::format("rank {} has no GPU: {} are there{}", session.rank(), count,
+                                   reason.empty() ? "" : " (" + reason + ")"),
+                       "start as many ranks as there are GPUs; check nvidia-smi -L");
+  }
+  gpu::check(cudaSetDevice(device));
+  return device;
+}
+
+Communicator make_communicator(Session& session) {
+  ncclUniqueId id{};
+  if (session.is_root()) check(ncclGetUniqueId(&id));
+  session.broadcast(&id, sizeof id);
+  ncclComm_t communicator = nullptr;
+  check(ncclCommInitRank(&communicator, session.ranks(), id, session.rank()));
+  return Communicator(communicator);
+}
+
+class NcclBackend : public Backend {
+ public:
+  NcclBackend(Session& session, const std::vector<int>& gpus)
+      : session_(session),
+        info_(gpu::device_info(take_device(session, gpus))),
+        alignment_(Bytes{2 * sizeof(float)}) {
+    gpu::check(cudaMemset(alignment_.data(), 0, 2 * sizeof(float)));
+  }
+
+ private:
+  BackendKind do_kind() const override { return BackendKind::nccl; }
+  std::optional<GpuInfo> do_gpu() const override { return info_; }
+  void do_connect() override { communicator_ = make_communicator(session_); }
+
+  std::unique_ptr<Operation> do_open(const Case& c) override {
+    const NcclContext context{communicator_.get(), session_.rank(), &stream_, &start_, &stop_,
+                              &alignment_};
+    return std::make_unique<NcclOperation>(c, plan_buffers(c, Bytes{info_.l2_bytes}), context);
+  }
+
+  void do_keep_busy(Seconds time) override {
+    gpu::check(kernels::launch_busy(stream_.get(), time.value * 1e6));
+    stream_.synchronize();
+  }
+
+  void do_describe(Software& software) const override { describe_nccl(software); }
+  std::optional<Path> do_path() const override { return std::nullopt; }
+
+  Session& session_;
+  GpuInfo info_;
+  gpu::Stream stream_;
+  gpu::Event start_;
+  gpu::Event stop_;
+  gpu::DeviceBuffer alignment_;
+  Communicator communicator_;
+};
+
+}  // namespace
+
+void describe_nccl(Software& software) {
+  software.cuda_runtime = gpu::runtime_version();
+  software.cuda_driver = gpu::driver_version();
+  software.nccl_header = nccl_header_version();
+  software.nccl_library = nccl_library_version();
+}
+
+std::vector<GpuInfo> visible_gpus() {
+  std::vector<GpuInfo> gpus;
+  for (int i = 0; i < gpu::device_count(); ++i) gpus.push_back(gpu::device_info(i));
+  return gpus;
+}
+
+std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus) {
+  return std::make_unique<NcclBackend>(session, gpus);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,55 @@
+#include "linkgain/backends/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "linkgain/backends/mpi_backend.hpp"
+#include "linkgain/core/build_info.hpp"
+#include "linkgain/core/errors.hpp"
+
+#ifdef LINKGAIN_HAVE_NCCL
+#include "linkgain/backends/nccl_backend.hpp"
+#endif
+
+namespace linkgain {
+namespace {
+
+#ifdef LINKGAIN_HAVE_NCCL
+std::unique_ptr<Backend> make_nccl(Session& session, const std::vector<int>& gpus) {
+  return make_nccl_backend(session, gpus);
+}
+#else
+std::unique_ptr<Backend> make_nccl(Session&, const std::vector<int>&) {
+  throw MachineError(fmt::format("this build has no nccl backend: {}", build_info().nccl_missing),
+                     "install CUDA and NCCL and build again, or use --backend mpi");
+}
+#endif
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
+                                      const std::vector<int>& gpus, Bytes cache) {
+  switch (kind) {
+    case BackendKind::nccl:
+      return make_nccl(session, gpus);
+    case BackendKind::mpi:
+      return make_mpi_backend(session, cache);
+  }
+  throw std::logic_error("unhandled backend");
+}
+
+void describe_gpus([[maybe_unused]] Machine& machine) {
+#ifdef LINKGAIN_HAVE_NCCL
+  describe_nccl(machine.software);
+  for (const GpuInfo& gpu : visible_gpus()) {
+    RankInfo rank;
+    rank.rank = gpu.cuda_index;
+    rank.host = machine.host;
+    rank.gpu = gpu;
+    machine.ranks.push_back(rank);
+  }
+#endif
+}
+
+}  // namespace linkgain

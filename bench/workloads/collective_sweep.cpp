@@ -1,0 +1,97 @@
+#include "linkgain/workloads/collective_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+/// The reply of the expected kind; an error reply is thrown.
+template <typename ReplyType>
+ReplyType expect(protocol::Reply reply) {
+  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
+    throw MachineError(error->text, error->advice);
+  }
+  return std::get<ReplyType>(std::move(reply));
+}
+
+/// The case that is open on the ranks now; opening another closes it.
+class OpenCase {
+ public:
+  explicit OpenCase(Engine& engine) : engine_(engine) {}
+
+  const protocol::OpenReply& require(const std::string& name) {
+    if (name != name_) {
+      close();
+      reply_ = expect<protocol::OpenReply>(engine_.lead(protocol::Open{name}));
+      name_ = name;
+    }
+    return reply_;
+  }
+
+  void close() {
+    if (!name_.empty()) engine_.lead(protocol::Close{reply_.handle});
+    name_.clear();
+  }
+
+  Engine& engine() { return engine_; }
+
+ private:
+  Engine& engine_;
+  std::string name_;
+  protocol::OpenReply reply_;
+};
+
+class CaseSubject : public BenchmarkSubject {
+ public:
+  CaseSubject(std::shared_ptr<OpenCase> open, const Case& definition)
+      : open_(std::move(open)), definition_(definition), name_(case_name(definition)) {}
+
+ private:
+  std::string do_name() const override { return name_; }
+
+  std::int64_t do_batch() override { return open_->require(name_).execution.operations_per_sample; }
+
+  Seconds do_run_batch() override {
+    const protocol::OpenReply& opened = open_->require(name_);
+    const std::int64_t operations = opened.execution.operations_per_sample;
+    const auto reply =
+        expect<protocol::RunReply>(open_->engine().lead(protocol::Run{opened.handle, operations}));
+    Sample sample;
+    sample.seconds = reply.seconds;
+    return Seconds{sample.time().value * static_cast<double>(operations)};
+  }
+
+  std::optional<std::string> do_verify() override {
+    const auto reply = expect<protocol::VerifyReply>(
+        open_->engine().lead(protocol::Verify{open_->require(name_).handle}));
+    if (reply.verification.wrong == 0) return std::nullopt;
+    return fmt::format("WRONG DATA: {} of {} elements, first: {}", reply.verification.wrong,
+                       reply.verification.checked, reply.verification.first_wrong);
+  }
+
+  std::vector<std::pair<std::string, double>> do_counters(Seconds per_operation) const override {
+    return {{"algbw", algorithm_bandwidth(definition_, per_operation)},
+            {"busbw", bus_bandwidth(definition_, per_operation)},
+            {"latency_us", per_operation.value * 1e6}};
+  }
+
+  std::shared_ptr<OpenCase> open_;
+  Case definition_;
+  std::string name_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<BenchmarkSubject>> collective_sweep(Engine& engine,
+                                                                const std::vector<Case>& cases) {
+  const auto open = std::make_shared<OpenCase>(engine);
+  std::vector<std::unique_ptr<BenchmarkSubject>> subjects;
+  for (const Case& c : cases) subjects.push_back(std::make_unique<CaseSubject>(open, c));
+  return subjects;
+}
+
+}  // namespace linkgain

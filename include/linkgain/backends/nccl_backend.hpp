@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/session.hpp"
+
+namespace linkgain {
+
+/// NCCL between GPUs, one GPU a rank: rank r takes CUDA device gpus[r], or its place among its
+/// host's ranks where `gpus` is empty; that device becomes current. Throws MachineError where there
+/// is no such one; connect() throws where the communicator does not come up. `session` must outlive
+/// the backend. Only in builds with CUDA and NCCL.
+std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus);
+
+/// Versions of CUDA and NCCL, header and library.
+void describe_nccl(Software& software);
+
+/// The GPUs that CUDA shows to this process, without their NVLink and PCIe members.
+std::vector<GpuInfo> visible_gpus();
+
+}  // namespace linkgain

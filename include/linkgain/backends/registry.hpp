@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/session.hpp"
+
+namespace linkgain {
+
+/// The backend of that kind on this rank; local to the rank. `gpus` and `cache` are for nccl and
+/// mpi, see there. Throws MachineError where this build has none or the rank has no device.
+std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
+                                      const std::vector<int>& gpus, Bytes cache);
+
+/// CUDA, NCCL and the GPUs that CUDA shows to this process; nothing where the build has no nccl
+/// backend or there is no driver. For `--describe`.
+void describe_gpus(Machine& machine);
+
+}  // namespace linkgain
