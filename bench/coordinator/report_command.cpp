@@ -1,0 +1,25 @@
+#include <fmt/format.h>
+
+#include "linkgain/coordinator/commands.hpp"
+#include "linkgain/report/csv.hpp"
+#include "linkgain/report/markdown.hpp"
+
+namespace linkgain {
+
+int report_command(const ReportOptions& options) {
+  const Record record = read_record(options.record);
+  switch (options.format) {
+    case ReportOptions::Format::markdown:
+      fmt::print("{}", markdown_report(record));
+      break;
+    case ReportOptions::Format::csv:
+      fmt::print("{}", csv(record));
+      break;
+    case ReportOptions::Format::json:
+      fmt::print("{}", to_json_without_samples(record));
+      break;
+  }
+  return 0;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "linkgain/coordinator/commands.hpp"
+#include "linkgain/coordinator/launcher.hpp"
+#include "linkgain/coordinator/mpi_job.hpp"
+#include "linkgain/coordinator/run.hpp"
+#include "linkgain/coordinator/run_directory.hpp"
+#include "linkgain/coordinator/signals.hpp"
+#include "linkgain/core/verdict.hpp"
+#include "linkgain/report/headline.hpp"
+#include "linkgain/report/markdown.hpp"
+#include "linkgain/report/size_table.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/transport_log.hpp"
+
+namespace linkgain {
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+Seconds monotonic_time() {
+  return Seconds{
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
+}
+
+Settings settings_of(const RunOptions& options, const RunPlan& plan) {
+  Settings settings;
+  settings.argv = options.argv;
+  settings.backend = name_of(plan.backend);
+  settings.profile = plan.profile;
+  settings.schedule = plan.sequential ? "sequential" : "paired";
+  settings.variants = plan.variants;
+  settings.launches = plan.launches;
+  settings.precision = plan.precision;
+  settings.budget = plan.budget;
+  settings.sample_target = plan.sample_target;
+  return settings;
+}
+
+/// What starts the worker of a variant. NCCL logs its connections, and nothing per call, into a
+/// file.
+LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan,
+                             const RunDirectory& directory, const Variant& variant, int launch) {
+  LaunchRequest request;
+  request.launcher = options.launcher;
+  request.ranks = plan.ranks;
+  request.hostfile = options.hostfile;
+  request.worker = worker_path();
+  request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan.backend))};
+  if (!plan.gpus.empty()) {
+    std::string list;
+    for (int gpu : plan.gpus) list += fmt::format("{}{}", list.empty() ? "" : ",", gpu);
+    request.worker_arguments.insert(request.worker_arguments.end(), {"--gpus", list});
+  }
+  request.variant_environment = variant.environment;
+  if (plan.backend == BackendKind::nccl) {
+    request.variant_environment["NCCL_DEBUG"] = "INFO";
+    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
+    request.variant_environment["NCCL_DEBUG_FILE"] =
+        directory.nccl_log_pattern(variant.name, launch);
+  }
+  request.as_root = ::geteuid() == 0;
+  request.cores = usable_cores();
+  return request;
+}
+
+RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
+                    const SignalWatch& watch) {
+  RunWorld world;
+  world.start_job = [&](int variant, int launch) -> std::unique_ptr<Job> {
+    const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
+    const LaunchRequest request = launch_request(options, plan, directory, chosen, launch);
+    const ProcessRequest process = process_request(request, directory.job_log(chosen.name, launch));
+    return std::make_unique<MpiJob>(chosen.name, process, &watch);
+  };
+  world.find_path = [&](int variant, int launch, const protocol::HelloReply& hello) {
+    if (hello.path) return *hello.path;
+    if (plan.backend != BackendKind::nccl) return Path::unknown;
+    const std::string& name = plan.variants[static_cast<std::size_t>(variant)].name;
+    const TransportLines lines =
+        read_transport_logs(directory.path(), directory.nccl_log_prefix(name, launch));
+    return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink));
+  };
+  world.clock = monotonic_time;
+  return world;
+}
+
+void write_files(const Record& record, const RunDirectory& directory) {
+  write_file_atomically(directory.record(), to_json(record));
+  write_file_atomically(directory.report(), markdown_report(record));
+  std::filesystem::remove(directory.journal());
+}
+
+/// Warnings go to the person, in colour on a terminal that has it.
+void print_result(const RunOptions& options, const Record& record, const RunDirectory& directory) {
+  if (options.json) {
+    fmt::print("{}", to_json_without_samples(record));
+    return;
+  }
+  fmt::print("\n{}\n{}\n", headline(record), size_tables(record));
+  const bool color =
+      options.color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
+  for (const Warning& warning : record.warnings) {
+    fmt::print("{}warning:{} {}\n", color ? "\033[33m" : "", color ? "\033[0m" : "", warning.text);
+    if (!warning.advice.empty()) fmt::print("         {}\n", warning.advice);
+  }
+  fmt::print("{}record: {}\n", record.warnings.empty() ? "" : "\n", directory.record().string());
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+  const Site site = survey_site();
+  const RunPlan plan = make_plan(options, site);
+  require_launcher(options.launcher);
+  const RunDirectory directory(options, plan, site);
+  const File log(std::fopen(directory.log().c_str(), "ae"));
+  Record record;
+  record.started = utc_now(false);
+  record.settings = settings_of(options, plan);
+  record.warnings = plan.warnings;
+  JournalWriter journal(directory.journal());
+  const SignalWatch watch;
+  const RunWorld world = real_world(options, plan, directory, watch);
+  const double start = monotonic_time().value;
+  int status = 0;
+  try {
+    Progress progress(::isatty(STDERR_FILENO) == 1, options.quiet, log.get());
+    for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
+    run(plan, world, record, journal, progress);
+  } catch (const Interrupted& interruption) {
+    record.status = "interrupted";
+    status = kSignalExitBase + interruption.signal_number();
+    fmt::print(stderr, "linkgain: {}; what was measured is kept\n", interruption.what());
+  }
+  record.wall_seconds = monotonic_time().value - start;
+  const ExitCode verdict = judge(record);
+  if (status == 0) status = static_cast<int>(verdict);
+  record.exit_code = status;
+  write_files(record, directory);
+  print_result(options, record, directory);
+  return status;
+}
+
+}  // namespace linkgain

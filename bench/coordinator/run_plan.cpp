@@ -1,0 +1,228 @@
+#include "linkgain/coordinator/run_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/variants.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr int kMostGpus = 8;
+constexpr int kMostRanks = 1024;
+/// A job's context, communicator and graphs on its GPU beside the buffers.
+constexpr std::int64_t kJobOverheadBytes = std::int64_t{1} << 30;
+/// What rotation may add to a small case's buffers; GPUs' caches are smaller than half of it.
+constexpr Bytes kAssumedCache{std::int64_t{128} << 20};
+/// No memory holds a case of this size; the sums of several jobs still fit into 64 bits.
+constexpr std::int64_t kBeyondAllMemory = std::int64_t{1} << 50;
+
+void require_nccl(const Site& site) {
+  if (!site.has_nccl) {
+    throw MachineError(fmt::format("this build has no nccl backend: {}", site.nccl_missing),
+                       "install the CUDA toolkit and NCCL and run scripts/quickstart again, or use "
+                       "--backend mpi");
+  }
+  if (site.gpus < 2) {
+    throw MachineError(fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
+                       "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or use --backend mpi");
+  }
+}
+
+BackendKind choose_backend(const RunOptions& options, const Site& site, RunPlan& plan) {
+  if (options.backend == BackendKind::nccl) require_nccl(site);
+  if (options.backend) return *options.backend;
+  if (site.has_nccl && site.gpus >= 2) return BackendKind::nccl;
+  if (!options.gpus.empty()) require_nccl(site);
+  const std::string reason =
+      site.has_nccl ? site.no_gpus_reason : "this build has no nccl backend: " + site.nccl_missing;
+  plan.warnings.push_back(
+      {"mpi-backend",
+       fmt::format("measured MPI in CPU memory (shared memory against TCP), not GPUs: {}", reason),
+       "run on a machine with two GPUs, CUDA and NCCL to measure their link"});
+  return BackendKind::mpi;
+}
+
+void require_gpu_list(const RunOptions& options, const Site& site) {
+  std::set<int> distinct;
+  for (int gpu : options.gpus) {
+    if (gpu < 0 || gpu >= site.gpus) {
+      throw UsageError(fmt::format("--gpus {}: there is no such GPU", gpu),
+                       fmt::format("this machine shows GPUs 0 to {}", site.gpus - 1));
+    }
+    if (!distinct.insert(gpu).second) {
+      throw UsageError(fmt::format("--gpus names GPU {} twice", gpu));
+    }
+  }
+}
+
+int choose_ranks(const RunOptions& options, const Site& site, BackendKind backend) {
+  if (backend == BackendKind::mpi) {
+    if (!options.gpus.empty()) throw UsageError("--gpus goes with the nccl backend");
+    const int ranks = options.ranks.value_or(2);
+    if (ranks < 2 || ranks > kMostRanks) {
+      throw UsageError(fmt::format("--np {} is outside 2 to {}", ranks, kMostRanks));
+    }
+    return ranks;
+  }
+  require_gpu_list(options, site);
+  const int listed = static_cast<int>(options.gpus.size());
+  if (listed == 1) {
+    throw UsageError("--gpus names one GPU, a link needs two", "name two or more, such as 0,1");
+  }
+  const bool elsewhere = options.hostfile.has_value();
+  const int most = elsewhere ? kMostRanks : (listed > 0 ? listed : std::min(site.gpus, kMostGpus));
+  const int ranks = options.ranks.value_or(elsewhere ? 2 : most);
+  if (ranks < 2 || ranks > most) {
+    throw UsageError(
+        fmt::format("--np {} is outside 2 to {}", ranks, most),
+        listed > 0 ? "it cannot exceed the GPUs in --gpus"
+                   : fmt::format("this machine shows {} GPUs, one rank goes on each", site.gpus));
+  }
+  return ranks;
+}
+
+bool measures(const Selection& selection, OperationKind operation) {
+  return std::find(selection.operations.begin(), selection.operations.end(), operation) !=
+         selection.operations.end();
+}
+
+/// The profile's selections of the operations asked for; of one that the profile leaves out, the
+/// default profile's.
+std::vector<Selection> choose_operations(const RunOptions& options, BackendKind backend) {
+  const std::vector<Selection> profile = plan_of(options.profile, backend).selections;
+  if (options.operations.empty()) return profile;
+  const std::vector<Selection> standard = plan_of(Profile::standard, backend).selections;
+  std::vector<Selection> chosen;
+  for (OperationKind operation : options.operations) {
+    const auto of_operation = [operation](const Selection& s) { return measures(s, operation); };
+    const bool known = std::any_of(profile.begin(), profile.end(), of_operation);
+    const std::vector<Selection>& source = known ? profile : standard;
+    std::copy_if(source.begin(), source.end(), std::back_inserter(chosen), of_operation);
+  }
+  return chosen;
+}
+
+bool takes_pair(const Selection& selection) {
+  return measures(selection, OperationKind::send_recv) &&
+         std::any_of(selection.patterns.begin(), selection.patterns.end(),
+                     [](Pattern pattern) { return pattern != Pattern::ring; });
+}
+
+/// The same with every parameter that was asked for put in its place.
+std::vector<Selection> choose_selections(const RunOptions& options, BackendKind backend) {
+  std::vector<Selection> selections = choose_operations(options, backend);
+  for (Selection& selection : selections) {
+    if (!options.sizes.empty()) selection.sizes = options.sizes;
+    if (!options.types.empty()) selection.types = options.types;
+    if (!options.reductions.empty()) selection.reductions = options.reductions;
+    if (!options.launch_modes.empty()) selection.launches = options.launch_modes;
+    if (!options.patterns.empty()) selection.patterns = options.patterns;
+    if (options.in_place) selection.in_place = {true};
+    selection.pair = options.pair;
+  }
+  if (options.pair && std::none_of(selections.begin(), selections.end(), takes_pair)) {
+    throw UsageError("--pair needs send_recv with --pattern one-way or both-ways");
+  }
+  return selections;
+}
+
+std::vector<Variant> choose_variants(const RunOptions& options, const Site& site,
+                                     BackendKind backend) {
+  if (options.variants.empty()) return default_variants(backend, site.nccl_version);
+  std::vector<Variant> variants;
+  for (const std::string& text : options.variants) {
+    variants.push_back(parse_variant(text, backend, site.nccl_version));
+  }
+  require_distinct(variants);
+  return variants;
+}
+
+/// Bytes that the largest case takes on one GPU, or on the host for all its ranks, in one job.
+std::int64_t job_bytes(const RunPlan& plan) {
+  std::int64_t most = 0;
+  for (const Case& c : plan.cases) {
+    const bool beyond = c.size.value >= kBeyondAllMemory;
+    most = std::max(most, beyond ? kBeyondAllMemory : plan_buffers(c, kAssumedCache).total_bytes());
+  }
+  return plan.backend == BackendKind::mpi ? most * plan.ranks : most + kJobOverheadBytes;
+}
+
+/// Refuses sizes that do not fit, and falls back to one job at a time where two do not.
+void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
+  const bool gpu = plan.backend == BackendKind::nccl;
+  const std::optional<std::int64_t> memory = gpu ? site.gpu_memory_bytes : site.host_memory_bytes;
+  if (!memory) return;
+  const std::int64_t need = job_bytes(plan);
+  const auto jobs = static_cast<std::int64_t>(plan.variants.size());
+  if (need > *memory) {
+    const auto largest =
+        std::max_element(plan.cases.begin(), plan.cases.end(),
+                         [](const Case& a, const Case& b) { return a.size.value < b.size.value; });
+    throw UsageError(fmt::format("{} needs {:.1f} GiB of {} memory, {:.1f} GiB are there",
+                                 readable_bytes(largest->size), double(need) / (1 << 30),
+                                 gpu ? "GPU" : "host", double(*memory) / (1 << 30)),
+                     "measure smaller sizes with --sizes");
+  }
+  if (plan.sequential || need * jobs <= *memory) return;
+  if (options.sequential.has_value()) {
+    throw UsageError("the variants' jobs do not fit into memory together",
+                     "leave out --schedule paired, or measure smaller sizes with --sizes");
+  }
+  plan.sequential = true;
+  plan.warnings.push_back(
+      {"sequential", "the variants ran one after the other: memory is too short for both at once",
+       "drift between them is not cancelled; measure smaller sizes with --sizes to have them in "
+       "turn"});
+}
+
+void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan) {
+  const bool exclusive = plan.backend == BackendKind::nccl && site.exclusive_compute_mode;
+  plan.sequential = options.sequential.value_or(exclusive);
+  if (exclusive && !plan.sequential) {
+    throw UsageError("--schedule paired needs GPUs that two processes may share",
+                     "leave it out, or ask for the default compute mode");
+  }
+  if (plan.sequential && !options.sequential) {
+    plan.warnings.push_back(
+        {"sequential",
+         "the variants ran one after the other: the GPUs are in exclusive compute mode",
+         "drift between them is not cancelled; the default compute mode lets them run in turn"});
+  }
+}
+
+void require_range(double value, double low, double high, std::string_view option) {
+  if (value >= low && value <= high) return;
+  throw UsageError(fmt::format("{} {} is outside {} to {}", option, value, low, high));
+}
+
+}  // namespace
+
+RunPlan make_plan(const RunOptions& options, const Site& site) {
+  RunPlan plan;
+  plan.backend = choose_backend(options, site, plan);
+  plan.variants = choose_variants(options, site, plan.backend);
+  plan.ranks = choose_ranks(options, site, plan.backend);
+  plan.gpus = options.gpus;
+  plan.profile = name_of(options.profile);
+  const ProfilePlan profile = plan_of(options.profile, plan.backend);
+  plan.launches = options.launches.value_or(profile.launches);
+  plan.budget = options.budget ? options.budget : profile.budget;
+  plan.precision = options.precision;
+  plan.deadline = options.deadline;
+  require_range(plan.launches, 1, 1000, "--launches");
+  require_range(plan.precision, 1e-4, 0.5, "--precision");
+  require_range(plan.deadline.value, 1, 86400, "--deadline");
+  if (plan.budget) require_range(plan.budget->value, 1, 604800, "--budget");
+  plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
+  choose_schedule(options, site, plan);
+  fit_memory(options, site, plan);
+  return plan;
+}
+
+}  // namespace linkgain

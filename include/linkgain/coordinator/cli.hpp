@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <variant>
+
+#include "linkgain/coordinator/run_plan.hpp"
+
+namespace linkgain {
+
+struct ReportOptions {
+  enum class Format { markdown, csv, json };
+  std::filesystem::path record;
+  Format format = Format::markdown;
+};
+
+/// Text that was asked for instead of work: help or version.
+struct TextRequest {
+  std::string text;
+};
+
+using Request = std::variant<RunOptions, ReportOptions, TextRequest>;
+
+/// Reads `linkgain`'s command line, once. Throws UsageError.
+Request parse_command_line(int argc, const char* const* argv);
+
+}  // namespace linkgain

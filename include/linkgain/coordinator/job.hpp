@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/protocol.hpp"
+
+namespace linkgain {
+
+/// A resident job died, hung past its deadline or broke the protocol. It is of no further use.
+class JobLost : public Error {
+ public:
+  JobLost(const std::string& text, std::string advice)
+      : Error(text, std::move(advice), ExitCode::incomplete) {}
+};
+
+/// The job answered a command with an error and lives on.
+class JobRefused : public Error {
+ public:
+  using Error::Error;
+};
+
+/// One variant's resident MPI job. Commands are answered in order; each has a deadline after which
+/// the job is ended with all its processes and JobLost is thrown. Every call may throw JobLost;
+/// open also throws JobRefused where the backend cannot run the case.
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  protocol::HelloReply hello(Seconds deadline);
+  protocol::OpenReply open(const Case& c, Seconds sample_target, Seconds deadline);
+  protocol::RunReply run(int handle, std::int64_t operations, Seconds deadline);
+  Verification verify(int handle, Seconds deadline);
+  void close(int handle, Seconds deadline);
+  /// Asks the job to end and waits until its processes are gone.
+  void bye(Seconds deadline);
+
+ private:
+  /// Sends one line and returns the reply's, without newlines.
+  virtual std::string do_exchange(const std::string& line, Seconds deadline) = 0;
+  /// Waits for the processes to be gone; kills what is left at the deadline.
+  virtual void do_finish(Seconds deadline) = 0;
+
+  template <typename ReplyType>
+  ReplyType exchange(const protocol::Command& command, Seconds deadline);
+};
+
+}  // namespace linkgain

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/plan.hpp"
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// `linkgain run` as it was asked for; absent means not asked for.
+struct RunOptions {
+  std::vector<std::string> argv;
+  std::optional<BackendKind> backend;
+  Profile profile = Profile::standard;
+  std::vector<OperationKind> operations;
+  std::vector<Bytes> sizes;
+  std::vector<DataType> types;
+  std::vector<Reduction> reductions;
+  std::vector<LaunchMode> launch_modes;
+  std::vector<Pattern> patterns;
+  std::optional<Pair> pair;
+  bool in_place = false;
+  std::vector<int> gpus;
+  std::optional<int> ranks;
+  std::vector<std::string> variants;
+  std::optional<Seconds> budget;
+  std::optional<int> launches;
+  std::optional<bool> sequential;
+  double precision = 0.01;
+  Seconds deadline{60.0};
+  std::string launcher = "mpirun";
+  std::optional<std::filesystem::path> hostfile;
+  std::optional<std::filesystem::path> out;
+  bool json = false;
+  bool quiet = false;
+  bool color = true;
+};
+
+/// What this machine offers to a run, looked up once before anything is started.
+struct Site {
+  std::string host;
+  int processors = 1;
+  int gpus = 0;                                   ///< visible to CUDA
+  std::string gpu_name;                           ///< of the first
+  std::string no_gpus_reason;                     ///< why there are fewer than two
+  std::optional<std::int64_t> gpu_memory_bytes;   ///< of the smallest visible GPU
+  std::optional<std::int64_t> host_memory_bytes;  ///< available now
+  bool exclusive_compute_mode = false;
+  bool has_nccl = false;  ///< this build has the nccl backend
+  std::string nccl_version;
+  std::string nccl_missing;
+};
+Site survey_site();
+
+/// A run with nothing left to decide.
+struct RunPlan {
+  BackendKind backend = BackendKind::nccl;
+  std::vector<Variant> variants;
+  std::vector<Case> cases;
+  int ranks = 2;
+  std::vector<int> gpus;
+  int launches = 1;
+  bool sequential = false;
+  double precision = 0.01;
+  std::optional<Seconds> budget;
+  Seconds sample_target{0.005};
+  Seconds deadline{60.0};
+  std::string profile;
+  std::vector<Warning> warnings;  ///< decisions the reader must know
+};
+
+/// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
+/// machine cannot do. Pure: looks at nothing but its arguments.
+RunPlan make_plan(const RunOptions& options, const Site& site);
+
+}  // namespace linkgain

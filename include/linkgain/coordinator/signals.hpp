@@ -1,0 +1,55 @@
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+
+#include "linkgain/coordinator/descriptor.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+
+/// "SIGINT"; "signal 99" for a number without a name.
+std::string signal_name(int signal_number);
+
+/// A signal asked the program to stop. A program that ends because of it exits with
+/// kSignalExitBase + signal_number() instead of exit_code().
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(int signal_number);
+  int signal_number() const noexcept { return signal_number_; }
+
+ private:
+  int signal_number_;
+};
+
+/// While one is alive, SIGINT, SIGTERM and SIGHUP wait to be noticed instead of ending the program,
+/// and SIGPIPE is ignored, so that writing to a dead job is an error and not the end. A signal that
+/// was ignored before (nohup, a shell's background job) stays ignored. The destructor restores what
+/// it found and discards what was caught. Signals are blocked in the creating thread: create it
+/// before any thread is started, and destroy it in the same thread, last one first.
+class SignalWatch {
+ public:
+  /// Throws MachineError where the system refuses.
+  SignalWatch();
+  ~SignalWatch();
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+  /// Readable for poll() from the first caught signal on; not to be read from.
+  int descriptor() const noexcept { return descriptor_.get(); }
+
+  /// The caught signal; of several the one that asks most politely.
+  std::optional<int> caught() const;
+
+  /// Throws Interrupted if one was caught.
+  void throw_if_caught() const;
+
+ private:
+  sigset_t watched_{};
+  sigset_t mask_before_{};
+  struct sigaction pipe_before_ {};
+  Descriptor descriptor_;
+};
+
+}  // namespace linkgain
