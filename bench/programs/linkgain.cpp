@@ -1,0 +1,35 @@
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "linkgain/coordinator/cli.hpp"
+#include "linkgain/coordinator/commands.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace {
+
+int carry_out(const linkgain::Request& request) {
+  if (const auto* run = std::get_if<linkgain::RunOptions>(&request)) {
+    return linkgain::run_command(*run);
+  }
+  if (const auto* report = std::get_if<linkgain::ReportOptions>(&request)) {
+    return linkgain::report_command(*report);
+  }
+  fmt::print("{}", std::get<linkgain::TextRequest>(request).text);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return carry_out(linkgain::parse_command_line(argc, argv));
+  } catch (const linkgain::Error& error) {
+    fmt::print(stderr, "linkgain: {}\n", error.what());
+    if (!error.advice().empty()) fmt::print(stderr, "          {}\n", error.advice());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "linkgain: {}\n", error.what());
+    return static_cast<int>(linkgain::ExitCode::problem_found);
+  }
+}

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+
+#include "linkgain/core/errors.hpp"
+#include "worker_bench_modes.hpp"
+#include "worker_bench_options.hpp"
+
+namespace {
+
+using linkgain::WorkerOptions;
+
+/// Tells on standard error, once for all ranks where they all threw the same.
+int report(const linkgain::Error& error, bool speaks) {
+  if (speaks) {
+    fmt::print(stderr, "linkgain-bench: {}\n", error.what());
+    if (!error.advice().empty()) fmt::print(stderr, "                {}\n", error.advice());
+  }
+  return static_cast<int>(error.exit_code());
+}
+
+/// The modes in which ranks work together. What one rank alone runs into ends them all, so that
+/// none waits for ever for a rank that is gone.
+int run_ranks(int argc, char** argv, const WorkerOptions& options,
+              linkgain::ProtocolChannel* channel) {
+  linkgain::Session session(argc, argv);
+  try {
+    if (channel != nullptr) {
+      linkgain::serve_mode(session, options, *channel);
+      return 0;
+    }
+    return linkgain::benchmark_mode(session, options);
+  } catch (const linkgain::UsageError& error) {
+    return report(error, session.is_root());
+  } catch (const linkgain::Error& error) {
+    session.abort(report(error, true));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "linkgain-bench: {}\n", error.what());
+    session.abort(static_cast<int>(linkgain::ExitCode::incomplete));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const WorkerOptions options = linkgain::parse_worker_options(argc, argv);
+    switch (options.mode) {
+      case WorkerOptions::Mode::text:
+        fmt::print("{}", options.text);
+        return 0;
+      case WorkerOptions::Mode::describe:
+        fmt::print("{}\n", linkgain::describe());
+        return 0;
+      case WorkerOptions::Mode::serve: {
+        linkgain::ProtocolChannel channel;
+        return run_ranks(argc, argv, options, &channel);
+      }
+      case WorkerOptions::Mode::benchmark:
+        return run_ranks(argc, argv, options, nullptr);
+    }
+  } catch (const linkgain::Error& error) {
+    return report(error, true);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "linkgain-bench: {}\n", error.what());
+  }
+  return static_cast<int>(linkgain::ExitCode::problem_found);
+}

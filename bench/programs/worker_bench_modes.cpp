@@ -1,0 +1,114 @@
+#include "worker_bench_modes.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "linkgain/backends/registry.hpp"
+#include "linkgain/core/build_info.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "linkgain/workloads/collective_sweep.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr Bytes kUnknownCache{std::int64_t{32} << 20};
+
+/// Collective: throws MachineError on every rank where one of them cannot make the backend.
+std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options) {
+  const Bytes cache{last_level_cache().value_or(kUnknownCache.value)};
+  std::unique_ptr<Backend> backend;
+  std::optional<std::string> problem;  // text and advice on a line each
+  try {
+    backend = make_backend(options.backend, session, options.gpus, cache);
+  } catch (const Error& error) {
+    problem = fmt::format("{}\n{}", error.what(), error.advice());
+  }
+  if (const auto first = session.first_text(problem)) {
+    const std::size_t line_end = first->find('\n');
+    throw MachineError(first->substr(0, line_end), first->substr(line_end + 1));
+  }
+  return backend;
+}
+
+/// Answers the first command with the reason and leaves.
+void refuse(Session& session, ProtocolChannel& channel, const Error& error) {
+  if (!session.is_root() || !channel.read_line()) return;
+  channel.write_line(protocol::encode(
+      protocol::ErrorReply{error.what(), error.advice(), static_cast<int>(error.exit_code())}));
+}
+
+std::vector<std::pair<std::string, std::string>> context_of(const protocol::HelloReply& hello) {
+  const Software& software = hello.machine.software;
+  std::vector<std::pair<std::string, std::string>> context{
+      {"linkgain", fmt::format("{} ({})", software.linkgain, software.build)},
+      {"machine", fmt::format("{}, {}", hello.machine.host, describe_ranks(hello.machine))},
+      {"mpi", software.mpi}};
+  if (software.nccl_library) context.emplace_back("nccl", *software.nccl_library);
+  if (software.driver) context.emplace_back("driver", *software.driver);
+  std::string variables;
+  for (const auto& [name, value] : hello.environment) {
+    if (name.starts_with("NCCL_")) variables += fmt::format(" {}={}", name, value);
+  }
+  if (!variables.empty()) context.emplace_back("environment", variables.substr(1));
+  return context;
+}
+
+void require_two_ranks(const Session& session) {
+  if (session.ranks() >= 2) return;
+  throw UsageError("a link has two ends: start two ranks or more",
+                   "mpirun -np 2 linkgain-bench ...");
+}
+
+}  // namespace
+
+void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel& channel) {
+  std::unique_ptr<Backend> backend;
+  try {
+    require_two_ranks(session);
+    backend = make_agreed_backend(session, options);
+  } catch (const Error& error) {
+    refuse(session, channel, error);
+    return;
+  }
+  Engine engine(session, *backend, fault_from_environment());
+  serve(session, engine, channel);
+}
+
+int benchmark_mode(Session& session, const WorkerOptions& options) {
+  require_two_ranks(session);
+  const std::vector<Case> cases = expand({options.selection}, session.ranks(), options.backend);
+  const std::unique_ptr<Backend> backend = make_agreed_backend(session, options);
+  Engine engine(session, *backend, fault_from_environment());
+  if (!session.is_root()) {
+    engine.follow();
+    return 0;
+  }
+  const auto hello = std::get<protocol::HelloReply>(engine.lead(protocol::Hello{}));
+  bool all_right = false;
+  try {
+    all_right = run_benchmarks(collective_sweep(engine, cases),
+                               {options.benchmark_arguments, context_of(hello)});
+  } catch (const UsageError&) {
+    engine.lead(protocol::Bye{});
+    throw;
+  }
+  engine.lead(protocol::Bye{});
+  return static_cast<int>(all_right ? ExitCode::success : ExitCode::wrong_data);
+}
+
+std::string describe() {
+  protocol::HelloReply reply;
+  const BackendKind backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
+  reply.backend = name_of(backend);
+  reply.capabilities = protocol::capabilities_of(backend);
+  reply.machine = describe_host();
+  reply.machine.software.linkgain = build_info().version;
+  reply.machine.software.build = build_info().text;
+  reply.machine.software.mpi = Session::library_version();
+  describe_gpus(reply.machine);
+  return protocol::encode(protocol::Reply{reply});
+}
+
+}  // namespace linkgain

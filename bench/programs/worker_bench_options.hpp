@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "linkgain/core/backend.hpp"
+#include "linkgain/core/plan.hpp"
+
+namespace linkgain {
+
+/// linkgain-bench's command line.
+struct WorkerOptions {
+  enum class Mode { benchmark, serve, describe, text };
+  Mode mode = Mode::benchmark;
+  std::string text;  ///< of Mode::text
+  BackendKind backend = BackendKind::mpi;
+  std::vector<int> gpus;
+  Selection selection;
+  std::vector<std::string> benchmark_arguments;  ///< `--benchmark_*`, as given
+};
+
+/// Throws UsageError.
+WorkerOptions parse_worker_options(int argc, const char* const* argv);
+
+}  // namespace linkgain
