@@ -1,0 +1,206 @@
+"""Builds scripts/compare-nccl-tests' table from the raw outputs of both tools.
+
+Reads nccl-tests.OPERATION.VARIANT.MODE.RANGE.LAUNCH.txt (nccl-tests' text) and
+linkgain.OPERATION.VARIANT.MODE.LAUNCH.json (Google Benchmark's JSON) in one folder and writes
+Markdown: medians over launches, their ratio, and whether the limits are kept.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+# Bus bandwidth may differ by this share at 1 MiB and above, latency be higher by this up to 64 KiB.
+BANDWIDTH_TOLERANCE = 0.01
+LATENCY_TOLERANCE = 0.03
+OPERATIONS = ("all_reduce", "send_recv")
+VARIANTS = ("p2p", "host")
+MODES = ("stream", "graph")
+
+NCCL_TESTS_FILE = re.compile(r"nccl-tests\.(\w+)\.(\w+)\.(\w+)\.\w+\.(\d+)\.txt")
+LINKGAIN_FILE = re.compile(r"linkgain\.(\w+)\.(\w+)\.(\w+)\.(\d+)\.json")
+
+
+class InputError(Exception):
+    """A raw output that cannot be read, with its file's name."""
+
+
+class Measurement(NamedTuple):
+    time_us: float
+    busbw: float  # 1e9 bytes per second
+
+
+class Curve(NamedTuple):
+    operation: str
+    variant: str
+    mode: str
+
+
+def parse_nccl_tests(text):
+    """Size in bytes -> the out-of-place measurement of nccl-tests' text."""
+    measurements = {}
+    for line in text.splitlines():
+        fields = line.split()
+        # size count type redop root time algbw busbw #wrong, then the same four in place
+        if len(fields) < 9 or not fields[0].isdigit() or not fields[1].isdigit():
+            continue
+        measurements[int(fields[0])] = Measurement(float(fields[5]), float(fields[7]))
+    return measurements
+
+
+def parse_size(text):
+    """Bytes of a case name's size: 64KiB, 1000B."""
+    number, unit = re.fullmatch(r"(\d+)(B|KiB|MiB|GiB)", text).groups()
+    return int(number) * {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}[unit]
+
+
+def parse_linkgain(text):
+    """Size in bytes -> the measurement of linkgain-bench's Google Benchmark JSON."""
+    measurements = {}
+    for benchmark in json.loads(text)["benchmarks"]:
+        if benchmark.get("run_type", "iteration") != "iteration":
+            continue
+        if benchmark.get("error_occurred"):
+            raise ValueError(f"{benchmark['name']}: {benchmark.get('error_message')}")
+        sizes = [part for part in benchmark["name"].split("/") if re.fullmatch(r"\d+[KMG]?i?B", part)]
+        if len(sizes) != 1:
+            raise ValueError(f"no size in the name {benchmark['name']}")
+        measurements[parse_size(sizes[0])] = Measurement(benchmark["latency_us"], benchmark["busbw"])
+    return measurements
+
+
+def read_launches(folder, pattern, parse):
+    """Curve -> size -> one measurement per launch."""
+    curves = defaultdict(lambda: defaultdict(list))
+    for path in sorted(folder.iterdir()):
+        match = pattern.fullmatch(path.name)
+        if not match:
+            continue
+        try:
+            measurements = parse(path.read_text(encoding="utf-8"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path}: {error}") from error
+        if not measurements:
+            raise InputError(f"{path}: holds no measurement")
+        for size, measurement in measurements.items():
+            curves[Curve(*match.groups()[:3])][size].append(measurement)
+    return curves
+
+
+def median(measurements):
+    return Measurement(
+        statistics.median(m.time_us for m in measurements),
+        statistics.median(m.busbw for m in measurements),
+    )
+
+
+class Row(NamedTuple):
+    """One size of one curve: medians, and the ratio that the limit is about (linkgain / nccl-tests)."""
+
+    size: int
+    launches: tuple  # of nccl-tests and of linkgain
+    peer: Measurement
+    own: Measurement
+    limit: str  # "busbw", "latency", or "" where no limit holds
+    ratio: float
+    kept: bool
+
+
+def make_row(size, peer_launches, own_launches):
+    peer, own = median(peer_launches), median(own_launches)
+    launches = (len(peer_launches), len(own_launches))
+    if size >= MIB:
+        ratio = own.busbw / peer.busbw
+        return Row(size, launches, peer, own, "busbw", ratio, abs(ratio - 1) <= BANDWIDTH_TOLERANCE)
+    ratio = own.time_us / peer.time_us
+    if size <= 64 * KIB:
+        return Row(size, launches, peer, own, "latency", ratio, ratio <= 1 + LATENCY_TOLERANCE)
+    return Row(size, launches, peer, own, "", ratio, True)
+
+
+def make_rows(peer_curves, own_curves):
+    """Curve -> rows by size, for what both tools measured."""
+    rows = {}
+    for curve in (Curve(o, v, m) for o in OPERATIONS for v in VARIANTS for m in MODES):
+        sizes = sorted(peer_curves[curve].keys() & own_curves[curve].keys())
+        if own_curves[curve] and not sizes:
+            raise InputError(f"{curve}: the tools have no size in common")
+        if sizes:
+            rows[curve] = [make_row(s, peer_curves[curve][s], own_curves[curve][s]) for s in sizes]
+    if not rows:
+        raise InputError("nothing that both tools measured")
+    return rows
+
+
+def readable_size(size):
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def verdict(row):
+    if not row.limit:
+        return "–"
+    return "pass" if row.kept else f"fail ({(row.ratio - 1) * 100:+.1f} %)"
+
+
+def table(rows):
+    lines = [
+        "| size | nccl-tests µs | linkgain µs | nccl-tests GB/s | linkgain GB/s | ratio "
+        "| busbw ±1 % | latency +3 % |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |",
+    ]
+    for row in rows:
+        verdicts = [verdict(row) if row.limit == limit else "–" for limit in ("busbw", "latency")]
+        lines.append(
+            f"| {readable_size(row.size)} | {row.peer.time_us:.2f} | {row.own.time_us:.2f} "
+            f"| {row.peer.busbw:.2f} | {row.own.busbw:.2f} | {row.ratio:.4f} "
+            f"| {verdicts[0]} | {verdicts[1]} |"
+        )
+    return lines
+
+
+def markdown(rows_by_curve):
+    every = [row for rows in rows_by_curve.values() for row in rows]
+    fewest, most = min(min(r.launches) for r in every), max(max(r.launches) for r in every)
+    launches = str(fewest) if fewest == most else f"{fewest} to {most}"
+    judged = [row for row in every if row.limit]
+    lines = [
+        "# linkgain-bench beside nccl-tests",
+        "",
+        f"Medians of {launches} launches of each, two ranks. The ratio is linkgain / nccl-tests: of bus "
+        "bandwidth at 1 MiB and above, of time below.",
+        f"Limits kept: {sum(row.kept for row in judged)} of {len(judged)}.",
+    ]
+    for curve, rows in rows_by_curve.items():
+        lines += ["", f"## {curve.operation}, {curve.variant}, {curve.mode}", "", *table(rows)]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="the raw outputs")
+    parser.add_argument("--output", type=Path, help="write the Markdown there too")
+    arguments = parser.parse_args()
+    try:
+        peer = read_launches(arguments.folder, NCCL_TESTS_FILE, parse_nccl_tests)
+        own = read_launches(arguments.folder, LINKGAIN_FILE, parse_linkgain)
+        rows = make_rows(peer, own)
+    except (InputError, OSError) as error:
+        print(f"compare_nccl_tests: {error}", file=sys.stderr)
+        return 2
+    text = markdown(rows)
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    sys.stdout.write(text)
+    return 0 if all(row.kept for curve in rows.values() for row in curve) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

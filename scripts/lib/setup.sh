@@ -1,0 +1,201 @@
+# shellcheck shell=bash
+# Sourced by the scripts, which set root to the repository's folder before: finds out which packages
+# are missing and installs them with apt-get, never asking.
+# shellcheck disable=SC2034 # the tables are for the scripts to choose from
+
+# shellcheck source-path=SCRIPTDIR source=steps.sh
+source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
+# shellcheck source-path=SCRIPTDIR source=gpu.sh
+source "$(dirname "${BASH_SOURCE[0]}")/gpu.sh"
+
+# Debian's package | command, header or openmpi: how else it can be there | name | what it is
+readonly build_requirements=(
+  "g++|command|${CXX:-g++}|a C++20 compiler"
+  'cmake|command|cmake|CMake 3.25 or later'
+  'ninja-build|command|ninja|Ninja'
+  'libopenmpi-dev|command|mpicxx|Open MPI for developers'
+  'openmpi-bin|openmpi|mpirun|Open MPI'
+  'libbenchmark-dev|header|benchmark/benchmark.h|Google Benchmark'
+  'libcli11-dev|header|CLI/CLI.hpp|CLI11'
+  'nlohmann-json3-dev|header|nlohmann/json.hpp|nlohmann/json'
+  'libvalijson-dev|header|valijson/schema.hpp|valijson'
+  'libfmt-dev|header|fmt/format.h|fmt'
+  'libhwloc-dev|header|hwloc.h|hwloc'
+)
+readonly test_requirements=(
+  'libgtest-dev|header|gtest/gtest.h|GoogleTest'
+  'libgmock-dev|header|gmock/gmock.h|GoogleMock'
+)
+# Without these a check is skipped, which is said then.
+readonly test_tools=(
+  'python3|command|python3|Python 3'
+  'clang-format-14|command|clang-format-14|clang-format 14'
+  'shellcheck|command|shellcheck|ShellCheck'
+)
+
+prefix=${LINKGAIN_PREFIX:-}
+may_install=yes
+cmake_arguments=()
+
+# Makes the third-party packages staged under $prefix, if any, visible to compiler, CMake and loader.
+# Nothing is installed then.
+use_prefix() {
+  local libraries
+  [[ -n $prefix ]] || return 0
+  [[ -d $prefix/usr/include ]] ||
+    fail "$exit_usage" "$prefix holds no staged packages: it has no usr/include"
+  prefix=$(cd "$prefix" && pwd)
+  libraries=$prefix/usr/lib/$(uname -m)-linux-gnu
+  may_install=no
+  cmake_arguments+=("-DCMAKE_PREFIX_PATH=$prefix/usr${CMAKE_PREFIX_PATH:+;${CMAKE_PREFIX_PATH//:/;}}")
+  export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  say "third-party packages come from $prefix; nothing is installed"
+}
+
+package_installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed* ]]
+}
+
+header_found() {
+  printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "$1" |
+    "${CXX:-g++}" ${prefix:+-isystem "$prefix/usr/include"} -x c++ -E - >/dev/null 2>&1
+}
+
+# requirement_met REQUIREMENT
+requirement_met() {
+  local package how name
+  IFS='|' read -r package how name _ <<<"$1"
+  case $how in
+    command) command -v "$name" >/dev/null && return ;;
+    header) header_found "$name" && return ;;
+    openmpi) mpirun --version 2>/dev/null | grep -q 'Open MPI' && return ;;
+  esac
+  package_installed "$package"
+}
+
+# Sets missing_packages and missing_texts for the requirements given.
+find_missing() {
+  local requirement package text
+  missing_packages=()
+  missing_texts=()
+  for requirement in "$@"; do
+    if ! requirement_met "$requirement"; then
+      IFS='|' read -r package _ _ text <<<"$requirement"
+      missing_packages+=("$package")
+      missing_texts+=("$text")
+    fi
+  done
+}
+
+# Sets as_root to what a command must start with to run as root; fails where that needs a password.
+find_root() {
+  as_root=()
+  [[ $(id -u) -eq 0 ]] && return
+  sudo -n true 2>/dev/null || return
+  as_root=(sudo -n)
+}
+
+apt_get() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+    apt-get -o DPkg::Lock::Timeout=120 "$@"
+}
+
+# The lists have a lock of their own, for which apt-get does not wait.
+apt_update() {
+  local attempt text
+  for attempt in {1..12}; do
+    if text=$(apt_get update 2>&1); then
+      break
+    fi
+    printf '%s\n' "$text"
+    if [[ $text != *'Could not get lock'* ]]; then
+      # One broken source among many: the packages may still be there, and apt-get install tells.
+      break
+    fi
+    printf 'attempt %d of 12: another apt is at work\n' "$attempt"
+    sleep 10
+  done
+}
+
+apt_install() {
+  apt_update
+  apt_get install -y --no-install-recommends "$@"
+}
+
+# List of the words given, with commas.
+joined() {
+  local text
+  text=$(printf ', %s' "$@")
+  printf '%s\n' "${text:2}"
+}
+
+# Why nothing can be installed here; empty where it can.
+installing_impossible() {
+  if [[ -n $prefix ]]; then
+    printf 'they were to come from %s\n' "$prefix"
+  elif [[ $may_install == no ]]; then
+    printf -- '--no-install was given\n'
+  elif ! command -v apt-get >/dev/null; then
+    printf 'this machine has no apt-get; install them by its own means (names are Debian'\''s)\n'
+  elif ! find_root; then
+    printf 'this user is not root and sudo would ask for a password\n'
+  fi
+}
+
+# install_requirements LOG REQUIREMENT...: exits 3 where something stays missing.
+install_requirements() {
+  local log=$1 obstacle command
+  shift
+  find_missing "$@"
+  if ((${#missing_packages[@]} == 0)); then
+    return
+  fi
+  command="apt-get update && sudo apt-get install -y ${missing_packages[*]}"
+  obstacle=$(installing_impossible)
+  if [[ -n $obstacle ]]; then
+    fail "$exit_machine" "missing: $(joined "${missing_texts[@]}")" \
+      "not installed, because $obstacle" "on Debian and Ubuntu this does it: sudo $command"
+  fi
+  find_root
+  run_step "installing ${missing_packages[*]}" "$log" apt_install "${missing_packages[@]}" ||
+    fail "$exit_machine" "apt-get could not install ${missing_packages[*]}; by hand: sudo $command"
+  find_missing "$@"
+  if ((${#missing_packages[@]} > 0)); then
+    fail "$exit_machine" "still missing after apt-get: $(joined "${missing_texts[@]}")"
+  fi
+}
+
+# install_tools LOG REQUIREMENT...: the same for what can be done without.
+install_tools() {
+  local log=$1 obstacle package
+  shift
+  find_missing "$@"
+  obstacle=$(installing_impossible)
+  if ((${#missing_packages[@]} > 0)) && [[ -z $obstacle ]]; then
+    find_root
+    for package in "${missing_packages[@]}"; do
+      say "installing $package (log: $log)"
+      apt_install "$package" >>"$log" 2>&1 </dev/null || true
+    done
+    find_missing "$@"
+  fi
+  if ((${#missing_texts[@]} > 0)); then
+    say "going on without $(joined "${missing_texts[@]}"): the checks that need it are left out"
+  fi
+}
+
+check_cmake_version() {
+  local version
+  version=$(cmake --version | sed -n '1s/^cmake version //p')
+  if [[ $(printf '3.25\n%s\n' "$version" | sort -V | head -n 1) != 3.25 ]]; then
+    fail "$exit_machine" "CMake $version is too old: 3.25 or later is needed" \
+      "get it with: python3 -m pip install cmake, or from https://cmake.org/download"
+  fi
+}
+
+# set_up LOG REQUIREMENT...: all that is needed is there afterwards.
+set_up() {
+  use_prefix
+  install_requirements "$@"
+  check_cmake_version
+}
