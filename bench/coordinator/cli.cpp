@@ -174,6 +174,16 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
                      nearest_name(given, candidates));
 }
 
+UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::vector<std::string> strays = app.remaining(true);
+  const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  return UsageError(
+      stray && !strays.empty() ? describe_stray(command, strays) : error.what(),
+      fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
+}
+
 std::string version_text() {
   return fmt::format("linkgain {}\n{}\n", build_info().version, build_info().text);
 }
@@ -209,13 +219,7 @@ Request parse_command_line(int argc, const char* const* argv) {
     const auto chosen = app.get_subcommands();
     return TextRequest{chosen.empty() ? app.help() : chosen.front()->help("linkgain")};
   } catch (const CLI::ParseError& error) {
-    const auto chosen = app.get_subcommands();
-    const CLI::App& command = chosen.empty() ? app : *chosen.front();
-    const std::vector<std::string> strays = app.remaining(true);
-    const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-    throw UsageError(
-        stray && !strays.empty() ? describe_stray(command, strays) : error.what(),
-        fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
+    throw usage_error(app, error);
   }
   if (version) return TextRequest{version_text()};
   if (run->parsed()) {

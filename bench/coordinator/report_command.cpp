@@ -1,6 +1,7 @@
+#include "linkgain/coordinator/report_command.hpp"
+
 #include <fmt/format.h>
 
-#include "linkgain/coordinator/commands.hpp"
 #include "linkgain/report/csv.hpp"
 #include "linkgain/report/markdown.hpp"
 

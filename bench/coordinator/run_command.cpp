@@ -1,3 +1,5 @@
+#include "linkgain/coordinator/run_command.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -6,7 +8,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "linkgain/coordinator/commands.hpp"
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/coordinator/mpi_job.hpp"
 #include "linkgain/coordinator/run.hpp"
@@ -44,6 +45,12 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
   return settings;
+}
+
+void require_hostfile(const RunOptions& options) {
+  if (!options.hostfile || ::access(options.hostfile->c_str(), R_OK) == 0) return;
+  throw UsageError(fmt::format("cannot read --hostfile {}", options.hostfile->string()),
+                   "it names a host a line, as in: node1 slots=4");
 }
 
 /// What starts the worker of a variant. NCCL logs its connections, and nothing per call, into a
@@ -122,6 +129,7 @@ int run_command(const RunOptions& options) {
   const Site site = survey_site();
   const RunPlan plan = make_plan(options, site);
   require_launcher(options.launcher);
+  require_hostfile(options);
   const RunDirectory directory(options, plan, site);
   const File log(std::fopen(directory.log().c_str(), "ae"));
   Record record;

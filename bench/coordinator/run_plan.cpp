@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 
 #include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
 #include "linkgain/core/variants.hpp"
 
 namespace linkgain {
@@ -17,8 +19,6 @@ constexpr int kMostGpus = 8;
 constexpr int kMostRanks = 1024;
 /// A job's context, communicator and graphs on its GPU beside the buffers.
 constexpr std::int64_t kJobOverheadBytes = std::int64_t{1} << 30;
-/// What rotation may add to a small case's buffers; GPUs' caches are smaller than half of it.
-constexpr Bytes kAssumedCache{std::int64_t{128} << 20};
 /// No memory holds a case of this size; the sums of several jobs still fit into 64 bits.
 constexpr std::int64_t kBeyondAllMemory = std::int64_t{1} << 50;
 
@@ -108,12 +108,6 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
   return chosen;
 }
 
-bool takes_pair(const Selection& selection) {
-  return measures(selection, OperationKind::send_recv) &&
-         std::any_of(selection.patterns.begin(), selection.patterns.end(),
-                     [](Pattern pattern) { return pattern != Pattern::ring; });
-}
-
 /// The same with every parameter that was asked for put in its place.
 std::vector<Selection> choose_selections(const RunOptions& options, BackendKind backend) {
   std::vector<Selection> selections = choose_operations(options, backend);
@@ -125,9 +119,6 @@ std::vector<Selection> choose_selections(const RunOptions& options, BackendKind 
     if (!options.patterns.empty()) selection.patterns = options.patterns;
     if (options.in_place) selection.in_place = {true};
     selection.pair = options.pair;
-  }
-  if (options.pair && std::none_of(selections.begin(), selections.end(), takes_pair)) {
-    throw UsageError("--pair needs send_recv with --pattern one-way or both-ways");
   }
   return selections;
 }
@@ -148,7 +139,7 @@ std::int64_t job_bytes(const RunPlan& plan) {
   std::int64_t most = 0;
   for (const Case& c : plan.cases) {
     const bool beyond = c.size.value >= kBeyondAllMemory;
-    most = std::max(most, beyond ? kBeyondAllMemory : plan_buffers(c, kAssumedCache).total_bytes());
+    most = std::max(most, beyond ? kBeyondAllMemory : plan_buffers(c, kLargestCache).total_bytes());
   }
   return plan.backend == BackendKind::mpi ? most * plan.ranks : most + kJobOverheadBytes;
 }
@@ -196,6 +187,14 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
   }
 }
 
+/// Open MPI's launcher by whatever path; others take other options.
+void require_known_launcher(const std::string& launcher) {
+  static constexpr std::array<std::string_view, 2> kLaunchers{"mpirun", "mpiexec"};
+  const std::string name = std::filesystem::path(launcher).filename().string();
+  if (std::find(kLaunchers.begin(), kLaunchers.end(), name) != kLaunchers.end()) return;
+  throw UsageError(unknown_name("launcher", launcher, kLaunchers));
+}
+
 void require_range(double value, double low, double high, std::string_view option) {
   if (value >= low && value <= high) return;
   throw UsageError(fmt::format("{} {} is outside {} to {}", option, value, low, high));
@@ -215,6 +214,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.budget = options.budget ? options.budget : profile.budget;
   plan.precision = options.precision;
   plan.deadline = options.deadline;
+  require_known_launcher(options.launcher);
   require_range(plan.launches, 1, 1000, "--launches");
   require_range(plan.precision, 1e-4, 0.5, "--precision");
   require_range(plan.deadline.value, 1, 86400, "--deadline");

@@ -8,6 +8,11 @@ namespace {
 /// Slots start on a cache line of their own.
 constexpr std::int64_t kAlignment = 128;
 constexpr std::int64_t kGraphBytes = std::int64_t{64} << 20;
+/// A sample of 5 ms holds about as many of the shortest operations. It depends on the size alone,
+/// so that all variants of a case find their data in the same place.
+constexpr std::int64_t kMostWalked = 512;
+/// Successive operations on warm data still use different buffers, as other benchmarks' do.
+constexpr std::int64_t kWarmSlots = 16;
 
 }  // namespace
 
@@ -21,7 +26,8 @@ BufferPlan plan_buffers(const Case& c, Bytes cache) {
         std::clamp<std::int64_t>(kGraphBytes / c.size.value, 1, kMostOperationsPerGraph));
     plan.slots = plan.operations_per_graph;
   } else {
-    plan.slots = std::max<std::int64_t>(1, (2 * cache.value + per_slot - 1) / per_slot);
+    const std::int64_t cold_slots = (2 * cache.value + per_slot - 1) / per_slot;
+    plan.slots = cold_slots <= kMostWalked ? std::max<std::int64_t>(1, cold_slots) : kWarmSlots;
   }
   plan.cold = plan.slots * per_slot >= 2 * cache.value;
   return plan;

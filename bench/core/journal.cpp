@@ -82,12 +82,11 @@ void JournalWriter::append(const std::string& line) {
 }
 
 void JournalWriter::write_head(const Record& record) {
-  append(json::Out{{"head",
-                    {{"schema", kRecordSchema},
-                     {"started", record.started},
-                     {"machine", json::write_machine(record.machine)},
-                     {"settings", json::write_settings(record.settings)}}}}
-             .dump());
+  append(json::text_of(json::Out{{"head",
+                                  {{"schema", kRecordSchema},
+                                   {"started", record.started},
+                                   {"machine", json::write_machine(record.machine)},
+                                   {"settings", json::write_settings(record.settings)}}}}));
 }
 
 void JournalWriter::write_case(int index, const CaseResult& result,
@@ -96,13 +95,13 @@ void JournalWriter::write_case(int index, const CaseResult& result,
   for (const Sample& sample : samples) {
     if (sample.case_index == index) own.push_back(sample);
   }
-  append(json::Out{
-      {"index", index}, {"case", json::write_case(result)}, {"samples", json::write_samples(own)}}
-             .dump());
+  append(json::text_of(json::Out{{"index", index},
+                                 {"case", json::write_case(result)},
+                                 {"samples", json::write_samples(own)}}));
 }
 
 void JournalWriter::write_warning(const Warning& warning) {
-  append(json::Out{{"warning", json::write_warning(warning)}}.dump());
+  append(json::text_of(json::Out{{"warning", json::write_warning(warning)}}));
 }
 
 Record parse_journal(std::string_view text, const std::string& origin) {

@@ -15,6 +15,12 @@ namespace linkgain::json {
 using Out = nlohmann::ordered_json;
 using In = nlohmann::json;
 
+/// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
+/// replaced.
+inline std::string text_of(const Out& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Out::error_handler_t::replace);
+}
+
 template <typename T>
 Out nullable(const std::optional<T>& value) {
   return value ? Out(*value) : Out(nullptr);

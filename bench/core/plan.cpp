@@ -94,6 +94,21 @@ ProfilePlan full_plan(BackendKind backend, std::string_view all_reduce,
   return plan;
 }
 
+/// A pair is refused where nothing that was asked for goes between two ranks.
+void require_use_of_pair(const std::vector<Selection>& selections) {
+  const auto has_pair = [](const Selection& selection) { return selection.pair.has_value(); };
+  const auto uses_pair = [](const Selection& selection) {
+    const bool transfers = std::any_of(selection.operations.begin(), selection.operations.end(),
+                                       [](OperationKind kind) { return !has_reduction(kind); });
+    return transfers && std::any_of(selection.patterns.begin(), selection.patterns.end(),
+                                    [](Pattern pattern) { return pattern != Pattern::ring; });
+  };
+  if (std::none_of(selections.begin(), selections.end(), has_pair)) return;
+  if (std::any_of(selections.begin(), selections.end(), uses_pair)) return;
+  throw UsageError("--pair goes with send_recv one way or both ways",
+                   "add --only send_recv --pattern one-way, or leave it out");
+}
+
 }  // namespace
 
 std::string_view name_of(Pattern pattern) {
@@ -119,6 +134,7 @@ Profile parse_profile(std::string_view name) {
 }
 
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend) {
+  require_use_of_pair(selections);
   std::vector<Case> cases;
   for (const Selection& selection : selections) {
     for (OperationKind operation : selection.operations) {

@@ -172,10 +172,10 @@ std::string_view name_of(const Command& command) {
       command);
 }
 
-std::string encode(const Command& command) { return write_command(command).dump(); }
+std::string encode(const Command& command) { return json::text_of(write_command(command)); }
 
 std::string encode(const Reply& reply) {
-  return std::visit([](const auto& value) { return write_reply(value).dump(); }, reply);
+  return std::visit([](const auto& value) { return json::text_of(write_reply(value)); }, reply);
 }
 
 Command decode_command(std::string_view line) { return decode<Command>(line, read_command); }

@@ -85,7 +85,8 @@ std::string pretty(const json::Out& document) {
     text += fmt::format("{}\"{}\": ", separator, key);
     separator = ",\n";
     if (!rows) {
-      text += key == "machine" || key == "settings" ? value.dump(1) : value.dump();
+      text +=
+          key == "machine" || key == "settings" ? json::text_of(value, 1) : json::text_of(value);
       continue;
     }
     text += value.is_array() ? "[" : "{";
@@ -93,7 +94,7 @@ std::string pretty(const json::Out& document) {
     for (const auto& [name, row] : value.items()) {
       text += row_separator;
       if (value.is_object()) text += fmt::format("\"{}\": ", name);
-      text += row.dump();
+      text += json::text_of(row);
       row_separator = ",\n ";
     }
     text += value.is_array() ? "\n]" : "\n}";

@@ -3,7 +3,8 @@
 #include <exception>
 
 #include "linkgain/coordinator/cli.hpp"
-#include "linkgain/coordinator/commands.hpp"
+#include "linkgain/coordinator/report_command.hpp"
+#include "linkgain/coordinator/run_command.hpp"
 #include "linkgain/core/errors.hpp"
 
 namespace {

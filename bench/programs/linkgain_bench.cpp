@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <exception>
 #include <memory>
 
@@ -33,12 +34,25 @@ int run_ranks(int argc, char** argv, const WorkerOptions& options,
     return linkgain::benchmark_mode(session, options);
   } catch (const linkgain::UsageError& error) {
     return report(error, session.is_root());
+  } catch (const linkgain::AgreedError& error) {
+    return report(error, session.is_root());
   } catch (const linkgain::Error& error) {
     session.abort(report(error, true));
   } catch (const std::exception& error) {
     fmt::print(stderr, "linkgain-bench: {}\n", error.what());
     session.abort(static_cast<int>(linkgain::ExitCode::incomplete));
   }
+}
+
+/// A wrong command line, which all ranks have read. A launcher ends its job with the first rank
+/// that fails, so none may leave before rank 0 has spoken.
+int refuse(int argc, char** argv, const linkgain::UsageError& error) {
+  const bool is_launched = std::getenv("PMIX_RANK") != nullptr;
+  if (!is_launched) return report(error, true);
+  linkgain::Session session(argc, argv);
+  const int status = report(error, session.is_root());
+  session.barrier();
+  return status;
 }
 
 }  // namespace
@@ -60,6 +74,8 @@ int main(int argc, char** argv) {
       case WorkerOptions::Mode::benchmark:
         return run_ranks(argc, argv, options, nullptr);
     }
+  } catch (const linkgain::UsageError& error) {
+    return refuse(argc, argv, error);
   } catch (const linkgain::Error& error) {
     return report(error, true);
   } catch (const std::exception& error) {

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "linkgain/backends/registry.hpp"
+#include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/core/build_info.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
 
@@ -15,9 +16,10 @@ namespace {
 
 constexpr Bytes kUnknownCache{std::int64_t{32} << 20};
 
-/// Collective: throws MachineError on every rank where one of them cannot make the backend.
+/// Collective: throws AgreedError on every rank where one of them cannot make the backend.
 std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options) {
-  const Bytes cache{last_level_cache().value_or(kUnknownCache.value)};
+  const Bytes cache{
+      std::min(last_level_cache().value_or(kUnknownCache.value), kLargestCache.value)};
   std::unique_ptr<Backend> backend;
   std::optional<std::string> problem;  // text and advice on a line each
   try {
@@ -27,7 +29,7 @@ std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptio
   }
   if (const auto first = session.first_text(problem)) {
     const std::size_t line_end = first->find('\n');
-    throw MachineError(first->substr(0, line_end), first->substr(line_end + 1));
+    throw AgreedError(first->substr(0, line_end), first->substr(line_end + 1));
   }
   return backend;
 }
@@ -86,16 +88,16 @@ int benchmark_mode(Session& session, const WorkerOptions& options) {
     return 0;
   }
   const auto hello = std::get<protocol::HelloReply>(engine.lead(protocol::Hello{}));
-  bool all_right = false;
+  ExitCode outcome = ExitCode::success;
   try {
-    all_right = run_benchmarks(collective_sweep(engine, cases),
-                               {options.benchmark_arguments, context_of(hello)});
+    outcome = run_benchmarks(collective_sweep(engine, cases),
+                             {options.benchmark_arguments, context_of(hello)});
   } catch (const UsageError&) {
     engine.lead(protocol::Bye{});
     throw;
   }
   engine.lead(protocol::Bye{});
-  return static_cast<int>(all_right ? ExitCode::success : ExitCode::wrong_data);
+  return static_cast<int>(outcome);
 }
 
 std::string describe() {

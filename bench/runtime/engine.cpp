@@ -89,8 +89,7 @@ protocol::Reply Engine::execute(const protocol::Command& command) {
 protocol::Reply Engine::lead(const protocol::Command& command) {
   const std::string line = protocol::encode(command);
   if (line.size() > Session::kLongestCommand) {
-    return usage_error(
-        fmt::format("a command is longer than {} bytes", Session::kLongestCommand));
+    return usage_error(fmt::format("a command is longer than {} bytes", Session::kLongestCommand));
   }
   session_.broadcast_command(line);
   return execute(command);
@@ -167,7 +166,11 @@ double Engine::calibrate(Operation& operation, Seconds target) {
   const std::int64_t granularity = operation.granularity();
   std::int64_t operations = granularity;
   for (;;) {
-    const double time = std::max(slowest_time(operation, operations), 1e-9);
+    double time = std::max(slowest_time(operation, operations), 1e-9);
+    // A rank that was held up once must not decide.
+    if (time >= kTrustedShare * target.value) {
+      time = std::clamp(slowest_time(operation, operations), 1e-9, time);
+    }
     const double per_operation = time / static_cast<double>(operations);
     const std::int64_t wanted = operations_for(target.value, per_operation, granularity);
     if (time >= kTrustedShare * target.value || wanted <= operations) return per_operation;

@@ -12,9 +12,10 @@ namespace linkgain {
 namespace {
 
 std::int64_t parse_number(std::string_view text, std::string_view whole) {
+  constexpr std::int64_t kMost = 1'000'000;  // more than there are ranks or batches
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0) {
+  if (error != std::errc{} || end != text.data() + text.size() || number < 0 || number > kMost) {
     throw UsageError(fmt::format("LINKGAIN_TEST_FAULT '{}' is not kind@rank[:batch]", whole));
   }
   return number;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <regex>
 
@@ -78,7 +79,13 @@ class ConsoleTable : public CaseNameReporter<benchmark::ConsoleReporter> {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-using CsvTable = CaseNameReporter<benchmark::CSVReporter>;
+/// In a file nothing stands before the header line.
+class CsvTable : public CaseNameReporter<benchmark::CSVReporter> {
+ public:
+  bool ReportContext(const Context& context) override {
+    return &GetErrorStream() == &GetOutputStream() || CSVReporter::ReportContext(context);
+  }
+};
 #pragma GCC diagnostic pop
 using JsonDocument = CaseNameReporter<benchmark::JSONReporter>;
 
@@ -96,7 +103,7 @@ std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& f
                                         request);
 }
 
-void time_batches(benchmark::State& state, BenchmarkSubject& subject, bool& all_right) {
+void time_batches(benchmark::State& state, BenchmarkSubject& subject, ExitCode& outcome) {
   const std::int64_t batch = subject.batch();
   double total = 0.0;
   while (state.KeepRunningBatch(batch)) {
@@ -105,7 +112,7 @@ void time_batches(benchmark::State& state, BenchmarkSubject& subject, bool& all_
     total += time;
   }
   if (const auto problem = subject.verify()) {
-    all_right = false;
+    outcome = ExitCode::wrong_data;
     state.SkipWithError(problem->c_str());
     return;
   }
@@ -114,61 +121,73 @@ void time_batches(benchmark::State& state, BenchmarkSubject& subject, bool& all_
 }
 
 /// A case that the backend refuses is reported as such and the others go on.
-void time_subject(benchmark::State& state, BenchmarkSubject& subject, bool& all_right) {
+void time_subject(benchmark::State& state, BenchmarkSubject& subject, ExitCode& outcome) {
   try {
-    time_batches(state, subject, all_right);
+    time_batches(state, subject, outcome);
   } catch (const MachineError& error) {
+    if (outcome == ExitCode::success) outcome = ExitCode::machine_cannot;
     state.SkipWithError(error.what());
   }
 }
 
+/// Whether --benchmark_out names a file; throws UsageError where it cannot be written, for which
+/// Google Benchmark would end this rank alone.
+bool has_output_file(std::vector<std::string> arguments) {
+  const std::optional<std::string> path = take_option(arguments, "--benchmark_out");
+  if (path && !std::ofstream(*path, std::ios::app)) {
+    throw UsageError(fmt::format("--benchmark_out={}: cannot be written", *path));
+  }
+  return path.has_value();
+}
+
 void initialize_library(std::vector<std::string> arguments) {
-  std::string program = "linkgain-bench";
-  std::vector<char*> argv{program.data()};
+  // The library keeps the pointer for its reports.
+  static char program[] = "linkgain-bench";
+  std::vector<char*> argv{program};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
   if (argc > 1) {
-    throw UsageError(fmt::format("unknown option '{}'", argv[1]), "see linkgain-bench --help");
+    throw UsageError(
+        fmt::format("'{}' is no option of Google Benchmark, or has no value for it", argv[1]),
+        "see linkgain-bench --help");
   }
 }
 
 }  // namespace
 
-bool run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
-                    const BenchmarkRequest& request) {
+ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
+                        const BenchmarkRequest& request) {
   std::vector<std::string> arguments = request.arguments;
   const auto filter = name_filter(take_option(arguments, "--benchmark_filter"));
   const bool list = take_option(arguments, "--benchmark_list_tests").value_or("false") != "false";
   std::erase_if(subjects, [&](const auto& subject) { return !filter(subject->name()); });
   if (list) {
     for (const auto& subject : subjects) std::cout << subject->name() << "\n";
-    return true;
+    return ExitCode::success;
   }
   if (subjects.empty()) throw UsageError("no case matches --benchmark_filter");
   const std::string format = take_option(arguments, "--benchmark_format").value_or("console");
   const std::string color = take_option(arguments, "--benchmark_color").value_or("auto");
   const std::string out_format = take_option(arguments, "--benchmark_out_format").value_or("json");
-  bool writes_file = false;
-  for (const std::string& argument : arguments) {
-    writes_file = writes_file || argument.starts_with("--benchmark_out=");
-  }
   const auto display = make_reporter(format, color, request);
-  const auto file = writes_file ? make_reporter(out_format, "false", request) : nullptr;
+  const auto file =
+      has_output_file(arguments) ? make_reporter(out_format, "false", request) : nullptr;
   initialize_library(std::move(arguments));
   for (const auto& [key, value] : request.context) benchmark::AddCustomContext(key, value);
-  bool all_right = true;
+  ExitCode outcome = ExitCode::success;
   for (const auto& subject : subjects) {
     BenchmarkSubject* raw = subject.get();
-    const auto time = [raw, &all_right](benchmark::State& state) {
-      time_subject(state, *raw, all_right);
+    const auto time = [raw, &outcome](benchmark::State& state) {
+      time_subject(state, *raw, outcome);
     };
     benchmark::RegisterBenchmark(raw->name().c_str(), time)
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
   benchmark::RunSpecifiedBenchmarks(display.get(), file.get());
-  return all_right;
+  benchmark::ClearRegisteredBenchmarks();
+  return outcome;
 }
 
 }  // namespace linkgain

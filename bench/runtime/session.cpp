@@ -17,7 +17,7 @@ namespace {
 
 /// A command's buffer: short enough for every transport's eager path, so that rank 0 never waits
 /// for a sleeping receiver.
-constexpr std::size_t kCommandBytes = 1024;
+constexpr std::size_t kCommandBytes = Session::kLongestCommand + 1;
 
 bool is_done(MPI_Request& request) {
   int done = 0;
@@ -103,7 +103,7 @@ void Session::broadcast(void* data, std::size_t bytes) {
 }
 
 std::string Session::broadcast_command(const std::string& line) {
-  if (line.size() >= kCommandBytes) throw UsageError("a command line is longer than 1023 bytes");
+  if (line.size() >= kCommandBytes) throw std::length_error("command");
   std::array<char, kCommandBytes> buffer{};
   if (is_root()) std::memcpy(buffer.data(), line.data(), line.size());
   MPI_Request request = MPI_REQUEST_NULL;

@@ -7,6 +7,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
+# Installed programs find NCCL where it was found when they were linked.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 set(_host_flags -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion

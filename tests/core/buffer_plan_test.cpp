@@ -14,7 +14,7 @@ Case of_size(std::int64_t size) {
 }
 
 TEST(BufferPlan, PoolsHoldTwiceTheCacheTogether) {
-  for (const std::int64_t size : {4LL, 100LL, 128LL, 65536LL, 1000000LL, 50LL << 20}) {
+  for (const std::int64_t size : {256LL << 10, 1000000LL, 50LL << 20}) {
     for (const bool in_place : {false, true}) {
       Case c = of_size(size);
       c.in_place = in_place;
@@ -27,6 +27,16 @@ TEST(BufferPlan, PoolsHoldTwiceTheCacheTogether) {
       EXPECT_EQ(plan.operations_per_graph, 0);
     }
   }
+}
+
+TEST(BufferPlan, DataIsWarmWhereABatchCannotWalkTwiceTheCache) {
+  for (const std::int64_t size : {4LL, 128LL, 64LL << 10}) {
+    const BufferPlan plan = plan_buffers(of_size(size), kCache);
+    EXPECT_FALSE(plan.cold) << size;
+    EXPECT_GT(plan.slots, 1) << size;
+    EXPECT_LT(plan.total_bytes(), kCache.value / 4) << size;
+  }
+  EXPECT_TRUE(plan_buffers(of_size(128 << 10), kCache).cold) << "480 slots: a batch walks them";
 }
 
 TEST(BufferPlan, ExactlyTwiceTheCacheIsEnough) {

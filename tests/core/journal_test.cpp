@@ -57,13 +57,16 @@ CaseResult early_state(const Record& record) {
   return early;
 }
 
-/// Both cases in one round: the journal is read once for each of its bytes.
+/// Little of everything: the journal is read once for each of its bytes.
 Record short_record() {
   Record record = full_record();
-  record.samples.resize(4);
-  record.machine.ranks.resize(1);
+  record.samples = {record.samples[0], record.samples[2]};
+  record.machine.ranks = {record.machine.ranks[2]};
   record.machine.links.resize(1);
-  for (CaseResult& result : record.cases) result.variants.resize(2);
+  for (CaseResult& result : record.cases) {
+    result.variants.resize(1);
+    result.ratios.resize(1);
+  }
   return record;
 }
 

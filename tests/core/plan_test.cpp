@@ -37,7 +37,8 @@ std::vector<std::string> pairs_of(Pattern pattern, int ranks) {
   std::vector<std::string> pairs;
   for (const Case& c : expand({send_recv({pattern})}, ranks, BackendKind::nccl)) {
     const std::string name = case_name(c);
-    pairs.push_back(name.substr(name.find("/np") + 5));
+    const std::size_t pair = name.find("pair=");
+    pairs.push_back(pair == std::string::npos ? "" : name.substr(pair));
   }
   return pairs;
 }

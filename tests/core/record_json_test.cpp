@@ -83,6 +83,13 @@ TEST(RecordJson, AcceptsNullAndAbsenceAlikeInAGpu) {
   EXPECT_FALSE(parse_record(full_document().dump(), "").machine.ranks[1].gpu->nvlink_version);
 }
 
+TEST(RecordJson, ReplacesBytesThatAreNoText) {
+  Record record = full_record();
+  record.settings.argv = {"linkgain", "\xff\xfe"};
+  const Record back = parse_record(to_json(record), "");
+  EXPECT_EQ(back.settings.argv.at(1), "\xEF\xBF\xBD\xEF\xBF\xBD") << "U+FFFD twice";
+}
+
 TEST(RecordJson, HasTheSamplesLast) {
   const std::string text = to_json(full_record());
   const Json document = Json::parse(text);

@@ -15,14 +15,13 @@ using ::testing::StartsWith;
 using namespace linkgain::testing;
 
 TEST(Headline, IsThePagesTable) {
-  EXPECT_EQ(
-      headline(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)),
-      "| NVLink | all_reduce 1 GiB | busbw      |\n"
-      "| ------ | ---------------: | ---------: |\n"
-      "| Y      |          3.27 ms | 328.4 GB/s |\n"
-      "| N      |         39.00 ms |  27.5 GB/s |\n"
-      "\n"
-      "With P2P the same all-reduce takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x).\n");
+  EXPECT_EQ(headline(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)),
+            "| NVLink | all_reduce 1 GiB | busbw      |\n"
+            "| ------ | ---------------: | ---------: |\n"
+            "| Y      |          3.27 ms | 328.4 GB/s |\n"
+            "| N      |         39.00 ms |  27.5 GB/s |\n"
+            "\n"
+            "With P2P the same all-reduce takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x).\n");
 }
 
 TEST(Headline, HasATableForEachCurvesLargestSize) {

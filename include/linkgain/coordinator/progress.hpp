@@ -33,7 +33,8 @@ class Progress {
   bool line_open_ = false;
 };
 
-/// "p2p 14.9 us, host 64.2 us, 4.31x (4.30x to 4.33x)"; the reason where a variant was skipped.
+/// "p2p 14.90 us, host 64.20 us, 4.310x (4.300x to 4.330x) in 20 rounds"; the reason where a
+/// variant was skipped.
 std::string summary_of(const CaseResult& result);
 
 }  // namespace linkgain

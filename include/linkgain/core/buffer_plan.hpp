@@ -18,12 +18,18 @@ struct BufferPlan {
   std::int64_t total_bytes() const { return slot_bytes * slots * pools; }
 };
 
-/// Slots until all pools together hold twice `cache`, one at least. The rotation goes on from batch
-/// to batch, so every size walks the whole pool. A graph's buffers are fixed when it is captured:
-/// it has as many slots as operations, 64 MiB worth of them and 1 to kMostOperationsPerGraph, and
-/// is cold where these exceed twice the cache.
+/// Where a sample's batch is long enough to walk them, slots until all pools together hold twice
+/// `cache`; the rotation goes on from batch to batch, so that every variant walks all of them and
+/// finds its data cold. For smaller sizes a few slots, and the data is warm. A graph's buffers are
+/// fixed when it is captured: it has as many slots as operations, 64 MiB worth of them and 1 to
+/// kMostOperationsPerGraph, and is cold where these exceed twice the cache.
 BufferPlan plan_buffers(const Case& c, Bytes cache);
 
 inline constexpr int kMostOperationsPerGraph = 64;
+
+/// What a cache is taken for at most. GPUs' are smaller; processors' that are larger are shared by
+/// more cores than a job has ranks, and filling twice all of it for every case would take longer
+/// than measuring.
+inline constexpr Bytes kLargestCache{std::int64_t{128} << 20};
 
 }  // namespace linkgain

@@ -29,7 +29,8 @@ struct Selection {
 };
 
 /// The cases of the selections in order, without repetition. Parameters that an operation lacks do
-/// not multiply its cases. Throws UsageError where a case is invalid or `backend` lacks it.
+/// not multiply its cases. Throws UsageError where a case is invalid, `backend` lacks it, or a pair
+/// was given that no case can use.
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);
 
 /// What `linkgain run --profile` measures.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/core/errors.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -47,9 +48,10 @@ struct BenchmarkRequest {
 
 /// Runs the subjects as Google Benchmark benchmarks under their own names (`--benchmark_filter` and
 /// `--benchmark_list_tests` see those names), with manual time. Rank 0 only: this library's loop
-/// adapts its iteration count, which must not differ between ranks. Returns whether all results
-/// were right. Throws UsageError on unknown options.
-bool run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
-                    const BenchmarkRequest& request);
+/// adapts its iteration count, which must not differ between ranks. Returns wrong_data where a
+/// result was wrong, else machine_cannot where a case was refused. Throws UsageError on unknown
+/// options and on an output file that cannot be written.
+ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
+                        const BenchmarkRequest& request);
 
 }  // namespace linkgain

@@ -13,6 +13,9 @@ namespace linkgain {
 /// Calls marked collective must be made by every rank in the same order.
 class Session {
  public:
+  /// Bytes of the longest line that broadcast_command() takes.
+  static constexpr std::size_t kLongestCommand = 1023;
+
   /// Throws MachineError where MPI does not come up.
   Session(int& argc, char**& argv);
   ~Session();
@@ -34,9 +37,10 @@ class Session {
   /// Collective; spins. `bytes` of rank 0's `data` to all.
   void broadcast(void* data, std::size_t bytes);
 
-  /// Collective. Rank 0's line to all. The other ranks sleep meanwhile, so that a waiting job costs
-  /// next to no processor time: those of rank 0's host until they are rung, others between polls up
-  /// to half a millisecond apart.
+  /// Collective. Rank 0's line to all; throws std::length_error there, before anything is sent,
+  /// where it is longer than kLongestCommand. The other ranks sleep meanwhile, so that a waiting
+  /// job costs next to no processor time: those of rank 0's host until they are rung, others
+  /// between polls up to half a millisecond apart.
   std::string broadcast_command(const std::string& line);
 
   /// Collective. Every rank's text on rank 0, by rank; elsewhere empty.

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "linkgain/coordinator/run_plan.hpp"
+
+namespace linkgain {
+
+/// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
+/// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
+int run_command(const RunOptions& options);
+
+}  // namespace linkgain

@@ -1,0 +1,140 @@
+#include "linkgain/coordinator/launcher.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "coordinator/process_support.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+
+LaunchRequest two_ranks() {
+  LaunchRequest request;
+  request.worker = "/opt/bin/linkgain-bench";
+  request.worker_arguments = {"--serve", "--backend=mpi"};
+  request.cores = 2;
+  return request;
+}
+
+TEST(Launcher, PlainCommand) {
+  EXPECT_THAT(command(two_ranks()),
+              ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "/opt/bin/linkgain-bench",
+                          "--serve", "--backend=mpi"));
+}
+
+TEST(Launcher, EverythingAtOnce) {
+  LaunchRequest request = two_ranks();
+  request.ranks = 4;
+  request.as_root = true;
+  request.hostfile = "/tmp/my hosts";
+  request.variant_environment = {
+      {"NCCL_P2P_DISABLE", "1"}, {"OMPI_MCA_btl", "self,tcp"}, {"NCCL_ALGO", ""}};
+  EXPECT_THAT(
+      command(request),
+      ElementsAre("mpirun", "-np", "4", "--bind-to", "none", "--allow-run-as-root", "--hostfile",
+                  "/tmp/my hosts", "--oversubscribe", "-x", "NCCL_ALGO", "-x", "NCCL_P2P_DISABLE",
+                  "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
+}
+
+TEST(Launcher, OversubscribesOnlyBeyondTheCores) {
+  LaunchRequest request = two_ranks();
+  EXPECT_THAT(command(request), testing::Not(testing::Contains("--oversubscribe")));
+  request.cores = 1;
+  EXPECT_THAT(command(request), testing::Contains("--oversubscribe"));
+}
+
+TEST(Launcher, TheVariantWinsOverTheEnvironmentEvenWithNothing) {
+  const Environment environment =
+      base_environment({{"HOME", "/root"}, {"NCCL_ALGO", "Tree"}, {"NCCL_P2P_LEVEL", "SYS"}},
+                       {{"NCCL_ALGO", ""}, {"NCCL_P2P_DISABLE", "1"}});
+  EXPECT_EQ(environment, (Environment{{"HOME", "/root"},
+                                      {"NCCL_ALGO", ""},
+                                      {"NCCL_P2P_DISABLE", "1"},
+                                      {"NCCL_P2P_LEVEL", "SYS"}}));
+}
+
+class WithPath : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* path = std::getenv("PATH")) before_ = path;
+  }
+  void TearDown() override {
+    if (before_) {
+      setenv("PATH", before_->c_str(), 1);
+    } else {
+      unsetenv("PATH");
+    }
+  }
+
+  std::filesystem::path put(const std::string& name, mode_t mode) const {
+    std::ofstream(folder_.path() / name) << "#!/bin/sh\n";
+    chmod((folder_.path() / name).c_str(), mode);
+    return folder_.path() / name;
+  }
+
+  test::TemporaryFolder folder_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(WithPath, CurrentEnvironmentHoldsValuesWithEqualsSigns) {
+  setenv("PATH", "/a=b:/c", 1);
+  EXPECT_EQ(current_environment().at("PATH"), "/a=b:/c");
+}
+
+TEST_F(WithPath, FindsAnExecutableFileOnly) {
+  const auto runs = put("runs", 0755);
+  put("text", 0644);
+  std::filesystem::create_directory(folder_.path() / "folder");
+  setenv("PATH", ("/no/such/folder:" + folder_.path().string()).c_str(), 1);
+  EXPECT_EQ(find_program("runs"), runs);
+  EXPECT_EQ(find_program("text"), std::nullopt);
+  EXPECT_EQ(find_program("folder"), std::nullopt);
+  EXPECT_EQ(find_program("sh"), std::nullopt);
+}
+
+TEST_F(WithPath, AMissingLauncherSaysWhatToInstall) {
+  setenv("PATH", folder_.path().c_str(), 1);
+  try {
+    require_launcher("mpirun");
+    FAIL() << "found";
+  } catch (const MachineError& error) {
+    EXPECT_STREQ(error.what(), "'mpirun' is not on PATH");
+    EXPECT_THAT(error.advice(), testing::HasSubstr("apt-get install openmpi-bin"));
+  }
+  put("mpirun", 0755);
+  EXPECT_NO_THROW(require_launcher("mpirun"));
+}
+
+TEST_F(WithPath, TheWorkerBesideTheProgramComesFirst) {
+  const std::filesystem::path beside =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "linkgain-bench";
+  const auto on_path = put("linkgain-bench", 0755);
+  setenv("PATH", folder_.path().c_str(), 1);
+  EXPECT_EQ(worker_path(), std::filesystem::exists(beside) ? beside : on_path);
+}
+
+TEST_F(WithPath, AMissingWorkerIsAnError) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  if (std::filesystem::exists(self.parent_path() / "linkgain-bench")) {
+    GTEST_SKIP() << "linkgain-bench lies beside this test";
+  }
+  setenv("PATH", folder_.path().c_str(), 1);
+  EXPECT_THROW(worker_path(), MachineError);
+}
+
+TEST(Launcher, CoresAreAtLeastOneAndAtMostTheProcessors) {
+  EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "linkgain/coordinator/launcher.hpp"
+#include "linkgain/coordinator/process.hpp"
+#include "linkgain/coordinator/process_tree.hpp"
+
+namespace linkgain::test {
+
+/// A folder of its own, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "linkgain-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Whether the process exists and still runs; a zombie does not.
+inline bool is_alive(pid_t id) {
+  const auto process = parse_process(read_file("/proc/" + std::to_string(id) + "/stat"));
+  return process && process->state != 'Z';
+}
+
+/// This process's children, zombies included.
+inline std::vector<pid_t> own_children() {
+  std::vector<pid_t> children;
+  for (const ProcessEntry& process : list_processes()) {
+    if (process.parent == getpid()) children.push_back(process.id);
+  }
+  return children;
+}
+
+/// Whether the condition came true within the time.
+inline bool eventually(const std::function<bool()>& condition, Seconds allowed = Seconds{10}) {
+  const Deadline deadline(allowed);
+  while (!condition()) {
+    if (deadline.passed()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+inline double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// A shell script as the program under control; `arguments` are its $1, $2, …
+inline ProcessRequest script(const std::string& text, const TemporaryFolder& folder,
+                             const std::vector<std::string>& arguments = {}) {
+  ProcessRequest request{.arguments = {"/bin/sh", "-c", text, "sh"},
+                         .environment = current_environment(),
+                         .error_file = folder.path() / "error.log"};
+  request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
+  return request;
+}
+
+inline constexpr Seconds kPlenty{20};
+
+/// The next line as a number: scripts tell their process ids so. -1 where there is none.
+inline pid_t read_id(Process& process) {
+  const ReadResult result = process.read_line(kPlenty);
+  return result.outcome == Transfer::done ? std::stoi(result.line) : -1;
+}
+
+}  // namespace linkgain::test

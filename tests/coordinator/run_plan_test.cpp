@@ -1,0 +1,266 @@
+#include "linkgain/coordinator/run_plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/sweep.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+Site with_gpus(int gpus) {
+  Site site;
+  site.host = "node1";
+  site.processors = 32;
+  site.gpus = gpus;
+  site.gpu_name = "NVIDIA H200";
+  site.gpu_memory_bytes = 140 * kGiB;
+  site.host_memory_bytes = 64 * kGiB;
+  site.has_nccl = true;
+  site.nccl_version = "2.28.3";
+  if (gpus < 2) site.no_gpus_reason = "there is one GPU";
+  return site;
+}
+
+Site without_nccl() {
+  Site site = with_gpus(0);
+  site.has_nccl = false;
+  site.nccl_missing = "nccl.h was not found";
+  site.no_gpus_reason = "no NVIDIA driver";
+  return site;
+}
+
+struct Refusal {
+  std::string text = "accepted";
+  std::string advice;
+  ExitCode exit_code = ExitCode::success;
+};
+
+Refusal refusal(const RunOptions& options, const Site& site = with_gpus(4)) {
+  try {
+    make_plan(options, site);
+  } catch (const Error& error) {
+    return {error.what(), error.advice(), error.exit_code()};
+  }
+  return {};
+}
+
+std::string usage_error(const RunOptions& options, const Site& site = with_gpus(4)) {
+  const Refusal found = refusal(options, site);
+  EXPECT_EQ(found.exit_code, ExitCode::usage) << found.text;
+  EXPECT_EQ(found.text.find('\n'), std::string::npos) << "one line";
+  return found.text;
+}
+
+RunOptions of_sizes(std::string_view sizes) {
+  RunOptions options;
+  options.sizes = parse_sizes(sizes);
+  return options;
+}
+
+TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
+  const RunPlan plan = make_plan({}, with_gpus(4));
+  EXPECT_EQ(plan.backend, BackendKind::nccl);
+  EXPECT_EQ(plan.ranks, 4);
+  EXPECT_EQ(plan.launches, 1);
+  EXPECT_FALSE(plan.sequential);
+  EXPECT_FALSE(plan.budget);
+  EXPECT_EQ(plan.profile, "default");
+  EXPECT_EQ(plan.cases.size(), 22U);
+  EXPECT_EQ(plan.cases[0].ranks, 4);
+  ASSERT_EQ(plan.variants.size(), 2U);
+  EXPECT_EQ(plan.variants[0].name, "p2p");
+  EXPECT_EQ(plan.variants[1].name, "host");
+  EXPECT_THAT(plan.warnings, IsEmpty());
+}
+
+TEST(MakePlan, TakesAtMostEightGpusByItself) { EXPECT_EQ(make_plan({}, with_gpus(16)).ranks, 8); }
+
+TEST(MakePlan, TakesWhatIsAskedFor) {
+  RunOptions options = of_sizes("1M");
+  options.profile = Profile::node;
+  options.operations = {OperationKind::all_reduce};
+  options.types = {DataType::int8};
+  options.reductions = {Reduction::max};
+  options.launch_modes = {LaunchMode::graph};
+  options.in_place = true;
+  options.gpus = {3, 1};
+  options.variants = {"ring:NCCL_ALGO=Ring", "p2p"};
+  options.budget = Seconds{60};
+  options.launches = 2;
+  options.precision = 0.02;
+  options.deadline = Seconds{30};
+  const RunPlan plan = make_plan(options, with_gpus(4));
+  ASSERT_EQ(plan.cases.size(), 1U);
+  EXPECT_EQ(case_name(plan.cases[0]), "all_reduce/int8/max/1MiB/np2/inplace/graph");
+  EXPECT_THAT(plan.gpus, ElementsAre(3, 1));
+  EXPECT_EQ(plan.variants[0].name, "ring");
+  EXPECT_EQ(plan.budget, Seconds{60});
+  EXPECT_EQ(plan.launches, 2);
+  EXPECT_EQ(plan.precision, 0.02);
+  EXPECT_EQ(plan.deadline, Seconds{30});
+}
+
+TEST(MakePlan, TakesAnOperationThatTheProfileLeavesOutFromTheDefault) {
+  RunOptions options;
+  options.profile = Profile::quick;
+  options.operations = {OperationKind::send_recv};
+  EXPECT_EQ(make_plan(options, with_gpus(2)).cases.size(), 8U);
+}
+
+TEST(ChooseBackend, IsNcclWhereThereAreTwoGpus) {
+  EXPECT_EQ(make_plan({}, with_gpus(2)).backend, BackendKind::nccl);
+  RunOptions options;
+  options.backend = BackendKind::mpi;
+  const RunPlan asked = make_plan(options, with_gpus(2));
+  EXPECT_EQ(asked.backend, BackendKind::mpi);
+  EXPECT_EQ(asked.variants[0].name, "shared-memory");
+  EXPECT_THAT(asked.warnings, IsEmpty()) << "it was asked for";
+}
+
+TEST(ChooseBackend, FallsBackToMpiAndSaysWhy) {
+  const RunPlan one_gpu = make_plan({}, with_gpus(1));
+  EXPECT_EQ(one_gpu.backend, BackendKind::mpi);
+  EXPECT_EQ(one_gpu.ranks, 2);
+  ASSERT_EQ(one_gpu.warnings.size(), 1U);
+  EXPECT_EQ(one_gpu.warnings[0].code, "mpi-backend");
+  EXPECT_THAT(one_gpu.warnings[0].text, HasSubstr("not GPUs: there is one GPU"));
+  const RunPlan no_build = make_plan({}, without_nccl());
+  EXPECT_THAT(no_build.warnings.at(0).text, HasSubstr("no nccl backend: nccl.h was not found"));
+}
+
+TEST(ChooseBackend, DoesNotFallBackFromWhatWasAskedFor) {
+  RunOptions options;
+  options.backend = BackendKind::nccl;
+  Refusal found = refusal(options, with_gpus(1));
+  EXPECT_EQ(found.exit_code, ExitCode::machine_cannot);
+  EXPECT_THAT(found.text, HasSubstr("needs two GPUs: there is one GPU"));
+  EXPECT_THAT(found.advice, HasSubstr("nvidia-smi"));
+  found = refusal(options, without_nccl());
+  EXPECT_EQ(found.exit_code, ExitCode::machine_cannot);
+  EXPECT_THAT(found.text, HasSubstr("nccl.h was not found"));
+  EXPECT_THAT(found.advice, HasSubstr("install"));
+  RunOptions gpus;
+  gpus.gpus = {0, 1};
+  EXPECT_EQ(refusal(gpus, without_nccl()).exit_code, ExitCode::machine_cannot);
+}
+
+TEST(ChooseRanks, KeepsNpWithinTheGpus) {
+  const auto with_np = [](int ranks) {
+    RunOptions options;
+    options.ranks = ranks;
+    return options;
+  };
+  EXPECT_EQ(make_plan(with_np(2), with_gpus(4)).ranks, 2);
+  EXPECT_EQ(make_plan(with_np(4), with_gpus(4)).ranks, 4);
+  for (const int ranks : {-1, 0, 1, 5}) {
+    EXPECT_EQ(usage_error(with_np(ranks)), "--np " + std::to_string(ranks) + " is outside 2 to 4");
+  }
+  RunOptions on_cpus = with_np(1);
+  on_cpus.backend = BackendKind::mpi;
+  EXPECT_EQ(usage_error(on_cpus), "--np 1 is outside 2 to 1024");
+  on_cpus.ranks = 1024;
+  on_cpus.sizes = {Bytes{8}};
+  Site large = with_gpus(0);
+  large.host_memory_bytes.reset();
+  EXPECT_EQ(make_plan(on_cpus, large).ranks, 1024);
+  RunOptions listed = with_np(3);
+  listed.gpus = {0, 1};
+  EXPECT_EQ(usage_error(listed), "--np 3 is outside 2 to 2");
+}
+
+TEST(ChooseRanks, WithAHostfileGpusOfOtherHostsCount) {
+  RunOptions options;
+  options.hostfile = "hosts";
+  EXPECT_EQ(make_plan(options, with_gpus(4)).ranks, 2);
+  options.ranks = 16;
+  EXPECT_EQ(make_plan(options, with_gpus(4)).ranks, 16);
+}
+
+TEST(ChooseRanks, RefusesGpusThatAreNotThere) {
+  const auto with_list = [](std::vector<int> gpus) {
+    RunOptions options;
+    options.gpus = std::move(gpus);
+    return options;
+  };
+  EXPECT_EQ(usage_error(with_list({0, 4})), "--gpus 4: there is no such GPU");
+  EXPECT_THAT(refusal(with_list({0, 4})).advice, HasSubstr("GPUs 0 to 3"));
+  EXPECT_EQ(usage_error(with_list({1, 1})), "--gpus names GPU 1 twice");
+  EXPECT_EQ(usage_error(with_list({1})), "--gpus names one GPU, a link needs two");
+  RunOptions on_cpus = with_list({0, 1});
+  on_cpus.backend = BackendKind::mpi;
+  EXPECT_EQ(usage_error(on_cpus), "--gpus goes with the nccl backend");
+}
+
+TEST(ChooseVariants, RefusesWhatCannotBeMeant) {
+  const auto with_variants = [](std::vector<std::string> variants) {
+    RunOptions options;
+    options.variants = std::move(variants);
+    return options;
+  };
+  EXPECT_THAT(usage_error(with_variants({":NCCL_ALGO=Ring"})), HasSubstr("has no name"));
+  EXPECT_EQ(usage_error(with_variants({"p2p", "p2p"})), "two variants are named 'p2p'");
+  EXPECT_THAT(usage_error(with_variants({"p2"})), HasSubstr("did you mean p2p?"));
+  EXPECT_EQ(make_plan(with_variants({"host"}), with_gpus(2)).variants.size(), 1U);
+}
+
+TEST(Ranges, AreNamed) {
+  RunOptions options;
+  options.launches = 0;
+  EXPECT_EQ(usage_error(options), "--launches 0 is outside 1 to 1000");
+  options = {};
+  options.precision = 0.9;
+  EXPECT_EQ(usage_error(options), "--precision 0.9 is outside 0.0001 to 0.5");
+  options.precision = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(usage_error(options), HasSubstr("--precision nan"));
+  options = {};
+  options.deadline = Seconds{0};
+  EXPECT_EQ(usage_error(options), "--deadline 0 is outside 1 to 86400");
+  options = {};
+  options.budget = Seconds{-5};
+  EXPECT_EQ(usage_error(options), "--budget -5 is outside 1 to 604800");
+}
+
+TEST(Selections, RefuseAPairWithoutAPattern) {
+  RunOptions options;
+  options.pair = Pair{0, 1, false};
+  EXPECT_THAT(usage_error(options), HasSubstr("--pair goes with send_recv"));
+  options.patterns = {Pattern::one_way};
+  EXPECT_EQ(case_name(make_plan(options, with_gpus(2)).cases.back()),
+            "send_recv/float32/1GiB/np2/pair=0-1");
+  options.operations = {OperationKind::all_reduce};
+  EXPECT_THAT(usage_error(options), HasSubstr("--pair goes with send_recv"));
+  options = {};
+  options.profile = Profile::full;
+  options.pair = Pair{1, 0, false};
+  EXPECT_NO_THROW(make_plan(options, with_gpus(2)));
+  options.pair = Pair{0, 7, false};
+  EXPECT_THAT(usage_error(options), HasSubstr("0 to 3"));
+}
+
+TEST(Selections, RefuseWhatTheBackendLacks) {
+  RunOptions options;
+  options.backend = BackendKind::mpi;
+  options.types = {DataType::float16};
+  EXPECT_EQ(usage_error(options), "the mpi backend has no type float16");
+  EXPECT_THAT(usage_error(of_sizes("6")), HasSubstr("no multiple of the 4 bytes"));
+}
+
+TEST(MakePlan, KnowsOpenMpisLauncherOnly) {
+  RunOptions options;
+  options.launcher = "/opt/openmpi/bin/mpiexec";
+  EXPECT_EQ(make_plan(options, with_gpus(2)).ranks, 2);
+  options.launcher = "mpirum";
+  const Refusal found = refusal(options);
+  EXPECT_THAT(found.text, HasSubstr("did you mean mpirun?"));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,99 @@
+#include "linkgain/coordinator/signals.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "linkgain/coordinator/spawn.hpp"
+
+namespace linkgain {
+namespace {
+
+bool is_readable(int descriptor) {
+  pollfd entry{descriptor, POLLIN, 0};
+  return poll(&entry, 1, 0) == 1;
+}
+
+bool is_blocked(int signal_number) {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  return sigismember(&mask, signal_number) == 1;
+}
+
+void (*handler_of(int signal_number))(int) {
+  struct sigaction action {};
+  sigaction(signal_number, nullptr, &action);
+  return action.sa_handler;
+}
+
+class CaughtSignal : public testing::TestWithParam<int> {};
+
+TEST_P(CaughtSignal, IsNoticedAndStays) {
+  const SignalWatch watch;
+  EXPECT_EQ(watch.caught(), std::nullopt);
+  EXPECT_FALSE(is_readable(watch.descriptor()));
+  EXPECT_NO_THROW(watch.throw_if_caught());
+  kill(getpid(), GetParam());
+  EXPECT_TRUE(is_readable(watch.descriptor()));
+  for (int look = 0; look < 2; ++look) EXPECT_EQ(watch.caught(), GetParam());
+  try {
+    watch.throw_if_caught();
+    FAIL() << "not thrown";
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(interrupted.signal_number(), GetParam());
+    EXPECT_EQ(interrupted.what(), "interrupted by " + signal_name(GetParam()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, CaughtSignal, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](const auto& instance) { return signal_name(instance.param); });
+
+TEST(SignalWatch, RestoresWhatItFoundAndDropsWhatItCaught) {
+  ASSERT_EQ(handler_of(SIGPIPE), SIG_DFL);
+  {
+    const SignalWatch watch;
+    EXPECT_TRUE(is_blocked(SIGINT));
+    EXPECT_EQ(handler_of(SIGPIPE), SIG_IGN);
+    kill(getpid(), SIGINT);
+    kill(getpid(), SIGTERM);
+  }
+  EXPECT_FALSE(is_blocked(SIGINT));
+  EXPECT_FALSE(is_blocked(SIGTERM));
+  EXPECT_EQ(handler_of(SIGPIPE), SIG_DFL);
+  EXPECT_EQ(handler_of(SIGINT), SIG_DFL);
+}
+
+TEST(SignalWatch, WritingToNobodyIsAnError) {
+  const SignalWatch watch;
+  Pipe pipe = make_pipe();
+  pipe.reading.reset();
+  EXPECT_EQ(write(pipe.writing.get(), "x", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
+}
+
+TEST(SignalWatch, LeavesAnIgnoredSignalIgnored) {
+  struct sigaction ignore {};
+  struct sigaction before {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGHUP, &ignore, &before);
+  {
+    const SignalWatch watch;
+    kill(getpid(), SIGHUP);
+    EXPECT_EQ(watch.caught(), std::nullopt);
+    kill(getpid(), SIGTERM);
+    EXPECT_EQ(watch.caught(), SIGTERM);
+  }
+  sigaction(SIGHUP, &before, nullptr);
+}
+
+TEST(Signals, AreNamed) {
+  EXPECT_EQ(signal_name(SIGKILL), "SIGKILL");
+  EXPECT_EQ(signal_name(SIGSEGV), "SIGSEGV");
+  EXPECT_EQ(signal_name(199), "signal 199");
+}
+
+}  // namespace
+}  // namespace linkgain

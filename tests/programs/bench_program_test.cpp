@@ -1,0 +1,140 @@
+#include <fstream>
+
+#include "programs/programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// linkgain-bench as the Google Benchmark program that it is under mpirun.
+class BenchProgram : public MpiTest {};
+
+TEST_F(BenchProgram, ListsCaseNamesAndNothingElse) {
+  const Outcome outcome = run_program(bench(2, {"--benchmark_list_tests", "--sizes", "64,64K"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(lines_of(outcome.output),
+              ElementsAre("all_reduce/float32/sum/64B/np2", "all_reduce/float32/sum/64KiB/np2",
+                          "send_recv/float32/64B/np2", "send_recv/float32/64KiB/np2"));
+  EXPECT_THAT(outcome.error, IsEmpty());
+}
+
+TEST_F(BenchProgram, FiltersByNameBothWays) {
+  const std::vector<std::string> all{"--benchmark_list_tests", "--sizes", "64,64K"};
+  auto with = [&](const std::string& filter) {
+    std::vector<std::string> arguments = all;
+    arguments.push_back("--benchmark_filter=" + filter);
+    return lines_of(run_program(bench(2, arguments)).output);
+  };
+  EXPECT_THAT(with("recv.*/64B"), ElementsAre("send_recv/float32/64B/np2"));
+  EXPECT_THAT(with("-64B|send"), ElementsAre("all_reduce/float32/sum/64KiB/np2"));
+}
+
+TEST_F(BenchProgram, JsonOnStandardOutputHasConsistentCounters) {
+  const Outcome outcome =
+      run_program(quick_bench(4, {"--sizes", "64K,256K", "--benchmark_format=json"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Json document = Json::parse(outcome.output);
+  EXPECT_THAT(document.at("context").at("machine"), HasSubstr("4 ranks"));
+  ASSERT_THAT(document.at("benchmarks"), SizeIs(4));
+  for (const Json& run : document.at("benchmarks")) {
+    const std::string name = run.at("name");
+    const double size = name.find("/64KiB/") != std::string::npos ? 65536 : 262144;
+    const double factor = name.starts_with("all_reduce") ? 2.0 * 3 / 4 : 1.0;
+    const double seconds = run.at("real_time").get<double>() * 1e-6;
+    EXPECT_EQ(run.at("time_unit"), "us");
+    EXPECT_GT(seconds, 0.0) << name;
+    EXPECT_NEAR(run.at("latency_us").get<double>() * 1e-6 / seconds, 1.0, 1e-9) << name;
+    EXPECT_NEAR(run.at("algbw").get<double>() / (size / seconds / 1e9), 1.0, 1e-9) << name;
+    EXPECT_NEAR(run.at("busbw").get<double>() / (size * factor / seconds / 1e9), 1.0, 1e-9) << name;
+  }
+}
+
+TEST_F(BenchProgram, RepetitionsComeWithAggregatesUnderTheCaseName) {
+  const Outcome outcome =
+      run_program(quick_bench(2, {"--only", "all_reduce", "--sizes", "64K",
+                                  "--benchmark_repetitions=3", "--benchmark_format=json"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  std::vector<std::string> names;
+  const Json runs = Json::parse(outcome.output).at("benchmarks");
+  for (const Json& run : runs) names.push_back(run.at("name"));
+  const std::string name = "all_reduce/float32/sum/64KiB/np2";
+  EXPECT_THAT(names, ElementsAre(name, name, name, name + "_mean", name + "_median",
+                                 name + "_stddev", name + "_cv"));
+}
+
+TEST_F(BenchProgram, RunsAsLongAsAskedFor) {
+  auto iterations = [](const std::string& seconds) {
+    const Outcome outcome =
+        run_program(bench(2, {"--only", "send_recv", "--sizes", "64K", "--benchmark_format=json",
+                              "--benchmark_min_time=" + seconds}));
+    const Json run = Json::parse(outcome.output).at("benchmarks").at(0);
+    return run.at("iterations").get<double>() * run.at("real_time").get<double>() * 1e-6;
+  };
+  EXPECT_GE(iterations("0.3"), 0.3);
+  EXPECT_LT(iterations("0.01"), 0.3);
+}
+
+TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
+  const ScratchFolder folder;
+  for (const std::string format : {"json", "csv"}) {
+    const std::string file = folder.path() / ("out." + format);
+    const Outcome outcome = run_program(
+        quick_bench(2, {"--only", "all_reduce", "--sizes", "64K", "--benchmark_out=" + file,
+                        "--benchmark_out_format=" + format}));
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.output, HasSubstr("latency_us\n"));
+    EXPECT_THAT(outcome.output, HasSubstr("\nall_reduce/float32/sum/64KiB/np2 "));
+  }
+  const Json document = Json::parse(read_text(folder.path() / "out.json"));
+  EXPECT_THAT(document.at("benchmarks"), SizeIs(1));
+  const std::vector<std::string> rows = lines_of(read_text(folder.path() / "out.csv"));
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_THAT(rows[0], StartsWith("name,iterations,real_time,"));
+  EXPECT_THAT(rows[0], HasSubstr("\"busbw\""));
+  EXPECT_THAT(rows[1], StartsWith("\"all_reduce/float32/sum/64KiB/np2\","));
+}
+
+TEST_F(BenchProgram, CsvOnStandardOutputIsATable) {
+  const Outcome outcome = run_program(
+      quick_bench(2, {"--only", "all_reduce", "--sizes", "4K,64K", "--benchmark_format=csv"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(lines_of(outcome.output), SizeIs(3));
+}
+
+TEST_F(BenchProgram, ACaseThatCannotRunIsAnErrorButNotTheLast) {
+  // MPI counts in 31 bits; nothing is allocated for this.
+  const Outcome outcome =
+      run_program(quick_bench(2, {"--only", "all_reduce", "--type", "int8", "--sizes", "2G,4K",
+                                  "--benchmark_format=json"}));
+  EXPECT_EQ(outcome.status, 3) << outcome.error;
+  const Json runs = Json::parse(outcome.output).at("benchmarks");
+  ASSERT_THAT(runs, SizeIs(2));
+  for (const Json& run : runs) {
+    const bool is_too_large = run.at("name").get<std::string>().find("/2GiB/") != std::string::npos;
+    EXPECT_THAT(run.value("error_message", ""), HasSubstr(is_too_large ? "31 bits" : ""));
+    EXPECT_EQ(run.contains("busbw"), !is_too_large) << run;
+  }
+}
+
+TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
+  const ScratchFolder folder;
+  ProgramRequest request;
+  request.arguments = {LINKGAIN_BENCH, "--describe"};
+  request.environment["PATH"] = "/nowhere";
+  const Outcome outcome = run_program(request);
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  ASSERT_THAT(lines_of(outcome.output), SizeIs(1));
+  const Json description = Json::parse(outcome.output);
+  EXPECT_THAT(description.at("machine").at("software").at("mpi"), Not(IsEmpty()));
+  EXPECT_THAT(description.at("capabilities").at("operations"),
+              ElementsAre("all_reduce", "send_recv"));
+}
+
+}  // namespace
+}  // namespace linkgain::test

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What configuring and installing promise. usage: build_test.sh SOURCE BUILD
+set -euo pipefail
+source_dir=$1
+build_dir=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# expect TEXT FILE WHAT
+expect() {
+  if ! grep -qF -- "$1" "$2"; then
+    printf 'FAILED: %s: no "%s" in:\n' "$3" "$1"
+    tail -n 15 "$2"
+    failures=$((failures + 1))
+  fi
+}
+
+# make_nccl DIRECTORY HEADER-PATCH LIBRARY-VERSION-NUMBER
+make_nccl() {
+  mkdir -p "$work/$1/include" "$work/$1/lib"
+  printf '#define NCCL_MAJOR 2\n#define NCCL_MINOR 28\n#define NCCL_PATCH %s\n' "$2" >"$work/$1/include/nccl.h"
+  printf 'extern "C" int ncclGetVersion(int* v) { *v = %s; return 0; }\n' "$3" >"$work/$1/nccl.cpp"
+  "${CXX:-g++}" -shared -fPIC -o "$work/$1/lib/libnccl.so" "$work/$1/nccl.cpp"
+}
+
+# find_nccl DIRECTORY: configures with only that NCCL to be found; prints into DIRECTORY.log
+find_nccl() {
+  cmake -S "$source_dir/tests/programs/find_nccl" -B "$work/$1/build" \
+    -DNCCL_INCLUDE_DIR="$work/$1/include" -DNCCL_LIBRARY="$work/$1/lib/libnccl.so" >"$work/$1.log" 2>&1 || true
+}
+
+make_nccl alike 3 22803
+find_nccl alike
+expect 'result: TRUE 2.28.3' "$work/alike.log" 'header and library of one version are taken'
+
+make_nccl different 3 22809
+find_nccl different
+expect 'result: FALSE' "$work/different.log" 'another library than the header is refused'
+expect 'is 2.28.3, its library' "$work/different.log" 'the refusal names both versions'
+
+# Asked for and missing is an error, not a build without GPUs.
+status=0
+CUDACXX=/nonexistent/nvcc cmake -S "$source_dir" -B "$work/gpu" -DLINKGAIN_GPU=ON -DLINKGAIN_TESTS=OFF \
+  -DLINKGAIN_NVCC=LINKGAIN_NVCC-NOTFOUND >"$work/gpu.log" 2>&1 || status=$?
+if ((status == 0)); then
+  printf 'FAILED: LINKGAIN_GPU=ON without a CUDA compiler configured\n'
+  failures=$((failures + 1))
+fi
+expect 'LINKGAIN_GPU=ON, but no CUDA compiler was found' "$work/gpu.log" 'the refusal says what is missing'
+
+cmake --install "$build_dir" --prefix "$work/installed" >"$work/install.log" 2>&1 || true
+for program in linkgain linkgain-bench; do
+  "$work/installed/bin/$program" --version >"$work/$program.log" 2>&1 || true
+  expect "$program " "$work/$program.log" "cmake --install gives $program"
+done
+
+if ((failures > 0)); then
+  exit 1
+fi
+printf 'all passed\n'

@@ -1,0 +1,125 @@
+"""Tests of scripts/lib/compare_nccl_tests.py."""
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+sys.dont_write_bytecode = True
+import compare_nccl_tests as compare  # noqa: E402
+
+RECORDED = ROOT / "tests" / "data" / "nccl-tests-all_reduce-p2p.txt"
+
+
+def nccl_line(size, time_us, busbw):
+    return f"{size} 2 float sum -1 {time_us} 0.0 {busbw} 0 99.9 9.9 9.9 0\n"
+
+
+def linkgain_json(rows, **extra):
+    benchmarks = [
+        {
+            "name": f"all_reduce/float32/sum/{size}/np2",
+            "run_type": "iteration",
+            "latency_us": time_us,
+            "busbw": busbw,
+            **extra,
+        }
+        for size, time_us, busbw in rows
+    ]
+    return json.dumps({"context": {}, "benchmarks": benchmarks})
+
+
+class Parsers(unittest.TestCase):
+    def test_recorded_text_of_nccl_tests(self):
+        measurements = compare.parse_nccl_tests(RECORDED.read_text(encoding="utf-8"))
+        self.assertEqual(len(measurements), 30)
+        self.assertEqual(measurements[8], compare.Measurement(7.11, 0.0))
+        self.assertEqual(measurements[1 << 30], compare.Measurement(3284.30, 326.93))
+        self.assertEqual(measurements[4 << 30], compare.Measurement(12456.5, 344.80))
+
+    def test_send_recv_without_checks(self):
+        text = "  64  16  float  none  -1  5.03  0.01  0.01  N/A  5.00  0.01  0.01  N/A\n"
+        self.assertEqual(compare.parse_nccl_tests(text), {64: compare.Measurement(5.03, 0.01)})
+
+    def test_linkgain_json(self):
+        text = linkgain_json([("8B", 6.5, 0.001), ("64KiB", 7.5, 8.7), ("1GiB", 3280.0, 327.0)])
+        measurements = compare.parse_linkgain(text)
+        self.assertEqual(sorted(measurements), [8, 65536, 1 << 30])
+        self.assertEqual(measurements[1 << 30], compare.Measurement(3280.0, 327.0))
+
+    def test_linkgain_aggregates_are_no_measurements(self):
+        document = json.loads(linkgain_json([("8B", 6.5, 0.001)]))
+        document["benchmarks"].append(
+            {"name": "all_reduce/float32/sum/8B/np2_mean", "run_type": "aggregate"}
+        )
+        self.assertEqual(sorted(compare.parse_linkgain(json.dumps(document))), [8])
+
+    def test_linkgain_errors_are_not_measurements(self):
+        text = linkgain_json([("8B", 6.5, 0.001)], error_occurred=True, error_message="wrong data")
+        with self.assertRaisesRegex(ValueError, "wrong data"):
+            compare.parse_linkgain(text)
+
+
+class Limits(unittest.TestCase):
+    def row(self, size, peer, own):
+        return compare.make_row(size, [compare.Measurement(*peer)], [compare.Measurement(*own)])
+
+    def test_bandwidth_holds_both_ways_from_one_mib(self):
+        for own, kept in ((99.1, True), (100.9, True), (98.9, False), (101.1, False)):
+            row = self.row(1 << 20, (10, 100.0), (10, own))
+            self.assertEqual((row.limit, row.kept), ("busbw", kept), own)
+
+    def test_latency_holds_upwards_to_64_kib(self):
+        for own, kept in ((5.0, True), (10.29, True), (10.31, False)):
+            row = self.row(65536, (10.0, 1), (own, 1))
+            self.assertEqual((row.limit, row.kept), ("latency", kept), own)
+
+    def test_no_limit_between(self):
+        self.assertEqual(self.row(131072, (10, 1), (99, 1)).limit, "")
+
+    def test_median_over_launches(self):
+        peer = [compare.Measurement(t, 1) for t in (10.0, 10.2, 90.0)]
+        row = compare.make_row(8, peer, [compare.Measurement(10.2, 1)])
+        self.assertEqual((row.peer.time_us, row.launches, row.ratio), (10.2, (3, 1), 1.0))
+
+
+class Program(unittest.TestCase):
+    def compare(self, own_rows, name="linkgain.all_reduce.p2p.stream.1.json"):
+        with tempfile.TemporaryDirectory() as folder:
+            peer = Path(folder) / "nccl-tests.all_reduce.p2p.stream.all.1.txt"
+            peer.write_text(nccl_line(8, 6.5, 0.0) + nccl_line(1 << 20, 15.0, 70.0))
+            (Path(folder) / name).write_text(linkgain_json(own_rows))
+            output = Path(folder) / "comparison.md"
+            arguments = ["compare", folder, "--output", str(output)]
+            with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(
+                io.StringIO()
+            ), contextlib.redirect_stderr(io.StringIO()):
+                status = compare.main()
+            return status, output.read_text() if output.exists() else ""
+
+    def test_all_limits_kept(self):
+        status, text = self.compare([("8B", 6.6, 0.001), ("1MiB", 15.0, 70.1)])
+        self.assertEqual(status, 0)
+        self.assertIn("Limits kept: 2 of 2.", text)
+        self.assertIn("## all_reduce, p2p, stream", text)
+        self.assertIn("| 1 MiB | 15.00 | 15.00 | 70.00 | 70.10 | 1.0014 | pass | – |", text)
+
+    def test_a_limit_broken(self):
+        status, text = self.compare([("8B", 7.15, 0.001), ("1MiB", 15.0, 70.1)])
+        self.assertEqual(status, 1)
+        self.assertIn("Limits kept: 1 of 2.", text)
+        self.assertIn("fail (+10.0 %)", text)
+
+    def test_nothing_in_common(self):
+        self.assertEqual(self.compare([("64B", 6.6, 0.1)])[0], 2)
+        self.assertEqual(self.compare([("8B", 6.6, 0.1)], "other.json")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,230 @@
+#include <algorithm>
+
+#include "programs/programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Eq;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// Arguments of a run that is soon done.
+std::vector<std::string> quick(const std::string& sizes,
+                               const std::vector<std::string>& more = {}) {
+  std::vector<std::string> all{"--only",   "all_reduce", "--sizes",     sizes,
+                               "--budget", "20",         "--precision", "0.5"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// `linkgain run` from the prompt to the table.
+class RunProgram : public MpiTest {
+ protected:
+  Outcome run(const std::vector<std::string>& arguments) {
+    Program program(run_request(folder_, arguments));
+    const Outcome outcome = program.finish();
+    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+    return outcome;
+  }
+
+  std::string file(const std::string& name) const {
+    return read_text(folder_.path() / "out" / name);
+  }
+
+  std::string report(const std::vector<std::string>& options = {}) {
+    std::vector<std::string> arguments{"report", "out/record.json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Outcome outcome = run_program(linkgain(folder_, arguments));
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    return outcome.output;
+  }
+
+  ScratchFolder folder_;
+};
+
+class RunOnRanks : public RunProgram, public testing::WithParamInterface<int> {};
+
+TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
+  const std::string ranks = std::to_string(GetParam());
+  const Outcome outcome = run(quick("64,64K", {"--np", ranks}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const std::vector<std::string> lines = lines_of(outcome.output);
+  EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | all_reduce 64 KiB | busbw ")));
+  EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
+  EXPECT_THAT(lines, Contains(StartsWith("| N             | ")));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("the same all-reduce"), HasSubstr("95 % CI"))));
+  EXPECT_THAT(lines,
+              Contains("These are MPI transfers in CPU memory (backend mpi), not GPU figures."));
+
+  EXPECT_THAT(names_in(folder_.path() / "out"), ElementsAre("record.json", "report.md", "run.log",
+                                                            "shared-memory-1.log", "tcp-1.log"));
+  EXPECT_EQ(file("report.md"), report());
+  EXPECT_THAT(lines_of(report({"--format", "csv"})), SizeIs(1 + 2 * 2));
+  EXPECT_THAT(report({"--format", "csv"}), StartsWith("case,operation,"));
+
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("status"), "complete");
+  EXPECT_EQ(record.at("exit_code"), 0);
+  EXPECT_THAT(record.at("machine").at("ranks"), SizeIs(GetParam()));
+  ASSERT_THAT(record.at("cases"), SizeIs(2));
+  for (const Json& result : record.at("cases")) {
+    EXPECT_THAT(result.at("stopped"), testing::AnyOf("converged", "out of rounds", "out of time"));
+    for (const Json& variant : result.at("variants")) {
+      EXPECT_GT(variant.at("busbw_gb_per_s"), 0.0);
+      EXPECT_EQ(variant.at("verification").at("wrong"), 0);
+      EXPECT_GT(variant.at("verification").at("checked"), 0);
+    }
+    EXPECT_EQ(result.at("variants")[0].at("path"), "host-memory");
+    EXPECT_EQ(result.at("variants")[1].at("path"), "network");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, RunOnRanks, testing::Values(2, 4));
+
+TEST_F(RunProgram, RecordsExactVariablesAndNoOthers) {
+  ProgramRequest request = run_request(folder_, quick("64K"));
+  request.environment["MY_TOKEN"] = "hunter2-of-the-test";
+  request.environment["AWS_SECRET_ACCESS_KEY"] = "hunter3-of-the-test";
+  request.environment["OMPI_MCA_btl_base_warn_component_unused"] = "0";
+  const Outcome outcome = run_program(request);
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Json settings = read_record(folder_).at("settings");
+  const Json& variants = settings.at("variants");
+  EXPECT_THAT(variants[0].at("environment"),
+              Eq(Json{{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,vader"}}));
+  EXPECT_THAT(variants[1].at("environment"), Eq(Json{{"OMPI_MCA_pml", "ob1"},
+                                                     {"OMPI_MCA_btl", "self,tcp"},
+                                                     {"OMPI_MCA_btl_tcp_if_include", "lo"}}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json& in_force = settings.at("environment_in_force")[i];
+    EXPECT_EQ(in_force.at("OMPI_MCA_btl"), variants[i].at("environment").at("OMPI_MCA_btl"));
+    EXPECT_EQ(in_force.at("OMPI_MCA_btl_base_warn_component_unused"), "0");
+    for (const auto& [name, value] : in_force.items()) {
+      EXPECT_THAT(
+          name, testing::AnyOf(StartsWith("NCCL_"), StartsWith("OMPI_MCA_"), StartsWith("CUDA_")));
+    }
+  }
+  for (const std::string& name : names_in(folder_.path() / "out")) {
+    EXPECT_THAT(file(name), AllOf(Not(HasSubstr("of-the-test")), Not(HasSubstr("MY_TOKEN"))))
+        << name;
+  }
+}
+
+TEST_F(RunProgram, PrintsTheRecordAsJson) {
+  const Outcome outcome = run(quick("64K", {"--json"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Json printed = Json::parse(outcome.output);
+  const Json record = read_record(folder_);
+  EXPECT_FALSE(printed.contains("samples"));
+  EXPECT_EQ(printed.at("cases"), record.at("cases"));
+  EXPECT_EQ(printed.at("status"), "complete");
+}
+
+TEST_F(RunProgram, IsQuietWhenAsked) {
+  const Outcome outcome = run(quick("64K", {"--quiet"}));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.error, IsEmpty());
+  EXPECT_THAT(file("run.log"), HasSubstr("all_reduce/float32/sum/64KiB/np2"));
+}
+
+TEST_F(RunProgram, TellsItsProgressInPlainLines) {
+  const Outcome outcome = run(quick("64,64K"));
+  EXPECT_THAT(outcome.error + outcome.output, AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\r"))));
+  const std::vector<std::string> lines = lines_of(outcome.error);
+  ASSERT_THAT(lines, SizeIs(3)) << outcome.error;
+  EXPECT_THAT(lines[0], HasSubstr("2 ranks, 2 cases"));
+  EXPECT_THAT(lines[1], StartsWith("[  1/2] all_reduce/float32/sum/64B/np2: shared-memory "));
+  EXPECT_THAT(lines[2], StartsWith("[  2/2] all_reduce/float32/sum/64KiB/np2: shared-memory "));
+}
+
+TEST_F(RunProgram, HoldsThreeVariantsAgainstTheFirst) {
+  const Outcome outcome =
+      run(quick("64K", {"--variant", "tcp", "--variant", "shared-memory", "--variant",
+                        "eager:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,vader,"
+                        "OMPI_MCA_btl_vader_eager_limit=65536"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Json record = read_record(folder_);
+  const Json& variants = record.at("settings").at("variants");
+  ASSERT_THAT(variants, SizeIs(3));
+  EXPECT_THAT(variants[2], Eq(Json{{"name", "eager"},
+                                   {"environment",
+                                    {{"OMPI_MCA_pml", "ob1"},
+                                     {"OMPI_MCA_btl", "self,vader"},
+                                     {"OMPI_MCA_btl_vader_eager_limit", "65536"}}}}));
+  EXPECT_EQ(
+      record.at("settings").at("environment_in_force")[2].at("OMPI_MCA_btl_vader_eager_limit"),
+      "65536");
+  for (const Json& result : record.at("cases")) {
+    ASSERT_THAT(result.at("ratios"), SizeIs(2));
+    EXPECT_EQ(result.at("ratios")[0].at("variant"), "shared-memory");
+    EXPECT_EQ(result.at("ratios")[1].at("variant"), "eager");
+  }
+}
+
+TEST_F(RunProgram, StartsTheJobsAnewForEachLaunch) {
+  const Outcome outcome = run(quick("64K", {"--launches", "2"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(names_in(folder_.path() / "out"),
+              AllOf(Contains("tcp-1.log"), Contains("tcp-2.log"), Contains("shared-memory-2.log")));
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("settings").at("launches"), 2);
+  EXPECT_THAT(record.at("samples").at("launch"), AllOf(Contains(0), Contains(1)));
+  EXPECT_THAT(lines_of(file("report.md")), Contains(HasSubstr("64 KiB")));
+}
+
+TEST_F(RunProgram, RunsOneJobAfterTheOtherWhenAsked) {
+  const Outcome outcome = run(quick("64K", {"--schedule", "sequential"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("settings").at("schedule"), "sequential");
+  EXPECT_THAT(record.at("cases")[0].at("ratios"), SizeIs(1));
+}
+
+TEST_F(RunProgram, WrongDataHasItsOwnExitStatus) {
+  const Outcome outcome = run(
+      quick("64K", {"--variant", "shared-memory", "--variant",
+                    "bent:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT=corrupt@1"}));
+  EXPECT_EQ(outcome.status, 4) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("with bent: 1 of 32768 elements are wrong"));
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("exit_code"), 4);
+  EXPECT_EQ(record.at("cases")[0].at("variants")[0].at("verification").at("wrong"), 0);
+  EXPECT_EQ(record.at("cases")[0].at("variants")[1].at("verification").at("wrong"), 1);
+}
+
+TEST_F(RunProgram, RecordsBytesThatAreNoText) {
+  const Outcome outcome = run(quick("64K", {"--variant", "shared-memory", "--variant",
+                                            "odd:OMPI_MCA_pml=ob1,LINKGAIN_ODD=\xff\xfe"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(read_record(folder_).at("status"), "complete");
+}
+
+TEST_F(RunProgram, ChoosesADirectoryWhereNoneIsGiven) {
+  std::vector<std::string> arguments = quick("64K");
+  arguments.insert(arguments.begin(), {"run", "--backend", "mpi"});
+  const Outcome outcome = run_program(linkgain(folder_, arguments));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const std::vector<std::string> names = names_in(folder_.path() / "results");
+  ASSERT_THAT(names, SizeIs(1));
+  EXPECT_THAT(names[0], testing::MatchesRegex("[0-9]+T[0-9]+Z_.+_mpi-np2"));
+  EXPECT_THAT(outcome.output, HasSubstr("record: "));
+}
+
+}  // namespace
+}  // namespace linkgain::test

@@ -1,0 +1,161 @@
+#include <fstream>
+
+#include "programs/programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+struct Refusal {
+  std::string label;
+  std::vector<std::string> arguments;
+  std::vector<std::string> texts;  ///< all in the one line
+};
+
+void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.label; }
+
+/// What was started or made, though nothing should have been.
+std::vector<std::string> entries(const ScratchFolder& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+/// One line that tells, at most one more with advice, nothing on standard output.
+void expect_clear(const Outcome& outcome, int status, const std::vector<std::string>& texts) {
+  EXPECT_EQ(outcome.status, status) << outcome.error;
+  EXPECT_THAT(outcome.output, IsEmpty());
+  const std::vector<std::string> lines = lines_of(outcome.error);
+  ASSERT_THAT(lines, AllOf(SizeIs(testing::Ge(1)), SizeIs(testing::Le(2)))) << outcome.error;
+  EXPECT_THAT(lines[0], StartsWith("linkgain: "));
+  for (const std::string& text : texts) EXPECT_THAT(outcome.error, HasSubstr(text));
+  EXPECT_LT(outcome.seconds, 2.0) << "something was started";
+}
+
+class RunRefuses : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RunRefuses, InOneClearLineBeforeAnythingIsStarted) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(run_request(folder, GetParam().arguments), 30.0);
+  expect_clear(outcome, 2, GetParam().texts);
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Input, RunRefuses,
+    testing::Values(
+        Refusal{"unknown_operation", {"--only", "all_reduc"}, {"'all_reduc'", "mean all_reduce?"}},
+        Refusal{"size_0", {"--sizes", "0"}, {"'0'", "from 1"}},
+        Refusal{"size_negative", {"--sizes", "-5"}, {"'-5'", "from 1"}},
+        Refusal{"size_suffix", {"--sizes", "1Q"}, {"'1Q'", "B, K, M, G, T"}},
+        Refusal{"size_beyond_numbers", {"--sizes", "9999999T"}, {"too large", "8388608T"}},
+        Refusal{"size_beyond_memory", {"--sizes", "100T"}, {"100 TiB", "memory", "--sizes"}},
+        Refusal{"size_part_of_element", {"--sizes", "6"}, {"no multiple of the 4 bytes"}},
+        Refusal{"sizes_empty", {"--sizes", ""}, {"size"}},
+        Refusal{"sizes_backwards", {"--sizes", "1M:8:x2"}, {"1M"}},
+        Refusal{"sizes_step", {"--sizes", "8:1M:x1"}, {"x1"}},
+        Refusal{"sizes_without_value", {"--sizes"}, {"--sizes"}},
+        Refusal{"unknown_type", {"--type", "float31"}, {"'float31'", "mean float32?"}},
+        Refusal{"type_not_here", {"--type", "bfloat16"}, {"mpi", "bfloat16"}},
+        Refusal{"reduction_not_here", {"--reduction", "avg"}, {"mpi", "avg"}},
+        Refusal{"launch_not_here", {"--launch", "graph"}, {"mpi", "graph"}},
+        Refusal{"variant_without_name", {"--variant", ":A=B"}, {"no name"}},
+        Refusal{"variant_unknown", {"--variant", "tpc"}, {"'tpc'", "mean tcp?"}},
+        Refusal{"variant_built_in", {"--variant", "tcp:A=B"}, {"built in"}},
+        Refusal{"variant_without_value", {"--variant", "x:AB"}, {"'x:AB'", "VARIABLE=value"}},
+        Refusal{"variants_alike",
+                {"--variant", "a:A=B", "--variant", "a:A=C"},
+                {"two variants are named 'a'"}},
+        Refusal{"np_1", {"--np", "1"}, {"--np 1", "2 to "}},
+        Refusal{"np_0", {"--np", "0"}, {"--np 0", "2 to "}},
+        Refusal{"np_100000", {"--np", "100000"}, {"--np 100000", "2 to "}},
+        Refusal{"np_word", {"--np", "two"}, {"--np"}},
+        Refusal{"gpus_on_mpi", {"--gpus", "0,1"}, {"--gpus", "nccl"}},
+        Refusal{"profile", {"--profile", "fast"}, {"'fast'", "quick, default, full, node"}},
+        Refusal{"launches_0", {"--launches", "0"}, {"--launches 0", "1 to "}},
+        Refusal{"budget_negative", {"--budget", "-1"}, {"--budget -1", "1 to "}},
+        Refusal{"budget_nan", {"--budget", "nan"}, {"--budget"}},
+        Refusal{"precision", {"--precision", "2"}, {"--precision 2"}},
+        Refusal{"deadline", {"--deadline", "0"}, {"--deadline 0"}},
+        Refusal{"pair_unused", {"--pair", "0-9"}, {"--pair"}},
+        Refusal{"pair_outside",
+                {"--only", "send_recv", "--pattern", "one-way", "--pair", "0-9"},
+                {"0-9", "ranks of np2 are 0 to 1"}},
+        Refusal{"pair_of_one", {"--pattern", "one-way", "--pair", "1-1"}, {"differ"}},
+        Refusal{"pair_word", {"--pair", "first"}, {"'first'", "0-1"}},
+        Refusal{"schedule", {"--schedule", "foo"}, {"'foo'", "paired, sequential"}},
+        Refusal{"pattern", {"--pattern", "star"}, {"'star'", "ring, one-way, both-ways"}},
+        Refusal{"hostfile", {"--hostfile", "/nowhere/hosts"}, {"/nowhere/hosts"}},
+        Refusal{"option", {"--quite"}, {"--quite", "--help"}},
+        Refusal{"word", {"now"}, {"now", "--help"}}),
+    [](const auto& test) { return test.param.label; });
+
+class RunRefusesPlace : public testing::TestWithParam<std::string> {};
+
+TEST_P(RunRefusesPlace, ThatCannotBeWritten) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path() / "file") << "mine";
+  const Outcome outcome = run_program(
+      linkgain(folder, {"run", "--backend", "mpi", "--sizes", "64", "--out", GetParam()}), 30.0);
+  expect_clear(outcome, 2, {GetParam(), "--out DIR"});
+  EXPECT_THAT(entries(folder), SizeIs(1));
+  EXPECT_EQ(read_text(folder.path() / "file"), "mine");
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, RunRefusesPlace,
+                         testing::Values("file", "file/below", "/proc/linkgain", "/proc/self/fd",
+                                         "/dev/null"));
+
+TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
+  const ScratchFolder folder;
+  ProgramRequest request = run_request(folder, {"--sizes", "64"});
+  request.environment["PATH"] = "/nowhere";
+  expect_clear(run_program(request, 30.0), 3, {"'mpirun' is not on PATH", "openmpi-bin"});
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
+TEST(RunNeeds, GpusForNccl) {
+  const ScratchFolder folder;
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", "--backend", "nccl"}, {"run", "--gpus", "0,1"}}) {
+    ProgramRequest request = linkgain(folder, arguments);
+    request.environment["CUDA_VISIBLE_DEVICES"] = "";
+    expect_clear(run_program(request, 30.0), 3, {"nccl", "--backend mpi"});
+  }
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
+TEST(ReportProgram, RefusesWhatIsNoRecord) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path() / "text") << "no record\n";
+  std::ofstream(folder.path() / "other.json") << "{\"schema\": \"other\"}\n";
+  std::ofstream(folder.path() / "empty").close();
+  for (const std::string name : {"text", "other.json", "empty", "missing", "."}) {
+    expect_clear(run_program(linkgain(folder, {"report", name}), 30.0), 2, {});
+  }
+  expect_clear(run_program(linkgain(folder, {"report"}), 30.0), 2, {"record"});
+}
+
+TEST(HelpOfLinkgain, HasTwoExamplesAndTheExitCodes) {
+  const ScratchFolder folder;
+  for (const std::string command : {"run", "report"}) {
+    const Outcome outcome = run_program(linkgain(folder, {command, "--help"}), 30.0);
+    EXPECT_EQ(outcome.status, 0);
+    const std::size_t examples = outcome.output.find("Examples:");
+    ASSERT_NE(examples, std::string::npos);
+    EXPECT_THAT(lines_of(outcome.output.substr(examples)), SizeIs(testing::Ge(3)));
+  }
+  const Outcome outcome = run_program(linkgain(folder, {"--help"}), 30.0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("run"), HasSubstr("report"), HasSubstr("128+n")));
+  EXPECT_EQ(run_program(linkgain(folder, {"--version"}), 30.0).status, 0);
+}
+
+}  // namespace
+}  // namespace linkgain::test

@@ -1,0 +1,285 @@
+#!/usr/bin/env bash
+# Tests of scripts/* with doubles of every program that they start, on a PATH that holds nothing else
+# of the machine but plain tools. usage: scripts_test.sh REPOSITORY
+# shellcheck disable=SC2016 # the doubles' texts expand when they run
+set -euo pipefail
+repository=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset CUDA_VISIBLE_DEVICES CUDACXX CUDA_HOME CUDA_PATH NCCL_HOME LINKGAIN_PREFIX CMAKE_PREFIX_PATH
+unset LD_LIBRARY_PATH CXX
+failures=0
+
+readonly plain_tools=(awk basename bash cat cp date dirname env find grep head mkdir mktemp nproc
+  paste realpath rm sed sort tail tee timeout touch tr true uname wc xargs)
+readonly all_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libbenchmark-dev libcli11-dev
+  nlohmann-json3-dev libvalijson-dev libfmt-dev libhwloc-dev libgtest-dev libgmock-dev python3
+  clang-format-14 shellcheck)
+
+# double NAME: a program whose text is standard input; $work/calls gets its arguments. Nothing in
+# $work/bin is a link, so that none of the machine's own programs can be written through one.
+double() {
+  {
+    printf '#!%s\nwork=%q\nprintf "%%s\\n" "%s $*" >>"$work/calls"\n' "$BASH" "$work" "$1"
+    cat
+  } >"$work/bin/$1"
+  chmod +x "$work/bin/$1"
+}
+
+# A fresh copy of the scripts on a machine of root's where everything is installed and no GPU is.
+fresh_machine() {
+  local tool
+  rm -rf "${work:?}"/*
+  mkdir -p "$work/bin" "$work/tree/tests/support"
+  cp -r "$repository/scripts" "$repository/.ci" "$repository/CMakePresets.json" "$work/tree/"
+  for tool in "${plain_tools[@]}"; do
+    printf '#!%s\nexec %q "$@"\n' "$BASH" "$(type -P "$tool")" >"$work/bin/$tool"
+    chmod +x "$work/bin/$tool"
+  done
+  printf '%s\n' "${all_packages[@]}" >"$work/installed"
+  double id <<<'cat "$work/uid" 2>/dev/null || echo 0'
+  double sleep <<<':'
+  double g++ <<<'exit 1'
+  double mpicxx <<<':'
+  double mpirun <<<'echo "mpirun (Open MPI) 4.1.4"'
+  double ninja <<<':'
+  double nvidia-smi <<<'cat "$work/gpus" 2>/dev/null'
+  double dpkg-query <<<'grep -qxF -- "${@: -1}" "$work/installed" && printf installed'
+  double apt-get <<<'[[ $* != *update* ]] || exit "$(cat "$work/update_status" 2>/dev/null || echo 0)"
+    for word; do echo "$word" >>"$work/installed"; done'
+  double sudo <<<'[[ -e $work/sudo ]] || exit 1; shift; exec "$@"'
+  double cmake <<<'[[ $1 != --version ]] || { cat "$work/cmake_version" 2>/dev/null || echo "cmake version 3.25.1"; exit; }
+    [[ $1 == --build ]] || { echo "-- linkgain 0.1.0: as configured"; exit; }
+    [[ ! -e $work/broken_build ]] || { echo "an error in the build"; exit 2; }
+    mkdir -p "$2/bench/programs"; cp "$work/bin/linkgain" "$2/bench/programs/"'
+  double linkgain <<<'echo "loader: ${LD_LIBRARY_PATH:-}"; echo "the table"; exit 7'
+  double ctest <<<'echo "100% tests passed"; exit "$(cat "$work/ctest_status" 2>/dev/null || echo 0)"'
+}
+
+without() { # PACKAGE...
+  local package
+  for package in "$@"; do sed -i "/^${package//+/\\+}$/d" "$work/installed"; done
+}
+
+# Runs a script of the copy; sets status and output.
+run() {
+  local script=$1
+  shift
+  status=0
+  output=$(cd / && PATH=$work/bin "$work/tree/$script" "$@" 2>&1 </dev/null) || status=$?
+}
+
+complain() {
+  printf '%s: %s\n--- output (status %s):\n%s\n--- calls:\n' "$test_name" "$1" "$status" "$output"
+  cat "$work/calls"
+  failures=$((failures + 1))
+}
+expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
+expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
+expect_call() { grep -qF -- "$1" "$work/calls" || complain "not called: $1"; }
+expect_no_call() { ! grep -q -- "$1" "$work/calls" || complain "called: $1"; }
+expect_last_line() { [[ ${output##*$'\n'} == "$1" ]] || complain "the last line is not: $1"; }
+
+test_quickstart_without_gpu_measures_mpi_and_says_why() {
+  run scripts/quickstart
+  expect_status 7
+  expect_output 'mpi backend, shared memory against TCP, because no two GPUs are here'
+  expect_call 'linkgain run --backend mpi --profile quick'
+  expect_no_call '^apt-get'
+  expect_last_line 'the table'
+  run scripts/quickstart
+  expect_status 7
+}
+
+test_quickstart_with_gpus_measures_them() {
+  mkdir -p "$work/nccl/include" "$work/nccl/lib"
+  touch "$work/nccl/include/nccl.h" "$work/nccl/lib/libnccl.so"
+  double nvcc <<<':'
+  printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
+  NCCL_HOME=$work/nccl run scripts/quickstart -- --only 'all_reduce' --out 'a b'
+  expect_output 'measuring 2 GPUs with NCCL: peer-to-peer on against off'
+  expect_call '--preset cuda'
+  expect_call 'linkgain run --only all_reduce --out a b'
+  NCCL_HOME=$work/nccl CUDA_VISIBLE_DEVICES=0 run scripts/quickstart
+  expect_call 'linkgain run --backend mpi --profile quick'
+}
+
+test_gpus_without_nccl_are_spoken_of() {
+  double nvcc <<<':'
+  printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
+  status=0
+  output=$(PATH=$work/bin root=$work/tree bash -c 'source "$root/scripts/lib/setup.sh"
+    system_places=("$root/none"); find_gpu_software; report_gpu_software; have_gpu_software') || status=$?
+  expect_status 1
+  expect_output 'NCCL'\''s header or library is missing: apt-get install libnccl2 libnccl-dev'
+  expect_output 'only the mpi backend is built'
+}
+
+test_only_what_is_missing_is_installed() {
+  without libfmt-dev libcli11-dev
+  run scripts/quickstart
+  expect_status 7
+  expect_call 'apt-get -o DPkg::Lock::Timeout=120 update'
+  expect_call 'apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends libcli11-dev libfmt-dev'
+  expect_no_call '^sudo'
+}
+
+test_a_broken_package_source_is_no_obstacle() {
+  without libfmt-dev
+  echo 100 >"$work/update_status"
+  run scripts/quickstart
+  expect_status 7
+}
+
+test_a_user_with_sudo_installs_through_it() {
+  without libfmt-dev
+  echo 1000 >"$work/uid"
+  touch "$work/sudo"
+  run scripts/quickstart
+  expect_status 7
+  expect_call 'sudo -n env DEBIAN_FRONTEND=noninteractive'
+}
+
+test_a_user_without_sudo_is_told_what_to_type() {
+  without libfmt-dev libhwloc-dev
+  echo 1000 >"$work/uid"
+  run scripts/quickstart
+  expect_status 3
+  expect_output 'missing: fmt, hwloc'
+  expect_output 'sudo apt-get update && sudo apt-get install -y libfmt-dev libhwloc-dev'
+  expect_no_call '^apt-get'
+}
+
+test_nothing_is_installed_where_that_was_refused_or_cannot_be() {
+  without libfmt-dev
+  run scripts/quickstart --no-install
+  expect_status 3
+  expect_output '--no-install was given'
+  rm "$work/bin/apt-get"
+  run scripts/quickstart
+  expect_status 3
+  expect_output 'no apt-get'
+}
+
+test_packages_from_a_prefix() {
+  mkdir -p "$work/staged/usr/include"
+  run scripts/quickstart --prefix "$work/staged"
+  expect_status 7
+  expect_call "-DCMAKE_PREFIX_PATH=$work/staged/usr"
+  expect_output "loader: $work/staged/usr/lib/"
+  LINKGAIN_PREFIX=$work/nothing run scripts/test
+  expect_status 2
+  expect_output 'holds no staged packages'
+}
+
+test_an_old_cmake_is_refused() {
+  echo 'cmake version 3.22.1' >"$work/cmake_version"
+  run scripts/test
+  expect_status 3
+  expect_output 'CMake 3.22.1 is too old'
+}
+
+test_a_broken_build_shows_the_end_of_its_log() {
+  touch "$work/broken_build"
+  run scripts/quickstart
+  expect_status 3
+  expect_output 'an error in the build'
+  expect_no_call '^linkgain'
+}
+
+test_test_ends_with_ctest() {
+  run .ci/run
+  expect_status 0
+  expect_call '--preset ci'
+  expect_last_line '100% tests passed'
+  echo 8 >"$work/ctest_status"
+  run scripts/test -- -L unit
+  expect_status 8
+  expect_call '-L unit'
+}
+
+test_test_fails_with_lint_but_ends_with_ctest() {
+  mkdir -p "$work/tree/bench"
+  for _ in {1..301}; do echo '//'; done >"$work/tree/bench/long.cpp"
+  run scripts/test
+  expect_status 1
+  expect_output 'bench/long.cpp: 301 lines, 300 are allowed'
+  expect_last_line '100% tests passed'
+}
+
+test_comparison_runs_both_tools_in_turn() {
+  if ! type -P python3 >/dev/null; then
+    printf 'python3 is not here: %s left out\n' "$test_name"
+    return
+  fi
+  double python3 <<<"exec $(python3 -c 'import sys; print(sys.executable)')"' "$@"'
+  double mpirun <<<'[[ ! -e $work/broken_job ]] || { echo "no such device"; exit 9; }
+    [[ $* != *_perf* ]] || { echo "8 2 float sum -1 6.5 0.0 0.0 N/A 6.5 0.0 0.0 N/A"; exit; }
+    for word; do [[ $word != --benchmark_out=* ]] || file=${word#*=}; done
+    echo "{\"benchmarks\": [{\"name\": \"x/8B/np2\", \"latency_us\": 6.5, \"busbw\": 0.1}]}" >"$file"'
+  printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
+  mkdir -p "$work/peer" "$work/build/bench/programs"
+  cp "$work/bin/linkgain" "$work/build/bench/programs/linkgain-bench"
+  cp "$work/bin/linkgain" "$work/peer/all_reduce_perf"
+  cp "$work/bin/linkgain" "$work/peer/sendrecv_perf"
+  run scripts/compare-nccl-tests --launches 2 --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 0
+  expect_output 'Limits kept: 8 of 8.'
+  [[ $(grep -c '^mpirun' "$work/calls") -eq 36 ]] || complain 'a launch is not 18 jobs'
+  [[ $(head -n 1 "$work/out/commands.txt") == *all_reduce_perf* ]] || complain 'wrong tool first'
+  grep -q '^env NCCL_P2P_DISABLE=1 mpirun -np 2 --bind-to none' "$work/out/commands.txt" ||
+    complain 'no job of the host variant'
+  touch "$work/broken_job"
+  run scripts/compare-nccl-tests --quick --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 6
+  expect_output 'no such device'
+}
+
+test_gpu_check_builds_for_this_machine_and_ends_with_the_summary() {
+  mkdir -p "$work/staged/usr/include" "$work/nccl/include" "$work/nccl/lib" "$work/peer"
+  touch "$work/nccl/include/nccl.h" "$work/nccl/lib/libnccl.so"
+  rm "$work/bin/ninja"
+  double make <<<':'
+  double nvcc <<<':'
+  double nvidia-smi <<<'[[ $1 == -L ]] && echo "GPU 0: A" || printf "9.0\n9.0\n"'
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --out "$work/out"
+  expect_status 0
+  expect_call '--preset gpu-dev'
+  expect_call '-G Unix Makefiles'
+  expect_call '-DCMAKE_CUDA_ARCHITECTURES=90-real'
+  expect_call '--label-regex ^gpu$'
+  expect_last_line '100% tests passed'
+  [[ -f $work/out/ctest.log ]] || complain 'no log in --out'
+  echo 8 >"$work/ctest_status"
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --all -- -R stream
+  expect_status 8
+  expect_call '-R stream'
+  double nvidia-smi <<<'exit 9'
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged"
+  expect_status 3
+}
+
+test_wrong_options_start_nothing() {
+  local words
+  for words in 'quickstart --nope' 'quickstart --prefix' 'quickstart --preset ci' 'test --preset nope' \
+    'test all' 'gpu-check' 'gpu-check a b' 'lint --fix' 'compare-nccl-tests' \
+    'compare-nccl-tests --launches 0 x' 'compare-nccl-tests --only all_gather x'; do
+    # shellcheck disable=SC2086 # words
+    run scripts/$words
+    expect_status 2
+  done
+  expect_no_call '^\(cmake\|apt-get\|mpirun\)'
+  for words in quickstart test gpu-check lint compare-nccl-tests; do
+    run "scripts/$words" --help
+    expect_status 0
+    expect_output "usage: scripts/$words"
+  done
+}
+
+for test_name in $(compgen -A function test_); do
+  fresh_machine
+  touch "$work/calls"
+  "$test_name"
+done
+printf '%d failures\n' "$failures"
+[[ $failures -eq 0 ]]

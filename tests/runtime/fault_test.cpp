@@ -1,0 +1,41 @@
+#include "linkgain/runtime/fault.hpp"
+
+#include <gtest/gtest.h>
+
+#include "linkgain/core/errors.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace linkgain {
+namespace {
+
+void expect_fault(std::string_view text, Fault::Kind kind, int rank, std::int64_t batch) {
+  const std::optional<Fault> fault = parse_fault(text);
+  ASSERT_TRUE(fault) << text;
+  EXPECT_EQ(fault->kind, kind) << text;
+  EXPECT_EQ(fault->rank, rank) << text;
+  EXPECT_EQ(fault->batch, batch) << text;
+}
+
+TEST(Fault, HasKindRankAndBatch) {
+  expect_fault("corrupt@1", Fault::Kind::corrupt, 1, 1);
+  expect_fault("die@0:5", Fault::Kind::die, 0, 5);
+  expect_fault("hang@12:100", Fault::Kind::hang, 12, 100);
+}
+
+TEST(Fault, IsAbsentForAnEmptyText) { EXPECT_FALSE(parse_fault("")); }
+
+TEST(Fault, RefusesEverythingElse) {
+  for (const std::string_view text :
+       {"melt@1", "die", "die@", "die@x", "die@-1", "die@1:", "die@1:x", "die@1:-2", "die@1:2:3",
+        "die:1@2", "@1", " die@1", "die@1 ", "die@99999999999", "die@1:99999999999999999999"}) {
+    EXPECT_THROW(parse_fault(text), UsageError) << text;
+  }
+}
+
+TEST(Fault, ComesFromTheEnvironment) {
+  const testing::ScopedEnvironment set("LINKGAIN_TEST_FAULT", "hang@3:2");
+  EXPECT_EQ(fault_from_environment()->rank, 3);
+}
+
+}  // namespace
+}  // namespace linkgain

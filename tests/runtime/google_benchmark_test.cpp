@@ -1,0 +1,163 @@
+#include "linkgain/runtime/google_benchmark.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "linkgain/core/errors.hpp"
+#include "support/program.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Json = nlohmann::json;
+
+/// Takes exactly `seconds` per operation.
+class Metronome : public BenchmarkSubject {
+ public:
+  Metronome(std::string name, double seconds, std::optional<std::string> problem = {},
+            bool refused = false)
+      : name_(std::move(name)),
+        seconds_(seconds),
+        problem_(std::move(problem)),
+        refused_(refused) {}
+
+ private:
+  static constexpr std::int64_t kBatch = 16;
+
+  std::string do_name() const override { return name_; }
+  std::int64_t do_batch() override {
+    if (refused_) throw MachineError("no memory for it");
+    return kBatch;
+  }
+  Seconds do_run_batch() override { return Seconds{kBatch * seconds_}; }
+  std::optional<std::string> do_verify() override { return problem_; }
+  std::vector<std::pair<std::string, double>> do_counters(Seconds time) const override {
+    return {{"latency_us", time.value * 1e6}};
+  }
+
+  std::string name_;
+  double seconds_;
+  std::optional<std::string> problem_;
+  bool refused_;
+};
+
+/// What goes to std::cout meanwhile.
+class CapturedOutput {
+ public:
+  CapturedOutput() : before_(std::cout.rdbuf(text_.rdbuf())) {}
+  ~CapturedOutput() { std::cout.rdbuf(before_); }
+  CapturedOutput(const CapturedOutput&) = delete;
+  CapturedOutput& operator=(const CapturedOutput&) = delete;
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+std::vector<std::unique_ptr<BenchmarkSubject>> three_subjects() {
+  std::vector<std::unique_ptr<BenchmarkSubject>> subjects;
+  subjects.push_back(std::make_unique<Metronome>("all_reduce/float32/sum/64B/np2", 0.002));
+  subjects.push_back(std::make_unique<Metronome>("all_reduce/float32/sum/1MiB/np2", 0.004));
+  subjects.push_back(std::make_unique<Metronome>("send_recv/float32/64B/np2", 0.001));
+  return subjects;
+}
+
+std::vector<std::string> listed(const std::string& filter) {
+  const CapturedOutput output;
+  const ExitCode outcome =
+      run_benchmarks(three_subjects(), {{"--benchmark_list_tests", filter}, {}});
+  EXPECT_EQ(outcome, ExitCode::success);
+  return test::lines_of(output.text());
+}
+
+TEST(GoogleBenchmark, ListsWhatTheFilterLeaves) {
+  EXPECT_THAT(listed("--benchmark_filter=all"), SizeIs(3));
+  EXPECT_THAT(listed("--benchmark_filter="), SizeIs(3));
+  EXPECT_THAT(listed("--benchmark_filter=^send"), ElementsAre("send_recv/float32/64B/np2"));
+  EXPECT_THAT(listed("--benchmark_filter=64B/np2$"), SizeIs(2));
+  EXPECT_THAT(listed("--benchmark_filter=-64B"), ElementsAre("all_reduce/float32/sum/1MiB/np2"));
+  EXPECT_THAT(listed("--benchmark_filter=nothing"), IsEmpty());
+}
+
+TEST(GoogleBenchmark, ListsNothingWhenToldNotTo) {
+  const CapturedOutput output;
+  run_benchmarks(three_subjects(), {{"--benchmark_list_tests=false", "--benchmark_filter=recv",
+                                     "--benchmark_min_time=0.001"},
+                                    {}});
+  EXPECT_THAT(output.text(), HasSubstr("latency_us"));
+}
+
+void expect_refusal(const std::string& argument, const std::string& text) {
+  const CapturedOutput output;
+  try {
+    run_benchmarks(three_subjects(), {{argument}, {}});
+    FAIL() << argument << " is taken";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(text));
+  }
+  EXPECT_THAT(output.text(), IsEmpty());
+}
+
+TEST(GoogleBenchmark, RefusesWhatItDoesNotKnow) {
+  expect_refusal("--benchmark_filter=(", "--benchmark_filter=(: ");
+  expect_refusal("--benchmark_filter=nothing", "no case matches");
+  expect_refusal("--benchmark_format=xml", "unknown format 'xml'");
+  expect_refusal("--benchmark_bogus", "'--benchmark_bogus' is no option");
+  expect_refusal("--benchmark_min_time=soon", "'--benchmark_min_time=soon'");
+  expect_refusal("--benchmark_out=/nowhere/file", "--benchmark_out=/nowhere/file");
+}
+
+/// Runs subjects and returns the JSON document that they leave in a file.
+Json run_to_file(std::vector<std::unique_ptr<BenchmarkSubject>> subjects, ExitCode expected,
+                 std::vector<std::string> arguments = {}) {
+  const test::ScratchFolder folder;
+  const std::string file = folder.path() / "out.json";
+  arguments.insert(arguments.end(), {"--benchmark_out=" + file, "--benchmark_min_time=0.02"});
+  const CapturedOutput output;
+  EXPECT_EQ(run_benchmarks(std::move(subjects), {arguments, {{"machine", "two ranks"}}}), expected);
+  return Json::parse(test::read_text(file));
+}
+
+TEST(GoogleBenchmark, ReportsTheGivenTimesUnderTheGivenNames) {
+  const Json document = run_to_file(three_subjects(), ExitCode::success);
+  EXPECT_EQ(document.at("context").at("machine"), "two ranks");
+  EXPECT_EQ(document.at("context").at("executable"), "linkgain-bench");
+  const Json& runs = document.at("benchmarks");
+  ASSERT_THAT(runs, SizeIs(3));
+  EXPECT_EQ(runs[1].at("name"), "all_reduce/float32/sum/1MiB/np2");
+  EXPECT_EQ(runs[1].at("run_name"), "all_reduce/float32/sum/1MiB/np2");
+  EXPECT_NEAR(runs[1].at("real_time"), 4000.0, 1e-6);
+  EXPECT_EQ(runs[1].at("time_unit"), "us");
+  EXPECT_NEAR(runs[1].at("latency_us"), 4000.0, 1e-6);
+  EXPECT_EQ(runs[1].at("iterations").get<int>() % 16, 0) << "whole batches";
+}
+
+TEST(GoogleBenchmark, OneWrongResultIsAnErrorAndTheOthersStand) {
+  std::vector<std::unique_ptr<BenchmarkSubject>> subjects = three_subjects();
+  subjects.push_back(std::make_unique<Metronome>("wrong", 0.001, "WRONG DATA: 1 of 2"));
+  subjects.push_back(std::make_unique<Metronome>("refused", 0.001, std::nullopt, true));
+  const Json runs = run_to_file(std::move(subjects), ExitCode::wrong_data).at("benchmarks");
+  ASSERT_THAT(runs, SizeIs(5));
+  EXPECT_FALSE(runs[2].contains("error_message"));
+  EXPECT_EQ(runs[3].at("error_message"), "WRONG DATA: 1 of 2");
+  EXPECT_EQ(runs[4].at("error_message"), "no memory for it");
+}
+
+TEST(GoogleBenchmark, ACaseThatCannotRunIsNoSuccess) {
+  std::vector<std::unique_ptr<BenchmarkSubject>> subjects = three_subjects();
+  subjects.push_back(std::make_unique<Metronome>("refused", 0.001, std::nullopt, true));
+  run_to_file(std::move(subjects), ExitCode::machine_cannot);
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,282 @@
+// Run by mpirun: every rank runs the same tests in the same order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/runtime/engine.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class Ranks : public ::testing::Test {
+ public:
+  static Session* session;
+
+ protected:
+  static int last() { return session->ranks() - 1; }
+};
+
+Session* Ranks::session = nullptr;
+
+TEST_F(Ranks, GatherTextsOfAnyLengthByRank) {
+  const std::string own(static_cast<std::size_t>(session->rank()) * 3000,
+                        static_cast<char>('a' + session->rank()));
+  const std::vector<std::string> all = session->gather(own);
+  if (!session->is_root()) {
+    EXPECT_THAT(all, IsEmpty());
+    return;
+  }
+  ASSERT_THAT(all, SizeIs(session->ranks()));
+  for (int rank = 0; rank < session->ranks(); ++rank) {
+    const auto place = static_cast<std::size_t>(rank);
+    EXPECT_EQ(all[place], std::string(place * 3000, static_cast<char>('a' + rank)));
+  }
+}
+
+TEST_F(Ranks, GatherNumbersByRank) {
+  const double rank = session->rank();
+  const std::vector<double> all = session->gather(std::vector<double>{rank, -rank});
+  if (!session->is_root()) {
+    EXPECT_THAT(all, IsEmpty());
+    return;
+  }
+  EXPECT_THAT(all, ElementsAre(0, 0, 1, -1, 2, -2));
+}
+
+TEST_F(Ranks, AgreeOnTheFirstText) {
+  EXPECT_EQ(session->first_text(std::nullopt), std::nullopt);
+  const std::string own = "of rank " + std::to_string(session->rank());
+  const auto from = [&](int first) {
+    return session->first_text(session->rank() >= first ? std::optional(own) : std::nullopt);
+  };
+  EXPECT_EQ(from(0), "of rank 0");
+  EXPECT_EQ(from(1), "of rank 1");
+  EXPECT_EQ(from(last()), "of rank " + std::to_string(last()));
+  EXPECT_EQ(session->first_text(session->rank() == 1 ? std::optional(std::string()) : std::nullopt),
+            "");
+}
+
+TEST_F(Ranks, FindTheGreatestNumber) {
+  EXPECT_EQ(session->max(-1.5 - session->rank()), -1.5);
+  EXPECT_EQ(session->max(session->rank()), last());
+}
+
+TEST_F(Ranks, HearTheCommandOfRankZero) {
+  const std::string longest(Session::kLongestCommand, 'x');
+  EXPECT_EQ(session->broadcast_command(session->is_root() ? "first" : "not heard"), "first");
+  EXPECT_EQ(session->broadcast_command(session->is_root() ? "" : "not heard"), "");
+  EXPECT_EQ(session->broadcast_command(session->is_root() ? longest : ""), longest);
+  if (session->is_root()) {
+    EXPECT_THROW(session->broadcast_command(longest + "x"), std::length_error);
+  }
+  EXPECT_EQ(session->broadcast_command(session->is_root() ? "after it" : ""), "after it");
+}
+
+TEST_F(Ranks, SleepWhileTheyWaitForACommand) {
+  const std::clock_t before = std::clock();
+  const auto start = std::chrono::steady_clock::now();
+  if (session->is_root()) ::usleep(500'000);
+  session->broadcast_command("now");
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+  const double used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  EXPECT_GT(waited.count(), 0.2);
+  EXPECT_LT(used, 0.1 * waited.count());
+}
+
+/// Takes a millisecond for each operation, except where told otherwise.
+class SteadyOperation : public Operation {
+ public:
+  SteadyOperation(bool takes_part, std::int64_t granularity, int& held_up)
+      : takes_part_(takes_part), granularity_(granularity), held_up_(held_up) {}
+
+ private:
+  void do_warm_up() override {}
+  std::optional<Seconds> do_time_batch(std::int64_t operations) override {
+    if (!takes_part_) return std::nullopt;
+    return Seconds{(held_up_-- > 0 ? 1.0 : 0.001) * static_cast<double>(operations)};
+  }
+  Verification do_verify(bool corrupt) override {
+    Verification own;
+    own.checked = 10;
+    own.wrong = corrupt ? 2 : 0;
+    if (corrupt) own.first_wrong = "element 4: 1 instead of 2";
+    return own;
+  }
+  std::int64_t do_granularity() const override { return granularity_; }
+  Execution do_execution() const override { return {}; }
+
+  bool takes_part_;
+  std::int64_t granularity_;
+  int& held_up_;
+};
+
+/// Opens SteadyOperations; sizes of 4 MiB on no rank and of 8 MiB not on the last one.
+class SteadyBackend : public Backend {
+ public:
+  explicit SteadyBackend(const Session& session) : session_(session) {}
+  std::int64_t granularity = 1;
+  int held_up = 0;  ///< batches that take a second per operation
+
+ private:
+  BackendKind do_kind() const override { return BackendKind::mpi; }
+  std::optional<GpuInfo> do_gpu() const override { return std::nullopt; }
+  void do_connect() override {}
+  std::unique_ptr<Operation> do_open(const Case& c) override {
+    const bool is_last = session_.rank() == session_.ranks() - 1;
+    if (c.size.value == 4 << 20 || (is_last && c.size.value == 8 << 20)) {
+      throw MachineError("no memory", "buy some");
+    }
+    const bool takes_part = !c.pair || session_.rank() == c.pair->from;
+    return std::make_unique<SteadyOperation>(takes_part, granularity, held_up);
+  }
+  void do_keep_busy(Seconds) override {}
+  void do_describe(Software& software) const override { software.nccl_library = "steady"; }
+  std::optional<Path> do_path() const override { return Path::host_memory; }
+
+  const Session& session_;
+};
+
+/// Rank 0 leads with the commands of a test, the others follow until it says bye.
+class EngineOnRanks : public Ranks {
+ protected:
+  template <typename Lead>
+  void lead(Lead lead, std::optional<Fault> fault = {}) {
+    Engine engine(*session, backend_, fault);
+    if (!session->is_root()) return engine.follow();
+    lead(engine);
+    EXPECT_TRUE(std::holds_alternative<protocol::DoneReply>(engine.lead(protocol::Bye{})));
+  }
+
+  static protocol::Open all_reduce(const std::string& size) {
+    return {"all_reduce/float32/sum/" + size + "/np" + std::to_string(session->ranks()),
+            Seconds{0.01}};
+  }
+
+  template <typename ReplyType>
+  static ReplyType get(const protocol::Reply& reply) {
+    if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
+      ADD_FAILURE() << error->text;
+    }
+    return std::get<ReplyType>(reply);
+  }
+
+  static std::string error_of(const protocol::Reply& reply) {
+    const auto* error = std::get_if<protocol::ErrorReply>(&reply);
+    return error != nullptr ? error->text + "|" + error->advice : "no error";
+  }
+
+  SteadyBackend backend_{*session};
+};
+
+TEST_F(EngineOnRanks, DescribesEveryRank) {
+  lead([](Engine& engine) {
+    const auto hello = get<protocol::HelloReply>(engine.lead(protocol::Hello{}));
+    ASSERT_THAT(hello.machine.ranks, SizeIs(session->ranks()));
+    for (int rank = 0; rank < session->ranks(); ++rank) {
+      EXPECT_EQ(hello.machine.ranks[static_cast<std::size_t>(rank)].rank, rank);
+    }
+    EXPECT_EQ(hello.machine.software.nccl_library, "steady");
+    EXPECT_EQ(hello.path, Path::host_memory);
+  });
+}
+
+TEST_F(EngineOnRanks, FitsTheBatchToTheTarget) {
+  lead([](Engine& engine) {
+    const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
+    EXPECT_EQ(opened.execution.operations_per_sample, 10);
+    EXPECT_NEAR(opened.per_operation.value, 0.001, 1e-9);
+  });
+}
+
+TEST_F(EngineOnRanks, BatchesAreWholeGraphs) {
+  backend_.granularity = 4;
+  lead([](Engine& engine) {
+    const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
+    EXPECT_EQ(opened.execution.operations_per_sample, 12) << "10 would fill the time";
+    EXPECT_THAT(error_of(engine.lead(protocol::Run{opened.handle, 10})), HasSubstr("no multiple"));
+    EXPECT_THAT(error_of(engine.lead(protocol::Run{opened.handle, 0})), HasSubstr("no multiple"));
+    get<protocol::RunReply>(engine.lead(protocol::Run{opened.handle, 8}));
+  });
+}
+
+TEST_F(EngineOnRanks, OneHeldUpBatchDoesNotDecideTheBatchLength) {
+  backend_.held_up = session->rank() == last() ? 1 : 0;
+  lead([](Engine& engine) {
+    const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
+    EXPECT_EQ(opened.execution.operations_per_sample, 10);
+  });
+}
+
+TEST_F(EngineOnRanks, RanksThatTakeNoPartHaveNoTime) {
+  lead([](Engine& engine) {
+    const auto opened = get<protocol::OpenReply>(
+        engine.lead(protocol::Open{"send_recv/float32/64B/np3/pair=1-2", Seconds{0.01}}));
+    const auto run = get<protocol::RunReply>(engine.lead(protocol::Run{opened.handle, 3}));
+    ASSERT_THAT(run.seconds, SizeIs(3));
+    EXPECT_EQ(run.seconds[0], std::nullopt);
+    EXPECT_NEAR(run.seconds[1].value_or(0), 0.001, 1e-9);
+    EXPECT_EQ(run.seconds[2], std::nullopt);
+    EXPECT_THAT(run.health, SizeIs(3));
+  });
+}
+
+TEST_F(EngineOnRanks, WhatOneRankCannotOpenIsRefusedByAll) {
+  lead([](Engine& engine) {
+    EXPECT_EQ(error_of(engine.lead(all_reduce("4MiB"))), "rank 0: no memory|buy some");
+    EXPECT_EQ(error_of(engine.lead(all_reduce("8MiB"))), "rank 2: no memory|buy some");
+    const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
+    get<protocol::RunReply>(engine.lead(protocol::Run{opened.handle, 3}));
+  });
+}
+
+TEST_F(EngineOnRanks, HandlesLiveFromOpenToClose) {
+  lead([](Engine& engine) {
+    const int first = get<protocol::OpenReply>(engine.lead(all_reduce("64B"))).handle;
+    const int second = get<protocol::OpenReply>(engine.lead(all_reduce("128B"))).handle;
+    EXPECT_NE(first, second);
+    get<protocol::DoneReply>(engine.lead(protocol::Close{first}));
+    EXPECT_THAT(error_of(engine.lead(protocol::Run{first, 3})), HasSubstr("no open case"));
+    EXPECT_THAT(error_of(engine.lead(protocol::Close{first})), HasSubstr("no open case"));
+    get<protocol::VerifyReply>(engine.lead(protocol::Verify{second}));
+  });
+}
+
+TEST_F(EngineOnRanks, VerificationAddsUpOverRanks) {
+  lead(
+      [](Engine& engine) {
+        const int handle = get<protocol::OpenReply>(engine.lead(all_reduce("64B"))).handle;
+        const auto reply = get<protocol::VerifyReply>(engine.lead(protocol::Verify{handle}));
+        EXPECT_EQ(reply.verification.checked, 30);
+        EXPECT_EQ(reply.verification.wrong, 2);
+        EXPECT_EQ(reply.verification.first_wrong, "rank 1, element 4: 1 instead of 2");
+      },
+      Fault{Fault::Kind::corrupt, 1, 1});
+}
+
+TEST_F(EngineOnRanks, ATooLongCommandIsRefusedBeforeItIsSent) {
+  lead([](Engine& engine) {
+    const protocol::Open open{std::string(Session::kLongestCommand, 'x'), Seconds{0.01}};
+    EXPECT_THAT(error_of(engine.lead(open)), HasSubstr("longer than"));
+    get<protocol::HelloReply>(engine.lead(protocol::Hello{}));
+  });
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  linkgain::Session session(argc, argv);
+  linkgain::Ranks::session = &session;
+  const int failed = RUN_ALL_TESTS();
+  return session.max(failed) > 0.0 ? 1 : 0;
+}

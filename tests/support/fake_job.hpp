@@ -1,0 +1,226 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linkgain/coordinator/job.hpp"
+#include "linkgain/coordinator/signals.hpp"
+
+namespace linkgain::testing {
+
+/// The time that the jobs of a test share; it passes only while one of them works.
+class FakeClock {
+ public:
+  Seconds now() const { return now_; }
+  void advance(Seconds time) { now_.value += time.value; }
+
+ private:
+  Seconds now_{};
+};
+
+/// How a job goes wrong at a command.
+struct FakeFailure {
+  enum class Kind {
+    lost,        ///< the processes are gone: JobLost at once
+    hang,        ///< nothing is said until the deadline: JobLost then
+    interrupt,   ///< a signal comes while waiting: Interrupted
+    refuse,      ///< an error is answered, the job lives on: JobRefused
+    wrong_data,  ///< verify finds wrong elements
+  };
+  std::string command;  ///< "hello", "open", "run", "verify", "close" or "bye"
+  Kind kind = Kind::lost;
+  std::string case_name{};  ///< of the case it happens in; empty: of any
+  int occurrence = 1;       ///< the how many-th such command of that case: 1 the first
+};
+
+/// Everything that decides what a FakeJob answers.
+struct FakeScript {
+  protocol::HelloReply hello{};
+  double seconds = 1e-4;                            ///< per operation on the slowest rank
+  std::map<std::string, double> seconds_of_case{};  ///< for cases by name, instead of `seconds`
+  std::map<std::string, std::vector<double>> first_seconds_of_case{};  ///< of its first runs
+  double noise = 0.0;   ///< standard deviation of a time's logarithm
+  unsigned seed = 1;    ///< of the noise
+  double drift = 0.0;   ///< growth of a time's logarithm a second of the shared clock
+  double skew = 0.0;    ///< share by which every rank but the first is faster
+  Seconds open_time{};  ///< that opening a case takes
+  std::vector<FakeFailure> failures{};
+};
+
+/// What was asked of a job; outlives it.
+struct FakeTrace {
+  std::vector<std::string> commands;  ///< by name, in order
+  std::map<std::string, int> runs;    ///< of every case
+  std::map<std::string, int> opens;
+  std::set<int> open_handles;  ///< opened and not closed
+  bool finished = false;       ///< said bye and waited for the end
+  bool gone = false;           ///< the Job was destroyed
+};
+
+/// An exact double of a resident job: understands the protocol's lines as a worker does, takes the
+/// times that its script says, lets the shared clock go on by them, and fails where it is told to.
+/// Clock and trace must outlive it. Throws std::logic_error where the coordinator breaks the
+/// protocol's rules: a handle that is not open, a batch that is no batch, words after bye.
+class FakeJob : public Job {
+ public:
+  FakeJob(FakeScript script, FakeClock& clock, FakeTrace& trace)
+      : script_(std::move(script)), clock_(clock), trace_(trace), random_(script_.seed) {}
+  ~FakeJob() override { trace_.gone = true; }
+
+ private:
+  struct Opened {
+    Case definition;
+    std::string name;
+    double seconds = 0.0;
+  };
+
+  std::string do_exchange(const std::string& line, Seconds deadline) override {
+    const protocol::Command command = protocol::decode_command(line);
+    if (over_) throw std::logic_error("a job was spoken to after its end");
+    trace_.commands.emplace_back(protocol::name_of(command));
+    const std::optional<FakeFailure::Kind> failure = failure_at(command);
+    if (failure && *failure != FakeFailure::Kind::wrong_data) {
+      if (const auto refusal = fail(*failure, deadline)) return protocol::encode(*refusal);
+    }
+    return protocol::encode(std::visit(
+        [&](const auto& one) { return answer(one, deadline, failure.has_value()); }, command));
+  }
+
+  void do_finish(Seconds) override { trace_.finished = true; }
+
+  /// Throws what the failure means, or returns the refusal.
+  std::optional<protocol::Reply> fail(FakeFailure::Kind kind, Seconds deadline) {
+    if (kind == FakeFailure::Kind::refuse) {
+      return protocol::ErrorReply{"the fake refuses", "ask another", 3};
+    }
+    over_ = true;
+    if (kind == FakeFailure::Kind::interrupt) throw Interrupted(SIGINT);
+    if (kind == FakeFailure::Kind::hang) clock_.advance(deadline);
+    throw JobLost("the fake was lost", "start another");
+  }
+
+  /// The failure that the script has for this command, which is counted.
+  std::optional<FakeFailure::Kind> failure_at(const protocol::Command& command) {
+    const std::string name{protocol::name_of(command)};
+    const std::string in_case = case_of(command);
+    std::optional<FakeFailure::Kind> found;
+    for (const std::string& counted : std::set<std::string>{in_case, std::string()}) {
+      const int occurrence = ++occurrences_[{name, counted}];
+      for (const FakeFailure& failure : script_.failures) {
+        if (failure.command == name && failure.case_name == counted &&
+            failure.occurrence == occurrence) {
+          found = failure.kind;
+        }
+      }
+    }
+    return found;
+  }
+
+  std::string case_of(const protocol::Command& command) {
+    if (const auto* open = std::get_if<protocol::Open>(&command)) return open->case_name;
+    if (const auto* run = std::get_if<protocol::Run>(&command)) return at(run->handle).name;
+    if (const auto* verify = std::get_if<protocol::Verify>(&command)) {
+      return at(verify->handle).name;
+    }
+    if (const auto* close = std::get_if<protocol::Close>(&command)) return at(close->handle).name;
+    return {};
+  }
+
+  Opened& at(int handle) {
+    const auto found = opened_.find(handle);
+    if (found == opened_.end()) throw std::logic_error("no such handle is open");
+    return found->second;
+  }
+
+  protocol::Reply answer(const protocol::Hello&, Seconds, bool) { return script_.hello; }
+
+  protocol::Reply answer(const protocol::Open& open, Seconds, bool) {
+    clock_.advance(script_.open_time);
+    const auto known = script_.seconds_of_case.find(open.case_name);
+    const double seconds = known == script_.seconds_of_case.end() ? script_.seconds : known->second;
+    opened_[++last_handle_] = {parse_case_name(open.case_name), open.case_name, seconds};
+    trace_.open_handles.insert(last_handle_);
+    ++trace_.opens[open.case_name];
+    protocol::OpenReply reply;
+    reply.handle = last_handle_;
+    reply.per_operation = Seconds{seconds};
+    reply.execution.operations_per_sample =
+        std::max<std::int64_t>(1, std::llround(open.sample_target.value / seconds));
+    return reply;
+  }
+
+  protocol::Reply answer(const protocol::Run& run, Seconds deadline, bool) {
+    if (run.operations < 1) throw std::logic_error("a batch of no operations");
+    const Opened& opened = at(run.handle);
+    const double seconds = next_seconds(opened);
+    const Seconds batch{seconds * static_cast<double>(run.operations)};
+    if (batch > deadline) fail(FakeFailure::Kind::hang, deadline);
+    clock_.advance(batch);
+    protocol::RunReply reply;
+    for (int rank = 0; rank < opened.definition.ranks; ++rank) {
+      const auto& pair = opened.definition.pair;
+      const bool takes_part = !pair || rank == pair->from || rank == pair->to;
+      const double own = reply.seconds.empty() ? seconds : seconds * (1.0 - script_.skew);
+      reply.seconds.push_back(takes_part ? std::optional<double>(own) : std::nullopt);
+      reply.health.push_back({40 + rank, std::nullopt, 1980, std::nullopt});
+    }
+    return reply;
+  }
+
+  protocol::Reply answer(const protocol::Verify& verify, Seconds, bool wrong) {
+    Verification found;
+    found.checked = at(verify.handle).definition.elements();
+    if (wrong) {
+      found.wrong = 1;
+      found.largest_error = 2.0;
+      found.first_wrong = "rank 1, element 17: 3 instead of 5";
+    }
+    return protocol::VerifyReply{found};
+  }
+
+  protocol::Reply answer(const protocol::Close& close, Seconds, bool) {
+    opened_.erase(close.handle);
+    trace_.open_handles.erase(close.handle);
+    return protocol::DoneReply{};
+  }
+
+  protocol::Reply answer(const protocol::Bye&, Seconds, bool) {
+    over_ = true;
+    return protocol::DoneReply{};
+  }
+
+  double next_seconds(const Opened& opened) {
+    const auto number = static_cast<std::size_t>(trace_.runs[opened.name]++);
+    const auto first = script_.first_seconds_of_case.find(opened.name);
+    if (first != script_.first_seconds_of_case.end() && number < first->second.size()) {
+      return first->second[number];
+    }
+    return opened.seconds * std::exp(script_.noise * normal() + script_.drift * clock_.now().value);
+  }
+
+  /// Nearly normal, and the same everywhere: the standard's distributions are not.
+  double normal() {
+    double sum = -6.0;
+    for (int i = 0; i < 12; ++i) sum += static_cast<double>(random_()) / 4294967296.0;
+    return sum;
+  }
+
+  FakeScript script_;
+  FakeClock& clock_;
+  FakeTrace& trace_;
+  std::mt19937 random_;
+  std::map<int, Opened> opened_;
+  std::map<std::pair<std::string, std::string>, int> occurrences_;  ///< by command and case
+  int last_handle_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace linkgain::testing

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Programs run as their users run them: as processes, with files and signals.
+namespace linkgain::test {
+
+/// A folder of its own, removed with all that is in it.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_text(const std::filesystem::path& file);
+std::vector<std::string> lines_of(const std::string& text);
+
+/// How a program came to its end.
+struct Outcome {
+  int status = 0;  ///< exit status, or 128 + the signal that ended it
+  std::string output;
+  std::string error;
+  double seconds = 0.0;  ///< from its start
+};
+
+struct ProgramRequest {
+  std::vector<std::string> arguments;  ///< the program, looked up on PATH, and what it is given
+  /// Changes against this test's environment; absent takes a variable away.
+  std::map<std::string, std::optional<std::string>> environment;
+  std::filesystem::path directory = ".";
+  bool has_input = false;  ///< a pipe for send(); else standard input is empty
+};
+
+/// A running program whose standard output and error go into files. Everything it starts, whatever
+/// becomes of it, can be told by a variable in its environment; the destructor kills what is left.
+class Program {
+ public:
+  explicit Program(const ProgramRequest& request);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  pid_t id() const { return id_; }
+
+  void send(const std::string& line);
+  void close_input();
+  /// The next line of standard output; throws std::runtime_error with the standard error where none
+  /// comes within the time.
+  std::string read_line(double seconds = 60.0);
+  void signal(int number) const;
+
+  std::string output() const { return read_text(scratch_.path() / "output"); }
+  std::string error() const { return read_text(scratch_.path() / "error"); }
+  bool is_running();
+
+  /// Closes the input and waits; throws std::runtime_error where it does not end within the time.
+  Outcome finish(double seconds = 120.0);
+
+  /// This program and all that it has started and that still runs; zombies are not among them.
+  std::vector<pid_t> processes() const;
+  /// Those of processes() that run `name`, by id.
+  std::vector<pid_t> processes_named(const std::string& name) const;
+
+ private:
+  ScratchFolder scratch_;
+  std::string mark_;
+  pid_t id_ = -1;
+  int input_ = -1;
+  std::size_t read_ = 0;  ///< bytes of standard output that read_line() has given out
+  std::optional<int> status_;
+  double start_;
+};
+
+/// Runs a program to its end.
+Outcome run_program(const ProgramRequest& request, double seconds = 120.0);
+
+/// Monotonic seconds, and a pause.
+double now();
+void pause_for(double seconds);
+
+/// Whether the condition came true within the time.
+template <typename Condition>
+bool comes_true(Condition condition, double seconds) {
+  const double end = now() + seconds;
+  while (!condition()) {
+    if (now() > end) return false;
+    pause_for(0.01);
+  }
+  return true;
+}
+
+/// Processor time that a process has used so far; 0 where it is gone.
+double processor_seconds(pid_t id);
+
+bool is_on_path(const std::string& program);
+
+}  // namespace linkgain::test
