@@ -103,7 +103,7 @@ TEST(Headline, SaysThatTheFirstVariantTakesLonger) {
 
 TEST(Headline, SaysThatNoDifferenceWasFound) {
   const std::string text = headline(one_case(10.0e-3, 10.0e-3, 0.99, 1.01));
-  EXPECT_THAT(text, HasSubstr("No difference was found between the same all-reduce with NVLink and "
+  EXPECT_THAT(text, HasSubstr("No difference was found between the same all-reduce with P2P and "
                               "without (1.00x, 95 % CI 0.99x to 1.01x).\n"));
   EXPECT_THAT(text, Not(HasSubstr("less time")));
 }
