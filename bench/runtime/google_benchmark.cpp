@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iostream>
 #include <regex>
+#include <set>
+#include <utility>
 
 #include "linkgain/core/errors.hpp"
 
@@ -45,23 +47,82 @@ std::function<bool(const std::string&)> name_filter(const std::optional<std::str
   }
 }
 
-/// Removes the suffix that the library adds for manual time, so that results carry case names.
-template <typename Reporter>
-class CaseNameReporter : public Reporter {
- public:
-  using Reporter::Reporter;
-  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
-    std::vector<benchmark::BenchmarkReporter::Run> renamed = runs;
-    for (auto& run : renamed) run.run_name.time_type.clear();
-    Reporter::ReportRuns(renamed);
+/// Marks a run as failed, in the terms of the library's version: until 1.7 a flag, since then an
+/// enumeration whose last value means an error.
+template <typename Run>
+void mark_failed(Run& run, const std::string& message) {
+  run.counters.clear();
+  if constexpr (requires { run.error_occurred; }) {
+    run.error_occurred = true;
+    run.error_message = message;
+  } else {
+    run.skipped = static_cast<decltype(run.skipped)>(2);
+    run.skip_message = message;
   }
+}
+
+/// Checks each subject's results once, when its timed batches are over and its runs are reported.
+class ResultCheck {
+ public:
+  explicit ResultCheck(const std::vector<std::unique_ptr<BenchmarkSubject>>& subjects)
+      : subjects_(subjects) {}
+
+  /// What is wrong with the results of the subject of this name; absent where nothing is.
+  const std::optional<std::string>& problem_of(const std::string& name) {
+    const auto known = problems_.find(name);
+    if (known != problems_.end()) return known->second;
+    std::optional<std::string>& problem = problems_[name];
+    for (const auto& subject : subjects_) {
+      if (subject->name() == name && !refused_.contains(name)) problem = subject->verify();
+    }
+    if (problem) outcome_ = ExitCode::wrong_data;
+    return problem;
+  }
+
+  /// A subject that the backend refused has no results.
+  void refuse(const std::string& name) {
+    refused_.insert(name);
+    if (outcome_ == ExitCode::success) outcome_ = ExitCode::machine_cannot;
+  }
+
+  ExitCode outcome() const { return outcome_; }
+
+ private:
+  const std::vector<std::unique_ptr<BenchmarkSubject>>& subjects_;
+  std::map<std::string, std::optional<std::string>> problems_;
+  std::set<std::string> refused_;
+  ExitCode outcome_ = ExitCode::success;
+};
+
+/// Removes the suffix that the library adds for manual time, so that results carry case names, and
+/// reports wrong results as errors.
+template <typename Reporter>
+class CaseReporter : public Reporter {
+ public:
+  template <typename... Arguments>
+  explicit CaseReporter(ResultCheck& check, Arguments&&... arguments)
+      : Reporter(std::forward<Arguments>(arguments)...), check_(check) {}
+
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    std::vector<benchmark::BenchmarkReporter::Run> reported = runs;
+    for (auto& run : reported) {
+      run.run_name.time_type.clear();
+      if (const auto& problem = check_.problem_of(run.run_name.function_name)) {
+        mark_failed(run, *problem);
+      }
+    }
+    Reporter::ReportRuns(reported);
+  }
+
+ private:
+  ResultCheck& check_;
 };
 
 /// The console table under a head that speaks of the link, not of this machine's caches.
-class ConsoleTable : public CaseNameReporter<benchmark::ConsoleReporter> {
+class ConsoleTable : public CaseReporter<benchmark::ConsoleReporter> {
  public:
-  ConsoleTable(OutputOptions options, const BenchmarkRequest& request)
-      : CaseNameReporter(options), request_(request) {}
+  ConsoleTable(ResultCheck& check, OutputOptions options, const BenchmarkRequest& request)
+      : CaseReporter(check, options), request_(request) {}
 
   bool ReportContext(const Context& context) override {
     name_field_width_ = context.name_field_width;
@@ -80,30 +141,33 @@ class ConsoleTable : public CaseNameReporter<benchmark::ConsoleReporter> {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 /// In a file nothing stands before the header line.
-class CsvTable : public CaseNameReporter<benchmark::CSVReporter> {
+class CsvTable : public CaseReporter<benchmark::CSVReporter> {
  public:
+  using CaseReporter::CaseReporter;
   bool ReportContext(const Context& context) override {
     return &GetErrorStream() == &GetOutputStream() || CSVReporter::ReportContext(context);
   }
 };
 #pragma GCC diagnostic pop
-using JsonDocument = CaseNameReporter<benchmark::JSONReporter>;
+using JsonDocument = CaseReporter<benchmark::JSONReporter>;
 
 std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& format,
                                                             const std::string& color,
-                                                            const BenchmarkRequest& request) {
-  if (format == "json") return std::make_unique<JsonDocument>();
-  if (format == "csv") return std::make_unique<CsvTable>();
+                                                            const BenchmarkRequest& request,
+                                                            ResultCheck& check) {
+  if (format == "json") return std::make_unique<JsonDocument>(check);
+  if (format == "csv") return std::make_unique<CsvTable>(check);
   if (format != "console") {
     throw UsageError(fmt::format("unknown format '{}'", format), "use console, json or csv");
   }
   const bool colored = color == "true" || color == "yes" || color == "1";
-  return std::make_unique<ConsoleTable>(colored ? benchmark::ConsoleReporter::OO_ColorTabular
+  return std::make_unique<ConsoleTable>(check,
+                                        colored ? benchmark::ConsoleReporter::OO_ColorTabular
                                                 : benchmark::ConsoleReporter::OO_Tabular,
                                         request);
 }
 
-void time_batches(benchmark::State& state, BenchmarkSubject& subject, ExitCode& outcome) {
+void time_batches(benchmark::State& state, BenchmarkSubject& subject) {
   const std::int64_t batch = subject.batch();
   double total = 0.0;
   while (state.KeepRunningBatch(batch)) {
@@ -111,21 +175,16 @@ void time_batches(benchmark::State& state, BenchmarkSubject& subject, ExitCode& 
     state.SetIterationTime(time);
     total += time;
   }
-  if (const auto problem = subject.verify()) {
-    outcome = ExitCode::wrong_data;
-    state.SkipWithError(problem->c_str());
-    return;
-  }
   const Seconds per_operation{total / static_cast<double>(state.iterations())};
   for (const auto& [name, value] : subject.counters(per_operation)) state.counters[name] = value;
 }
 
 /// A case that the backend refuses is reported as such and the others go on.
-void time_subject(benchmark::State& state, BenchmarkSubject& subject, ExitCode& outcome) {
+void time_subject(benchmark::State& state, BenchmarkSubject& subject, ResultCheck& check) {
   try {
-    time_batches(state, subject, outcome);
+    time_batches(state, subject);
   } catch (const MachineError& error) {
-    if (outcome == ExitCode::success) outcome = ExitCode::machine_cannot;
+    check.refuse(subject.name());
     state.SkipWithError(error.what());
   }
 }
@@ -170,24 +229,22 @@ ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
   const std::string format = take_option(arguments, "--benchmark_format").value_or("console");
   const std::string color = take_option(arguments, "--benchmark_color").value_or("auto");
   const std::string out_format = take_option(arguments, "--benchmark_out_format").value_or("json");
-  const auto display = make_reporter(format, color, request);
+  ResultCheck check(subjects);
+  const auto display = make_reporter(format, color, request, check);
   const auto file =
-      has_output_file(arguments) ? make_reporter(out_format, "false", request) : nullptr;
+      has_output_file(arguments) ? make_reporter(out_format, "false", request, check) : nullptr;
   initialize_library(std::move(arguments));
   for (const auto& [key, value] : request.context) benchmark::AddCustomContext(key, value);
-  ExitCode outcome = ExitCode::success;
   for (const auto& subject : subjects) {
     BenchmarkSubject* raw = subject.get();
-    const auto time = [raw, &outcome](benchmark::State& state) {
-      time_subject(state, *raw, outcome);
-    };
+    const auto time = [raw, &check](benchmark::State& state) { time_subject(state, *raw, check); };
     benchmark::RegisterBenchmark(raw->name().c_str(), time)
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond);
   }
   benchmark::RunSpecifiedBenchmarks(display.get(), file.get());
   benchmark::ClearRegisteredBenchmarks();
-  return outcome;
+  return check.outcome();
 }
 
 }  // namespace linkgain
