@@ -14,6 +14,8 @@ namespace {
 /// more than GPUs', so their rounds get longer.
 constexpr Seconds kTimePerGpuCase{0.36};
 constexpr Seconds kTimePerCpuCase{1.5};
+/// Short runs may take this long in all, so that few cases get nearer to the precision asked for.
+constexpr Seconds kTimeOfShortRun{10.0};
 /// Part of a budget's share that goes into rounds; the rest is for opening, verifying and closing.
 constexpr double kSampledShare = 0.85;
 constexpr Seconds kFarewell{10.0};
@@ -197,7 +199,8 @@ double Run::seconds_left() const {
 /// What earlier cases left of their time is there for later ones.
 StoppingRule Run::rule() {
   const double per_case =
-      (plan_.backend == BackendKind::mpi ? kTimePerCpuCase : kTimePerGpuCase).value;
+      std::max((plan_.backend == BackendKind::mpi ? kTimePerCpuCase : kTimePerGpuCase).value,
+               kTimeOfShortRun.value / steps_);
   StoppingRule::Limits limits;
   limits.precision = plan_.precision;
   limits.most_time = Seconds{std::max(per_case, per_case * (step_ + 1) - measured_)};
