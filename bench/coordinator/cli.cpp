@@ -179,8 +179,11 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::vector<std::string> strays = app.remaining(true);
   const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  const bool no_number = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError);
+  const std::string problem =
+      no_number ? fmt::format("{} is no number", error.what()) : error.what();
   return UsageError(
-      stray && !strays.empty() ? describe_stray(command, strays) : error.what(),
+      stray && !strays.empty() ? describe_stray(command, strays) : problem,
       fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
 }
 

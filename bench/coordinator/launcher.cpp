@@ -75,7 +75,9 @@ std::optional<std::filesystem::path> find_program(std::string_view name) {
 
 void require_launcher(const std::string& launcher) {
   if (find_program(launcher)) return;
-  throw MachineError(fmt::format("'{}' is not on PATH", launcher),
+  const bool named = launcher.find('/') != std::string::npos;
+  throw MachineError(named ? fmt::format("there is no program '{}'", launcher)
+                           : fmt::format("'{}' is not on PATH", launcher),
                      "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
 }
 

@@ -206,18 +206,16 @@ void CaseRun::finish() {
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, std::vector<Sample>& samples,
                   int case_index, int launch, const StoppingRule& rule,
                   const MeasurementSettings& settings) {
-  const std::string before = result.stopped;
-  const bool converged_before = before.empty() || result.converged;
+  const bool lost_before = result.stopped == "job lost";
   result.stopped = "interrupted";
   result.converged = false;
   CaseRun run(jobs, result, samples, case_index, launch, settings);
   run.open();
   run.sample(rule);
   run.finish();
-  const bool converged_now = result.stopped == "converged";
-  result.converged = converged_before && converged_now;
-  if (before == "job lost" || (converged_now && !converged_before)) result.stopped = before;
+  if (lost_before) result.stopped = "job lost";
   summarise(result, samples, case_index);
+  settle(result, settings.precision);
 }
 
 }  // namespace linkgain

@@ -35,7 +35,6 @@ class Run {
   void measure(int index, int number);
   void keep(int index, int number);
   void skip(int index, const std::string& reason, const std::string& stopped);
-  void mark_converged(CaseResult& result) const;
   void lost(const VariantJob& job, const Error& error);
   bool all_gave_up() const;
   StoppingRule rule();
@@ -222,22 +221,15 @@ void Run::skip(int index, const std::string& reason, const std::string& stopped)
   if (head_written_) journal_.write_case(index, result, record_.samples);
 }
 
-/// Where the variants run one after the other no rule can stop them: their intervals tell.
-void Run::mark_converged(CaseResult& result) const {
-  const bool ended_early = result.stopped == "job lost" || result.stopped == "interrupted";
-  if (result.ratios.empty() || ended_early) return;
-  result.converged = std::all_of(result.ratios.begin(), result.ratios.end(), [&](const auto& r) {
-    const auto width = r.ratio.relative_half_width();
-    return width && *width <= plan_.precision && !r.ratio.correlated;
-  });
-  result.stopped = result.converged ? "converged" : "out of rounds";
-}
-
 /// Brings the case's numbers up to date and writes them down.
 void Run::keep(int index, int number) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   summarise(result, record_.samples, index);
-  if (plan_.sequential) mark_converged(result);
+  // Where the variants run one after the other no rule can stop them.
+  if (!result.ratios.empty() && result.stopped == kNothingToCompare) {
+    result.stopped = "out of rounds";
+  }
+  settle(result, plan_.precision);
   for (const VariantJob& job : jobs_) {
     const auto place = static_cast<std::size_t>(job.variant);
     VariantResult& variant = result.variants[place];

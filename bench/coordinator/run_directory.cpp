@@ -47,6 +47,15 @@ RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const
     throw UsageError(fmt::format("cannot write into {}", path_.string()),
                      "name a directory that can be written with --out DIR");
   }
+  remove_old_logs();
+}
+
+void RunDirectory::remove_old_logs() const {
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    const bool of_nccl = name.starts_with("nccl-") && name.ends_with(".log");
+    if (of_nccl && entry.is_regular_file()) std::filesystem::remove(entry.path());
+  }
 }
 
 std::filesystem::path RunDirectory::job_log(const std::string& variant, int launch) const {

@@ -192,6 +192,10 @@ void require_known_launcher(const std::string& launcher) {
   static constexpr std::array<std::string_view, 2> kLaunchers{"mpirun", "mpiexec"};
   const std::string name = std::filesystem::path(launcher).filename().string();
   if (std::find(kLaunchers.begin(), kLaunchers.end(), name) != kLaunchers.end()) return;
+  if (name == "srun") {
+    throw UsageError("--launcher srun is not there yet",
+                     "mpirun starts ranks inside a Slurm allocation as well");
+  }
   throw UsageError(unknown_name("launcher", launcher, kLaunchers));
 }
 
@@ -207,6 +211,13 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.backend = choose_backend(options, site, plan);
   plan.variants = choose_variants(options, site, plan.backend);
   plan.ranks = choose_ranks(options, site, plan.backend);
+  if (plan.backend == BackendKind::mpi && !options.hostfile && plan.ranks > site.processors) {
+    plan.warnings.push_back(
+        {"oversubscribed",
+         fmt::format("{} ranks share {} processors: times include waiting for one", plan.ranks,
+                     site.processors),
+         "start fewer ranks with --np"});
+  }
   plan.gpus = options.gpus;
   plan.profile = name_of(options.profile);
   const ProfilePlan profile = plan_of(options.profile, plan.backend);

@@ -83,4 +83,20 @@ void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_
   }
 }
 
+void settle(CaseResult& result, double precision) {
+  result.converged = false;
+  if (result.ratios.empty() || result.stopped == "job lost" || result.stopped == "interrupted") {
+    return;
+  }
+  result.converged = std::all_of(result.ratios.begin(), result.ratios.end(), [&](const auto& r) {
+    const std::optional<double> width = r.ratio.relative_half_width();
+    return width && *width <= precision && !r.ratio.correlated;
+  });
+  if (result.converged) {
+    result.stopped = "converged";
+  } else if (result.stopped == "converged") {
+    result.stopped = "launches differ";
+  }
+}
+
 }  // namespace linkgain

@@ -19,7 +19,7 @@ namespace {
 json::Out write_head(const Record& record) {
   return {{"schema", kRecordSchema},
           {"started", record.started},
-          {"wall_s", record.wall_seconds},
+          {"wall_s", json::nullable(record.wall_seconds)},
           {"status", record.status},
           {"exit_code", record.exit_code},
           {"machine", json::write_machine(record.machine)},
@@ -65,7 +65,7 @@ void require_schema(const json::In& document) {
 Record read_document(const json::In& document) {
   Record record;
   record.started = document.at("started");
-  record.wall_seconds = document.at("wall_s");
+  record.wall_seconds = json::optional_at<double>(document, "wall_s");
   record.status = document.at("status");
   record.exit_code = document.at("exit_code");
   record.machine = json::read_machine(document.at("machine"));
@@ -129,7 +129,8 @@ Record parse_record(std::string_view text, const std::string& origin) {
   try {
     document = json::In::parse(text);
   } catch (const json::In::parse_error& error) {
-    throw UsageError(fmt::format("{}: not JSON: {}", origin, error.what()));
+    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte),
+                     "give a record.json that `linkgain run` wrote");
   }
   try {
     json::require_known_schema(document);
@@ -142,7 +143,12 @@ Record parse_record(std::string_view text, const std::string& origin) {
   }
 }
 
-Record read_record(const std::filesystem::path& path) {
+Record read_record(const std::filesystem::path& named) {
+  std::filesystem::path path = named;
+  if (std::filesystem::is_directory(path)) {
+    path /= "record.json";
+    if (!std::filesystem::exists(path)) path.replace_filename("journal.jsonl");
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw UsageError(fmt::format("cannot read {}", path.string()),

@@ -26,9 +26,11 @@ const Environment& in_force(const Record& record, std::size_t variant) {
 /// Names of variables that decide about P2P and that the caller, not a variant, has set.
 std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
   static const std::vector<std::string> kSwitches{
-      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
-      "NCCL_ALGO",        "NCCL_PROTO",     "NCCL_MAX_NCHANNELS",      "NCCL_MIN_NCHANNELS",
-      "NCCL_NTHREADS",    "NCCL_CONF_FILE", "NCCL_CUMEM_ENABLE",       "NCCL_TOPO_FILE"};
+      "NCCL_P2P_DISABLE",   "NCCL_P2P_LEVEL",     "NCCL_P2P_DIRECT_DISABLE",
+      "NCCL_SHM_DISABLE",   "NCCL_ALGO",          "NCCL_PROTO",
+      "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS", "NCCL_NTHREADS",
+      "NCCL_CONF_FILE",     "NCCL_CUMEM_ENABLE",  "NCCL_TOPO_FILE",
+      "NCCL_NVLS_ENABLE",   "NCCL_WIN_ENABLE",    "OMPI_MCA_btl_vader_single_copy_mechanism"};
   std::vector<std::string> inherited;
   const Environment& forced = record.settings.variants[variant].environment;
   for (const std::string& name : kSwitches) {
@@ -115,19 +117,49 @@ void judge_roads(Record& record) {
 void judge_convergence(Record& record) {
   std::vector<std::string> open;
   for (const CaseResult& result : record.cases) {
-    if (!result.ratios.empty() && !result.converged) open.push_back(case_name(result.definition));
+    const bool ended_early = result.stopped == "job lost" || result.stopped == "interrupted";
+    if (result.ratios.empty() || result.converged || ended_early) continue;
+    open.push_back(case_name(result.definition));
   }
   if (open.empty()) return;
   constexpr std::size_t kNamed = 3;
   const std::size_t rest = open.size() > kNamed ? open.size() - kNamed : 0;
   open.resize(open.size() - rest);
   const std::string more = rest > 0 ? fmt::format(" and {} more", rest) : "";
+  add_once(
+      record,
+      {"not-converged",
+       fmt::format("the interval is wider than {:.3g} % of the ratio, or rounds are correlated, "
+                   "for {}{}",
+                   100 * record.settings.precision, fmt::join(open, ", "), more),
+       "their rows are marked; give more time with --budget, or keep other work off this "
+       "machine"});
+}
+
+/// Launches that any case was sampled in.
+int launches_of(const Record& record) {
+  int launches = 0;
+  for (const Sample& sample : record.samples) launches = std::max(launches, sample.launch + 1);
+  return launches;
+}
+
+void judge_budget(Record& record) {
+  if (!record.settings.budget || record.status != "complete") return;
+  const auto unmeasured =
+      std::count_if(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
+        return result.stopped == "out of time" &&
+               std::none_of(result.variants.begin(), result.variants.end(),
+                            [](const VariantResult& variant) { return variant.time.has_value(); });
+      });
+  const int launches = launches_of(record);
+  if (unmeasured == 0 && launches == record.settings.launches) return;
   add_once(record,
-           {"not-converged",
-            fmt::format("the interval is wider than {:.3g} % of the ratio for {}{}",
-                        100 * record.settings.precision, fmt::join(open, ", "), more),
-            "their rows are marked; give more time with --budget, or keep other work off this "
-            "machine"});
+           {"budget-used-up",
+            fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "
+                        "of {} launches were begun",
+                        readable_time(*record.settings.budget), unmeasured, record.cases.size(),
+                        launches, record.settings.launches),
+            "give more with --budget, or ask for less with --only and --sizes"});
 }
 
 void judge_environment(Record& record) {
@@ -153,6 +185,7 @@ ExitCode judge(Record& record) {
   const bool wrong_path = judge_path(record);
   judge_roads(record);
   judge_convergence(record);
+  judge_budget(record);
   if (record.status == "job lost" || record.status == "incomplete") return ExitCode::incomplete;
   if (wrong_data) return ExitCode::wrong_data;
   if (wrong_path) return ExitCode::wrong_path;

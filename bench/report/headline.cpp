@@ -176,7 +176,9 @@ std::string convergence_sentence(const Record& record, const CaseResult& result,
   }
   const double half_width = comparison.ratio->relative_half_width().value_or(0.0);
   if (half_width <= record.settings.precision) {
-    return {};
+    return comparison.ratio->correlated ? " Not converged: neighbouring rounds are correlated, the "
+                                          "interval may be too narrow."
+                                        : "";
   }
   const std::string why = result.stopped.empty() ? "" : fmt::format(" ({})", result.stopped);
   return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,

@@ -14,11 +14,12 @@ std::string title(const Record& record) {
   const Machine& machine = record.machine;
   const std::string ranks = machine.ranks.empty() ? "no ranks" : describe_ranks(machine);
   const std::string_view backend = record.settings.backend == "mpi" ? ", MPI in CPU memory" : "";
-  return fmt::format("# linkgain: {}{}\n\nMeasured on {} at {}, in {:.1f} s of wall time: {}.\n",
-                     one_line(ranks), backend,
+  const std::string wall =
+      record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
+  return fmt::format("# linkgain: {}{}\n\nMeasured on {} at {}{}: {}.\n", one_line(ranks), backend,
                      machine.host.empty() ? "an unnamed host" : machine.host,
-                     record.started.empty() ? "an unknown time" : record.started,
-                     record.wall_seconds, record.status);
+                     record.started.empty() ? "an unknown time" : record.started, wall,
+                     record.status);
 }
 
 std::string sizes_section(const Record& record) {

@@ -146,7 +146,8 @@ std::string marks_of(const Record& record, const CaseResult& result,
   std::vector<std::string> marks;
   if (shows_unconverged(result, comparisons)) {
     marks.push_back(footnotes.mark(
-        "*", fmt::format("not converged: the interval did not come within {} of the ratio",
+        "*", fmt::format("not converged: the interval did not come within {} of the ratio, or "
+                         "neighbouring rounds are correlated, so that it may be too narrow",
                          readable_precision(record.settings.precision))));
   }
   const bool warm =
@@ -190,6 +191,12 @@ std::string size_tables(const Record& record) {
   for (const Curve& curve : curves_of(record)) {
     text += text.empty() ? "" : "\n";
     text += curve_table(record, curve);
+  }
+  const bool compares =
+      std::any_of(record.cases.begin(), record.cases.end(),
+                  [](const CaseResult& result) { return !result.ratios.empty(); });
+  if (compares) {
+    text += "\nSpeed-ups are estimated round by round, not from the two medians beside them.\n";
   }
   return text;
 }

@@ -63,7 +63,8 @@ Engine::Engine(Session& session, Backend& backend, std::optional<Fault> fault)
       backend_(backend),
       fault_(fault),
       monitor_(backend.gpu()),
-      clock_keeper_(backend, monitor_) {
+      clock_keeper_(backend, monitor_),
+      processors_(usable_processors()) {
   const std::optional<GpuInfo> gpu = backend.gpu();
   cpus_ = gpu ? bind_near_pci_device(gpu->pci_bus_id) : bind_to_cpu(session.local_rank());
   backend.connect();
@@ -112,6 +113,7 @@ protocol::Reply Engine::hello() {
   reply.backend = name_of(backend_.kind());
   reply.capabilities = protocol::capabilities_of(backend_.kind());
   reply.machine = describe_host();
+  reply.machine.processors = processors_;
   reply.machine.software.linkgain = build_info().version;
   reply.machine.software.build = build_info().text;
   reply.machine.software.mpi = session_.library_version();

@@ -199,6 +199,15 @@ bool has_output_file(std::vector<std::string> arguments) {
   return path.has_value();
 }
 
+/// The library takes whatever number stands there and fails in its own way.
+void require_repetitions(std::vector<std::string> arguments) {
+  const std::optional<std::string> text = take_option(arguments, "--benchmark_repetitions");
+  const bool number = text && !text->empty() && text->size() <= 6 &&
+                      text->find_first_not_of("0123456789") == std::string::npos;
+  if (!text || (number && std::stoi(*text) > 0)) return;
+  throw UsageError(fmt::format("--benchmark_repetitions={} is outside 1 to 999999", *text));
+}
+
 void initialize_library(std::vector<std::string> arguments) {
   // The library keeps the pointer for its reports.
   static char program[] = "linkgain-bench";
@@ -229,6 +238,7 @@ ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
   const std::string format = take_option(arguments, "--benchmark_format").value_or("console");
   const std::string color = take_option(arguments, "--benchmark_color").value_or("auto");
   const std::string out_format = take_option(arguments, "--benchmark_out_format").value_or("json");
+  require_repetitions(arguments);
   ResultCheck check(subjects);
   const auto display = make_reporter(format, color, request, check);
   const auto file =

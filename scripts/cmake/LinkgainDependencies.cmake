@@ -27,5 +27,9 @@ set_target_properties(hwloc::hwloc PROPERTIES IMPORTED_LOCATION ${HWLOC_LIBRARY}
   INTERFACE_INCLUDE_DIRECTORIES ${HWLOC_INCLUDE_DIR})
 
 if(LINKGAIN_TESTS)
-  linkgain_require(GTest "libgtest-dev libgmock-dev")
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(FATAL_ERROR "GTest was not found: apt-get install libgtest-dev libgmock-dev (scripts/test does it), "
+      "or configure with -DLINKGAIN_TESTS=OFF.")
+  endif()
 endif()

@@ -60,11 +60,11 @@ find_gpu_software() {
 # What the nccl backend lacks to be built, one a line, with how to get it.
 missing_gpu_software() {
   if [[ -z $nvcc ]]; then
-    say "the CUDA compiler nvcc is missing: install the CUDA toolkit" \
+    printf '%s\n' "the CUDA compiler nvcc is missing: install the CUDA toolkit" \
       "(https://developer.nvidia.com/cuda-downloads), or set CUDACXX to nvcc's path"
   fi
   if [[ -z $nccl_header || -z $nccl_library ]]; then
-    say "NCCL's header or library is missing: apt-get install libnccl2 libnccl-dev from NVIDIA's" \
+    printf '%s\n' "NCCL's header or library is missing: apt-get install libnccl2 libnccl-dev from NVIDIA's" \
       "repository (the CUDA download page adds it), or set NCCL_HOME to where it is unpacked"
   fi
 }

@@ -105,6 +105,8 @@ apt_update() {
   local attempt text
   for attempt in {1..12}; do
     if text=$(apt_get update 2>&1); then
+      # Also what it could not fetch: apt-get does not take that for a failure.
+      printf '%s\n' "$text"
       break
     fi
     printf '%s\n' "$text"
@@ -138,7 +140,7 @@ installing_impossible() {
   elif ! command -v apt-get >/dev/null; then
     printf 'this machine has no apt-get; install them by its own means (names are Debian'\''s)\n'
   elif ! find_root; then
-    printf 'this user is not root and sudo would ask for a password\n'
+    printf 'this user is not root, and sudo is missing or would ask for a password\n'
   fi
 }
 

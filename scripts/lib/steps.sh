@@ -27,7 +27,9 @@ option_value() {
 run_step() {
   local text=$1 log=$2 status=0
   shift 2
-  mkdir -p "$(dirname "$log")"
+  if ! mkdir -p "$(dirname "$log")" 2>/dev/null || [[ ! -w $(dirname "$log") ]]; then
+    fail "$exit_machine" "cannot write $(dirname "$log"): use a clone of your own"
+  fi
   say "$text (log: $log)"
   "$@" >"$log" 2>&1 </dev/null || status=$?
   if [[ $status -ne 0 ]]; then

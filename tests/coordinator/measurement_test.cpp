@@ -205,8 +205,19 @@ TEST(MeasureCase, SeveralLaunchesConvergeOnlyTogether) {
   bench.jobs[1].job = std::make_unique<FakeJob>(taking(2e-4), bench.clock, trace);
   bench.measure(1);
   EXPECT_FALSE(bench.result.converged);
-  EXPECT_EQ(bench.result.stopped, "out of rounds");
+  EXPECT_EQ(bench.result.stopped, "launches differ");
   EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 40);
+}
+
+TEST(MeasureCase, LaunchesThatDifferHaveNotConvergedHoweverNarrowEachIs) {
+  Bench bench({taking(1e-4), taking(2e-4)});
+  bench.measure(0);
+  EXPECT_TRUE(bench.result.converged);
+  FakeTrace& trace = bench.traces.emplace_back();
+  bench.jobs[1].job = std::make_unique<FakeJob>(taking(2.2e-4), bench.clock, trace);
+  bench.measure(1);
+  EXPECT_FALSE(bench.result.converged);
+  EXPECT_EQ(bench.result.stopped, "launches differ");
 }
 
 }  // namespace

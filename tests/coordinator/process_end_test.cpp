@@ -82,7 +82,8 @@ TEST_F(ProcessEndTest, ARememberedOrphanWithoutTheMarkerGoesToo) {
 }
 
 TEST_F(ProcessEndTest, ARememberedOrphanThatDiedIsReaped) {
-  Process process(script("setsid cat <&0 & echo $!; exec cat > /dev/null", folder_));
+  Process process(
+      script("exec 3<&0; setsid cat <&3 & echo $!; exec 3<&-; exec cat > /dev/null", folder_));
   const pid_t orphan = test::read_id(process);
   process.remember_tree();
   kill(process.id(), SIGKILL);

@@ -26,6 +26,9 @@ class RunDirectory {
   std::string nccl_log_pattern(const std::string& variant, int launch) const;
 
  private:
+  /// NCCL's logs of an earlier run in the same directory would be read as this one's.
+  void remove_old_logs() const;
+
   std::filesystem::path path_;
 };
 

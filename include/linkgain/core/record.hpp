@@ -117,8 +117,8 @@ struct Settings {
 
 /// The document of one run.
 struct Record {
-  std::string started;  ///< UTC, "2026-11-20T16:40:00Z"
-  double wall_seconds = 0.0;
+  std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
+  std::optional<double> wall_seconds;  ///< absent when read from a journal
   Machine machine;
   Settings settings;
   std::vector<CaseResult> cases;
@@ -134,14 +134,21 @@ struct Record {
 /// `samples` may hold samples of other cases; those of `case_index` count.
 void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index);
 
+/// Decides from the ratios that stand in the end whether the case converged: every interval within
+/// `precision` and no correlation left. A case that lost a job or was interrupted has not. Where
+/// each launch had enough rounds and their combination is still too wide, `stopped` becomes
+/// "launches differ".
+void settle(CaseResult& result, double precision);
+
 /// One JSON document, samples last and in columns. Not measured is null.
 std::string to_json(const Record& record);
 
 /// The same without the samples, for `--json`.
 std::string to_json_without_samples(const Record& record);
 
-/// Reads a record or a journal. Checks the schema first; throws UsageError that says where the
-/// document departs from it. A journal gives what its complete lines hold.
+/// Reads a record or a journal, or of a run's directory the one that is there. Checks the schema
+/// first; throws UsageError that says where the document departs from it. A journal gives what its
+/// complete lines hold.
 Record read_record(const std::filesystem::path& path);
 Record parse_record(std::string_view text, const std::string& origin);
 

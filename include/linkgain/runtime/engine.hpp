@@ -52,6 +52,7 @@ class Engine {
   std::optional<Fault> fault_;
   DeviceMonitor monitor_;
   ClockKeeper clock_keeper_;
+  int processors_;  ///< usable before this rank was bound
   std::string cpus_;
   std::map<int, Opened> opened_;
   int next_handle_ = 1;
