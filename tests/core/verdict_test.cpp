@@ -176,6 +176,30 @@ TEST(Judge, ACaseWithoutARatioCannotConverge) {
   EXPECT_THAT(record.warnings, IsEmpty());
 }
 
+TEST(Judge, WarnsOfABudgetThatLeftWorkUndone) {
+  Record record = good_record();
+  record.settings.budget = Seconds{10.0};
+  record.samples.emplace_back();
+  EXPECT_EQ(judge(record), ExitCode::success);
+  EXPECT_THAT(record.warnings, IsEmpty()) << "all cases, the one launch";
+  record.settings.launches = 3;
+  record.cases[1].stopped = "out of time";
+  for (VariantResult& variant : record.cases[1].variants) variant.time.reset();
+  record.cases[1].ratios.clear();
+  EXPECT_EQ(judge(record), ExitCode::success);
+  ASSERT_THAT(codes(record), testing::ElementsAre("budget-used-up"));
+  EXPECT_THAT(record.warnings[0].text,
+              AllOf(HasSubstr("1 of 2 cases"), HasSubstr("1 of 3 launches")));
+}
+
+TEST(Judge, NamesAnInheritedSwitchOfNvls) {
+  Record record = good_record();
+  record.settings.environment_in_force[0]["NCCL_NVLS_ENABLE"] = "0";
+  judge(record);
+  ASSERT_THAT(codes(record), testing::ElementsAre("inherited-variable"));
+  EXPECT_THAT(record.warnings[0].text, HasSubstr("NCCL_NVLS_ENABLE=0"));
+}
+
 TEST(Judge, IncompleteComesBeforeWrongDataBeforeWrongPath) {
   Record record = good_record();
   set_path(record, 1, Path::nvlink);
