@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace linkgain {
@@ -102,7 +103,10 @@ void judge_roads(Record& record) {
   std::set<std::string> roads;
   for (const CaseResult& result : record.cases) {
     for (std::size_t i = 1; i < result.variants.size(); ++i) {
-      if (!same_road(result.variants[0], result.variants[i])) continue;
+      if (!same_road(result.variants[0], result.variants[i]) ||
+          !choose_roads(record, result.variants[0], result.variants[i])) {
+        continue;
+      }
       roads.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
                                result.variants[i].variant, name_of(result.variants[i].path)));
     }
@@ -174,6 +178,27 @@ void judge_environment(Record& record) {
 }
 
 }  // namespace
+
+std::string variable_of(const Record& record, const std::string& variant,
+                        std::string_view variable) {
+  const Settings& settings = record.settings;
+  const std::string key(variable);
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    if (settings.variants[i].name != variant) continue;
+    const std::string seen = value_of(in_force(record, i), key);
+    return seen.empty() ? value_of(settings.variants[i].environment, key) : seen;
+  }
+  return {};
+}
+
+bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other) {
+  static constexpr std::array<std::string_view, 8> kRoadVariables{
+      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
+      "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
+  return std::any_of(kRoadVariables.begin(), kRoadVariables.end(), [&](std::string_view name) {
+    return variable_of(record, first.variant, name) != variable_of(record, other.variant, name);
+  });
+}
 
 bool same_road(const VariantResult& a, const VariantResult& b) {
   return a.time && b.time && a.path == b.path && a.path != Path::unknown && a.path != Path::mixed;

@@ -1,48 +1,14 @@
 #include "comparison.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "linkgain/core/verdict.hpp"
 
 namespace linkgain {
 namespace {
 
-/// NCCL's switches that open or close a road. Algorithms and protocols go down whatever road there
-/// is.
-constexpr std::array<std::string_view, 8> kRoadVariables{
-    "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
-    "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
-
-/// A variable as the worker saw it, else as the variant sets it; empty where it is not set.
-std::string value_of(const Record& record, const std::string& variant, std::string_view variable) {
-  const Settings& settings = record.settings;
-  const std::string key(variable);
-  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
-    if (settings.variants[i].name != variant) {
-      continue;
-    }
-    if (i < settings.environment_in_force.size() &&
-        settings.environment_in_force[i].contains(key)) {
-      return settings.environment_in_force[i].at(key);
-    }
-    const Environment& own = settings.variants[i].environment;
-    return own.contains(key) ? own.at(key) : std::string{};
-  }
-  return {};
-}
-
 bool forbids_p2p(const Record& record, const std::string& variant) {
-  return value_of(record, variant, "NCCL_P2P_DISABLE") == "1";
-}
-
-bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other) {
-  return std::any_of(kRoadVariables.begin(), kRoadVariables.end(), [&](std::string_view variable) {
-    return value_of(record, first.variant, variable) != value_of(record, other.variant, variable);
-  });
-}
-
-/// A mixed path is no road of which two could have taken the same.
-bool took_same_road(const VariantResult& first, const VariantResult& other) {
-  return first.path == other.path && first.path != Path::unknown && first.path != Path::mixed;
+  return variable_of(record, variant, "NCCL_P2P_DISABLE") == "1";
 }
 
 Finding judge(const Ratio& ratio) {
@@ -64,7 +30,7 @@ Finding find(const Record& record, const Comparison& comparison) {
   if (comparison.ratio == nullptr || !first.time.has_value() || !other.time.has_value()) {
     return Finding::not_measured;
   }
-  if (record.settings.backend == "nccl" && took_same_road(first, other) &&
+  if (record.settings.backend == "nccl" && same_road(first, other) &&
       choose_roads(record, first, other)) {
     return Finding::same_road;
   }

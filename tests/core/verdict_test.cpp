@@ -157,6 +157,15 @@ TEST(Judge, WarnsOfVariantsOnOneRoad) {
   EXPECT_THAT(record.warnings[0].text, HasSubstr("p2p and host took the same road: host-memory"));
 }
 
+TEST(Judge, VariantsThatChooseNoRoadMayTakeTheSameOne) {
+  Record record = good_record();
+  record.settings.variants[1] = {"ring", {{"NCCL_ALGO", "Ring"}}};
+  record.settings.environment_in_force[1] = record.settings.variants[1].environment;
+  for (CaseResult& result : record.cases) result.variants[1] = measured("ring", Path::nvlink);
+  judge(record);
+  EXPECT_THAT(record.warnings, IsEmpty());
+}
+
 TEST(Judge, WarnsOfCasesThatDidNotConvergeAndNamesThree) {
   Record record = good_record();
   for (int i = 0; i < 3; ++i) record.cases.push_back(record.cases[1]);

@@ -15,6 +15,15 @@ namespace linkgain {
 /// forbids it.
 ExitCode judge(Record& record);
 
+/// A variable as the variant's worker saw it, else as the variant sets it; empty where it is not
+/// set.
+std::string variable_of(const Record& record, const std::string& variant,
+                        std::string_view variable);
+
+/// Whether the variants differ in a switch of NCCL's that opens or closes a road. Algorithms and
+/// protocols go down whatever road there is.
+bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other);
+
 /// Whether two variants of a case are known to have taken the same road.
 bool same_road(const VariantResult& a, const VariantResult& b);
 
