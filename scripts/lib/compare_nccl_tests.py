@@ -1,7 +1,7 @@
 """Builds scripts/compare-nccl-tests' table from the raw outputs of both tools.
 
 Reads nccl-tests.OPERATION.VARIANT.MODE.RANGE.LAUNCH.txt (nccl-tests' text) and
-linkgain.OPERATION.VARIANT.MODE.LAUNCH.json (Google Benchmark's JSON) in one folder and writes
+linkgain.OPERATION.VARIANT.MODE.RANGE.LAUNCH.json (Google Benchmark's JSON) in one folder and writes
 Markdown: medians over launches, their ratio, and whether the limits are kept.
 """
 
@@ -23,7 +23,7 @@ VARIANTS = ("p2p", "host")
 MODES = ("stream", "graph")
 
 NCCL_TESTS_FILE = re.compile(r"nccl-tests\.(\w+)\.(\w+)\.(\w+)\.\w+\.(\d+)\.txt")
-LINKGAIN_FILE = re.compile(r"linkgain\.(\w+)\.(\w+)\.(\w+)\.(\d+)\.json")
+LINKGAIN_FILE = re.compile(r"linkgain\.(\w+)\.(\w+)\.(\w+)\.\w+\.(\d+)\.json")
 
 
 class InputError(Exception):
@@ -99,11 +99,18 @@ def median(measurements):
     )
 
 
+def spread(measurements):
+    """How far the launches of one tool lie apart, as a share of their median time."""
+    times = [m.time_us for m in measurements]
+    return (max(times) - min(times)) / statistics.median(times)
+
+
 class Row(NamedTuple):
     """One size of one curve: medians, and the ratio that the limit is about (linkgain / nccl-tests)."""
 
     size: int
     launches: tuple  # of nccl-tests and of linkgain
+    spreads: tuple  # (slowest - fastest launch) / median of nccl-tests and of linkgain
     peer: Measurement
     own: Measurement
     limit: str  # "busbw", "latency", or "" where no limit holds
@@ -114,13 +121,16 @@ class Row(NamedTuple):
 def make_row(size, peer_launches, own_launches):
     peer, own = median(peer_launches), median(own_launches)
     launches = (len(peer_launches), len(own_launches))
+    spreads = (spread(peer_launches), spread(own_launches))
     if size >= MIB:
         ratio = own.busbw / peer.busbw
-        return Row(size, launches, peer, own, "busbw", ratio, abs(ratio - 1) <= BANDWIDTH_TOLERANCE)
+        kept = abs(ratio - 1) <= BANDWIDTH_TOLERANCE
+        return Row(size, launches, spreads, peer, own, "busbw", ratio, kept)
     ratio = own.time_us / peer.time_us
     if size <= 64 * KIB:
-        return Row(size, launches, peer, own, "latency", ratio, ratio <= 1 + LATENCY_TOLERANCE)
-    return Row(size, launches, peer, own, "", ratio, True)
+        kept = ratio <= 1 + LATENCY_TOLERANCE
+        return Row(size, launches, spreads, peer, own, "latency", ratio, kept)
+    return Row(size, launches, spreads, peer, own, "", ratio, True)
 
 
 def make_rows(peer_curves, own_curves):
@@ -153,15 +163,16 @@ def verdict(row):
 def table(rows):
     lines = [
         "| size | nccl-tests µs | linkgain µs | nccl-tests GB/s | linkgain GB/s | ratio "
-        "| busbw ±1 % | latency +3 % |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |",
+        "| busbw ±1 % | latency +3 % | spread nccl-tests | spread linkgain |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: |",
     ]
     for row in rows:
         verdicts = [verdict(row) if row.limit == limit else "–" for limit in ("busbw", "latency")]
         lines.append(
             f"| {readable_size(row.size)} | {row.peer.time_us:.2f} | {row.own.time_us:.2f} "
             f"| {row.peer.busbw:.2f} | {row.own.busbw:.2f} | {row.ratio:.4f} "
-            f"| {verdicts[0]} | {verdicts[1]} |"
+            f"| {verdicts[0]} | {verdicts[1]} "
+            f"| {row.spreads[0] * 100:.1f} % | {row.spreads[1] * 100:.1f} % |"
         )
     return lines
 
@@ -175,7 +186,8 @@ def markdown(rows_by_curve):
         "# linkgain-bench beside nccl-tests",
         "",
         f"Medians of {launches} launches of each, two ranks. The ratio is linkgain / nccl-tests: of bus "
-        "bandwidth at 1 MiB and above, of time below.",
+        "bandwidth at 1 MiB and above, of time below. The spread is slowest less fastest launch over the "
+        "median, of each tool alone.",
         f"Limits kept: {sum(row.kept for row in judged)} of {len(judged)}.",
     ]
     for curve, rows in rows_by_curve.items():

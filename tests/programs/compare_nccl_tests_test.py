@@ -53,6 +53,10 @@ class Parsers(unittest.TestCase):
         self.assertEqual(sorted(measurements), [8, 65536, 1 << 30])
         self.assertEqual(measurements[1 << 30], compare.Measurement(3280.0, 327.0))
 
+    def test_spread_is_slowest_less_fastest_over_the_median(self):
+        launches = [compare.Measurement(time, 1.0) for time in (98.0, 100.0, 103.0)]
+        self.assertAlmostEqual(compare.spread(launches), 0.05)
+
     def test_linkgain_aggregates_are_no_measurements(self):
         document = json.loads(linkgain_json([("8B", 6.5, 0.001)]))
         document["benchmarks"].append(
@@ -90,7 +94,7 @@ class Limits(unittest.TestCase):
 
 
 class Program(unittest.TestCase):
-    def compare(self, own_rows, name="linkgain.all_reduce.p2p.stream.1.json"):
+    def compare(self, own_rows, name="linkgain.all_reduce.p2p.stream.busbw.1.json"):
         with tempfile.TemporaryDirectory() as folder:
             peer = Path(folder) / "nccl-tests.all_reduce.p2p.stream.all.1.txt"
             peer.write_text(nccl_line(8, 6.5, 0.0) + nccl_line(1 << 20, 15.0, 70.0))
@@ -108,7 +112,7 @@ class Program(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("Limits kept: 2 of 2.", text)
         self.assertIn("## all_reduce, p2p, stream", text)
-        self.assertIn("| 1 MiB | 15.00 | 15.00 | 70.00 | 70.10 | 1.0014 | pass | – |", text)
+        self.assertIn("| 1 MiB | 15.00 | 15.00 | 70.00 | 70.10 | 1.0014 | pass | – | 0.0 % | 0.0 % |", text)
 
     def test_a_limit_broken(self):
         status, text = self.compare([("8B", 7.15, 0.001), ("1MiB", 15.0, 70.1)])

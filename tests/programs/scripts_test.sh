@@ -225,10 +225,15 @@ test_comparison_runs_both_tools_in_turn() {
   run scripts/compare-nccl-tests --launches 2 --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 0
   expect_output 'Limits kept: 8 of 8.'
-  [[ $(grep -c '^mpirun' "$work/calls") -eq 36 ]] || complain 'a launch is not 18 jobs'
+  [[ $(grep -c '^mpirun' "$work/calls") -eq 48 ]] || complain 'a launch is not 24 jobs'
   [[ $(head -n 1 "$work/out/commands.txt") == *all_reduce_perf* ]] || complain 'wrong tool first'
   grep -q '^env NCCL_P2P_DISABLE=1 mpirun -np 2 --bind-to none' "$work/out/commands.txt" ||
     complain 'no job of the host variant'
+  : >"$work/calls"
+  run scripts/compare-nccl-tests --launches 1 --limit latency --build "$work/build" --out "$work/out" \
+    "$work/peer"
+  expect_status 0
+  [[ $(grep -c '^mpirun' "$work/calls") -eq 16 ]] || complain 'the latency rows are not 16 jobs'
   touch "$work/broken_job"
   run scripts/compare-nccl-tests --quick --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 6
@@ -263,7 +268,8 @@ test_wrong_options_start_nothing() {
   local words
   for words in 'quickstart --nope' 'quickstart --prefix' 'quickstart --preset ci' 'test --preset nope' \
     'test all' 'gpu-check' 'gpu-check a b' 'lint --fix' 'compare-nccl-tests' \
-    'compare-nccl-tests --launches 0 x' 'compare-nccl-tests --only all_gather x'; do
+    'compare-nccl-tests --launches 0 x' 'compare-nccl-tests --only all_gather x' \
+    'compare-nccl-tests --limit speed x'; do
     # shellcheck disable=SC2086 # words
     run scripts/$words
     expect_status 2
