@@ -62,6 +62,7 @@ class MpiBackend : public Backend {
     return std::make_unique<MpiOperation>(c, plan_buffers(c, cache_), rank_);
   }
 
+  std::unique_ptr<HostCopy> do_open_host_copy() override { return nullptr; }
   void do_keep_busy(Seconds) override {}
   void do_describe(Software&) const override {}
   std::optional<Path> do_path() const override { return path_; }

@@ -3,11 +3,13 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 
 #include "kernels/busy.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/pinned_copy.hpp"
 #include "nccl_api.hpp"
 #include "nccl_operation.hpp"
 
@@ -43,6 +45,30 @@ Communicator make_communicator(Session& session) {
   return Communicator(communicator);
 }
 
+/// Long enough to outweigh the first copy's start, short enough to cost a run nothing.
+constexpr int kHostCopies = 4;
+constexpr Bytes kHostCopySize{std::int64_t{64} << 20};
+
+class GpuHostCopy : public HostCopy {
+ private:
+  double do_to_device() override { return rate(&gpu::PinnedCopy::copy_to_device); }
+  double do_from_device() override { return rate(&gpu::PinnedCopy::copy_from_device); }
+
+  double rate(void (gpu::PinnedCopy::*copy)()) {
+    (copy_.*copy)();
+    start_.record(copy_.stream());
+    for (int i = 0; i < kHostCopies; ++i) (copy_.*copy)();
+    stop_.record(copy_.stream());
+    stop_.synchronize();
+    const double bytes = static_cast<double>(kHostCopySize.value) * kHostCopies;
+    return bytes / gpu::elapsed(start_, stop_).value / 1e9;
+  }
+
+  gpu::PinnedCopy copy_{kHostCopySize};
+  gpu::Event start_;
+  gpu::Event stop_;
+};
+
 class NcclBackend : public Backend {
  public:
   NcclBackend(Session& session, const std::vector<int>& gpus)
@@ -62,6 +88,8 @@ class NcclBackend : public Backend {
                               &alignment_};
     return std::make_unique<NcclOperation>(c, plan_buffers(c, Bytes{info_.l2_bytes}), context);
   }
+
+  std::unique_ptr<HostCopy> do_open_host_copy() override { return std::make_unique<GpuHostCopy>(); }
 
   void do_keep_busy(Seconds time) override {
     gpu::check(kernels::launch_busy(stream_.get(), time.value * 1e6));
@@ -93,6 +121,27 @@ std::vector<GpuInfo> visible_gpus() {
   std::vector<GpuInfo> gpus;
   for (int i = 0; i < gpu::device_count(); ++i) gpus.push_back(gpu::device_info(i));
   return gpus;
+}
+
+int load_links(Seconds time) {
+  std::vector<gpu::PinnedCopy> to_device;
+  std::vector<gpu::PinnedCopy> from_device;
+  const int count = gpu::device_count();
+  for (int device = 0; device < count; ++device) {
+    gpu::check(cudaSetDevice(device));
+    to_device.emplace_back(kHostCopySize);
+    from_device.emplace_back(kHostCopySize);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(time.value);
+  while (count > 0 && std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < kHostCopies; ++i) {
+      for (gpu::PinnedCopy& copy : to_device) copy.copy_to_device();
+      for (gpu::PinnedCopy& copy : from_device) copy.copy_from_device();
+    }
+    for (const gpu::PinnedCopy& copy : to_device) copy.stream().synchronize();
+    for (const gpu::PinnedCopy& copy : from_device) copy.stream().synchronize();
+  }
+  return count;
 }
 
 std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus) {

@@ -52,4 +52,13 @@ void describe_gpus([[maybe_unused]] Machine& machine) {
 #endif
 }
 
+void load_gpu_links([[maybe_unused]] Seconds time) {
+#ifdef LINKGAIN_HAVE_NCCL
+  if (load_links(time) == 0) throw MachineError("CUDA shows no GPU", "check nvidia-smi -L");
+#else
+  throw MachineError(fmt::format("this build has no CUDA: {}", build_info().nccl_missing),
+                     "install CUDA and NCCL and build again");
+#endif
+}
+
 }  // namespace linkgain

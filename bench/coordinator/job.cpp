@@ -65,6 +65,18 @@ Verification Job::verify(int handle, Seconds deadline) {
   return exchange<protocol::VerifyReply>(protocol::Verify{handle}, deadline).verification;
 }
 
+std::vector<LinkCounters> Job::counters(Seconds deadline) {
+  return exchange<protocol::CountersReply>(protocol::Counters{}, deadline).ranks;
+}
+
+void Job::probe(const Case& c, Seconds deadline) {
+  exchange<protocol::DoneReply>(protocol::Probe{case_name(c)}, deadline);
+}
+
+std::vector<std::optional<HostCopyRates>> Job::host_copy(Seconds deadline) {
+  return exchange<protocol::HostCopyReply>(protocol::HostCopy{}, deadline).ranks;
+}
+
 void Job::close(int handle, Seconds deadline) {
   exchange<protocol::DoneReply>(protocol::Close{handle}, deadline);
 }

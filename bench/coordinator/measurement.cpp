@@ -39,7 +39,15 @@ class CaseRun {
         case_index_(case_index),
         launch_(launch),
         settings_(settings),
-        times_(jobs.size()) {}
+        times_(jobs.size()) {
+    for (const VariantJob& job : jobs) {
+      const WireSettings& wires = settings.wires;
+      wires_.emplace_back(
+          result.definition,
+          wires.plan_of ? wires.plan_of(job.variant, case_index) : default_plan(result.definition),
+          wires.several_hosts);
+    }
+  }
 
   void open();
   void sample(const StoppingRule& rule);
@@ -50,10 +58,17 @@ class CaseRun {
     std::size_t place;  ///< in jobs_
     protocol::OpenReply reply;
   };
+  /// One variant's part of a round.
+  struct Turn {
+    int round;
+    int position;
+  };
 
   void open_in(std::size_t place);
   bool sample_round(BalancedOrder& order, int round);
-  void sample_one(const Opened& opened, int round, int position);
+  void sample_one(const Opened& opened, const Turn& turn);
+  protocol::RunReply run_batch(const Opened& opened, std::int64_t operations, int round);
+  void keep_evidence();
   std::vector<Ratio> ratios() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
   VariantResult& result_of(std::size_t place);
@@ -67,6 +82,7 @@ class CaseRun {
   const MeasurementSettings& settings_;
   std::vector<Opened> opened_;
   std::vector<std::vector<double>> times_;  ///< this launch's, by place and round
+  std::vector<WireCount> wires_;            ///< this launch's, by place
 };
 
 VariantResult& CaseRun::result_of(std::size_t place) {
@@ -111,16 +127,28 @@ Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
                  kSlowdownAllowed * operations * opened.reply.per_operation.value};
 }
 
-void CaseRun::sample_one(const Opened& opened, int round, int position) {
+/// The first rounds' batches are counted, outside the time that is taken.
+protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations, int round) {
+  Job& job = *jobs_[opened.place].job;
+  const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
+  if (!settings_.wires.counting || !WireCount::counts(result_.definition, round)) {
+    return job.run(opened.reply.handle, operations, deadline);
+  }
+  const std::vector<LinkCounters> before = job.counters(settings_.deadline);
+  protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
+  wires_[opened.place].add(before, job.counters(settings_.deadline), operations);
+  return reply;
+}
+
+void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   const std::int64_t operations = opened.reply.execution.operations_per_sample;
-  const protocol::RunReply reply = jobs_[opened.place].job->run(
-      opened.reply.handle, operations, deadline_for(opened, static_cast<double>(operations)));
+  const protocol::RunReply reply = run_batch(opened, operations, turn.round);
   Sample sample;
   sample.case_index = case_index_;
   sample.variant = jobs_[opened.place].variant;
   sample.launch = launch_;
-  sample.round = round;
-  sample.position = position;
+  sample.round = turn.round;
+  sample.position = turn.position;
   sample.operations = operations;
   sample.seconds = reply.seconds;
   sample.health = reply.health;
@@ -139,7 +167,7 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
   for (int index : order.next()) {
     const Opened& one = opened[static_cast<std::size_t>(index)];
     try {
-      sample_one(one, round, position++);
+      sample_one(one, {round, position++});
     } catch (const JobLost& loss) {
       lose(one.place, loss);
     } catch (const JobRefused& refusal) {
@@ -182,7 +210,17 @@ void CaseRun::sample(const StoppingRule& rule) {
   }
 }
 
+/// To what earlier launches counted.
+void CaseRun::keep_evidence() {
+  for (std::size_t place = 0; place < jobs_.size(); ++place) {
+    const std::optional<WireEvidence>& found = wires_[place].evidence();
+    std::optional<WireEvidence>& known = result_of(place).evidence;
+    if (found) known = known ? combine(*known, *found) : *found;
+  }
+}
+
 void CaseRun::finish() {
+  keep_evidence();
   const std::vector<Opened> opened = opened_;
   for (const Opened& one : opened) {
     Job& job = *jobs_[one.place].job;

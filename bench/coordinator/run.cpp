@@ -5,19 +5,13 @@
 #include <algorithm>
 
 #include "linkgain/coordinator/measurement.hpp"
+#include "linkgain/coordinator/run_pace.hpp"
 #include "linkgain/coordinator/signals.hpp"
+#include "linkgain/core/limits.hpp"
 
 namespace linkgain {
 namespace {
 
-/// Measuring time that a case may take on average where no budget is given. CPUs' timings scatter
-/// more than GPUs', so their rounds get longer.
-constexpr Seconds kTimePerGpuCase{0.36};
-constexpr Seconds kTimePerCpuCase{1.5};
-/// Short runs may take this long in all, so that few cases get nearer to the precision asked for.
-constexpr Seconds kTimeOfShortRun{10.0};
-/// Part of a budget's share that goes into rounds; the rest is for opening, verifying and closing.
-constexpr double kSampledShare = 0.85;
 constexpr Seconds kFarewell{10.0};
 
 class Run {
@@ -37,10 +31,8 @@ class Run {
   void skip(int index, const std::string& reason, const std::string& stopped);
   void lost(const VariantJob& job, const Error& error);
   bool all_gave_up() const;
-  StoppingRule rule();
-  bool out_of_budget() const;
-  double seconds_left() const;
-  double elapsed() const { return world_.clock().value - start_; }
+  void locate(VariantResult& variant, Path by_transport) const;
+  void measure_host_copies();
 
   const RunPlan& plan_;
   const RunWorld& world_;
@@ -54,10 +46,8 @@ class Run {
   std::optional<MachineError> first_problem_;
   bool machine_known_ = false;
   bool head_written_ = false;
-  double start_;
-  double measured_ = 0.0;  ///< seconds spent on finished steps
-  int step_ = 0;
-  int steps_;
+  RunPace pace_;
+  Probes probes_;
 };
 
 Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
@@ -69,13 +59,16 @@ Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWrit
       progress_(progress),
       hellos_(plan.variants.size()),
       gave_up_(plan.variants.size(), false),
-      start_(world.clock().value) {
-  const int passes = plan.sequential ? static_cast<int>(plan.variants.size()) : 1;
-  steps_ = static_cast<int>(plan.cases.size()) * plan.launches * passes;
+      pace_(plan, world.clock),
+      probes_(plan, world.probes, settings_.warn) {
   settings_.sample_target = plan.sample_target;
   settings_.deadline = plan.deadline;
   settings_.precision = plan.precision;
   settings_.clock = world.clock;
+  settings_.wires.counting = plan.backend == BackendKind::nccl;
+  settings_.wires.plan_of = [this](int variant, int index) {
+    return probes_.plan_of(variant, index);
+  };
   settings_.warn = [this](const Warning& warning) {
     record_.warnings.push_back(warning);
     if (head_written_) journal_.write_warning(warning);
@@ -97,7 +90,7 @@ void Run::execute() {
   std::vector<int> all;
   for (std::size_t i = 0; i < plan_.variants.size(); ++i) all.push_back(static_cast<int>(i));
   for (int number = 0; number < plan_.launches; ++number) {
-    if (number > 0 && (out_of_budget() || all_gave_up())) break;
+    if (number > 0 && (pace_.out_of_budget() || all_gave_up())) break;
     if (!plan_.sequential) {
       launch(number, all);
       continue;
@@ -108,8 +101,13 @@ void Run::execute() {
   record_.status = lost ? "job lost" : "complete";
 }
 
+/// The first launch is preceded by the probes. Where jobs may run side by side they come up while
+/// the probes work.
 void Run::launch(int number, const std::vector<int>& variants) {
+  if (number == 0) probes_.start(variants);
+  if (plan_.sequential) probes_.finish();
   start(number, variants);
+  probes_.finish();
   greet(number);
   for (std::size_t i = 0; i < record_.cases.size(); ++i) measure(static_cast<int>(i), number);
   for (VariantJob& job : jobs_) {
@@ -153,7 +151,10 @@ void Run::greet(int number) {
       job.job.reset();
     }
   }
-  if (any && number == 0) write_head();
+  if (any && number == 0) {
+    measure_host_copies();
+    write_head();
+  }
   if (!head_written_ && all_gave_up()) throw *first_problem_;
 }
 
@@ -170,6 +171,10 @@ void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
   record_.settings.environment_in_force[place] = reply.environment;
   if (machine_known_) return;
   record_.machine = reply.machine;
+  const std::vector<RankInfo>& ranks = reply.machine.ranks;
+  settings_.wires.several_hosts =
+      std::any_of(ranks.begin(), ranks.end(),
+                  [&](const RankInfo& rank) { return rank.host != ranks.front().host; });
   machine_known_ = true;
   progress_.note(fmt::format("{}: {}, {} cases, variants up", record_.machine.host,
                              describe_ranks(record_.machine), plan_.cases.size()));
@@ -187,29 +192,6 @@ bool Run::all_gave_up() const {
   return std::find(gave_up_.begin(), gave_up_.end(), false) == gave_up_.end();
 }
 
-bool Run::out_of_budget() const { return plan_.budget && elapsed() >= plan_.budget->value; }
-
-double Run::seconds_left() const {
-  if (step_ == 0) return -1.0;
-  const double by_pace = measured_ / step_ * (steps_ - step_);
-  return plan_.budget ? std::min(by_pace, plan_.budget->value - elapsed()) : by_pace;
-}
-
-/// What earlier cases left of their time is there for later ones.
-StoppingRule Run::rule() {
-  const double per_case =
-      std::max((plan_.backend == BackendKind::mpi ? kTimePerCpuCase : kTimePerGpuCase).value,
-               kTimeOfShortRun.value / steps_);
-  StoppingRule::Limits limits;
-  limits.precision = plan_.precision;
-  limits.most_time = Seconds{std::max(per_case, per_case * (step_ + 1) - measured_)};
-  if (plan_.budget) {
-    const double share = (plan_.budget->value - elapsed()) / std::max(1, steps_ - step_);
-    limits.most_time = Seconds{std::max(0.0, kSampledShare * share)};
-  }
-  return StoppingRule(limits);
-}
-
 /// Notes why this launch's variants were not measured, where no earlier launch measured them.
 void Run::skip(int index, const std::string& reason, const std::string& stopped) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
@@ -219,6 +201,44 @@ void Run::skip(int index, const std::string& reason, const std::string& stopped)
   }
   if (result.stopped.empty() || result.stopped == kNothingToCompare) result.stopped = stopped;
   if (head_written_) journal_.write_case(index, result, record_.samples);
+}
+
+/// Which road the variant took, and how near to that road's limit it came.
+void Run::locate(VariantResult& variant, Path by_transport) const {
+  const Path found =
+      variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
+  if (found != Path::unknown) variant.path = found;
+  const std::optional<Limit> limit = limit_of(record_.machine, variant.path);
+  if (!limit || !variant.busbw) return;
+  variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
+  variant.limit = limit->what;
+}
+
+/// Once in a run, in the first job that is up.
+void Run::measure_host_copies() {
+  std::vector<RankInfo>& ranks = record_.machine.ranks;
+  const bool known = std::any_of(ranks.begin(), ranks.end(),
+                                 [](const RankInfo& rank) { return rank.host_copy.has_value(); });
+  if (plan_.backend != BackendKind::nccl || known) return;
+  for (VariantJob& job : jobs_) {
+    if (!job.job) continue;
+    try {
+      const auto rates = job.job->host_copy(plan_.deadline);
+      for (std::size_t i = 0; i < std::min(rates.size(), ranks.size()); ++i) {
+        ranks[i].host_copy = rates[i];
+      }
+      return;
+    } catch (const JobRefused& refusal) {
+      settings_.warn(
+          {"no-host-copy",
+           fmt::format("the rate of pinned host copies was not measured: {}", refusal.what()),
+           refusal.advice()});
+      return;
+    } catch (const JobLost& loss) {
+      lost(job, loss);
+      job.job.reset();
+    }
+  }
 }
 
 /// Brings the case's numbers up to date and writes them down.
@@ -234,8 +254,8 @@ void Run::keep(int index, int number) {
     const auto place = static_cast<std::size_t>(job.variant);
     VariantResult& variant = result.variants[place];
     if (variant.skipped) continue;
-    const Path found = world_.find_path(job.variant, number, hellos_[place]);
-    if (found != Path::unknown) variant.path = found;
+    const std::string algorithm = variant.evidence ? variant.evidence->plan.algorithm : "";
+    locate(variant, world_.find_path(job.variant, number, hellos_[place], algorithm));
   }
   journal_.write_case(index, result, record_.samples);
 }
@@ -243,14 +263,15 @@ void Run::keep(int index, int number) {
 void Run::measure(int index, int number) {
   const bool any = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& j) { return !!j.job; });
   if (!any) return skip(index, "the job was lost", "job lost");
-  if (out_of_budget()) return skip(index, "the time budget was used up", "out of time");
+  if (pace_.out_of_budget()) return skip(index, "the time budget was used up", "out of time");
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   const double before = world_.clock().value;
   settings_.progress = [&](int round) {
-    progress_.measuring(step_ + 1, steps_, result.definition, round, seconds_left());
+    progress_.measuring(pace_.step() + 1, pace_.steps(), result.definition, round,
+                        pace_.seconds_left());
   };
   try {
-    measure_case(jobs_, result, record_.samples, index, number, rule(), settings_);
+    measure_case(jobs_, result, record_.samples, index, number, pace_.rule(), settings_);
   } catch (const Interrupted&) {
     keep(index, number);
     throw;
@@ -259,9 +280,8 @@ void Run::measure(int index, int number) {
     if (!job.job) gave_up_[static_cast<std::size_t>(job.variant)] = true;
   }
   keep(index, number);
-  measured_ += world_.clock().value - before;
-  ++step_;
-  progress_.finished(step_, steps_, result);
+  pace_.finished(world_.clock().value - before);
+  progress_.finished(pace_.step(), pace_.steps(), result);
 }
 
 }  // namespace

@@ -15,10 +15,12 @@
 #include "linkgain/coordinator/signals.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "linkgain/report/headline.hpp"
+#include "linkgain/report/health_line.hpp"
 #include "linkgain/report/markdown.hpp"
 #include "linkgain/report/size_table.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/transport_log.hpp"
+#include "linkgain/telemetry/tuning_log.hpp"
 
 namespace linkgain {
 namespace {
@@ -44,6 +46,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.precision = plan.precision;
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
+  settings.require_healthy = options.require_healthy;
   return settings;
 }
 
@@ -53,10 +56,9 @@ void require_hostfile(const RunOptions& options) {
                    "it names a host a line, as in: node1 slots=4");
 }
 
-/// What starts the worker of a variant. NCCL logs its connections, and nothing per call, into a
-/// file.
-LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan,
-                             const RunDirectory& directory, const Variant& variant, int launch) {
+/// What starts the worker of a variant. NCCL logs into a file.
+LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, const Variant& variant,
+                             const std::string& nccl_log, const std::string& nccl_subsystems) {
   LaunchRequest request;
   request.launcher = options.launcher;
   request.ranks = plan.ranks;
@@ -71,13 +73,34 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan,
   request.variant_environment = variant.environment;
   if (plan.backend == BackendKind::nccl) {
     request.variant_environment["NCCL_DEBUG"] = "INFO";
-    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
-    request.variant_environment["NCCL_DEBUG_FILE"] =
-        directory.nccl_log_pattern(variant.name, launch);
+    request.variant_environment["NCCL_DEBUG_SUBSYS"] = nccl_subsystems;
+    request.variant_environment["NCCL_DEBUG_FILE"] = nccl_log;
   }
   request.as_root = ::geteuid() == 0;
   request.cores = usable_cores();
   return request;
+}
+
+ProbeWorld real_probes(const RunOptions& options, const RunPlan& plan,
+                       const RunDirectory& directory, const SignalWatch& watch) {
+  ProbeWorld world;
+  if (plan.backend != BackendKind::nccl) return world;
+  world.start = [&](int variant) -> std::unique_ptr<Job> {
+    const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
+    const LaunchRequest request = launch_request(
+        options, plan, chosen, directory.probe_log_pattern(chosen.name), "INIT,ENV,TUNING");
+    return std::make_unique<MpiJob>(
+        chosen.name, process_request(request, directory.probe_job_log(chosen.name)), &watch);
+  };
+  world.read = [&](int variant) {
+    const std::string& name = plan.variants[static_cast<std::size_t>(variant)].name;
+    const std::vector<TunedCall> calls =
+        read_tuning_logs(directory.path(), directory.probe_log_prefix(name));
+    std::vector<TransferPlan> plans;
+    for (const Case& c : plan.cases) plans.push_back(plan_of(c, calls));
+    return plans;
+  };
+  return world;
 }
 
 RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
@@ -85,18 +108,22 @@ RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDir
   RunWorld world;
   world.start_job = [&](int variant, int launch) -> std::unique_ptr<Job> {
     const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
-    const LaunchRequest request = launch_request(options, plan, directory, chosen, launch);
+    // Nothing is logged per call with these, so that timed jobs may keep them.
+    const LaunchRequest request = launch_request(
+        options, plan, chosen, directory.nccl_log_pattern(chosen.name, launch), "INIT,ENV");
     const ProcessRequest process = process_request(request, directory.job_log(chosen.name, launch));
     return std::make_unique<MpiJob>(chosen.name, process, &watch);
   };
-  world.find_path = [&](int variant, int launch, const protocol::HelloReply& hello) {
+  world.find_path = [&](int variant, int launch, const protocol::HelloReply& hello,
+                        const std::string& algorithm) {
     if (hello.path) return *hello.path;
     if (plan.backend != BackendKind::nccl) return Path::unknown;
     const std::string& name = plan.variants[static_cast<std::size_t>(variant)].name;
     const TransportLines lines =
         read_transport_logs(directory.path(), directory.nccl_log_prefix(name, launch));
-    return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink));
+    return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink), algorithm);
   };
+  world.probes = real_probes(options, plan, directory, watch);
   world.clock = monotonic_time;
   return world;
 }
@@ -113,7 +140,7 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
     fmt::print("{}", to_json_without_samples(record));
     return;
   }
-  fmt::print("\n{}\n{}\n", headline(record), size_tables(record));
+  fmt::print("\n{}\n{}\n{}", headline(record), size_tables(record), health_line(record));
   const bool color =
       options.color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
   for (const Warning& warning : record.warnings) {

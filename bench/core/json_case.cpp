@@ -5,10 +5,6 @@
 namespace linkgain::json {
 namespace {
 
-std::optional<double> seconds_of(const std::optional<Seconds>& time) {
-  return time ? std::optional<double>(time->value) : std::nullopt;
-}
-
 Out write_ratio(const RatioResult& result) {
   const Ratio& ratio = result.ratio;
   return {{"variant", result.variant},     {"ratio", ratio.estimate},
@@ -36,6 +32,10 @@ Out write_variant_result(const VariantResult& result) {
           {"busbw_gb_per_s", nullable(result.busbw)},
           {"skew", nullable(result.skew)},
           {"path", name_of(result.path)},
+          {"fraction_of_limit", nullable(result.fraction_of_limit)},
+          {"limit", result.limit},
+          {"evidence", result.evidence ? write_evidence(*result.evidence) : Out(nullptr)},
+          {"health", write_health_summary(result.health)},
           {"verification",
            result.verification ? write_verification(*result.verification) : Out(nullptr)},
           {"execution", write_execution(result.execution)}};
@@ -50,6 +50,10 @@ VariantResult read_variant_result(const In& json) {
   result.busbw = optional_at<double>(json, "busbw_gb_per_s");
   result.skew = optional_at<double>(json, "skew");
   result.path = parse_path(json.at("path").get<std::string>());
+  result.fraction_of_limit = optional_at<double>(json, "fraction_of_limit");
+  result.limit = optional_at<std::string>(json, "limit").value_or("");
+  if (const In* evidence = member_of(json, "evidence")) result.evidence = read_evidence(*evidence);
+  if (const In* health = member_of(json, "health")) result.health = read_health_summary(*health);
   if (!json.at("verification").is_null()) {
     result.verification = read_verification(json.at("verification"));
   }
@@ -106,39 +110,6 @@ Out write_warning(const Warning& warning) {
 
 Warning read_warning(const In& json) {
   return {json.at("code"), json.at("text"), json.at("advice")};
-}
-
-Out write_settings(const Settings& settings) {
-  const auto write_variant = [](const Variant& variant) {
-    return Out{{"name", variant.name}, {"environment", variant.environment}};
-  };
-  return {{"argv", settings.argv},
-          {"backend", settings.backend},
-          {"profile", settings.profile},
-          {"schedule", settings.schedule},
-          {"variants", array_of(settings.variants, write_variant)},
-          {"environment_in_force", settings.environment_in_force},
-          {"launches", settings.launches},
-          {"precision", settings.precision},
-          {"budget_s", nullable(seconds_of(settings.budget))},
-          {"sample_target_s", settings.sample_target.value}};
-}
-
-Settings read_settings(const In& json) {
-  Settings settings;
-  settings.argv = json.at("argv").get<std::vector<std::string>>();
-  settings.backend = json.at("backend");
-  settings.profile = json.at("profile");
-  settings.schedule = json.at("schedule");
-  settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
-    return Variant{variant.at("name"), variant.at("environment").get<Environment>()};
-  });
-  settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
-  settings.launches = json.at("launches");
-  settings.precision = json.at("precision");
-  if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};
-  settings.sample_target = Seconds{json.at("sample_target_s")};
-  return settings;
 }
 
 Out write_case(const CaseResult& result) {

@@ -33,6 +33,16 @@ std::optional<T> optional_at(const In& object, const char* key) {
   return found->get<T>();
 }
 
+/// A member that is there and not null, or nothing.
+inline const In* member_of(const In& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+inline std::optional<double> seconds_of(const std::optional<Seconds>& time) {
+  return time ? std::optional<double>(time->value) : std::nullopt;
+}
+
 template <typename T, typename Write>
 Out array_of(const std::vector<T>& values, Write write) {
   Out array = Out::array();
@@ -53,6 +63,17 @@ Machine read_machine(const In& json);
 
 Out write_health(const Health& health);
 Health read_health(const In& json);
+/// One rank's counters, in bytes.
+Out write_link_counters(const LinkCounters& counters);
+LinkCounters read_link_counters(const In& json);
+Out write_host_copy(const HostCopyRates& rates);
+HostCopyRates read_host_copy(const In& json);
+
+/// The share of NVLink is written for readers of the JSON, and derived anew when it is read.
+Out write_evidence(const WireEvidence& evidence);
+WireEvidence read_evidence(const In& json);
+Out write_health_summary(const HealthSummary& summary);
+HealthSummary read_health_summary(const In& json);
 Out write_verification(const Verification& verification);
 Verification read_verification(const In& json);
 Out write_execution(const Execution& execution);

@@ -15,6 +15,7 @@ Out write_gpu(const GpuInfo& gpu) {
           {"nvlink_version", nullable(gpu.nvlink_version)},
           {"nvlink_links", nullable(gpu.nvlink_links)},
           {"nvlink_links_active", nullable(gpu.nvlink_links_active)},
+          {"nvlink_rate_gb_per_s", nullable(gpu.nvlink_rate_gb_per_s)},
           {"pcie_generation", nullable(gpu.pcie_generation)},
           {"pcie_width", nullable(gpu.pcie_width)}};
 }
@@ -32,6 +33,7 @@ GpuInfo read_gpu(const In& json) {
   gpu.nvlink_version = optional_at<int>(json, "nvlink_version");
   gpu.nvlink_links = optional_at<int>(json, "nvlink_links");
   gpu.nvlink_links_active = optional_at<int>(json, "nvlink_links_active");
+  gpu.nvlink_rate_gb_per_s = optional_at<double>(json, "nvlink_rate_gb_per_s");
   gpu.pcie_generation = optional_at<int>(json, "pcie_generation");
   gpu.pcie_width = optional_at<int>(json, "pcie_width");
   return gpu;
@@ -42,12 +44,19 @@ Out write_rank(const RankInfo& rank) {
           {"host", rank.host},
           {"pid", rank.pid},
           {"cpus", rank.cpus},
-          {"gpu", rank.gpu ? write_gpu(*rank.gpu) : Out(nullptr)}};
+          {"gpu", rank.gpu ? write_gpu(*rank.gpu) : Out(nullptr)},
+          {"host_copy", rank.host_copy ? write_host_copy(*rank.host_copy) : Out(nullptr)}};
 }
 
 RankInfo read_rank(const In& json) {
-  RankInfo rank{json.at("rank"), json.at("host"), json.at("pid"), json.at("cpus"), std::nullopt};
+  RankInfo rank{.rank = json.at("rank"),
+                .host = json.at("host"),
+                .pid = json.at("pid"),
+                .cpus = json.at("cpus"),
+                .gpu = std::nullopt,
+                .host_copy = std::nullopt};
   if (!json.at("gpu").is_null()) rank.gpu = read_gpu(json.at("gpu"));
+  if (const In* rates = member_of(json, "host_copy")) rank.host_copy = read_host_copy(*rates);
   return rank;
 }
 

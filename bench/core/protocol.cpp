@@ -20,18 +20,20 @@ struct Overloaded : Handlers... {
 
 Out write_command(const Command& command) {
   Out out{{"command", name_of(command)}};
-  std::visit(Overloaded{[](const Hello&) {}, [](const Bye&) {},
-                        [&](const Open& open) {
-                          out["case"] = open.case_name;
-                          out["sample_target_s"] = open.sample_target.value;
-                        },
-                        [&](const Run& run) {
-                          out["handle"] = run.handle;
-                          out["operations"] = run.operations;
-                        },
-                        [&](const Verify& verify) { out["handle"] = verify.handle; },
-                        [&](const Close& close) { out["handle"] = close.handle; }},
-             command);
+  std::visit(
+      Overloaded{[](const Hello&) {}, [](const Counters&) {}, [](const HostCopy&) {},
+                 [](const Bye&) {}, [&](const Probe& probe) { out["case"] = probe.case_name; },
+                 [&](const Open& open) {
+                   out["case"] = open.case_name;
+                   out["sample_target_s"] = open.sample_target.value;
+                 },
+                 [&](const Run& run) {
+                   out["handle"] = run.handle;
+                   out["operations"] = run.operations;
+                 },
+                 [&](const Verify& verify) { out["handle"] = verify.handle; },
+                 [&](const Close& close) { out["handle"] = close.handle; }},
+      command);
   return out;
 }
 
@@ -76,6 +78,17 @@ Out write_reply(const VerifyReply& reply) {
   return {{"reply", "verify"}, {"verification", json::write_verification(reply.verification)}};
 }
 
+Out write_reply(const CountersReply& reply) {
+  return {{"reply", "counters"}, {"ranks", json::array_of(reply.ranks, json::write_link_counters)}};
+}
+
+Out write_reply(const HostCopyReply& reply) {
+  const auto write = [](const std::optional<HostCopyRates>& rates) {
+    return rates ? json::write_host_copy(*rates) : Out(nullptr);
+  };
+  return {{"reply", "host_copy"}, {"ranks", json::array_of(reply.ranks, write)}};
+}
+
 Out write_reply(const DoneReply&) { return {{"reply", "done"}}; }
 
 Out write_reply(const ErrorReply& reply) {
@@ -106,12 +119,24 @@ RunReply read_run(const In& in) {
   return reply;
 }
 
+HostCopyReply read_host_copy_reply(const In& in) {
+  HostCopyReply reply;
+  for (const In& rank : in.at("ranks")) {
+    reply.ranks.push_back(
+        rank.is_null() ? std::nullopt : std::optional<HostCopyRates>(json::read_host_copy(rank)));
+  }
+  return reply;
+}
+
 Command read_command(const In& in) {
   const std::string name = in.at("command");
   if (name == "hello") return Hello{};
   if (name == "open") return Open{in.at("case"), Seconds{in.at("sample_target_s")}};
   if (name == "run") return Run{in.at("handle"), in.at("operations")};
   if (name == "verify") return Verify{in.at("handle")};
+  if (name == "counters") return Counters{};
+  if (name == "probe") return Probe{in.at("case")};
+  if (name == "host_copy") return HostCopy{};
   if (name == "close") return Close{in.at("handle")};
   if (name == "bye") return Bye{};
   throw UsageError(fmt::format("unknown command '{}'", name));
@@ -126,6 +151,10 @@ Reply read_reply(const In& in) {
   }
   if (kind == "run") return read_run(in);
   if (kind == "verify") return VerifyReply{json::read_verification(in.at("verification"))};
+  if (kind == "counters") {
+    return CountersReply{json::vector_of<LinkCounters>(in.at("ranks"), json::read_link_counters)};
+  }
+  if (kind == "host_copy") return read_host_copy_reply(in);
   if (kind == "done") return DoneReply{};
   if (kind == "error") return ErrorReply{in.at("text"), in.at("advice"), in.at("exit_code")};
   throw UsageError(fmt::format("unknown reply '{}'", kind));
@@ -168,7 +197,9 @@ std::string_view name_of(const Command& command) {
   return std::visit(
       Overloaded{[](const Hello&) { return "hello"; }, [](const Open&) { return "open"; },
                  [](const Run&) { return "run"; }, [](const Verify&) { return "verify"; },
-                 [](const Close&) { return "close"; }, [](const Bye&) { return "bye"; }},
+                 [](const Counters&) { return "counters"; }, [](const Probe&) { return "probe"; },
+                 [](const HostCopy&) { return "host_copy"; }, [](const Close&) { return "close"; },
+                 [](const Bye&) { return "bye"; }},
       command);
 }
 

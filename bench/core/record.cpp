@@ -44,7 +44,9 @@ void summarise_variant(VariantResult& result, const Case& definition,
                        const std::vector<const Sample*>& samples) {
   std::vector<double> times;
   std::vector<double> skews;
+  result.health = {};
   for (const Sample* sample : samples) {
+    add_sample(result.health, sample->health);
     times.push_back(sample->time().value);
     skews.push_back(skew_of(*sample));
   }

@@ -24,8 +24,7 @@ int version_code(std::string_view version) {
 /// NCCL_P2P_DISABLE.
 Environment without_nvlink(std::string_view nccl_version) {
   Environment environment{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
-  constexpr int kFirstWithWindowSwitch = 22807;
-  if (version_code(nccl_version) >= kFirstWithWindowSwitch) environment["NCCL_WIN_ENABLE"] = "0";
+  if (has_window_switch(nccl_version)) environment["NCCL_WIN_ENABLE"] = "0";
   return environment;
 }
 
@@ -65,6 +64,11 @@ Environment parse_assignments(std::string_view text, std::string_view whole) {
 }
 
 }  // namespace
+
+bool has_window_switch(std::string_view nccl_version) {
+  constexpr int kFirst = 22807;
+  return version_code(nccl_version) >= kFirst;
+}
 
 std::vector<Variant> built_in_variants(BackendKind backend, std::string_view nccl_version) {
   if (backend == BackendKind::mpi) {

@@ -7,62 +7,23 @@
 #include <array>
 #include <set>
 
+#include "linkgain/core/steering_variables.hpp"
+#include "verdict_parts.hpp"
+
 namespace linkgain {
 namespace {
 
-bool is_p2p(Path path) { return path == Path::nvlink || path == Path::pcie_p2p; }
-
-/// The value of a variable in an environment, empty where it is not set.
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
-const Environment& in_force(const Record& record, std::size_t variant) {
-  static const Environment kNone;
-  const auto& all = record.settings.environment_in_force;
-  return variant < all.size() ? all[variant] : kNone;
-}
-
-/// Names of variables that decide about P2P and that the caller, not a variant, has set.
+/// Assignments that steer transports, algorithms or memory and that the caller, not a variant,
+/// made.
 std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
-  static const std::vector<std::string> kSwitches{
-      "NCCL_P2P_DISABLE",   "NCCL_P2P_LEVEL",     "NCCL_P2P_DIRECT_DISABLE",
-      "NCCL_SHM_DISABLE",   "NCCL_ALGO",          "NCCL_PROTO",
-      "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS", "NCCL_NTHREADS",
-      "NCCL_CONF_FILE",     "NCCL_CUMEM_ENABLE",  "NCCL_TOPO_FILE",
-      "NCCL_NVLS_ENABLE",   "NCCL_WIN_ENABLE",    "OMPI_MCA_btl_vader_single_copy_mechanism"};
-  std::vector<std::string> inherited;
-  const Environment& forced = record.settings.variants[variant].environment;
-  for (const std::string& name : kSwitches) {
-    const std::string value = value_of(in_force(record, variant), name);
-    if (!value.empty() && forced.find(name) == forced.end())
-      inherited.push_back(name + "=" + value);
+  std::vector<std::string> assignments;
+  for (const auto& [name, unused] : in_force(record, variant)) {
+    const SteeringVariable* row = steering_variable(name);
+    if (row == nullptr || row->steers == Steers::network || row->steers == Steers::log) continue;
+    const std::string value = inherited(record, variant, name);
+    if (!value.empty()) assignments.push_back(name + "=" + value);
   }
-  return inherited;
-}
-
-/// Why the path contradicts what the variant's name promises; empty where it does not.
-std::string contradiction(const Record& record, std::size_t variant, Path path) {
-  const Environment& environment = in_force(record, variant);
-  const Environment& forced = record.settings.variants[variant].environment;
-  const bool forbidden = value_of(environment, "NCCL_P2P_DISABLE") == "1";
-  if (value_of(forced, "NCCL_P2P_DISABLE") == "1" && (is_p2p(path) || path == Path::mixed)) {
-    return "NCCL_P2P_DISABLE=1 is set, and yet messages went by P2P";
-  }
-  const bool offered = all_pairs(record.machine.links, &PairLink::nvlink).value_or(false) &&
-                       all_pairs(record.machine.links, &PairLink::p2p).value_or(false);
-  const bool refused = path == Path::host_memory || path == Path::network;
-  if (forced.empty() && !forbidden && offered && refused &&
-      value_of(environment, "NCCL_P2P_LEVEL").empty()) {
-    return "NVLink joins every pair and nothing forbids P2P, and yet messages went another way";
-  }
-  return {};
-}
-
-void add_once(Record& record, const Warning& warning) {
-  auto& all = record.warnings;
-  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+  return assignments;
 }
 
 bool judge_data(Record& record) {
@@ -82,21 +43,6 @@ bool judge_data(Record& record) {
     }
   }
   return wrong;
-}
-
-bool judge_path(Record& record) {
-  std::set<std::pair<std::string, std::string>> found;
-  for (const CaseResult& result : record.cases) {
-    for (std::size_t i = 0; i < result.variants.size(); ++i) {
-      const std::string why = contradiction(record, i, result.variants[i].path);
-      if (!why.empty()) found.insert({result.variants[i].variant, why});
-    }
-  }
-  for (const auto& [variant, why] : found) {
-    add_once(record, {"wrong-path", fmt::format("variant {}: {}", variant, why),
-                      "look into NCCL's log beside the record for the reason NCCL gives"});
-  }
-  return !found.empty();
 }
 
 void judge_roads(Record& record) {
@@ -168,16 +114,52 @@ void judge_budget(Record& record) {
 
 void judge_environment(Record& record) {
   for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
+    const bool costs_nvlink = offers_nvlink(record.machine);
+    const std::string forbidding = forbidden_by_caller(record, i);
     for (const std::string& assignment : inherited_switches(record, i)) {
-      add_once(record, {"inherited-variable",
-                        fmt::format("{} was already set and holds for variant {}", assignment,
-                                    record.settings.variants[i].name),
-                        "unset it unless it is meant: it changes what the variants compare"});
+      const bool closes = costs_nvlink && assignment == forbidding;
+      add_once(
+          record,
+          {"inherited-variable",
+           fmt::format("{} was already set and holds for variant {}{}", assignment,
+                       record.settings.variants[i].name,
+                       closes ? ": it keeps messages off the NVLink that joins every pair" : ""),
+           closes ? "unset it, also in NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf, and run "
+                    "again"
+                  : "unset it unless it is meant: it changes what the variants compare"});
     }
   }
 }
 
 }  // namespace
+
+void add_once(Record& record, const Warning& warning) {
+  auto& all = record.warnings;
+  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+}
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+const Environment& in_force(const Record& record, std::size_t variant) {
+  static const Environment kNone;
+  const auto& all = record.settings.environment_in_force;
+  return variant < all.size() ? all[variant] : kNone;
+}
+
+std::string inherited(const Record& record, std::size_t variant, const std::string& name) {
+  return record.settings.variants[variant].environment.contains(name)
+             ? std::string()
+             : value_of(in_force(record, variant), name);
+}
+
+std::string forbidden_by_caller(const Record& record, std::size_t variant) {
+  if (inherited(record, variant, "NCCL_P2P_DISABLE") == "1") return "NCCL_P2P_DISABLE=1";
+  const std::string level = inherited(record, variant, "NCCL_P2P_LEVEL");
+  return level == "LOC" || level == "0" ? "NCCL_P2P_LEVEL=" + level : "";
+}
 
 std::string variable_of(const Record& record, const std::string& variant,
                         std::string_view variable) {
@@ -207,13 +189,15 @@ bool same_road(const VariantResult& a, const VariantResult& b) {
 ExitCode judge(Record& record) {
   judge_environment(record);
   const bool wrong_data = judge_data(record);
-  const bool wrong_path = judge_path(record);
+  const bool wrong_path = judge_paths(record);
   judge_roads(record);
   judge_convergence(record);
   judge_budget(record);
+  const bool is_unhealthy = judge_health(record);
   if (record.status == "job lost" || record.status == "incomplete") return ExitCode::incomplete;
   if (wrong_data) return ExitCode::wrong_data;
   if (wrong_path) return ExitCode::wrong_path;
+  if (is_unhealthy) return ExitCode::unhealthy;
   return ExitCode::success;
 }
 

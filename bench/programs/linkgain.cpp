@@ -3,8 +3,10 @@
 #include <exception>
 
 #include "linkgain/coordinator/cli.hpp"
+#include "linkgain/coordinator/doctor_command.hpp"
 #include "linkgain/coordinator/report_command.hpp"
 #include "linkgain/coordinator/run_command.hpp"
+#include "linkgain/coordinator/topo_command.hpp"
 #include "linkgain/core/errors.hpp"
 
 namespace {
@@ -12,6 +14,12 @@ namespace {
 int carry_out(const linkgain::Request& request) {
   if (const auto* run = std::get_if<linkgain::RunOptions>(&request)) {
     return linkgain::run_command(*run);
+  }
+  if (const auto* topo = std::get_if<linkgain::TopoOptions>(&request)) {
+    return linkgain::topo_command(*topo);
+  }
+  if (const auto* doctor = std::get_if<linkgain::DoctorOptions>(&request)) {
+    return linkgain::doctor_command(*doctor);
   }
   if (const auto* report = std::get_if<linkgain::ReportOptions>(&request)) {
     return linkgain::report_command(*report);

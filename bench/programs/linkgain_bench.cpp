@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 
+#include "linkgain/backends/registry.hpp"
 #include "linkgain/core/errors.hpp"
 #include "worker_bench_modes.hpp"
 #include "worker_bench_options.hpp"
@@ -66,6 +67,9 @@ int main(int argc, char** argv) {
         return 0;
       case WorkerOptions::Mode::describe:
         fmt::print("{}\n", linkgain::describe());
+        return 0;
+      case WorkerOptions::Mode::load:
+        linkgain::load_gpu_links(options.load_time);
         return 0;
       case WorkerOptions::Mode::serve: {
         linkgain::ProtocolChannel channel;

@@ -91,8 +91,12 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   bool serve = false;
   bool describe = false;
   bool version = false;
+  double load = 0.0;
   app.add_flag("--serve", serve, "answer linkgain's protocol on standard input and output");
   app.add_flag("--describe", describe, "print versions and capabilities as JSON");
+  app.add_option("--load", load, "copy between host and every visible GPU for that long, and end")
+      ->check(CLI::Range(0.1, 600.0))
+      ->type_name("SECONDS");
   app.add_flag("--version", version, "version and what was built");
   WorkerOptions options;
   try {
@@ -113,6 +117,8 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   }
   if (serve) options.mode = WorkerOptions::Mode::serve;
   if (describe) options.mode = WorkerOptions::Mode::describe;
+  if (load > 0.0) options.mode = WorkerOptions::Mode::load;
+  options.load_time = Seconds{load};
   options.backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   if (!texts.backend.empty()) options.backend = parse_backend(texts.backend);
   if (!texts.gpus.empty()) options.gpus = parse_gpus(texts.gpus);

@@ -10,9 +10,10 @@ namespace linkgain {
 
 /// linkgain-bench's command line.
 struct WorkerOptions {
-  enum class Mode { benchmark, serve, describe, text };
+  enum class Mode { benchmark, serve, describe, load, text };
   Mode mode = Mode::benchmark;
-  std::string text;  ///< of Mode::text
+  std::string text;     ///< of Mode::text
+  Seconds load_time{};  ///< of Mode::load
   BackendKind backend = BackendKind::mpi;
   std::vector<int> gpus;
   Selection selection;

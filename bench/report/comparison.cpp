@@ -11,33 +11,47 @@ bool forbids_p2p(const Record& record, const std::string& variant) {
   return variable_of(record, variant, "NCCL_P2P_DISABLE") == "1";
 }
 
-Finding judge(const Ratio& ratio) {
+Outcome judge(const Ratio& ratio) {
   if (!ratio.low.has_value() || !ratio.high.has_value()) {
-    return Finding::no_interval;
+    return Outcome::no_interval;
   }
   if (*ratio.low > 1.0) {
-    return Finding::less_time;
+    return Outcome::less_time;
   }
-  return *ratio.high < 1.0 ? Finding::more_time : Finding::no_difference;
+  return *ratio.high < 1.0 ? Outcome::more_time : Outcome::no_difference;
 }
 
-Finding find(const Record& record, const Comparison& comparison) {
+Outcome find(const Record& record, const Comparison& comparison) {
   const VariantResult& first = *comparison.first;
   const VariantResult& other = *comparison.other;
   if (has_wrong_data(first) || has_wrong_data(other)) {
-    return Finding::wrong_data;
+    return Outcome::wrong_data;
   }
   if (comparison.ratio == nullptr || !first.time.has_value() || !other.time.has_value()) {
-    return Finding::not_measured;
+    return Outcome::not_measured;
   }
   if (record.settings.backend == "nccl" && same_road(first, other) &&
       choose_roads(record, first, other)) {
-    return Finding::same_road;
+    return Outcome::same_road;
   }
   return judge(*comparison.ratio);
 }
 
 }  // namespace
+
+Words words_of(Contrast contrast) {
+  switch (contrast) {
+    case Contrast::nvlink:
+      return {"NVLink", "P2P"};
+    case Contrast::p2p:
+      return {"P2P", "P2P"};
+    case Contrast::shared_memory:
+      return {"Shared memory", "shared memory"};
+    case Contrast::variant:
+      return {"Variant", ""};
+  }
+  return {"Variant", ""};
+}
 
 bool has_wrong_data(const VariantResult& variant) {
   return variant.verification.has_value() && variant.verification->wrong > 0;
@@ -70,7 +84,7 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
     if (ratio != result.ratios.end()) {
       comparison.ratio = &ratio->ratio;
     }
-    comparison.finding = find(record, comparison);
+    comparison.outcome = find(record, comparison);
     comparisons.push_back(comparison);
   }
   return comparisons;

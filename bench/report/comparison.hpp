@@ -16,8 +16,16 @@ enum class Contrast {
   variant,        ///< anything else: the variants' names tell
 };
 
+/// The words for one contrast: the column's title, and what a sentence begins with; empty where the
+/// variants' names stand in its place.
+struct Words {
+  std::string_view title;
+  std::string_view subject;
+};
+Words words_of(Contrast contrast);
+
 /// What holding one variant against the first came to.
-enum class Finding {
+enum class Outcome {
   wrong_data,     ///< one of the two gave wrong results
   not_measured,   ///< no round measured both
   same_road,      ///< variants that choose the road took the same one
@@ -31,7 +39,7 @@ struct Comparison {
   const VariantResult* first = nullptr;
   const VariantResult* other = nullptr;
   const Ratio* ratio = nullptr;  ///< null where there is none
-  Finding finding = Finding::not_measured;
+  Outcome outcome = Outcome::not_measured;
 };
 
 /// How a case's table is headed. Cases of more than two variants have Contrast::variant.

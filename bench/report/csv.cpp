@@ -12,7 +12,10 @@ namespace {
 constexpr std::string_view kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
     "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,rounds,"
-    "converged,skipped\n";
+    "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
+    "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
+    "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
+    "health_samples,unhealthy_samples,power_capped_samples\n";
 
 /// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
 std::string field(std::string_view text) {
@@ -28,6 +31,11 @@ std::string field(std::string_view text) {
 
 /// The shortest digits that read back as the same number.
 std::string field(std::optional<double> value) {
+  return value.has_value() ? fmt::format("{}", *value) : std::string{};
+}
+
+template <typename Integer>
+std::string field(const std::optional<Integer>& value) {
   return value.has_value() ? fmt::format("{}", *value) : std::string{};
 }
 
@@ -77,6 +85,40 @@ void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
   fields.push_back(fmt::format("{}", ratio->rounds));
 }
 
+void add_evidence_fields(std::vector<std::string>& fields, const VariantResult& variant) {
+  fields.push_back(field(variant.fraction_of_limit));
+  fields.push_back(field(std::string_view(variant.limit)));
+  if (!variant.evidence.has_value()) {
+    fields.insert(fields.end(), 11, "");
+    return;
+  }
+  const WireEvidence& evidence = *variant.evidence;
+  fields.push_back(field(std::string_view(evidence.plan.algorithm)));
+  fields.push_back(field(std::string_view(evidence.plan.protocol)));
+  fields.push_back(fmt::format("{}", evidence.operations));
+  fields.push_back(field(evidence.nvlink_sent));
+  fields.push_back(field(evidence.nvlink_received));
+  fields.push_back(field(evidence.pcie_sent));
+  fields.push_back(field(evidence.pcie_received));
+  fields.push_back(field(evidence.expected));
+  fields.push_back(field(evidence.nvlink_share()));
+  fields.emplace_back(field(evidence.judged));
+  fields.push_back(field(std::string_view(evidence.reason)));
+}
+
+void add_health_fields(std::vector<std::string>& fields, const VariantResult& variant) {
+  const HealthSummary& health = variant.health;
+  fields.push_back(field(health.highest_temperature_c));
+  fields.push_back(field(health.lowest_sm_clock_mhz));
+  if (health.samples == 0) {
+    fields.insert(fields.end(), 3, "");
+    return;
+  }
+  for (const int count : {health.samples, health.unhealthy_samples, health.power_capped_samples}) {
+    fields.push_back(fmt::format("{}", count));
+  }
+}
+
 std::string row(const CaseResult& result, const VariantResult& variant) {
   const auto ratio =
       std::find_if(result.ratios.begin(), result.ratios.end(),
@@ -87,6 +129,8 @@ std::string row(const CaseResult& result, const VariantResult& variant) {
   add_ratio_fields(fields, ratio != result.ratios.end() ? &ratio->ratio : nullptr);
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
   fields.push_back(field(std::string_view(variant.skipped.value_or(""))));
+  add_evidence_fields(fields, variant);
+  add_health_fields(fields, variant);
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

@@ -5,31 +5,13 @@
 #include <algorithm>
 
 #include "comparison.hpp"
+#include "limit_legend.hpp"
 #include "markdown_table.hpp"
+#include "wires.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
 namespace {
-
-/// The words for one contrast: the column's title, and what a sentence begins with.
-struct Words {
-  std::string_view title;
-  std::string_view subject;
-};
-
-Words words_of(Contrast contrast) {
-  switch (contrast) {
-    case Contrast::nvlink:
-      return {"NVLink", "P2P"};
-    case Contrast::p2p:
-      return {"P2P", "P2P"};
-    case Contrast::shared_memory:
-      return {"Shared memory", "shared memory"};
-    case Contrast::variant:
-      return {"Variant", ""};
-  }
-  return {"Variant", ""};
-}
 
 bool comparable(const CaseResult& result) {
   return result.variants.size() > 1 && result.variants.front().time.has_value() &&
@@ -37,16 +19,11 @@ bool comparable(const CaseResult& result) {
                      [](const VariantResult& variant) { return variant.time.has_value(); });
 }
 
-std::string case_label(const CaseResult& result) {
-  return fmt::format("{} {}", curve_label(result.definition),
-                     readable_bytes(result.definition.size));
-}
-
-std::string table_of(const Record& record, const CaseResult& result) {
-  const Contrast contrast = contrast_of(record, result);
+std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& limits) {
   MarkdownTable table({{std::string(words_of(contrast).title), MarkdownTable::Alignment::left},
-                       {case_label(result), MarkdownTable::Alignment::right},
-                       {"busbw", MarkdownTable::Alignment::right}});
+                       {case_label(result.definition), MarkdownTable::Alignment::right},
+                       {"busbw", MarkdownTable::Alignment::right},
+                       {"Path", MarkdownTable::Alignment::left}});
   bool first = true;
   for (const VariantResult& variant : result.variants) {
     const std::string name = contrast == Contrast::variant ? variant.variant : first ? "Y" : "N";
@@ -57,7 +34,10 @@ std::string table_of(const Record& record, const CaseResult& result) {
       table.add_row({name, variant.skipped.has_value() ? "skipped" : "not measured", ""});
     } else {
       table.add_row({name, readable_time(*variant.time),
-                     variant.busbw.has_value() ? readable_bandwidth(*variant.busbw) : ""});
+                     variant.busbw.has_value()
+                         ? readable_bandwidth(*variant.busbw) + limits.share(variant)
+                         : "",
+                     std::string(readable_path(variant.path))});
     }
   }
   return table.text();
@@ -140,25 +120,25 @@ std::string no_difference_sentence(Contrast contrast, const CaseResult& result,
                      interval_of(readable_ratio(*comparison.ratio)));
 }
 
-std::string finding_sentence(Contrast contrast, const CaseResult& result,
+std::string outcome_sentence(Contrast contrast, const CaseResult& result,
                              const Comparison& comparison) {
   const Sentence words = sentence_of(contrast, result, comparison);
-  switch (comparison.finding) {
-    case Finding::wrong_data:
+  switch (comparison.outcome) {
+    case Outcome::wrong_data:
       return wrong_data_sentence(comparison);
-    case Finding::not_measured:
+    case Outcome::not_measured:
       return not_measured_sentence(comparison);
-    case Finding::same_road:
+    case Outcome::same_road:
       return same_road_sentence(contrast, comparison);
-    case Finding::no_interval:
+    case Outcome::no_interval:
       return no_interval_sentence(words, *comparison.ratio);
-    case Finding::no_difference:
+    case Outcome::no_difference:
       return no_difference_sentence(contrast, result, comparison);
-    case Finding::less_time:
+    case Outcome::less_time:
       return fmt::format("{} takes {} less time{} ({}).", words.subject,
                          readable_percent(less_time(comparison.ratio->estimate)), words.than,
                          interval_of(readable_ratio(*comparison.ratio)));
-    case Finding::more_time:
+    case Outcome::more_time:
       return fmt::format("{} does not take less time{}, it takes longer ({}).", words.subject,
                          words.than, interval_of(readable_ratio(*comparison.ratio)));
   }
@@ -168,9 +148,9 @@ std::string finding_sentence(Contrast contrast, const CaseResult& result,
 /// Empty where the comparison's interval is as narrow as was asked for, or where none is shown.
 std::string convergence_sentence(const Record& record, const CaseResult& result,
                                  const Comparison& comparison) {
-  const bool shown = comparison.finding == Finding::less_time ||
-                     comparison.finding == Finding::more_time ||
-                     comparison.finding == Finding::no_difference;
+  const bool shown = comparison.outcome == Outcome::less_time ||
+                     comparison.outcome == Outcome::more_time ||
+                     comparison.outcome == Outcome::no_difference;
   if (!shown || result.converged) {
     return {};
   }
@@ -209,7 +189,7 @@ std::string wrong_elsewhere(const Curve& curve, const CaseResult* shown) {
   return sizes.empty() ? "" : fmt::format("\n**WRONG DATA** at other sizes: {}.\n", sizes);
 }
 
-std::string curve_headline(const Record& record, const Curve& curve) {
+std::string curve_headline(const Record& record, const Curve& curve, LimitLegend& limits) {
   const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
                                     [](const CaseResult* result) { return comparable(*result); });
   if (largest == curve.cases.rend()) {
@@ -217,12 +197,12 @@ std::string curve_headline(const Record& record, const Curve& curve) {
   }
   const CaseResult& result = **largest;
   const Contrast contrast = contrast_of(record, result);
-  std::string text = table_of(record, result);
+  std::string text = table_of(contrast, result, limits);
   for (const Comparison& comparison : compare_variants(record, result)) {
-    text += fmt::format("\n{}{}\n", finding_sentence(contrast, result, comparison),
+    text += fmt::format("\n{}{}\n", outcome_sentence(contrast, result, comparison),
                         convergence_sentence(record, result, comparison));
   }
-  return text + wrong_elsewhere(curve, &result);
+  return text + wires_sentence(contrast, result) + wrong_elsewhere(curve, &result);
 }
 
 std::string notes(const Record& record) {
@@ -241,12 +221,16 @@ std::string notes(const Record& record) {
 
 std::string headline(const Record& record) {
   std::string text;
+  LimitLegend limits;
   for (const Curve& curve : curves_of(record)) {
     text += text.empty() ? "" : "\n";
-    text += curve_headline(record, curve);
+    text += curve_headline(record, curve, limits);
   }
   if (text.empty()) {
     text = "Nothing was measured.\n";
+  }
+  if (!limits.text().empty()) {
+    text += fmt::format("\nIn brackets: busbw's share of the path's limit: {}.\n", limits.text());
   }
   return text + notes(record);
 }

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "health_section.hpp"
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/size_table.hpp"
 #include "markdown_table.hpp"
 #include "run_sections.hpp"
+#include "wires.hpp"
 
 namespace linkgain {
 namespace {
@@ -36,8 +38,9 @@ std::string sizes_section(const Record& record) {
 std::string markdown_report(const Record& record) {
   std::string text = title(record);
   for (const std::string& section :
-       {headline(record), warnings_section(record), sizes_section(record), variants_section(record),
-        machine_section(record), repeat_section(record)}) {
+       {headline(record), health_section(record), warnings_section(record), sizes_section(record),
+        wires_section(record), variants_section(record), machine_section(record),
+        repeat_section(record)}) {
     text += section.empty() ? section : "\n" + section;
   }
   return text;

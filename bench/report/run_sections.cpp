@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "linkgain/core/limits.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 
@@ -82,7 +83,7 @@ std::string nvlink_cell(const GpuInfo& gpu) {
   }
   const std::string active =
       gpu.nvlink_links_active.has_value() ? std::to_string(*gpu.nvlink_links_active) : "?";
-  const std::string_view generation = nvlink_generation(gpu.nvlink_version.value_or(0));
+  const std::string generation = nvlink_version_name(gpu.nvlink_version.value_or(0));
   return fmt::format("{} of {} links{}{}", active, *gpu.nvlink_links,
                      generation.empty() ? "" : ", NVLink ", generation);
 }
@@ -94,6 +95,38 @@ std::string pcie_cell(const GpuInfo& gpu) {
   return gpu.pcie_generation.has_value() || gpu.pcie_width.has_value()
              ? fmt::format("gen {} x{}", text(gpu.pcie_generation), text(gpu.pcie_width))
              : std::string{};
+}
+
+/// "26.6 GB/s per link and direction", of all GPUs alike; empty where they differ or none is known.
+std::string nvlink_rate(const Machine& machine) {
+  std::optional<double> rate;
+  for (const RankInfo& rank : machine.ranks) {
+    const std::optional<double> own = rank.gpu ? rank.gpu->nvlink_rate_gb_per_s : std::nullopt;
+    if (!own || (rate && *rate != *own)) {
+      return {};
+    }
+    rate = own;
+  }
+  return rate ? fmt::format("{:.4g} GB/s for each link and direction", *rate) : std::string{};
+}
+
+/// The slowest rank's each way; empty where some rank's was not measured.
+std::string host_copy(const Machine& machine) {
+  std::optional<HostCopyRates> slowest;
+  for (const RankInfo& rank : machine.ranks) {
+    if (!rank.host_copy) {
+      return {};
+    }
+    const HostCopyRates& own = *rank.host_copy;
+    const HostCopyRates& known = slowest ? *slowest : own;
+    slowest = HostCopyRates{std::min(known.to_gpu_gb_per_s, own.to_gpu_gb_per_s),
+                            std::min(known.from_gpu_gb_per_s, own.from_gpu_gb_per_s)};
+  }
+  return slowest ? fmt::format(
+                       "{:.1f} GB/s to the GPU, {:.1f} GB/s back (slowest rank, all ranks "
+                       "at once)",
+                       slowest->to_gpu_gb_per_s, slowest->from_gpu_gb_per_s)
+                 : std::string{};
 }
 
 /// Columns that no rank fills are not there on a machine without GPUs.
@@ -196,6 +229,8 @@ std::string machine_section(const Record& record) {
              answer(all_pairs(machine.links, &PairLink::p2p)));
     add_item(text, "NVLink between all pairs", answer(all_pairs(machine.links, &PairLink::nvlink)));
   }
+  add_item(text, "NVLink rate", nvlink_rate(machine));
+  add_item(text, "Pinned host copy", host_copy(machine));
   if (!machine.ranks.empty()) {
     text += fmt::format("\n{}", ranks_table(machine));
   }
@@ -221,6 +256,9 @@ std::string repeat_section(const Record& record) {
   add_item(text, "Sample", readable_time(settings.sample_target));
   if (settings.budget.has_value()) {
     add_item(text, "Budget", readable_time(*settings.budget));
+  }
+  if (settings.require_healthy) {
+    add_item(text, "Healthy GPUs", "required");
   }
   return text;
 }

@@ -4,184 +4,140 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
-#include "comparison.hpp"
 #include "markdown_table.hpp"
+#include "size_cells.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
 namespace {
 
-/// Collects what the marks of one table mean; each is explained once, in order of appearance.
-class Footnotes {
- public:
-  /// A mark of a fixed meaning.
-  std::string mark(const std::string& symbol, const std::string& meaning) {
-    const auto known = std::find_if(notes_.begin(), notes_.end(),
-                                    [&](const Note& note) { return note.symbol == symbol; });
-    if (known == notes_.end()) {
-      notes_.push_back({symbol, meaning});
-    }
-    return symbol;
-  }
+/// The path that a variant took at most sizes; absent where it measured none.
+using UsualPaths = std::map<std::string, Path>;
 
-  /// A number for a text of its own; the same text keeps its number.
-  std::string number(const std::string& meaning) {
-    const auto known = std::find_if(notes_.begin(), notes_.end(),
-                                    [&](const Note& note) { return note.meaning == meaning; });
-    if (known != notes_.end()) {
-      return known->symbol;
-    }
-    notes_.push_back({fmt::format("({})", ++numbered_), meaning});
-    return notes_.back().symbol;
-  }
-
-  std::string text() const {
-    std::string result;
-    for (const Note& note : notes_) {
-      result += fmt::format("- `{}` {}\n", note.symbol, note.meaning);
-    }
-    return result.empty() ? result : "\n" + result;
-  }
-
- private:
-  struct Note {
-    std::string symbol;
-    std::string meaning;
-  };
-  std::vector<Note> notes_;
-  int numbered_ = 0;
-};
-
-std::vector<std::string> variant_names(const Curve& curve) {
-  std::vector<std::string> names;
+UsualPaths usual_paths(const Curve& curve) {
+  std::map<std::string, std::map<Path, int>> counts;
   for (const CaseResult* result : curve.cases) {
     for (const VariantResult& variant : result->variants) {
-      if (std::find(names.begin(), names.end(), variant.variant) == names.end()) {
-        names.push_back(variant.variant);
+      if (variant.time) {
+        ++counts[variant.variant][variant.path];
       }
     }
   }
-  return names;
+  UsualPaths usual;
+  for (const auto& [variant, paths] : counts) {
+    usual[variant] = std::max_element(paths.begin(), paths.end(), [](const auto& a, const auto& b) {
+                       return a.second < b.second;
+                     })->first;
+  }
+  return usual;
 }
 
-std::vector<MarkdownTable::Column> columns_for(const std::vector<std::string>& variants) {
+/// "NVLink with p2p, host memory with host", "host memory with both"; empty where no path is known.
+std::string path_legend(const UsualPaths& usual, const std::vector<std::string>& variants) {
+  std::vector<std::string> parts;
+  bool known = false;
+  const bool alike = usual.size() > 1 && std::all_of(usual.begin(), usual.end(), [&](auto& entry) {
+                       return entry.second == usual.begin()->second;
+                     });
+  for (const std::string& variant : variants) {
+    const auto path = usual.find(variant);
+    if (path == usual.end()) {
+      continue;
+    }
+    known = known || path->second != Path::unknown;
+    parts.push_back(fmt::format("{} with {}", readable_path(path->second), variant));
+  }
+  if (!known) {
+    return {};
+  }
+  return alike ? fmt::format("{} with both", readable_path(usual.begin()->second))
+               : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<MarkdownTable::Column> columns_for(const std::vector<std::string>& variants,
+                                               bool evidence) {
   constexpr auto kRight = MarkdownTable::Alignment::right;
   std::vector<MarkdownTable::Column> columns{{"Size", kRight}};
   for (const std::string& variant : variants) {
     columns.push_back({variant, kRight});
-    columns.push_back({"busbw", kRight});
+    columns.push_back({"busbw GB/s", kRight});
   }
-  for (std::size_t i = 1; i < variants.size(); ++i) {
-    const std::string over = variants.size() > 2 ? " over " + variants[i] : std::string{};
-    columns.push_back({"Speed-up" + over, kRight});
-    columns.push_back({"95 % CI", kRight});
-    columns.push_back({"Less time", kRight});
+  if (variants.size() > 1) {
+    columns.insert(columns.end(),
+                   {{"Speed-up", kRight}, {"95 % CI", kRight}, {"Less time", kRight}});
+  }
+  if (evidence) {
+    columns.push_back({"NVLink %", kRight});
   }
   columns.push_back({"Marks", MarkdownTable::Alignment::left});
   return columns;
 }
 
-void add_variant_cells(std::vector<std::string>& cells, const CaseResult& result,
-                       const std::string& name, Footnotes& footnotes) {
-  const auto variant =
-      std::find_if(result.variants.begin(), result.variants.end(),
-                   [&](const VariantResult& entry) { return entry.variant == name; });
-  if (variant == result.variants.end()) {
-    cells.insert(cells.end(), 2, "");
-  } else if (has_wrong_data(*variant)) {
-    const std::string number = footnotes.number(wrong_elements(*variant->verification));
-    cells.insert(cells.end(), {"WRONG DATA " + number, ""});
-  } else if (variant->skipped.has_value()) {
-    const std::string number = footnotes.number(one_line(*variant->skipped));
-    cells.insert(cells.end(), {"skipped " + number, ""});
-  } else {
-    cells.push_back(variant->time.has_value() ? readable_time(*variant->time) : "");
-    cells.push_back(variant->busbw.has_value() ? readable_bandwidth(*variant->busbw) : "");
+/// "100.4 / 0": every variant's, in the order of the columns; empty where none is judged.
+std::string evidence_cells(const CaseResult& result, const std::vector<std::string>& variants) {
+  std::vector<std::string> cells;
+  bool judged = false;
+  for (const std::string& variant : variants) {
+    const std::string cell = evidence_cell(find_variant(result, variant));
+    judged = judged || !cell.empty();
+    cells.push_back(cell.empty() ? "?" : cell);
   }
-}
-
-void add_ratio_cells(std::vector<std::string>& cells, const Comparison& comparison,
-                     Footnotes& footnotes) {
-  switch (comparison.finding) {
-    case Finding::wrong_data:
-    case Finding::not_measured:
-      cells.insert(cells.end(), 3, "");
-      return;
-    case Finding::same_road:
-      footnotes.mark(
-          "same road",
-          "the variants' bytes took the same road, so their times do not show what one road "
-          "is worth against another");
-      cells.insert(cells.end(),
-                   {"same road", std::string(readable_path(comparison.first->path)), ""});
-      return;
-    case Finding::no_interval:
-    case Finding::no_difference:
-    case Finding::less_time:
-    case Finding::more_time:
-      break;
-  }
-  const RatioText text = readable_ratio(*comparison.ratio);
-  cells.push_back(text.estimate);
-  cells.push_back(text.low.has_value() ? fmt::format("{} … {}", *text.low, *text.high)
-                                       : "too few rounds");
-  cells.push_back(readable_percent(less_time(comparison.ratio->estimate)));
-}
-
-/// Whether some ratio that is shown is less certain than was asked for.
-bool shows_unconverged(const CaseResult& result, const std::vector<Comparison>& comparisons) {
-  return !result.converged &&
-         std::any_of(comparisons.begin(), comparisons.end(), [](const Comparison& comparison) {
-           return comparison.finding == Finding::less_time ||
-                  comparison.finding == Finding::more_time ||
-                  comparison.finding == Finding::no_difference ||
-                  comparison.finding == Finding::no_interval;
-         });
+  return judged ? fmt::format("{}", fmt::join(cells, " / ")) : std::string{};
 }
 
 std::string marks_of(const Record& record, const CaseResult& result,
-                     const std::vector<Comparison>& comparisons, Footnotes& footnotes) {
+                     const std::vector<Comparison>& comparisons, const UsualPaths& usual,
+                     Footnotes& footnotes) {
   std::vector<std::string> marks;
-  if (shows_unconverged(result, comparisons)) {
-    marks.push_back(footnotes.mark(
-        "*", fmt::format("not converged: the interval did not come within {} of the ratio, or "
-                         "neighbouring rounds are correlated, so that it may be too narrow",
-                         readable_precision(record.settings.precision))));
-  }
-  const bool warm =
-      std::any_of(result.variants.begin(), result.variants.end(), [](const VariantResult& variant) {
-        return variant.time.has_value() && !variant.execution.cold_data;
-      });
-  if (warm) {
-    marks.push_back(
-        footnotes.mark("w", "warm data: operations may find their buffers in the cache"));
+  const auto add = [&marks](const std::string& mark) {
+    if (!mark.empty() && std::find(marks.begin(), marks.end(), mark) == marks.end()) {
+      marks.push_back(mark);
+    }
+  };
+  add(case_marks(record, result, comparisons, footnotes));
+  for (const VariantResult& variant : result.variants) {
+    for (const std::string& mark : variant_marks(variant, footnotes)) {
+      add(mark);
+    }
+    if (variant.time && variant.path != usual.at(variant.variant)) {
+      add(footnotes.number(fmt::format("path of {} at this size: {}", variant.variant,
+                                       readable_path(variant.path))));
+    }
   }
   return fmt::format("{}", fmt::join(marks, " "));
 }
 
-std::string curve_table(const Record& record, const Curve& curve) {
-  const std::vector<std::string> variants = variant_names(curve);
-  MarkdownTable table(columns_for(variants));
-  Footnotes footnotes;
+/// One row for each size, the variants side by side.
+std::string table_by_size(const Record& record, const Curve& curve,
+                          const std::vector<std::string>& variants) {
+  const bool evidence = any_evidence(curve);
+  const UsualPaths usual = usual_paths(curve);
+  MarkdownTable table(columns_for(variants, evidence));
+  SizeLegend legend;
   for (const CaseResult* result : curve.cases) {
     std::vector<std::string> cells{readable_bytes(result->definition.size)};
+    const auto append = [&cells](const std::vector<std::string>& more) {
+      cells.insert(cells.end(), more.begin(), more.end());
+    };
     for (const std::string& variant : variants) {
-      add_variant_cells(cells, *result, variant, footnotes);
+      append(time_cells(find_variant(*result, variant), legend));
     }
     const std::vector<Comparison> comparisons = compare_variants(record, *result);
-    for (std::size_t i = 1; i < variants.size(); ++i) {
-      const auto comparison = std::find_if(
-          comparisons.begin(), comparisons.end(),
-          [&](const Comparison& entry) { return entry.other->variant == variants[i]; });
-      add_ratio_cells(cells, comparison != comparisons.end() ? *comparison : Comparison{},
-                      footnotes);
+    if (variants.size() > 1) {
+      append(
+          ratio_cells(comparisons.empty() ? Comparison{} : comparisons.front(), legend.footnotes));
     }
-    cells.push_back(marks_of(record, *result, comparisons, footnotes));
+    if (evidence) {
+      cells.push_back(evidence_cells(*result, variants));
+    }
+    cells.push_back(marks_of(record, *result, comparisons, usual, legend.footnotes));
     table.add_row(cells);
   }
-  return fmt::format("### {}\n\n{}{}", curve.name, table.text(), footnotes.text());
+  const std::string order = evidence ? fmt::format(": {}", fmt::join(variants, " / ")) : "";
+  return table.text() + column_legend(legend, order, path_legend(usual, variants));
 }
 
 }  // namespace
@@ -189,8 +145,10 @@ std::string curve_table(const Record& record, const Curve& curve) {
 std::string size_tables(const Record& record) {
   std::string text;
   for (const Curve& curve : curves_of(record)) {
-    text += text.empty() ? "" : "\n";
-    text += curve_table(record, curve);
+    const std::vector<std::string> variants = variant_names(curve);
+    text += fmt::format("{}### {}\n\n{}", text.empty() ? "" : "\n", curve.name,
+                        variants.size() > 2 ? table_by_variant(record, curve)
+                                            : table_by_size(record, curve, variants));
   }
   const bool compares =
       std::any_of(record.cases.begin(), record.cases.end(),

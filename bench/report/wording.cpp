@@ -54,6 +54,28 @@ std::string readable_percent(double share) {
   return fmt::format("{:.{}f} %", percent, near_all ? 0 : decimals);
 }
 
+std::string readable_fraction(double fraction) {
+  return fraction > 0.0 && fraction < 0.01 ? "<1 %" : fmt::format("{:.0f} %", 100.0 * fraction);
+}
+
+std::string evidence_percent(double share) {
+  if (share == 0.0) {
+    return "0";
+  }
+  return share < kNoNvlink ? "<0.1" : fmt::format("{:.1f}", 100.0 * share);
+}
+
+std::string rounded_bytes(double bytes) {
+  constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && bytes >= 1023.5) {
+    bytes /= 1024.0;
+    ++unit;
+  }
+  const int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", bytes, decimals, kUnits[unit]);
+}
+
 std::string readable_precision(double precision) {
   return fmt::format("±{:.3g} %", 100.0 * precision);
 }
@@ -84,13 +106,6 @@ std::string_view readable_path(Path path) {
   return "unknown";
 }
 
-std::string_view nvlink_generation(int nvml_version) {
-  constexpr std::array<std::string_view, 9> kGenerations{"",    "1.0", "2.0", "2.2", "3.0",
-                                                         "3.1", "4.0", "5.0", "6.0"};
-  const auto index = static_cast<std::size_t>(std::max(nvml_version, 0));
-  return index < kGenerations.size() ? kGenerations[index] : std::string_view{};
-}
-
 std::string curve_label(const Case& definition) {
   const Case defaults;
   std::string label(name_of(definition.operation));
@@ -111,6 +126,10 @@ std::string curve_label(const Case& definition) {
                          definition.pair->to);
   }
   return label;
+}
+
+std::string case_label(const Case& definition) {
+  return fmt::format("{} {}", curve_label(definition), readable_bytes(definition.size));
 }
 
 std::string spoken_operation(const Case& definition) {

@@ -20,6 +20,15 @@ RatioText readable_ratio(const Ratio& ratio);
 /// A share as "92 %", with more decimals near 0 and 1.
 std::string readable_percent(double share);
 
+/// The share of a limit in whole percent: "73 %", "<1 %".
+std::string readable_fraction(double fraction);
+
+/// What NVLink carried of the bytes expected of it, without the sign: "100.4", "<0.1", "0".
+std::string evidence_percent(double share);
+
+/// Bytes to three digits in binary units: "2.01 GiB", "0 B".
+std::string rounded_bytes(double bytes);
+
 /// The interval that a run asked for: "±1 %".
 std::string readable_precision(double precision);
 
@@ -29,11 +38,11 @@ std::string wrong_elements(const Verification& verification);
 /// "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
 std::string_view readable_path(Path path);
 
-/// NVLink's generation for NVML's version number: 6 is "4.0". Empty for a number not known here.
-std::string_view nvlink_generation(int nvml_version);
-
 /// "all_reduce" and those parameters that are not the default: "all_reduce float16 graph".
 std::string curve_label(const Case& definition);
+
+/// The same with the size: "all_reduce float16 1 GiB".
+std::string case_label(const Case& definition);
 
 /// "all-reduce", as a sentence has it.
 std::string spoken_operation(const Case& definition);

@@ -14,6 +14,10 @@ std::optional<int> DeviceMonitor::sm_clock_mhz() const {
   return device_ ? device_->sm_clock_mhz() : std::nullopt;
 }
 
+LinkCounters DeviceMonitor::link_counters() const {
+  return device_ ? device_->link_counters() : LinkCounters{};
+}
+
 void DeviceMonitor::complete(GpuInfo& gpu) const {
   if (device_) device_->read_links(gpu);
 }

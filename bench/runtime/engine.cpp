@@ -44,6 +44,17 @@ protocol::ErrorReply usage_error(const std::string& text) {
   return {text, {}, static_cast<int>(ExitCode::usage)};
 }
 
+/// Text and advice on a line each, to be agreed on by Session::first_text().
+std::string problem_of(const Session& session, const Error& error) {
+  return fmt::format("rank {}: {}\n{}", session.rank(), error.what(), error.advice());
+}
+
+protocol::ErrorReply shared_problem(const std::string& problem) {
+  const std::size_t line_end = problem.find('\n');
+  return {problem.substr(0, line_end), problem.substr(line_end + 1),
+          static_cast<int>(ExitCode::machine_cannot)};
+}
+
 Environment environment_in_force() {
   Environment result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -81,6 +92,11 @@ protocol::Reply Engine::execute(const protocol::Command& command) {
   if (const auto* verify_command = std::get_if<protocol::Verify>(&command)) {
     return verify(*verify_command);
   }
+  if (std::holds_alternative<protocol::Counters>(command)) return counters();
+  if (const auto* probe_command = std::get_if<protocol::Probe>(&command)) {
+    return probe(*probe_command);
+  }
+  if (std::holds_alternative<protocol::HostCopy>(command)) return host_copy();
   if (const auto* close_command = std::get_if<protocol::Close>(&command)) {
     return close(*close_command);
   }
@@ -105,7 +121,12 @@ void Engine::follow() {
 }
 
 protocol::Reply Engine::hello() {
-  RankInfo own{session_.rank(), host_name(), static_cast<int>(::getpid()), cpus_, backend_.gpu()};
+  RankInfo own;
+  own.rank = session_.rank();
+  own.host = host_name();
+  own.pid = static_cast<int>(::getpid());
+  own.cpus = cpus_;
+  own.gpu = backend_.gpu();
   if (own.gpu) monitor_.complete(*own.gpu);
   const std::vector<RankInfo> ranks = gather_ranks(session_, own);
   if (!session_.is_root()) return protocol::DoneReply{};
@@ -126,24 +147,28 @@ protocol::Reply Engine::hello() {
   return reply;
 }
 
-protocol::Reply Engine::open(const protocol::Open& command) {
+std::variant<Engine::Opened, protocol::ErrorReply> Engine::make_operation(
+    const std::string& case_name) {
   Opened opened;
-  std::optional<std::string> problem;  // text and advice on a line each
+  std::optional<std::string> problem;
   try {
-    opened.definition = parse_case_name(command.case_name);
+    opened.definition = parse_case_name(case_name);
     if (opened.definition.ranks != session_.ranks()) {
-      throw UsageError(fmt::format("{} is for {} ranks, this job has {}", command.case_name,
+      throw UsageError(fmt::format("{} is for {} ranks, this job has {}", case_name,
                                    opened.definition.ranks, session_.ranks()));
     }
     opened.operation = backend_.open(opened.definition);
   } catch (const Error& error) {
-    problem = fmt::format("rank {}: {}\n{}", session_.rank(), error.what(), error.advice());
+    problem = problem_of(session_, error);
   }
-  if (const auto first = session_.first_text(problem)) {
-    const std::size_t line_end = first->find('\n');
-    return protocol::ErrorReply{first->substr(0, line_end), first->substr(line_end + 1),
-                                static_cast<int>(ExitCode::machine_cannot)};
-  }
+  if (const auto first = session_.first_text(problem)) return shared_problem(*first);
+  return opened;
+}
+
+protocol::Reply Engine::open(const protocol::Open& command) {
+  auto made = make_operation(command.case_name);
+  if (const auto* refusal = std::get_if<protocol::ErrorReply>(&made)) return *refusal;
+  Opened& opened = std::get<Opened>(made);
   clock_keeper_.prepare();
   opened.operation->warm_up();
   const double per_operation = calibrate(*opened.operation, command.sample_target);
@@ -206,6 +231,34 @@ protocol::Reply Engine::verify(const protocol::Verify& command) {
   session_.barrier();
   const Verification own = opened_.at(command.handle).operation->verify(corrupt);
   return protocol::VerifyReply{gather_verification(session_, own)};
+}
+
+protocol::Reply Engine::counters() { return gather_counters(session_, monitor_.link_counters()); }
+
+protocol::Reply Engine::probe(const protocol::Probe& command) {
+  auto made = make_operation(command.case_name);
+  if (const auto* refusal = std::get_if<protocol::ErrorReply>(&made)) return *refusal;
+  std::get<Opened>(made).operation->warm_up();
+  session_.barrier();  // nobody takes an operation apart that a peer still works on
+  return protocol::DoneReply{};
+}
+
+protocol::Reply Engine::host_copy() {
+  std::unique_ptr<HostCopy> copy;
+  std::optional<std::string> problem;
+  try {
+    copy = backend_.open_host_copy();
+  } catch (const Error& error) {
+    problem = problem_of(session_, error);
+  }
+  if (const auto first = session_.first_text(problem)) return shared_problem(*first);
+  std::optional<HostCopyRates> rates;
+  if (copy) rates.emplace();
+  session_.barrier();
+  if (copy) rates->to_gpu_gb_per_s = copy->to_device();
+  session_.barrier();
+  if (copy) rates->from_gpu_gb_per_s = copy->from_device();
+  return gather_host_copy(session_, rates);
 }
 
 protocol::Reply Engine::close(const protocol::Close& command) {

@@ -49,6 +49,35 @@ protocol::RunReply gather_run(Session& session, std::optional<double> seconds_pe
   return reply;
 }
 
+protocol::CountersReply gather_counters(Session& session, const LinkCounters& own) {
+  constexpr std::size_t kFields = 4;
+  const auto number = [](const std::optional<std::int64_t>& value) {
+    return value ? static_cast<double>(*value) : kAbsent;
+  };
+  // Exact: a double holds integers up to 2^53, 9 PB.
+  const std::vector<double> all =
+      session.gather(std::vector<double>{number(own.nvlink_sent), number(own.nvlink_received),
+                                         number(own.pcie_sent), number(own.pcie_received)});
+  protocol::CountersReply reply;
+  for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
+    reply.ranks.push_back({present<std::int64_t>(all[i]), present<std::int64_t>(all[i + 1]),
+                           present<std::int64_t>(all[i + 2]), present<std::int64_t>(all[i + 3])});
+  }
+  return reply;
+}
+
+protocol::HostCopyReply gather_host_copy(Session& session,
+                                         const std::optional<HostCopyRates>& own) {
+  const std::vector<double> all = session.gather(std::vector<double>{
+      own ? own->to_gpu_gb_per_s : kAbsent, own ? own->from_gpu_gb_per_s : kAbsent});
+  protocol::HostCopyReply reply;
+  for (std::size_t i = 0; i + 2 <= all.size(); i += 2) {
+    reply.ranks.push_back(std::isnan(all[i]) ? std::nullopt
+                                             : std::optional<HostCopyRates>({all[i], all[i + 1]}));
+  }
+  return reply;
+}
+
 Verification gather_verification(Session& session, const Verification& own) {
   const std::vector<double> all = session.gather(
       std::vector<double>{static_cast<double>(own.checked), static_cast<double>(own.wrong),

@@ -14,6 +14,10 @@ std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own);
 protocol::RunReply gather_run(Session& session, std::optional<double> seconds_per_operation,
                               const Health& health);
 
+protocol::CountersReply gather_counters(Session& session, const LinkCounters& own);
+
+protocol::HostCopyReply gather_host_copy(Session& session, const std::optional<HostCopyRates>& own);
+
 /// Sums of elements, the largest error, and the first wrong element of the lowest rank that has
 /// one.
 Verification gather_verification(Session& session, const Verification& own);

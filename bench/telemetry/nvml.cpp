@@ -47,13 +47,17 @@ int Nvml::device_count() const {
   return library_->device_count(&count) == nvml_api::kSuccess ? static_cast<int>(count) : 0;
 }
 
-std::optional<Nvml::Device> Nvml::device_by_index(int index) const {
+std::optional<Nvml::Device> Nvml::device_by_index(int index, std::string* reason) const {
   nvml_api::Handle handle = nullptr;
-  if (index < 0 ||
-      library_->handle_by_index(static_cast<unsigned int>(index), &handle) != nvml_api::kSuccess) {
-    return std::nullopt;
+  const nvml_api::Result result =
+      library_->handle_by_index(static_cast<unsigned int>(index), &handle);
+  if (result == nvml_api::kSuccess) {
+    return Device(library_.get(), handle);
   }
-  return Device(library_.get(), handle);
+  if (reason != nullptr) {
+    *reason = library_->why(library_->handle_by_index, result);
+  }
+  return std::nullopt;
 }
 
 std::optional<Nvml::Device> Nvml::device_by_pci_bus_id(const std::string& pci_bus_id) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 
 /// What linkgain uses of NVML's binary interface, declared anew from NVIDIA's documentation of
 /// nvml.h, because that header is not on every machine. Names follow NVML's, types its layouts.
@@ -13,6 +14,7 @@ using Handle = void*;  ///< nvmlDevice_t
 /// nvmlReturn_t, as far as it is told apart.
 using Result = int;
 inline constexpr Result kSuccess = 0;
+inline constexpr Result kNotSupported = 3;
 inline constexpr Result kFunctionNotFound = 13;  ///< also what a missing symbol answers here
 
 /// nvmlMemory_t, in bytes.
@@ -30,15 +32,53 @@ enum class ComputeMode : int {
   exclusive_process = 3,
 };
 
-enum class TemperatureSensor : int { gpu = 0 };    ///< nvmlTemperatureSensors_t
+enum class TemperatureSensor : int { gpu = 0 };  ///< nvmlTemperatureSensors_t
+/// nvmlTemperatureThresholds_t
+enum class TemperatureThreshold : int { shutdown = 0, slowdown = 1 };
 enum class ClockType : int { sm = 1 };             ///< nvmlClockType_t
 enum class EnableState : int { off = 0, on = 1 };  ///< nvmlEnableState_t
 
 /// nvmlGpuP2PCapsIndex_t
-enum class P2pCapability : int { read = 0, write = 1, nvlink = 2 };
+enum class P2pCapability : int { read = 0, write = 1, nvlink = 2, atomics = 3 };
 
-/// nvmlGpuP2PStatus_t: ok, unknown, and between them the reasons why not.
-enum class P2pStatus : int { ok = 0, unknown = 6 };
+/// nvmlGpuP2PStatus_t
+enum class P2pStatus : int {
+  ok = 0,
+  chipset_not_supported = 1,
+  gpu_not_supported = 2,
+  io_hub_topology_not_supported = 3,
+  disabled_by_registry_key = 4,
+  not_supported = 5,
+  unknown = 6,
+};
+
+/// nvmlGpuTopologyLevel_t: the nearest thing that two GPUs have in common.
+enum class TopologyLevel : int {
+  internal = 0,  ///< one board's own switch
+  single = 10,
+  multiple = 20,
+  host_bridge = 30,
+  node = 40,
+  system = 50,
+};
+
+/// nvmlIntNvLinkDeviceType_t
+enum class NvlinkDeviceType : int { gpu = 0, npu = 1, nvswitch = 2, unknown = 255 };
+
+/// nvmlNvLinkErrorCounter_t
+enum class NvlinkErrorCounter : int { replay = 0, recovery = 1, crc_flit = 2, crc_data = 3 };
+
+/// nvmlPciInfo_t of the functions that end in _v2 or _v3; ids are text with the end.
+struct PciInfo {
+  std::array<char, 16> bus_id_legacy{};
+  unsigned int domain = 0;
+  unsigned int bus = 0;
+  unsigned int device = 0;
+  unsigned int device_id = 0;
+  unsigned int subsystem_id = 0;
+  std::array<char, 32> bus_id{};
+};
+static_assert(sizeof(PciInfo) == 68);
 
 /// nvmlValueType_t
 enum class ValueType : int {
@@ -74,7 +114,24 @@ struct FieldValue {
   Value value{};
 };
 
+/// Numbers of fields (NVML_FI_DEV_...).
+inline constexpr unsigned int kFieldNvlinkCommonSpeed = 90;  ///< MB/s of every active link
 inline constexpr unsigned int kFieldNvlinkLinkCount = 91;
+inline constexpr unsigned int kFieldNvlinkDataSent = 138;  ///< KiB of payload; scope: the link
+inline constexpr unsigned int kFieldNvlinkDataReceived = 139;
+inline constexpr unsigned int kFieldNvlinkReplays = 161;  ///< scope: the link
+inline constexpr unsigned int kFieldNvlinkRecoveries = 162;
+inline constexpr unsigned int kFieldNvlinkCrcErrors = 163;
+inline constexpr unsigned int kFieldNvlinkSpeed = 164;  ///< MB/s; scope: the link
+inline constexpr unsigned int kFieldPcieSent = 197;     ///< bytes modulo 2^32
+inline constexpr unsigned int kFieldPcieReceived = 198;
+
+/// The scope that sums a field over all links; 0 is link 0 alone.
+inline constexpr unsigned int kAllLinks = std::numeric_limits<unsigned int>::max();
+
+/// What a PCI domain says where the driver does not tell the device (an NVSwitch seen from a
+/// guest).
+inline constexpr unsigned int kNoPciDomain = std::numeric_limits<unsigned int>::max();
 
 /// Links are numbered from 0; the first number that the GPU lacks is an error.
 inline constexpr unsigned int kMostNvlinks = 36;

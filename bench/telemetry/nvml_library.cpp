@@ -9,24 +9,25 @@ namespace {
 using nvml_api::FieldValue;
 using nvml_api::ValueType;
 
-std::optional<long long> to_integer(const FieldValue& answer) {
+Reading<std::int64_t> to_integer(const FieldValue& answer) {
   switch (answer.type) {
     case ValueType::floating:
-      return static_cast<long long>(answer.value.floating);
+      return static_cast<std::int64_t>(answer.value.floating);
     case ValueType::unsigned_int:
-      return answer.value.unsigned_int;
+      return std::int64_t{answer.value.unsigned_int};
     case ValueType::unsigned_long:
-      return static_cast<long long>(answer.value.unsigned_long);
+      return static_cast<std::int64_t>(answer.value.unsigned_long);
     case ValueType::unsigned_long_long:
-      return static_cast<long long>(answer.value.unsigned_long_long);
+      return static_cast<std::int64_t>(answer.value.unsigned_long_long);
     case ValueType::signed_long_long:
-      return answer.value.signed_long_long;
+      return std::int64_t{answer.value.signed_long_long};
     case ValueType::signed_int:
-      return answer.value.signed_int;
+      return std::int64_t{answer.value.signed_int};
     case ValueType::unsigned_short:
-      return answer.value.unsigned_short;
+      return std::int64_t{answer.value.unsigned_short};
   }
-  return std::nullopt;  // a type younger than this program
+  return Reading<std::int64_t>::missing(fmt::format(
+      "the driver's value is of a type younger than linkgain ({})", static_cast<int>(answer.type)));
 }
 
 }  // namespace
@@ -66,9 +67,12 @@ template <typename... Arguments>
 void Nvml::Library::resolve(Function<Arguments...>& function, const char* symbol) {
   function.address_ =
       reinterpret_cast<nvml_api::Result (*)(Arguments...)>(dlsym(object_.get(), symbol));
+  function.symbol_ = symbol;
 }
 
 void Nvml::Library::resolve_all() {
+  error_string_ =
+      reinterpret_cast<const char* (*)(nvml_api::Result)>(dlsym(object_.get(), "nvmlErrorString"));
   resolve(init, "nvmlInit_v2");
   resolve(shutdown, "nvmlShutdown");
   resolve(driver_version, "nvmlSystemGetDriverVersion");
@@ -78,41 +82,76 @@ void Nvml::Library::resolve_all() {
   resolve(handle_by_uuid, "nvmlDeviceGetHandleByUUID");
   resolve(name, "nvmlDeviceGetName");
   resolve(uuid, "nvmlDeviceGetUUID");
+  resolve(pci_info, "nvmlDeviceGetPciInfo_v3");
+  resolve(field_values, "nvmlDeviceGetFieldValues");
+  resolve_state();
+  resolve_links();
+}
+
+void Nvml::Library::resolve_state() {
   resolve(memory_info, "nvmlDeviceGetMemoryInfo");
+  resolve(remapped_rows, "nvmlDeviceGetRemappedRows");
   resolve(compute_mode, "nvmlDeviceGetComputeMode");
+  resolve(persistence_mode, "nvmlDeviceGetPersistenceMode");
   resolve(temperature, "nvmlDeviceGetTemperature");
+  resolve(temperature_threshold, "nvmlDeviceGetTemperatureThreshold");
   resolve(power_usage, "nvmlDeviceGetPowerUsage");
+  resolve(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+  resolve(default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit");
+  resolve(power_limit_constraints, "nvmlDeviceGetPowerManagementLimitConstraints");
   resolve(clock_info, "nvmlDeviceGetClockInfo");
+  resolve(most_clock_info, "nvmlDeviceGetMaxClockInfo");
   resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
   if (!clock_event_reasons.found()) {  // its name before driver 535; the bits are the same
     resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
+}
+
+void Nvml::Library::resolve_links() {
   resolve(nvlink_state, "nvmlDeviceGetNvLinkState");
   resolve(nvlink_version, "nvmlDeviceGetNvLinkVersion");
+  resolve(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
+  resolve(nvlink_remote_pci_info, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+  resolve(nvlink_error_counter, "nvmlDeviceGetNvLinkErrorCounter");
   resolve(p2p_status, "nvmlDeviceGetP2PStatus");
+  resolve(common_ancestor, "nvmlDeviceGetTopologyCommonAncestor");
   resolve(pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
   resolve(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
-  resolve(field_values, "nvmlDeviceGetFieldValues");
+  resolve(most_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+  resolve(most_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
 }
 
 std::string Nvml::Library::describe(nvml_api::Result result) const {
-  const auto error_string =
-      reinterpret_cast<const char* (*)(nvml_api::Result)>(dlsym(object_.get(), "nvmlErrorString"));
-  const char* text = error_string != nullptr ? error_string(result) : nullptr;
+  const char* text = error_string_ != nullptr ? error_string_(result) : nullptr;
   return text != nullptr ? fmt::format("{} (NVML error {})", text, result)
                          : fmt::format("NVML error {}", result);
 }
 
-std::optional<long long> Nvml::Library::field(nvml_api::Handle device, unsigned int id,
-                                              unsigned int scope) const {
-  FieldValue answer;
-  answer.field = id;
-  answer.scope = scope;
-  if (field_values(device, 1, &answer) != nvml_api::kSuccess ||
-      answer.result != nvml_api::kSuccess) {
-    return std::nullopt;
+std::string Nvml::Library::lacks(const char* symbol) {
+  return fmt::format("this driver's NVML has no {}", symbol);
+}
+
+std::vector<Reading<std::int64_t>> Nvml::Library::fields(
+    nvml_api::Handle device, std::initializer_list<FieldName> names) const {
+  std::vector<FieldValue> answers;
+  for (const FieldName& asked : names) {
+    answers.push_back({.field = asked.id, .scope = asked.scope});
   }
-  return to_integer(answer);
+  const nvml_api::Result result =
+      field_values(device, static_cast<int>(answers.size()), answers.data());
+  std::vector<Reading<std::int64_t>> values;
+  for (const FieldValue& answer : answers) {
+    const bool good = result == nvml_api::kSuccess && answer.result == nvml_api::kSuccess;
+    values.push_back(
+        good ? to_integer(answer)
+             : Reading<std::int64_t>::missing(
+                   why(field_values, result != nvml_api::kSuccess ? result : answer.result)));
+  }
+  return values;
+}
+
+Reading<std::int64_t> Nvml::Library::field(nvml_api::Handle device, FieldName asked) const {
+  return fields(device, {asked}).front();
 }
 
 }  // namespace linkgain

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/telemetry/nvml.hpp"
 #include "nvml_api.hpp"
@@ -20,10 +22,19 @@ struct Nvml::Library {
       return address_ != nullptr ? address_(arguments...) : nvml_api::kFunctionNotFound;
     }
     bool found() const { return address_ != nullptr; }
+    /// "nvmlDeviceGetName"
+    const char* symbol() const { return symbol_; }
 
    private:
     friend struct Library;
     nvml_api::Result (*address_)(Arguments...) = nullptr;
+    const char* symbol_ = "";
+  };
+
+  /// A field's number and which part of the device it is asked of (a link, or kAllLinks).
+  struct FieldName {
+    unsigned int id = 0;
+    unsigned int scope = 0;
   };
 
   /// Loads the library called `name` (a file name for dlopen) and initialises it. Where that fails
@@ -33,9 +44,28 @@ struct Nvml::Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  /// The value of one field, converted to an integer.
-  std::optional<long long> field(nvml_api::Handle device, unsigned int id,
-                                 unsigned int scope) const;
+  /// Why there is no value where `function` answered `result`: the library lacks it, or NVML's own
+  /// words with the code.
+  template <typename... Arguments>
+  std::string why(const Function<Arguments...>& function, nvml_api::Result result) const {
+    return function.found() ? describe(result) : lacks(function.symbol());
+  }
+
+  /// The value that function(arguments..., &value) gives.
+  template <typename T, typename... Parameters, typename... Arguments>
+  Reading<T> read(const Function<Parameters...>& function, Arguments... arguments) const {
+    T value{};
+    const nvml_api::Result result = function(arguments..., &value);
+    if (result != nvml_api::kSuccess) {
+      return Reading<T>::missing(why(function, result));
+    }
+    return value;
+  }
+
+  /// The values of several fields, asked for in one call, as integers.
+  std::vector<Reading<std::int64_t>> fields(nvml_api::Handle device,
+                                            std::initializer_list<FieldName> names) const;
+  Reading<std::int64_t> field(nvml_api::Handle device, FieldName asked) const;
 
   Function<> init;
   Function<> shutdown;
@@ -46,18 +76,34 @@ struct Nvml::Library {
   Function<const char*, nvml_api::Handle*> handle_by_uuid;
   Function<nvml_api::Handle, char*, unsigned int> name;
   Function<nvml_api::Handle, char*, unsigned int> uuid;
+  Function<nvml_api::Handle, nvml_api::PciInfo*> pci_info;
   Function<nvml_api::Handle, nvml_api::Memory*> memory_info;
   Function<nvml_api::Handle, nvml_api::ComputeMode*> compute_mode;
   Function<nvml_api::Handle, nvml_api::TemperatureSensor, unsigned int*> temperature;
+  Function<nvml_api::Handle, nvml_api::TemperatureThreshold, unsigned int*> temperature_threshold;
+  Function<nvml_api::Handle, nvml_api::EnableState*> persistence_mode;
   Function<nvml_api::Handle, unsigned int*> power_usage;
+  Function<nvml_api::Handle, unsigned int*> power_limit;
+  Function<nvml_api::Handle, unsigned int*> default_power_limit;
+  Function<nvml_api::Handle, unsigned int*, unsigned int*> power_limit_constraints;
   Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> clock_info;
+  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> most_clock_info;
   Function<nvml_api::Handle, unsigned long long*> clock_event_reasons;
   Function<nvml_api::Handle, unsigned int, nvml_api::EnableState*> nvlink_state;
   Function<nvml_api::Handle, unsigned int, unsigned int*> nvlink_version;
+  Function<nvml_api::Handle, unsigned int, nvml_api::NvlinkDeviceType*> nvlink_remote_type;
+  Function<nvml_api::Handle, unsigned int, nvml_api::PciInfo*> nvlink_remote_pci_info;
+  Function<nvml_api::Handle, unsigned int, nvml_api::NvlinkErrorCounter, unsigned long long*>
+      nvlink_error_counter;
+  Function<nvml_api::Handle, unsigned int*, unsigned int*, unsigned int*, unsigned int*>
+      remapped_rows;
   Function<nvml_api::Handle, nvml_api::Handle, nvml_api::P2pCapability, nvml_api::P2pStatus*>
       p2p_status;
+  Function<nvml_api::Handle, nvml_api::Handle, nvml_api::TopologyLevel*> common_ancestor;
   Function<nvml_api::Handle, unsigned int*> pcie_generation;
   Function<nvml_api::Handle, unsigned int*> pcie_width;
+  Function<nvml_api::Handle, unsigned int*> most_pcie_generation;
+  Function<nvml_api::Handle, unsigned int*> most_pcie_width;
   Function<nvml_api::Handle, int, nvml_api::FieldValue*> field_values;
 
  private:
@@ -67,10 +113,14 @@ struct Nvml::Library {
 
   Library() = default;
   void resolve_all();
+  void resolve_state();
+  void resolve_links();
   template <typename... Arguments>
   void resolve(Function<Arguments...>& function, const char* symbol);
   std::string describe(nvml_api::Result result) const;
+  static std::string lacks(const char* symbol);
 
+  const char* (*error_string_)(nvml_api::Result) = nullptr;
   std::unique_ptr<void, Closer> object_;
   bool initialised_ = false;
 };

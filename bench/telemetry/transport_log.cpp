@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
-#include <iterator>
+
+#include "log_files.hpp"
 
 namespace linkgain {
 namespace {
@@ -135,26 +135,14 @@ TransportLines parse_transport_lines(std::string_view log) {
 
 TransportLines read_transport_logs(const std::filesystem::path& directory,
                                    std::string_view prefix) {
-  std::error_code error;
-  std::vector<std::filesystem::path> files;
-  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(prefix)) {
-      files.push_back(entry->path());
-    }
-  }
-  std::sort(files.begin(), files.end());  // so that the order of `kinds` is the same every time
   TransportLines lines;
-  for (const std::filesystem::path& file : files) {
-    std::ifstream stream(file, std::ios::binary);
-    const std::string log{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    read_lines(lines, log);
-  }
+  for (const std::string& log : read_log_files(directory, prefix)) read_lines(lines, log);
   return lines;
 }
 
-Path path_of(const TransportLines& lines, std::optional<bool> nvlink) {
-  const bool multicast = names(lines, kNvls);
+Path path_of(const TransportLines& lines, std::optional<bool> nvlink, std::string_view algorithm) {
+  const bool may_multicast = algorithm.empty() || algorithm.starts_with(kNvls);
+  const bool multicast = may_multicast && names(lines, kNvls);
   const bool peer = lines.p2p > 0 || multicast;
   const int families = (peer ? 1 : 0) + (lines.shm > 0 ? 1 : 0) + (lines.net > 0 ? 1 : 0);
   if (families > 1) {

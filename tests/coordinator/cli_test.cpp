@@ -59,7 +59,7 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
   EXPECT_THAT(options.variants, IsEmpty());
   EXPECT_FALSE(options.ranks || options.budget || options.launches || options.sequential ||
                options.out || options.hostfile || options.pair || options.in_place);
-  EXPECT_FALSE(options.json || options.quiet);
+  EXPECT_FALSE(options.json || options.quiet || options.require_healthy);
   EXPECT_TRUE(options.color);
   EXPECT_EQ(options.precision, 0.01);
   EXPECT_EQ(options.deadline, Seconds{60});
@@ -107,11 +107,11 @@ TEST(CommandLine, SaysHowJobsAreRun) {
 
 TEST(CommandLine, SaysWhatComesOut) {
   const RunOptions options = run_with({"--budget", "90.5", "--precision", "0.02", "--out", "here",
-                                       "--json", "--quiet", "--no-color"});
+                                       "--json", "--quiet", "--no-color", "--require-healthy"});
   EXPECT_EQ(options.budget, Seconds{90.5});
   EXPECT_EQ(options.precision, 0.02);
   EXPECT_EQ(options.out, "here");
-  EXPECT_TRUE(options.json && options.quiet);
+  EXPECT_TRUE(options.json && options.quiet && options.require_healthy);
   EXPECT_FALSE(options.color);
 }
 
@@ -131,8 +131,25 @@ TEST(CommandLine, OfReport) {
   EXPECT_THAT(refusal({"report", "r", "--format", "cvs"}), HasSubstr("did you mean csv?"));
 }
 
+TEST(CommandLine, OfTopo) {
+  EXPECT_FALSE(std::get<TopoOptions>(parse({"topo"})).json);
+  EXPECT_TRUE(std::get<TopoOptions>(parse({"topo", "--json"})).json);
+  EXPECT_EQ(refusal({"topo", "--jsno"}), "unknown option '--jsno': did you mean --json?");
+  EXPECT_EQ(refusal({"topo", "-m"}).substr(0, 21), "unknown option '-m': ");
+  EXPECT_EQ(refusal({"topo", "all"}), "linkgain topo takes no 'all'");
+}
+
+TEST(CommandLine, OfDoctor) {
+  const auto plain = std::get<DoctorOptions>(parse({"doctor"}));
+  EXPECT_TRUE(!plain.json && !plain.load && plain.color);
+  const auto full = std::get<DoctorOptions>(parse({"doctor", "--load", "--json", "--no-color"}));
+  EXPECT_TRUE(full.json && full.load && !full.color);
+  EXPECT_EQ(refusal({"doctor", "--laod"}), "unknown option '--laod': did you mean --load?");
+  EXPECT_EQ(refusal({"doctor", "now"}), "linkgain doctor takes no 'now'");
+}
+
 TEST(Help, OfEachCommandHasTwoExamples) {
-  for (const char* command : {"run", "report"}) {
+  for (const char* command : {"run", "topo", "doctor", "report"}) {
     const std::string help = text_of({command, "--help"});
     const std::size_t examples = help.find("Examples:");
     ASSERT_NE(examples, std::string::npos) << command;
@@ -147,10 +164,11 @@ TEST(Help, OfEachCommandHasTwoExamples) {
 TEST(Help, OfRunNamesEveryOption) {
   const std::string help = text_of({"run", "--help"});
   for (const char* option :
-       {"--backend", "--only",      "--sizes",    "--type",     "--reduction", "--launch ",
-        "--pattern", "--pair",      "--in-place", "--profile",  "--gpus",      "--np",
-        "--variant", "--launches",  "--schedule", "--launcher", "--hostfile",  "--deadline",
-        "--budget",  "--precision", "--out",      "--json",     "--quiet",     "--no-color"}) {
+       {"--backend",  "--only",     "--sizes",    "--type",     "--reduction",
+        "--launch ",  "--pattern",  "--pair",     "--in-place", "--profile",
+        "--gpus",     "--np",       "--variant",  "--launches", "--schedule",
+        "--launcher", "--hostfile", "--deadline", "--budget",   "--precision",
+        "--out",      "--json",     "--quiet",    "--no-color", "--require-healthy"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
 }
@@ -158,8 +176,9 @@ TEST(Help, OfRunNamesEveryOption) {
 TEST(Help, OfTheProgramListsCommandsAndExitStatuses) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{}, std::vector<std::string>{"--help"}}) {
-    EXPECT_THAT(text_of(arguments), AllOf(HasSubstr("run"), HasSubstr("report"),
-                                          HasSubstr("4 wrong data"), HasSubstr("128+n")));
+    EXPECT_THAT(text_of(arguments),
+                AllOf(HasSubstr("run"), HasSubstr("topo"), HasSubstr("doctor"), HasSubstr("report"),
+                      HasSubstr("4 wrong data"), HasSubstr("128+n")));
   }
 }
 
@@ -196,7 +215,10 @@ TEST(CommandLine, RefusesUnknownOptionsAndCommandsWithTheNearest) {
   EXPECT_EQ(refusal({"run", "--varaint=p2p"}),
             "unknown option '--varaint': did you mean --variant?");
   EXPECT_EQ(refusal({"report", "r", "--csv"}).substr(0, 24), "unknown option '--csv': ");
-  EXPECT_EQ(refusal({"rum"}), "unknown command 'rum': did you mean run? (run, report)");
+  EXPECT_EQ(refusal({"rum"}),
+            "unknown command 'rum': did you mean run? (run, topo, doctor, report)");
+  EXPECT_EQ(refusal({"topology"}).substr(0, 44), "unknown command 'topology': did you mean top");
+  EXPECT_THAT(refusal({"docter"}), HasSubstr("did you mean doctor?"));
   EXPECT_EQ(refusal({"--verison"}), "unknown option '--verison': did you mean --version?");
   EXPECT_EQ(refusal({"run", "quick"}), "linkgain run takes no 'quick'");
 }

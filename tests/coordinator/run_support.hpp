@@ -29,10 +29,20 @@ class RunBench {
     }
     set_cases({1024, 65536});
     world_.start_job = [this](int variant, int launch) { return start(variant, launch); };
-    world_.find_path = [this](int variant, int launch, const protocol::HelloReply&) {
+    world_.find_path = [this](int variant, int launch, const protocol::HelloReply&,
+                              const std::string&) {
       return path_of ? path_of(variant, launch) : Path::unknown;
     };
     world_.clock = [this] { return clock.now(); };
+  }
+
+  /// Probes that are fake jobs of their own and find `plans` for every variant's cases.
+  void add_probes(const FakeScript& script, std::vector<TransferPlan> plans) {
+    world_.probes.start = [this, script](int variant) -> std::unique_ptr<Job> {
+      started.push_back("probe of v" + std::to_string(variant));
+      return std::make_unique<FakeJob>(script, clock, traces.emplace_back());
+    };
+    world_.probes.read = [plans = std::move(plans)](int) { return plans; };
   }
   ~RunBench() { std::filesystem::remove_all(folder_); }
   RunBench(const RunBench&) = delete;
@@ -49,7 +59,7 @@ class RunBench {
   /// Carries the plan out; what it throws goes on to the test.
   void execute() {
     record.settings.variants = plan.variants;
-    record.settings.backend = "mpi";
+    record.settings.backend = name_of(plan.backend);
     record.settings.schedule = plan.sequential ? "sequential" : "paired";
     JournalWriter journal(journal_path());
     Progress progress(false, true, nullptr);
@@ -66,6 +76,7 @@ class RunBench {
   std::map<std::pair<int, int>, FakeScript> script_of_launch;
   std::function<void(int variant, int launch)> before_start;
   std::function<Path(int variant, int launch)> path_of;
+  Machine machine;               ///< that jobs describe, where it has ranks
   std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
 
  private:
@@ -77,6 +88,7 @@ class RunBench {
                             ? scripts_[static_cast<std::size_t>(variant)]
                             : special->second;
     script.hello.machine.host = "node1";
+    if (!machine.ranks.empty()) script.hello.machine = machine;
     script.hello.environment = {{"OMPI_MCA_btl", "of v" + std::to_string(variant)}};
     return std::make_unique<FakeJob>(script, clock, traces.emplace_back());
   }

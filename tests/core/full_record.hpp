@@ -31,20 +31,20 @@ inline auto members(const Execution& value) {
   return std::tie(a, b, c, d);
 }
 inline auto members(const VariantResult& value) {
-  const auto& [a, b, c, d, e, f, g, h, i] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
 }
 inline auto members(const CaseResult& value) {
   const auto& [a, b, c, d, e] = value;
   return std::tie(a, b, c, d, e);
 }
 inline auto members(const GpuInfo& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
 }
 inline auto members(const RankInfo& value) {
-  const auto& [a, b, c, d, e] = value;
-  return std::tie(a, b, c, d, e);
+  const auto& [a, b, c, d, e, f] = value;
+  return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const PairLink& value) {
   const auto& [a, b, c, d] = value;
@@ -59,8 +59,8 @@ inline auto members(const Machine& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
 }
 inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h] = value;
@@ -114,6 +114,7 @@ inline Machine full_machine() {
               .nvlink_version = 6,
               .nvlink_links = 18,
               .nvlink_links_active = 17,
+              .nvlink_rate_gb_per_s = 26.562,
               .pcie_generation = 5,
               .pcie_width = 16};
   GpuInfo bare;
@@ -131,9 +132,9 @@ inline Machine full_machine() {
                                .cuda_runtime = "12.9",
                                .nccl_header = "2.28.3",
                                .nccl_library = "2.28.9"},
-                  .ranks = {{0, "node1", 11, "0-15", gpu},
-                            {1, "node2", 12, "16,17", bare},
-                            {2, "node2", 13, "", std::nullopt}},
+                  .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{55.375, 55.25}},
+                            {1, "node2", 12, "16,17", bare, {}},
+                            {2, "node2", 13, "", std::nullopt, {}}},
                   .links = {{0, 1, true, false}, {0, 2, std::nullopt, true}, {1, 2, false, {}}}};
   return machine;
 }
@@ -161,6 +162,26 @@ inline std::vector<Sample> full_samples() {
   return samples;
 }
 
+/// Evidence of which everything is known, or nothing but the reason.
+inline WireEvidence full_evidence() {
+  WireEvidence evidence;
+  evidence.plan = {"RING", "SIMPLE"};
+  evidence.operations = 24;
+  evidence.nvlink_sent = 50533990400;
+  evidence.nvlink_received = 50533990401;
+  evidence.pcie_sent = 4096;
+  evidence.pcie_received = 8192;
+  evidence.expected = 50331648000.5;
+  evidence.judged = true;
+  return evidence;
+}
+
+inline WireEvidence missing_evidence() {
+  WireEvidence evidence;
+  evidence.reason = "the driver's \"counters\" are absent";
+  return evidence;
+}
+
 inline CaseResult full_case(const Case& definition, Path path) {
   CaseResult result;
   result.definition = definition;
@@ -173,6 +194,19 @@ inline CaseResult full_case(const Case& definition, Path path) {
   measured.skew = 0.125;
   measured.path = path;
   measured.verification = Verification{1000, 0, 0.25, 0.5, ""};
+  measured.evidence = full_evidence();
+  measured.fraction_of_limit = 0.731;
+  measured.limit = "NVLink payload";
+  measured.health = {.lowest_temperature_c = 31,
+                     .highest_temperature_c = 47,
+                     .lowest_power_w = 98.5,
+                     .highest_power_w = 512.25,
+                     .lowest_sm_clock_mhz = 345,
+                     .highest_sm_clock_mhz = 1980,
+                     .clock_event_reasons = 0x8000000000000000ULL,
+                     .samples = 16,
+                     .unhealthy_samples = 2,
+                     .power_capped_samples = 3};
   measured.execution = {12, 6, 7, true};
   VariantResult wrong;
   wrong.variant = "host";
@@ -180,6 +214,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   wrong.verification = Verification{1000, 3, std::numeric_limits<double>::infinity(), 0.0,
                                     "rank 1, element 17: nan instead of 5"};
   wrong.path = Path::host_memory;
+  wrong.evidence = missing_evidence();
   VariantResult skipped;
   skipped.variant = "net";
   skipped.skipped = "no network";
@@ -215,7 +250,8 @@ inline Record full_record() {
                      .launches = 2,
                      .precision = 0.02,
                      .budget = Seconds{900.5},
-                     .sample_target = Seconds{0.0075}};
+                     .sample_target = Seconds{0.0075},
+                     .require_healthy = true};
   record.cases = {full_case(reduce, Path::nvlink), full_case(send, Path::mixed)};
   record.cases[1].converged = true;
   record.warnings = {{"wrong-data", "text", "advice"}, {"job-lost", "more\ntext", ""}};

@@ -40,6 +40,10 @@ Message cut_short(Message decode(std::string_view), const std::string& line) {
 TEST(Protocol, CommandsRoundTrip) {
   command_back(Hello{});
   command_back(Bye{});
+  command_back(Counters{});
+  command_back(HostCopy{});
+  EXPECT_EQ(command_back(Probe{"all_reduce/float32/sum/1GiB/np2"}).case_name,
+            "all_reduce/float32/sum/1GiB/np2");
   const Open open = command_back(Open{"send_recv/float32/1KiB/np2", Seconds{0.0075}});
   EXPECT_EQ(open.case_name, "send_recv/float32/1KiB/np2");
   EXPECT_EQ(open.sample_target, Seconds{0.0075});
@@ -69,6 +73,14 @@ TEST(Protocol, HelloRepliesRoundTrip) {
   EXPECT_EQ(back.environment, reply.environment);
   EXPECT_EQ(back.path, Path::network);
   EXPECT_FALSE(reply_back(HelloReply{}).path);
+}
+
+TEST(Protocol, ReadingsOfLinksRoundTrip) {
+  const CountersReply counters{{{std::int64_t{1} << 52, 2, std::nullopt, 4}, {}}};
+  EXPECT_EQ(reply_back(counters).ranks, counters.ranks);
+  const HostCopyReply copies{{HostCopyRates{55.4, 1.0 / 3}, std::nullopt}};
+  EXPECT_EQ(reply_back(copies).ranks, copies.ranks);
+  EXPECT_THAT(reply_back(CountersReply{}).ranks, ::testing::IsEmpty());
 }
 
 TEST(Protocol, OtherRepliesRoundTrip) {

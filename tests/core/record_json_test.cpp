@@ -83,6 +83,48 @@ TEST(RecordJson, AcceptsNullAndAbsenceAlikeInAGpu) {
   EXPECT_FALSE(parse_record(full_document().dump(), "").machine.ranks[1].gpu->nvlink_version);
 }
 
+TEST(RecordJson, WritesTheShareOfNvlinkForOtherReaders) {
+  const Json variant = full_document()["cases"][0]["variants"][0];
+  EXPECT_NEAR(variant["evidence"]["nvlink_share"].get<double>(), 50533990400 / 50331648000.5,
+              1e-12);
+  EXPECT_TRUE(full_document()["cases"][0]["variants"][1]["evidence"]["nvlink_share"].is_null());
+  EXPECT_TRUE(full_document()["cases"][0]["variants"][2]["evidence"].is_null());
+}
+
+/// A record of the time before evidence and health has none of their members.
+TEST(RecordJson, ReadsRecordsWithoutEvidenceAndHealth) {
+  Json document = full_document();
+  for (Json& result : document["cases"]) {
+    for (Json& variant : result["variants"]) {
+      for (const char* key : {"evidence", "fraction_of_limit", "limit", "health"}) {
+        variant.erase(key);
+      }
+    }
+  }
+  document["settings"].erase("require_healthy");
+  for (Json& rank : document["machine"]["ranks"]) rank.erase("host_copy");
+  const Record record = parse_record(document.dump(), "");
+  const VariantResult& variant = record.cases[0].variants[0];
+  EXPECT_FALSE(variant.evidence);
+  EXPECT_FALSE(variant.fraction_of_limit);
+  EXPECT_EQ(variant.limit, "");
+  EXPECT_EQ(variant.health, HealthSummary{});
+  EXPECT_FALSE(record.settings.require_healthy);
+  EXPECT_FALSE(record.machine.ranks[0].host_copy);
+}
+
+TEST(RecordJson, ReadsTheRecordsInResults) {
+  int read = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
+    if (entry.path().filename() != "record.json") continue;
+    const Record record = read_record(entry.path());
+    EXPECT_FALSE(record.samples.empty()) << entry.path();
+    EXPECT_TRUE(same(parse_record(to_json(record), ""), record)) << entry.path();
+    ++read;
+  }
+  EXPECT_GE(read, 4);
+}
+
 TEST(RecordJson, ReplacesBytesThatAreNoText) {
   Record record = full_record();
   record.settings.argv = {"linkgain", "\xff\xfe"};
@@ -109,6 +151,18 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
   EXPECT_THAT(text, HasSubstr("\n \"temperature_c_by_rank\": [[40,40,40,40,41,"));
 }
 
+/// Members that older records lack, and those that a driver may not tell.
+bool is_optional(const std::string& key) {
+  const std::vector<std::string> later{"evidence", "fraction_of_limit", "health", "host_copy",
+                                       "limit",    "require_healthy"};
+  const std::vector<std::string> driver{"nvlink_", "pcie_", "lowest_", "highest_",
+                                        "clock_event_reasons"};
+  const bool told_by_driver = std::any_of(driver.begin(), driver.end(), [&](const auto& start) {
+    return key.starts_with(start) && !key.ends_with("_by_rank");
+  });
+  return told_by_driver || std::find(later.begin(), later.end(), key) != later.end();
+}
+
 /// Removes every required member in turn, wherever it stands.
 void expect_each_required(Json& document, Json& part, const std::string& place) {
   if (part.is_array()) {
@@ -120,8 +174,7 @@ void expect_each_required(Json& document, Json& part, const std::string& place) 
   for (const auto& [key, value] : part.items()) keys.push_back(key);
   for (const std::string& key : keys) {
     const bool free_form = place.find("environment") != std::string::npos;
-    const bool optional = key.starts_with("nvlink_") || key.starts_with("pcie_");
-    if (free_form || optional) continue;
+    if (free_form || is_optional(key)) continue;
     const Json value = part[key];
     part.erase(key);
     EXPECT_THAT(refusal(document),
@@ -152,6 +205,15 @@ TEST(RecordSchema, RefusesAnotherTypeOrRangeAndNamesThePlace) {
   EXPECT_THAT(refusal(with("/cases/0/ratios/0/ratio", 0)), HasSubstr("[ratios][0][ratio]"));
   EXPECT_THAT(refusal(with("/cases/0/ratios/0/rounds", nullptr)), HasSubstr("[rounds]"));
   EXPECT_THAT(refusal(with("/warnings/0/code", "Not kebab")), HasSubstr("[warnings][0][code]"));
+  EXPECT_THAT(refusal(with("/cases/0/variants/0/evidence/judged", "yes")),
+              HasSubstr("[variants][0][evidence][judged]"));
+  EXPECT_THAT(refusal(with("/cases/0/variants/0/evidence/nvlink_sent_bytes", -1)),
+              HasSubstr("[evidence][nvlink_sent_bytes]"));
+  EXPECT_THAT(refusal(with("/cases/0/variants/0/health/samples", -1)),
+              HasSubstr("[health][samples]"));
+  EXPECT_THAT(refusal(with("/machine/ranks/0/host_copy/to_gpu_gb_per_s", "fast")),
+              HasSubstr("[host_copy][to_gpu_gb_per_s]"));
+  EXPECT_THAT(refusal(with("/settings/require_healthy", 1)), HasSubstr("[require_healthy]"));
   EXPECT_THAT(refusal(with("/samples/case", 0)), HasSubstr("[samples][case]"));
   EXPECT_THAT(refusal(with("/samples/seconds_by_rank/0", 0)), HasSubstr("[seconds_by_rank][0]"));
 }

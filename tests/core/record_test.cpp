@@ -102,6 +102,24 @@ TEST(Summarise, TakesALaunchAsOneReplicate) {
   EXPECT_EQ(ratio.rounds, 21);
 }
 
+TEST(Summarise, SumsUpTheHealthOfAVariantsSamples) {
+  CaseResult result = unmeasured(2);
+  std::vector<Sample> samples{sample(0, 0, 0, {1.0}), sample(0, 0, 1, {1.0}),
+                              sample(1, 0, 0, {1.0})};
+  samples[0].health = {{40, 300.0, 1980, 0x0}, {44, 310.0, 1950, 0x4}};
+  samples[1].health = {{50, 200.0, 1200, 0x40}, {45, 310.0, 1980, 0x0}};
+  summarise(result, samples, 0);
+  EXPECT_EQ(result.variants[0].health.highest_temperature_c, 50);
+  EXPECT_EQ(result.variants[0].health.lowest_sm_clock_mhz, 1200);
+  EXPECT_EQ(result.variants[0].health.samples, 2);
+  EXPECT_EQ(result.variants[0].health.unhealthy_samples, 1);
+  EXPECT_EQ(result.variants[0].health.power_capped_samples, 1);
+  EXPECT_EQ(result.variants[1].health, HealthSummary{}) << "nothing was measured";
+  const HealthSummary once = result.variants[0].health;
+  summarise(result, samples, 0);
+  EXPECT_EQ(result.variants[0].health, once) << "written anew";
+}
+
 TEST(Summarise, CountsOnlyItsOwnCase) {
   const Record record = full_record();
   CaseResult first = record.cases[0];

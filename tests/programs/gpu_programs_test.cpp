@@ -1,39 +1,11 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <string>
-
-#include "linkgain/core/record.hpp"
-#include "linkgain/telemetry/nvml.hpp"
+#include "programs/gpu_programs.hpp"
 
 /// The two programs on two real GPUs, with P2P and without.
-namespace linkgain {
+namespace linkgain::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Outcome {
-  int status = -1;
-  std::string output;  ///< standard output and error together
-};
-
-Outcome run_shell(const std::string& command) {
-  Outcome outcome;
-  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.output.append(buffer.data(), count);
-  }
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
-  return outcome;
-}
 
 int count_of(const std::string& text, const std::string& word) {
   int count = 0;
@@ -61,12 +33,7 @@ Outcome run_worker(const std::string& mpirun_options, const std::string& options
 
 class GpuPrograms : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    std::string reason;
-    const auto nvml = Nvml::open(&reason);
-    if (!nvml) GTEST_SKIP() << "no GPU: " << reason;
-    if (nvml->device_count() < 2) GTEST_SKIP() << "this test needs two GPUs";
-  }
+  void SetUp() override { require_gpus(2); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Variants, GpuPrograms, ::testing::Values(kP2p, kHost),
@@ -118,67 +85,5 @@ TEST_P(GpuPrograms, OneCorruptElementOnOneRankIsFound) {
   EXPECT_EQ(count_of(sent.output, "WRONG DATA: 1 of "), kTypes * 2) << sent.output;
 }
 
-/// A fresh directory below the system's temporary one, removed at the end.
-class RunOnGpus : public GpuPrograms {
- protected:
-  std::filesystem::path directory_ =
-      std::filesystem::temp_directory_path() / ("linkgain-gpu-test-" + std::to_string(::getpid()));
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  Outcome run_linkgain(const std::string& options) {
-    return run_shell(std::string(LINKGAIN) + " run --backend nccl --np 2 --quiet --out " +
-                     directory_.string() + " " + options);
-  }
-  Record record() const { return read_record(directory_ / "record.json"); }
-};
-
-TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnRoads) {
-  const Outcome outcome = run_linkgain("--only all_reduce,send_recv --sizes 8,1M,64M");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
-  const Record record = this->record();
-  EXPECT_EQ(record.status, "complete");
-  ASSERT_EQ(record.cases.size(), 6U);
-  const bool nvlink = all_pairs(record.machine.links, &PairLink::nvlink).value_or(false);
-  for (const CaseResult& result : record.cases) {
-    if (nvlink) {
-      EXPECT_EQ(result.variants[0].path, Path::nvlink) << case_name(result.definition);
-    }
-    EXPECT_NE(result.variants[1].path, Path::nvlink) << case_name(result.definition);
-    EXPECT_NE(result.variants[1].path, Path::pcie_p2p) << case_name(result.definition);
-    EXPECT_GE(result.ratios.at(0).ratio.rounds, 20);
-  }
-  if (nvlink) {
-    EXPECT_THAT(outcome.output, HasSubstr("| NVLink | all_reduce 64 MiB |"));
-  }
-}
-
-TEST_F(RunOnGpus, ADyingRankCostsOnlyItsVariant) {
-  const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 1M --variant p2p "
-      "--variant dying:NCCL_P2P_DISABLE=1,LINKGAIN_TEST_FAULT=die@1:5 --deadline 20");
-  EXPECT_EQ(outcome.status, 6) << outcome.output;
-  const Record record = this->record();
-  EXPECT_EQ(record.status, "job lost");
-  EXPECT_TRUE(record.cases.at(0).variants.at(0).time.has_value());
-  EXPECT_THAT(outcome.output, HasSubstr("dying"));
-}
-
-TEST_F(RunOnGpus, AHangingRankIsEndedAtItsDeadline) {
-  const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 1M --variant p2p "
-      "--variant hanging:NCCL_P2P_DISABLE=1,LINKGAIN_TEST_FAULT=hang@1:5 --deadline 5");
-  EXPECT_EQ(outcome.status, 6) << outcome.output;
-  EXPECT_TRUE(record().cases.at(0).variants.at(0).time.has_value());
-  EXPECT_EQ(run_shell("pgrep -f 'linkgain-benc[h] --serve'").status, 1) << "processes are left";
-}
-
-TEST_F(RunOnGpus, SequentialScheduleGivesRatiosToo) {
-  const Outcome outcome = run_linkgain("--only all_reduce --sizes 16M --schedule sequential");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
-  const Record record = this->record();
-  EXPECT_EQ(record.settings.schedule, "sequential");
-  EXPECT_EQ(record.cases.at(0).ratios.size(), 1U);
-}
-
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::testing

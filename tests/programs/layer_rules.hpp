@@ -76,7 +76,8 @@ inline constexpr std::array kThirdParty{
 
 /// What the operating system has; every other header with a folder or ".h" needs a row above.
 inline constexpr std::string_view kSystemHeaders =
-    "dirent.h dlfcn.h fcntl.h glob.h netdb.h poll.h pthread.h sched.h signal.h spawn.h termios.h "
+    "dirent.h dlfcn.h fcntl.h glob.h netdb.h poll.h pthread.h pwd.h sched.h signal.h spawn.h "
+    "termios.h "
     "unistd.h";
 inline constexpr std::string_view kSystemFolders = "arpa linux net netinet sys";
 

@@ -145,7 +145,7 @@ TEST(ReportProgram, RefusesWhatIsNoRecord) {
 
 TEST(HelpOfLinkgain, HasTwoExamplesAndTheExitCodes) {
   const ScratchFolder folder;
-  for (const std::string command : {"run", "report"}) {
+  for (const std::string command : {"run", "topo", "doctor", "report"}) {
     const Outcome outcome = run_program(linkgain(folder, {command, "--help"}), 30.0);
     EXPECT_EQ(outcome.status, 0);
     const std::size_t examples = outcome.output.find("Examples:");

@@ -58,6 +58,25 @@ TEST_F(Serve, AnswersEveryCommandInOrder) {
   EXPECT_THAT(lines_of(outcome.output), SizeIs(6));
 }
 
+TEST_F(Serve, RanksWithoutGpusHaveNoLinksToRead) {
+  Program job(request(2));
+  const Json counters = ask(job, R"({"command":"counters"})");
+  ASSERT_THAT(counters.at("ranks"), SizeIs(2)) << counters;
+  EXPECT_TRUE(counters.at("ranks")[1].at("nvlink_sent").is_null()) << counters;
+  const Json copies = ask(job, R"({"command":"host_copy"})");
+  EXPECT_EQ(copies.at("ranks"), Json::parse("[null,null]")) << copies;
+}
+
+TEST_F(Serve, ProbesACaseAndKeepsNothingOpen) {
+  Program job(request(2));
+  const std::string probe = R"({"command":"probe","case":"all_reduce/float32/sum/4KiB/np2"})";
+  EXPECT_EQ(ask(job, probe).at("reply"), "done");
+  EXPECT_EQ(ask(job, probe).at("reply"), "done");
+  EXPECT_THAT(ask(job, R"({"command":"probe","case":"all_reduce/float16/sum/64B/np2"})").at("text"),
+              HasSubstr("no type float16"));
+  EXPECT_EQ(open(job, "all_reduce/float32/sum/4KiB/np2").at("handle"), 1);
+}
+
 TEST_F(Serve, LivesOnAfterWhatItCannotDo) {
   Program job(request(2));
   const std::vector<std::pair<std::string, std::string>> cannot{

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/counted_records.hpp"
 #include "report/golden.hpp"
 #include "report/sample_records.hpp"
 
@@ -16,7 +17,10 @@ using namespace linkgain::testing;
 constexpr const char* kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
     "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,rounds,"
-    "converged,skipped\n";
+    "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
+    "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
+    "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
+    "health_samples,unhealthy_samples,power_capped_samples\n";
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
 
@@ -26,10 +30,14 @@ TEST(Csv, LeavesEmptyWhatWasNotMeasured) {
   expect_golden(csv(three_variants_record()), "three_variants.csv");
 }
 
+TEST(Csv, HasEvidenceAndHealthAtTheEnd) {
+  expect_golden(csv(complete(h200_record())), "h200_counted.csv");
+}
+
 TEST(Csv, QuotesWhatNeedsIt) {
   Record record = two_gpus();
   record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
-  EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"\n"));
+  EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') + "\n"));
 }
 
 TEST(Csv, KeepsEveryDigit) {

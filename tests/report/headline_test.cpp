@@ -16,10 +16,10 @@ using namespace linkgain::testing;
 
 TEST(Headline, IsThePagesTable) {
   EXPECT_EQ(headline(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)),
-            "| NVLink | all_reduce 1 GiB | busbw      |\n"
-            "| ------ | ---------------: | ---------: |\n"
-            "| Y      |          3.27 ms | 328.4 GB/s |\n"
-            "| N      |         39.00 ms |  27.5 GB/s |\n"
+            "| NVLink | all_reduce 1 GiB | busbw      | Path        |\n"
+            "| ------ | ---------------: | ---------: | ----------- |\n"
+            "| Y      |          3.27 ms | 328.4 GB/s | NVLink      |\n"
+            "| N      |         39.00 ms |  27.5 GB/s | host memory |\n"
             "\n"
             "With P2P the same all-reduce takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x).\n");
 }
@@ -40,7 +40,7 @@ TEST(Headline, MpiIsNamedAsWhatItIs) { expect_golden(headline(mpi_record()), "he
 
 TEST(Headline, TheSameRoadGivesNoRatio) {
   const std::string text = headline(phb_record());
-  EXPECT_THAT(text, StartsWith("| P2P | all_reduce 256 MiB | busbw     |\n"));
+  EXPECT_THAT(text, StartsWith("| P2P | all_reduce 256 MiB | busbw     | Path        |\n"));
   EXPECT_THAT(text, HasSubstr("Both took the same road, host memory,"));
   EXPECT_THAT(text, Not(HasSubstr("0.998x")));
   EXPECT_THAT(text, Not(HasSubstr("less time")));

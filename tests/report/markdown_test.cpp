@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/counted_records.hpp"
 #include "report/golden.hpp"
 #include "report/sample_records.hpp"
 
@@ -14,6 +15,10 @@ using ::testing::Not;
 using namespace linkgain::testing;
 
 TEST(MarkdownReport, OfTwoH200) { expect_golden(markdown_report(h200_record()), "report_h200.md"); }
+
+TEST(MarkdownReport, OfTwoH200WithEvidenceAndHealth) {
+  expect_golden(markdown_report(complete(h200_record())), "report_h200_counted.md");
+}
 
 TEST(MarkdownReport, OfTheMpiBackend) {
   expect_golden(markdown_report(mpi_record()), "report_mpi.md");

@@ -66,7 +66,12 @@ inline RankInfo h200(int rank) {
   gpu.nvlink_links_active = 18;
   gpu.pcie_generation = 5;
   gpu.pcie_width = 16;
-  return {.rank = rank, .host = "node1", .pid = 100 + rank, .cpus = "0-31", .gpu = gpu};
+  return {.rank = rank,
+          .host = "node1",
+          .pid = 100 + rank,
+          .cpus = "0-31",
+          .gpu = gpu,
+          .host_copy = {}};
 }
 
 /// Two GPUs, `p2p` against `host`, no cases yet.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/counted_records.hpp"
 #include "report/golden.hpp"
 #include "report/sample_records.hpp"
 
@@ -44,11 +45,68 @@ TEST(SizeTable, TooFewRoundsHaveNoInterval) {
 
 TEST(SizeTable, AVariantThatTakesLongerHasNegativeLessTime) {
   const std::string text = size_tables(one_case(10.0e-3, 9.3e-3, 0.92, 0.94));
-  EXPECT_THAT(text, HasSubstr("|    0.93x | 0.92x … 0.94x |    -7.5 % |"));
+  EXPECT_THAT(text, HasSubstr("|    0.93x | 0.92–0.94x |    -7.5 % |"));
 }
 
 TEST(SizeTable, ExplainsOnlyTheMarksInUse) {
   EXPECT_THAT(size_tables(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)), Not(HasSubstr("- `")));
+}
+
+TEST(SizeTable, ShowsLimitsAndEvidence) {
+  expect_golden(size_tables(complete(h200_record())), "sizes_h200_counted.md");
+}
+
+TEST(SizeTable, HasARowForEachOfManyVariants) {
+  expect_golden(size_tables(complete(three_variants_record())), "sizes_three_variants_counted.md");
+}
+
+/// Of the tables' lines; legends may be longer.
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::size_t width = 0;
+  bool table = false;
+  for (const char c : text) {
+    if (c == '\n') {
+      widest = table ? std::max(widest, width) : widest;
+      width = 0;
+    } else {
+      table = width == 0 ? c == '|' : table;
+      width += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+    }
+  }
+  return widest;
+}
+
+TEST(SizeTable, StaysNarrow) {
+  EXPECT_LE(widest_line(size_tables(complete(h200_record()))), 120U);
+  EXPECT_LE(widest_line(size_tables(complete(three_variants_record()))), 120U);
+}
+
+TEST(SizeTable, MarksHeldBackAndCappedSamples) {
+  Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
+  record.cases[0].variants[1].health.unhealthy_samples = 2;
+  record.cases[0].variants[0].health.power_capped_samples = 1;
+  const std::string text = size_tables(record);
+  EXPECT_THAT(text, HasSubstr("| p h   |"));
+  EXPECT_THAT(text, HasSubstr("- `h` held back:"));
+  EXPECT_THAT(text, HasSubstr("- `p` a GPU ran at its power limit"));
+}
+
+TEST(SizeTable, NamesPathsThatAreNotTheUsualOnes) {
+  Record record = complete(h200_record());
+  record.cases[0].variants[0].path = Path::mixed;
+  const std::string text = size_tables(record);
+  EXPECT_THAT(text, HasSubstr("- Path: NVLink with p2p, host memory with host\n"));
+  EXPECT_THAT(text, HasSubstr("| * w (1) |"));
+  EXPECT_THAT(text, HasSubstr("- `(1)` path of p2p at this size: mixed\n"));
+}
+
+TEST(SizeTable, SaysWhichVariantWasNotJudged) {
+  Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
+  record.cases[0].variants[0].evidence = uncounted("no counters");
+  EXPECT_THAT(size_tables(record), HasSubstr("|    ? / 0 |"));
+  record.cases[0].variants[1].evidence = uncounted("no counters");
+  EXPECT_THAT(size_tables(record), Not(HasSubstr("NVLink %")));
 }
 
 }  // namespace

@@ -39,12 +39,27 @@ TEST(ReadablePercent, IsPreciseWhereItMatters) {
   EXPECT_EQ(readable_percent(0.0), "0 %");
 }
 
-TEST(NvlinkGeneration, FollowsNvmlsNumbers) {
-  EXPECT_EQ(nvlink_generation(6), "4.0");
-  EXPECT_EQ(nvlink_generation(3), "2.2");
-  EXPECT_EQ(nvlink_generation(0), "");
-  EXPECT_EQ(nvlink_generation(99), "");
-  EXPECT_EQ(nvlink_generation(-1), "");
+TEST(ReadableFraction, IsInWholePercent) {
+  EXPECT_EQ(readable_fraction(0.7297), "73 %");
+  EXPECT_EQ(readable_fraction(2.7e-6), "<1 %");
+  EXPECT_EQ(readable_fraction(0.0), "0 %");
+  EXPECT_EQ(readable_fraction(1.04), "104 %");
+}
+
+TEST(EvidencePercent, TellsNothingFromLittle) {
+  EXPECT_EQ(evidence_percent(0.0), "0");
+  EXPECT_EQ(evidence_percent(1e-9), "<0.1");
+  EXPECT_EQ(evidence_percent(0.0012), "0.1");
+  EXPECT_EQ(evidence_percent(1.0037), "100.4");
+}
+
+TEST(RoundedBytes, HasThreeDigits) {
+  EXPECT_EQ(rounded_bytes(0), "0 B");
+  EXPECT_EQ(rounded_bytes(1000), "1000 B");
+  EXPECT_EQ(rounded_bytes(1023.9), "1.00 KiB");
+  EXPECT_EQ(rounded_bytes(1.004 * 2 * (1 << 30)), "2.01 GiB");
+  EXPECT_EQ(rounded_bytes(15.36 * (1 << 20)), "15.4 MiB");
+  EXPECT_EQ(rounded_bytes(1023.4 * (1 << 20)), "1023 MiB");
 }
 
 TEST(CurveLabel, NamesWhatIsNotTheDefault) {

@@ -119,6 +119,11 @@ class SteadyOperation : public Operation {
   int& held_up_;
 };
 
+struct SteadyCopy : HostCopy {
+  double do_to_device() override { return 50.0; }
+  double do_from_device() override { return 40.0; }
+};
+
 /// Opens SteadyOperations; sizes of 4 MiB on no rank and of 8 MiB not on the last one.
 class SteadyBackend : public Backend {
  public:
@@ -137,6 +142,10 @@ class SteadyBackend : public Backend {
     }
     const bool takes_part = !c.pair || session_.rank() == c.pair->from;
     return std::make_unique<SteadyOperation>(takes_part, granularity, held_up);
+  }
+  /// The first rank has nothing to copy to.
+  std::unique_ptr<HostCopy> do_open_host_copy() override {
+    return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>();
   }
   void do_keep_busy(Seconds) override {}
   void do_describe(Software& software) const override { software.nccl_library = "steady"; }
@@ -235,6 +244,14 @@ TEST_F(EngineOnRanks, WhatOneRankCannotOpenIsRefusedByAll) {
     EXPECT_EQ(error_of(engine.lead(all_reduce("8MiB"))), "rank 2: no memory|buy some");
     const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
     get<protocol::RunReply>(engine.lead(protocol::Run{opened.handle, 3}));
+  });
+}
+
+TEST_F(EngineOnRanks, HostCopiesAreThoseOfEveryRank) {
+  lead([](Engine& engine) {
+    const auto rates = get<protocol::HostCopyReply>(engine.lead(protocol::HostCopy{})).ranks;
+    EXPECT_THAT(rates, testing::ElementsAre(std::nullopt, HostCopyRates{50.0, 40.0},
+                                            HostCopyRates{50.0, 40.0}));
   });
 }
 

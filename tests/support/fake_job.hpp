@@ -35,7 +35,7 @@ struct FakeFailure {
     refuse,      ///< an error is answered, the job lives on: JobRefused
     wrong_data,  ///< verify finds wrong elements
   };
-  std::string command;  ///< "hello", "open", "run", "verify", "close" or "bye"
+  std::string command;  ///< "hello", "open", "run", "verify", "counters", "probe", ..., "bye"
   Kind kind = Kind::lost;
   std::string case_name{};  ///< of the case it happens in; empty: of any
   int occurrence = 1;       ///< the how many-th such command of that case: 1 the first
@@ -52,6 +52,9 @@ struct FakeScript {
   double drift = 0.0;   ///< growth of a time's logarithm a second of the shared clock
   double skew = 0.0;    ///< share by which every rank but the first is faster
   Seconds open_time{};  ///< that opening a case takes
+  /// What every rank's links carry in one operation; empty: no counters anywhere.
+  std::vector<LinkCounters> carried{};
+  std::vector<std::optional<HostCopyRates>> host_copy{};
   std::vector<FakeFailure> failures{};
 };
 
@@ -60,9 +63,10 @@ struct FakeTrace {
   std::vector<std::string> commands;  ///< by name, in order
   std::map<std::string, int> runs;    ///< of every case
   std::map<std::string, int> opens;
-  std::set<int> open_handles;  ///< opened and not closed
-  bool finished = false;       ///< said bye and waited for the end
-  bool gone = false;           ///< the Job was destroyed
+  std::vector<std::string> probed;  ///< cases, in order
+  std::set<int> open_handles;       ///< opened and not closed
+  bool finished = false;            ///< said bye and waited for the end
+  bool gone = false;                ///< the Job was destroyed
 };
 
 /// An exact double of a resident job: understands the protocol's lines as a worker does, takes the
@@ -127,6 +131,7 @@ class FakeJob : public Job {
   std::string case_of(const protocol::Command& command) {
     if (const auto* open = std::get_if<protocol::Open>(&command)) return open->case_name;
     if (const auto* run = std::get_if<protocol::Run>(&command)) return at(run->handle).name;
+    if (const auto* probe = std::get_if<protocol::Probe>(&command)) return probe->case_name;
     if (const auto* verify = std::get_if<protocol::Verify>(&command)) {
       return at(verify->handle).name;
     }
@@ -164,6 +169,7 @@ class FakeJob : public Job {
     const Seconds batch{seconds * static_cast<double>(run.operations)};
     if (batch > deadline) fail(FakeFailure::Kind::hang, deadline);
     clock_.advance(batch);
+    operations_ += run.operations;
     protocol::RunReply reply;
     for (int rank = 0; rank < opened.definition.ranks; ++rank) {
       const auto& pair = opened.definition.pair;
@@ -184,6 +190,27 @@ class FakeJob : public Job {
       found.first_wrong = "rank 1, element 17: 3 instead of 5";
     }
     return protocol::VerifyReply{found};
+  }
+
+  protocol::Reply answer(const protocol::Counters&, Seconds, bool) {
+    const auto total = [&](const std::optional<std::int64_t>& one) {
+      return one ? std::optional<std::int64_t>(kCountedBefore + *one * operations_) : std::nullopt;
+    };
+    protocol::CountersReply reply;
+    for (const LinkCounters& rank : script_.carried) {
+      reply.ranks.push_back({total(rank.nvlink_sent), total(rank.nvlink_received),
+                             total(rank.pcie_sent), total(rank.pcie_received)});
+    }
+    return reply;
+  }
+
+  protocol::Reply answer(const protocol::Probe& probe, Seconds, bool) {
+    trace_.probed.push_back(probe.case_name);
+    return protocol::DoneReply{};
+  }
+
+  protocol::Reply answer(const protocol::HostCopy&, Seconds, bool) {
+    return protocol::HostCopyReply{script_.host_copy};
   }
 
   protocol::Reply answer(const protocol::Close& close, Seconds, bool) {
@@ -213,6 +240,9 @@ class FakeJob : public Job {
     return sum;
   }
 
+  /// Counters are cumulative and did not begin with this job.
+  static constexpr std::int64_t kCountedBefore = 123'456'789;
+
   FakeScript script_;
   FakeClock& clock_;
   FakeTrace& trace_;
@@ -220,6 +250,7 @@ class FakeJob : public Job {
   std::map<int, Opened> opened_;
   std::map<std::pair<std::string, std::string>, int> occurrences_;  ///< by command and case
   int last_handle_ = 0;
+  std::int64_t operations_ = 0;  ///< timed so far
   bool over_ = false;
 };
 

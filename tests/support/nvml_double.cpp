@@ -1,29 +1,53 @@
-// A stand-in for libnvidia-ml.so.1. LINKGAIN_NVML_SCENARIO, read at nvmlInit_v2, chooses a row of
-// kScenarios. "h200x2" answers what a machine with two NVLink-connected H200 answered; the others
-// are that machine with the differences that NVML's documentation describes.
+// A stand-in for libnvidia-ml.so.1: start, end and identity. nvml_double_scenarios.hpp lists what
+// it can stand for.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "nvml_double_scenarios.hpp"
+#include "nvml_double_machine.hpp"
 
-namespace {
+namespace linkgain::nvml_double {
 
-using namespace linkgain::nvml_api;
-using namespace linkgain::nvml_double;
-
-const Scenario*& current() {
-  static const Scenario* scenario = nullptr;
-  return scenario;
+Machine& machine() {
+  static Machine the_machine;
+  return the_machine;
 }
 
-const Gpu* gpu_of(Handle handle) {
-  for (int i = 0; current() != nullptr && i < current()->gpus; ++i) {
-    if (handle == &kGpus[static_cast<std::size_t>(i)]) {
-      return &kGpus[static_cast<std::size_t>(i)];
+Result find(Handle device, Gpu*& gpu) {
+  Machine& all = machine();
+  if (all.scenario == nullptr) {
+    return kUninitialized;
+  }
+  for (Gpu& candidate : all.gpus) {
+    if (device == &candidate && all.has(candidate)) {
+      gpu = &candidate;
+      return candidate.fault.lost ? kGpuIsLost : kSuccess;
     }
   }
-  return nullptr;
+  return kInvalidArgument;
+}
+
+const char* uuid_of(const Gpu& gpu) {
+  static constexpr std::array kUuids{
+      "GPU-00000000-0000-0000-0000-000000000000", "GPU-00000000-0000-0000-0000-000000000001",
+      "GPU-00000000-0000-0000-0000-000000000002", "GPU-00000000-0000-0000-0000-000000000003",
+      "GPU-00000000-0000-0000-0000-000000000004", "GPU-00000000-0000-0000-0000-000000000005",
+      "GPU-00000000-0000-0000-0000-000000000006", "GPU-00000000-0000-0000-0000-000000000007"};
+  static_assert(kUuids.size() == kMostGpus);
+  return kUuids[static_cast<std::size_t>(gpu.index)];
+}
+
+nvml_api::PciInfo pci_info_of(const Gpu& gpu) {
+  const unsigned int place = 6 + static_cast<unsigned int>(gpu.index);
+  const bool guest = machine().scenario->model.nvswitch;
+  nvml_api::PciInfo info;
+  info.bus = guest ? 0 : place;
+  info.device = guest ? place : 0;
+  std::snprintf(info.bus_id.data(), info.bus_id.size(), "%08X:%02X:%02X.0", info.domain, info.bus,
+                info.device);
+  std::snprintf(info.bus_id_legacy.data(), info.bus_id_legacy.size(), "%04X:%02X:%02X.0",
+                info.domain & 0xffffU, info.bus & 0xffU, info.device & 0xffU);
+  return info;
 }
 
 Result copy_text(const char* text, char* out, unsigned int length) {
@@ -34,33 +58,47 @@ Result copy_text(const char* text, char* out, unsigned int length) {
   return kSuccess;
 }
 
-Result set(unsigned int* out, unsigned int value) {
-  *out = value;
-  return kSuccess;
-}
+}  // namespace linkgain::nvml_double
 
-Result check_link(Handle device, unsigned int link) {
-  if (gpu_of(device) == nullptr) {
-    return kInvalidArgument;
+namespace {
+
+using namespace linkgain::nvml_double;
+
+void build_machine(const Scenario& scenario) {
+  Machine& all = machine();
+  all = Machine{};
+  all.scenario = &scenario;
+  for (int i = 0; i < kMostGpus; ++i) {
+    Gpu& gpu = all.gpus[static_cast<std::size_t>(i)];
+    gpu.index = i;
+    for (const Fault& fault : scenario.faults) {
+      if (fault.gpu == i) {
+        gpu.fault = fault;
+      }
+    }
   }
-  if (current()->links == 0) {
-    return kNotSupported;
-  }
-  return link < static_cast<unsigned int>(current()->links) ? kSuccess : kInvalidArgument;
 }
 
 template <typename Predicate>
-Result find_gpu(Handle* handle, Predicate matches) {
-  if (current() == nullptr) {
+Result find_handle(Handle* handle, const Predicate& matches) {
+  Machine& all = machine();
+  if (all.scenario == nullptr) {
     return kUninitialized;
   }
-  for (Gpu& gpu : kGpus) {
-    if (static_cast<int>(gpu.index) < current()->gpus && matches(gpu)) {
+  for (Gpu& gpu : all.gpus) {
+    if (all.has(gpu) && matches(gpu)) {
       *handle = &gpu;
-      return kSuccess;
+      return gpu.fault.no_handle ? kGpuIsLost : kSuccess;
     }
   }
   return kNotFound;
+}
+
+template <typename Text>
+Result answer_text(Handle device, char* out, unsigned int length, const Text& text_of) {
+  Gpu* gpu = nullptr;
+  const Result result = find(device, gpu);
+  return result == kSuccess ? copy_text(text_of(*gpu), out, length) : result;
 }
 
 }  // namespace
@@ -69,36 +107,55 @@ extern "C" {
 
 Result nvmlInit_v2() {
   const char* wanted = std::getenv("LINKGAIN_NVML_SCENARIO");
-  for (const Scenario& scenario : kScenarios) {
-    if (wanted != nullptr && scenario.name == wanted) {
-      current() = scenario.init == kSuccess ? &scenario : nullptr;
-      return scenario.init;
-    }
+  const Scenario* scenario = wanted != nullptr ? find_scenario(wanted) : nullptr;
+  if (scenario == nullptr) {
+    std::fprintf(stderr, "nvml_double: LINKGAIN_NVML_SCENARIO names no scenario\n");
+    std::abort();
   }
-  std::fprintf(stderr, "nvml_double: LINKGAIN_NVML_SCENARIO names no scenario\n");
-  std::abort();
+  if (scenario->init == kSuccess) {
+    build_machine(*scenario);
+  }
+  return scenario->init;
 }
 
 Result nvmlShutdown() {
-  current() = nullptr;
+  machine().scenario = nullptr;
   return kSuccess;
 }
 
 const char* nvmlErrorString(Result result) {
-  return result == kDriverNotLoaded ? "Driver Not Loaded" : "Another Error";
+  switch (result) {
+    case kInvalidArgument:
+      return "Invalid Argument";
+    case kNotSupported:
+      return "Not Supported";
+    case kNotFound:
+      return "Not Found";
+    case kDriverNotLoaded:
+      return "Driver Not Loaded";
+    case kGpuIsLost:
+      return "GPU is lost";
+    default:
+      return "Unknown Error";
+  }
 }
 
 Result nvmlSystemGetDriverVersion(char* version, unsigned int length) {
-  return current() != nullptr ? copy_text("580.159.04", version, length) : kUninitialized;
+  return machine().scenario != nullptr ? copy_text("580.159.04", version, length) : kUninitialized;
 }
 
 Result nvmlDeviceGetCount_v2(unsigned int* count) {
-  return current() != nullptr ? set(count, static_cast<unsigned int>(current()->gpus))
-                              : kUninitialized;
+  if (machine().scenario == nullptr) {
+    return kUninitialized;
+  }
+  *count = static_cast<unsigned int>(machine().scenario->gpus);
+  return kSuccess;
 }
 
 Result nvmlDeviceGetHandleByIndex_v2(unsigned int index, Handle* handle) {
-  return find_gpu(handle, [&](const Gpu& gpu) { return gpu.index == index; });
+  const Result result = find_handle(
+      handle, [&](const Gpu& gpu) { return static_cast<unsigned int>(gpu.index) == index; });
+  return result == kNotFound ? kInvalidArgument : result;
 }
 
 Result nvmlDeviceGetHandleByPciBusId_v2(const char* id, Handle* handle) {
@@ -109,125 +166,33 @@ Result nvmlDeviceGetHandleByPciBusId_v2(const char* id, Handle* handle) {
   if (std::sscanf(id, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) {
     return kInvalidArgument;
   }
-  return find_gpu(handle, [&](const Gpu& gpu) {
-    return gpu.bus == bus && domain == 0 && device == 0 && function == 0;
+  return find_handle(handle, [&](const Gpu& gpu) {
+    const linkgain::nvml_api::PciInfo info = pci_info_of(gpu);
+    return info.domain == domain && info.bus == bus && info.device == device && function == 0;
   });
 }
 
 Result nvmlDeviceGetHandleByUUID(const char* uuid, Handle* handle) {
-  return find_gpu(handle, [&](const Gpu& gpu) { return std::strcmp(gpu.uuid, uuid) == 0; });
+  return find_handle(handle, [&](const Gpu& gpu) { return std::strcmp(uuid_of(gpu), uuid) == 0; });
 }
 
 Result nvmlDeviceGetName(Handle device, char* name, unsigned int length) {
-  return gpu_of(device) != nullptr ? copy_text(current()->gpu_name, name, length)
-                                   : kInvalidArgument;
+  return answer_text(device, name, length,
+                     [](const Gpu&) { return machine().scenario->model.name; });
 }
 
 Result nvmlDeviceGetUUID(Handle device, char* uuid, unsigned int length) {
-  const Gpu* gpu = gpu_of(device);
-  return gpu != nullptr ? copy_text(gpu->uuid, uuid, length) : kInvalidArgument;
+  return answer_text(device, uuid, length, uuid_of);
 }
 
-Result nvmlDeviceGetMemoryInfo(Handle device, Memory* memory) {
-  if (gpu_of(device) == nullptr) {
-    return kInvalidArgument;
-  }
-  memory->total = current()->memory;
-  memory->used = 500ULL << 20;
-  memory->free = memory->total - memory->used;
-  return kSuccess;
-}
-
-Result nvmlDeviceGetComputeMode(Handle device, ComputeMode* mode) {
-  if (gpu_of(device) == nullptr) {
-    return kInvalidArgument;
-  }
-  *mode = current()->mode;
-  return kSuccess;
-}
-
-Result nvmlDeviceGetTemperature(Handle device, TemperatureSensor sensor, unsigned int* value) {
-  const Gpu* gpu = gpu_of(device);
-  return gpu != nullptr && sensor == TemperatureSensor::gpu ? set(value, gpu->temperature)
-                                                            : kInvalidArgument;
-}
-
-Result nvmlDeviceGetPowerUsage(Handle device, unsigned int* milliwatts) {
-  const Gpu* gpu = gpu_of(device);
-  return gpu != nullptr ? set(milliwatts, gpu->power_mw) : kInvalidArgument;
-}
-
-Result nvmlDeviceGetClockInfo(Handle device, ClockType type, unsigned int* megahertz) {
-  const Gpu* gpu = gpu_of(device);
-  return gpu != nullptr && type == ClockType::sm ? set(megahertz, gpu->sm_clock) : kInvalidArgument;
-}
-
-Result nvmlDeviceGetCurrentClocksThrottleReasons(Handle device, unsigned long long* reasons) {
-  const Gpu* gpu = gpu_of(device);
-  if (gpu == nullptr) {
-    return kInvalidArgument;
-  }
-  *reasons = gpu->reasons;
-  return kSuccess;
-}
-
-Result nvmlDeviceGetNvLinkState(Handle device, unsigned int link, EnableState* state) {
-  const Result result = check_link(device, link);
-  if (result == kSuccess) {
-    *state = static_cast<int>(link) == current()->link_down ? EnableState::off : EnableState::on;
-  }
-  return result;
-}
-
-Result nvmlDeviceGetNvLinkVersion(Handle device, unsigned int link, unsigned int* version) {
-  const Result result = check_link(device, link);
-  if (result == kSuccess && static_cast<int>(link) == current()->link_down) {
-    return kNotSupported;
-  }
-  return result == kSuccess ? set(version, current()->nvlink_version) : result;
-}
-
-Result nvmlDeviceGetP2PStatus(Handle from, Handle to, P2pCapability capability, P2pStatus* status) {
-  if (gpu_of(from) == nullptr || gpu_of(to) == nullptr || from == to) {
-    return kInvalidArgument;
-  }
-  switch (capability) {
-    case P2pCapability::read:
-      *status = static_cast<P2pStatus>(current()->p2p_read);
-      break;
-    case P2pCapability::write:
-      *status = static_cast<P2pStatus>(current()->p2p_write);
-      break;
-    case P2pCapability::nvlink:
-      *status = static_cast<P2pStatus>(current()->p2p_nvlink);
-      break;
-  }
-  return current()->p2p_result;
-}
-
-Result nvmlDeviceGetCurrPcieLinkGeneration(Handle device, unsigned int* generation) {
-  return gpu_of(device) != nullptr ? set(generation, 5) : kInvalidArgument;
-}
-
-Result nvmlDeviceGetCurrPcieLinkWidth(Handle device, unsigned int* width) {
-  return gpu_of(device) != nullptr ? set(width, 16) : kInvalidArgument;
-}
-
-Result nvmlDeviceGetFieldValues(Handle device, int count, FieldValue* values) {
-  if (gpu_of(device) == nullptr) {
-    return kInvalidArgument;
-  }
-  for (int i = 0; i < count; ++i) {
-    FieldValue& answer = values[i];
-    const bool known = answer.field == kFieldNvlinkLinkCount && current()->link_count_field &&
-                       current()->links > 0;
-    answer.result = known ? kSuccess : kNotSupported;
-    if (known) {
-      answer.type = ValueType::unsigned_int;
-      answer.value.unsigned_int = static_cast<unsigned int>(current()->links);
-    }
-  }
-  return kSuccess;
+Result nvmlDeviceGetMemoryInfo(Handle device, linkgain::nvml_api::Memory* memory) {
+  return answer(device, memory, [](const Gpu&) {
+    linkgain::nvml_api::Memory all;
+    all.total = machine().scenario->model.memory;
+    all.used = 500ULL << 20;
+    all.free = all.total - all.used;
+    return all;
+  });
 }
 
 }  // extern "C"

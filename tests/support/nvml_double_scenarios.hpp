@@ -5,76 +5,129 @@
 
 #include "nvml_api.hpp"
 
-/// What the NVML double answers. "h200x2" is what a machine with two NVLink-connected H200
-/// answered; the others are that machine with the differences that NVML's documentation describes.
+/// What the NVML double answers. LINKGAIN_NVML_SCENARIO, read at nvmlInit_v2, names a scenario:
+///
+/// | scenario            | GPUs          | matrix | what is particular                            |
+/// | ------------------- | ------------- | ------ | --------------------------------------------- |
+/// | h200x2              | 2 x H200      | NV18   | NVSwitch; what such a machine answered        |
+/// | h200x4, h200x8      | 4, 8 x H200   | NV18   | 8: two sockets of 4 (NODE inside, SYS across) |
+/// | titan-rtx-nv2       | 2 x TITAN RTX | NV2    | an old driver: no link count (field 91) and   |
+/// |                     |               |        | no speed per link (164), the common one (90)  |
+/// | titan-rtx-phb       | 2 x TITAN RTX | PHB    | 2 links, both down: no bridge; no P2P         |
+/// | rtx3090-nv4         | 2 x RTX 3090  | NV4    | 4 of 4 links of 14.0625 GB/s, a bridge        |
+/// | rtx3090-no-bridge   | 2 x RTX 3090  | PHB    | 4 links possible, 0 active; no P2P            |
+/// | no-nvlink, phb      | 2 x L4        | PHB    | no NVLink ("Not Supported"), no P2P           |
+/// | nvlink-count-0      | 2 x L4        | PHB    | the same, but field 91 answers 0              |
+/// | one-link-down       | 2 x H200      | NV17   | link 0 of each is down                        |
+/// | p2p-refused         | 2 x RTX 3090  | NV4    | links active, reads and writes refused        |
+/// |                     |               |        | (chipset not supported): a bad bridge         |
+/// | p2p-read-only       | 2 x H200      | NV18   | writes and atomics not supported              |
+/// | p2p-unknown         | 2 x H200      | ?      | every P2P status is unknown                   |
+/// | p2p-error           | 2 x H200      | ?      | P2P status fails (999)                        |
+/// | throttling          | 2 x RTX 3090  | NV4    | GPU 0: 96 C, thermal slowdown (0x48); GPU 1:  |
+/// |                     |               |        | power brake (0x88), limit 200 W of 350 W      |
+/// | pcie-trained-down   | 2 x TITAN RTX | PHB    | GPU 1: generation 1 of 3, 4 lanes of 16       |
+/// | lost-gpu            | 2 x H200      | -      | GPU 1: every call fails, "GPU is lost" (15)   |
+/// | lost-gpu-at-start   | 2 x H200      | -      | and NVML hands out no handle for it           |
+/// | persistence-off     | 2 x H200      | NV18   | persistence mode off                          |
+/// | exclusive           | 2 x H200      | NV18   | compute mode exclusive process                |
+/// | prohibited          | 2 x H200      | NV18   | compute mode prohibited                       |
+/// | remap-pending       | 2 x H200      | NV18   | GPU 1: memory rows wait for a reset           |
+/// | remap-failed        | 2 x H200      | NV18   | GPU 1: a row could not be replaced            |
+/// | link-errors         | 2 x H200      | NV18   | 3 replays, 1 recovery, 5 CRC errors           |
+/// | link-errors-3090    | 2 x RTX 3090  | NV4    | the same, counted link by link                |
+/// | p2p-reasons         | 2 x H200      | ?      | another reason for each: status 2, 3, 4, 42   |
+/// | every-level         | 8 x L4        | PIX... | GPU 0 and n: the n-th level of NVML's list,   |
+/// |                     |               |        | 60 (no level) for 7                           |
+/// | no-fields           | 2 x H200      | NV18   | every field "Not Supported"                   |
+/// | failing-fields      | 2 x H200      | NV18   | nvmlDeviceGetFieldValues fails (999)          |
+/// | some-fields         | 2 x H200      | NV18   | 139 and 198 "Not Supported", the others work  |
+/// | no-driver           | -             | -      | nvmlInit_v2 fails (9)                         |
+///
+/// All but H200's are hand-made from NVIDIA's data sheets. GPU n of every scenario has the UUID
+/// GPU-00000000-0000-0000-0000-00000000000n; with m = 6 + n in hexadecimal the PCI id of an H200 is
+/// 00000000:00:0m.0, of every other 00000000:0m:00.0. GPU 1 is busy (47 C, 612.345 W, 1980 MHz,
+/// event 0x4), every other idle (45 C, 81.974 W, 345 MHz, event 0x1), where a fault says nothing
+/// else. The PCIe links have 16 lanes.
+///
+/// Counters: reading k (from 1) of a GPU's counter after nvmlInit_v2 is its start + (k - 1) steps.
+/// The step is LINKGAIN_NVML_COUNTER_STEP bytes for NVLink sent and received over all links (a
+/// single link's is that divided by the number of links), LINKGAIN_NVML_PCIE_STEP bytes for PCIe,
+/// 0 where not set. Every field counts its own readings.
 namespace linkgain::nvml_double {
 
 using nvml_api::ComputeMode;
+using nvml_api::kNotSupported;
 using nvml_api::kSuccess;
+using nvml_api::P2pStatus;
 using nvml_api::Result;
 
 inline constexpr Result kUninitialized = 1;
 inline constexpr Result kInvalidArgument = 2;
-inline constexpr Result kNotSupported = 3;
 inline constexpr Result kNotFound = 6;
 inline constexpr Result kInsufficientSize = 7;
 inline constexpr Result kDriverNotLoaded = 9;
-inline constexpr int kP2pNotSupported = 5;
+inline constexpr Result kGpuIsLost = 15;
+inline constexpr Result kUnknown = 999;
+
+inline constexpr int kMostGpus = 8;
+inline constexpr int kAll = -1;  ///< every link, in Scenario::link_down
+inline constexpr int kNone = -2;
+
+/// What the GPUs are; the same for all of a scenario.
+struct Model {
+  const char* name = "NVIDIA H200";
+  unsigned long long memory = 150754820096ULL;
+  int links = 18;  ///< 0: the GPU has no NVLink and says that it does not support the calls
+  unsigned int nvlink_version = 6;
+  unsigned int nvlink_speed = 26562;  ///< MB/s, fractions cut off as the driver does
+  bool nvswitch = true;
+  unsigned int pcie_generation = 5;
+  unsigned int sm_clock = 1980;  ///< the highest
+  unsigned int power_limit = 700000;
+  unsigned int least_power_limit = 200000;
+  unsigned int slowdown_temperature = 89;
+  unsigned int shutdown_temperature = 95;
+  bool remaps_rows = true;
+};
+
+/// What differs for one GPU. Values of 0 are those of a GPU in order.
+struct Fault {
+  int gpu = kNone;
+  bool lost = false;
+  bool no_handle = false;
+  unsigned int temperature = 0;
+  unsigned int power_limit = 0;
+  unsigned long long reasons = 0;
+  unsigned int pcie_generation = 0;
+  unsigned int pcie_width = 0;
+  bool remap_pending = false;
+  bool remap_failed = false;
+};
+
+/// Which fields the driver lacks.
+enum class Fields { all, none, failing, some, old, zero_links };
 
 struct Scenario {
   std::string_view name;
-  Result init = kSuccess;
+  Model model{};
   int gpus = 2;
-  const char* gpu_name = "NVIDIA H200";
-  unsigned long long memory = 150754820096ULL;
-  int links = 18;  ///< 0: the GPU has no NVLink and says that it does not support the calls
-  bool link_count_field = true;
-  int link_down = -1;  ///< the number of the link that is not active
-  unsigned int nvlink_version = 6;
-  int p2p_read = 0;
-  int p2p_write = 0;
-  int p2p_nvlink = 0;
+  Result init = kSuccess;
+  Fields fields = Fields::all;
+  int link_down = kNone;  ///< the number of the link that is not active
+  unsigned int link_errors = 0;
+  P2pStatus p2p_read = P2pStatus::ok;
+  P2pStatus p2p_write = P2pStatus::ok;
+  P2pStatus p2p_nvlink = P2pStatus::ok;
+  P2pStatus p2p_atomics = P2pStatus::ok;
   Result p2p_result = kSuccess;
+  bool every_level = false;
   ComputeMode mode = ComputeMode::shared;
+  bool persistence = true;
+  std::array<Fault, 2> faults{};
 };
 
-inline const std::array kScenarios{
-    Scenario{.name = "h200x2"},
-    Scenario{.name = "phb",
-             .gpu_name = "NVIDIA L4",
-             .memory = 24152899584ULL,
-             .links = 0,
-             .p2p_read = kP2pNotSupported,
-             .p2p_write = kP2pNotSupported,
-             .p2p_nvlink = kP2pNotSupported},
-    Scenario{.name = "titan-rtx-nv2",
-             .gpu_name = "NVIDIA TITAN RTX",
-             .memory = 25386352640ULL,
-             .links = 2,
-             .link_count_field = false,
-             .nvlink_version = 2},
-    Scenario{.name = "one-link-down", .link_down = 0},
-    Scenario{.name = "exclusive", .mode = ComputeMode::exclusive_process},
-    Scenario{.name = "p2p-read-only", .p2p_write = kP2pNotSupported},
-    Scenario{.name = "p2p-unknown", .p2p_read = 6, .p2p_write = 6, .p2p_nvlink = 6},
-    Scenario{.name = "p2p-error", .p2p_result = 999},
-    Scenario{.name = "no-driver", .init = kDriverNotLoaded},
-};
-
-struct Gpu {
-  unsigned int index;
-  const char* uuid;
-  unsigned int bus;
-  unsigned int temperature;
-  unsigned int power_mw;
-  unsigned int sm_clock;
-  unsigned long long reasons;
-};
-
-// What a handle points at.
-inline std::array kGpus{
-    Gpu{0, "GPU-00000000-0000-0000-0000-000000000000", 0x06, 45, 81974, 345, 0x1},
-    Gpu{1, "GPU-00000000-0000-0000-0000-000000000001", 0x07, 47, 612345, 1980, 0x4},
-};
+/// Null where there is none of this name.
+const Scenario* find_scenario(std::string_view name);
 
 }  // namespace linkgain::nvml_double

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/scoped_environment.hpp"
+#include "support/nvml_scenario.hpp"
 
 namespace linkgain {
 namespace {
@@ -12,23 +12,11 @@ using linkgain::testing::ScopedEnvironment;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-/// NVML as the double answers for one scenario, for as long as this lives.
-class Double {
+/// The double unless another library is named.
+class Double : public linkgain::testing::NvmlScenario {
  public:
   explicit Double(const std::string& scenario, const std::string& library = NVML_DOUBLE)
-      : library_("LINKGAIN_NVML_LIBRARY", library),
-        scenario_("LINKGAIN_NVML_SCENARIO", scenario),
-        nvml_(Nvml::open(&reason_)) {}
-
-  const std::shared_ptr<Nvml>& nvml() const { return nvml_; }
-  const std::string& reason() const { return reason_; }
-  Nvml::Device gpu(int index) const { return nvml_->device_by_index(index).value(); }
-
- private:
-  std::string reason_;
-  ScopedEnvironment library_;
-  ScopedEnvironment scenario_;
-  std::shared_ptr<Nvml> nvml_;
+      : NvmlScenario(scenario, library) {}
 };
 
 GpuInfo links_of(const Nvml::Device& gpu) {
@@ -74,7 +62,7 @@ TEST(Nvml, FindsGpusByEveryName) {
   const Double h200("h200x2");
   const std::string second = h200.gpu(1).uuid().value();
   EXPECT_NE(h200.gpu(0).uuid(), second);
-  for (const std::string id : {"0000:07:00.0", "00000000:07:00.0"}) {
+  for (const std::string id : {"0000:00:07.0", "00000000:00:07.0"}) {
     const auto gpu = h200.nvml()->device_by_pci_bus_id(id);
     ASSERT_TRUE(gpu.has_value()) << id;
     EXPECT_EQ(gpu->uuid(), second) << id;

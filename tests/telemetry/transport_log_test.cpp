@@ -184,5 +184,20 @@ TEST(PathOf, AForeignTransportBesideAKnownOneIsUnknown) {
   EXPECT_EQ(path_of(lines, true), Path::unknown);
 }
 
+TEST(PathOf, MulticastThatNoCallUsesIsNoPath) {
+  TransportLines lines;
+  lines.shm = 2;
+  lines.other = 1;
+  lines.kinds = {"SHM/direct/direct", "NVLS"};
+  EXPECT_EQ(path_of(lines, true), Path::mixed) << "nothing tells which of the two is used";
+  EXPECT_EQ(path_of(lines, true, "RING"), Path::host_memory);
+  EXPECT_EQ(path_of(lines, true, "NVLS"), Path::mixed);
+  TransportLines multicast;
+  multicast.other = 1;
+  multicast.kinds = {"NVLS"};
+  EXPECT_EQ(path_of(multicast, true, "NVLSTREE"), Path::nvlink);
+  EXPECT_EQ(path_of(multicast, true, "RING"), Path::unknown);
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -17,4 +17,8 @@ std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
 /// backend or there is no driver. For `--describe`.
 void describe_gpus(Machine& machine);
 
+/// Keeps the PCIe links of every GPU that CUDA shows to this process at work for about that long.
+/// For `--load`. Throws MachineError where there is none or the build has no CUDA.
+void load_gpu_links(Seconds time);
+
 }  // namespace linkgain

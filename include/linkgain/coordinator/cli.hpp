@@ -4,7 +4,9 @@
 #include <string>
 #include <variant>
 
+#include "linkgain/coordinator/doctor_command.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
+#include "linkgain/coordinator/topo_command.hpp"
 
 namespace linkgain {
 
@@ -19,7 +21,7 @@ struct TextRequest {
   std::string text;
 };
 
-using Request = std::variant<RunOptions, ReportOptions, TextRequest>;
+using Request = std::variant<RunOptions, TopoOptions, DoctorOptions, ReportOptions, TextRequest>;
 
 /// Reads `linkgain`'s command line, once. Throws UsageError.
 Request parse_command_line(int argc, const char* const* argv);

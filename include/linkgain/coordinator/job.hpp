@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/protocol.hpp"
@@ -31,6 +33,10 @@ class Job {
   protocol::OpenReply open(const Case& c, Seconds sample_target, Seconds deadline);
   protocol::RunReply run(int handle, std::int64_t operations, Seconds deadline);
   Verification verify(int handle, Seconds deadline);
+  std::vector<LinkCounters> counters(Seconds deadline);
+  /// Throws JobRefused where the backend cannot run the case.
+  void probe(const Case& c, Seconds deadline);
+  std::vector<std::optional<HostCopyRates>> host_copy(Seconds deadline);
   void close(int handle, Seconds deadline);
   /// Asks the job to end and waits until its processes are gone.
   void bye(Seconds deadline);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "linkgain/coordinator/job.hpp"
+#include "linkgain/coordinator/wire_count.hpp"
 #include "linkgain/core/ratio.hpp"
 #include "linkgain/core/record.hpp"
 
@@ -28,6 +29,7 @@ struct MeasurementSettings {
   Seconds sample_target{0.005};
   Seconds deadline{60.0};  ///< how long a job may be silent beyond the time its work takes
   double precision = 0.01;
+  WireSettings wires;
   std::function<Seconds()> clock;            ///< monotonic
   std::function<void(const Warning&)> warn;  ///< told of every job that is lost
   std::function<void(int round)> progress;   ///< told after every round; may be empty

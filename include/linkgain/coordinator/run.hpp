@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "linkgain/coordinator/job.hpp"
+#include "linkgain/coordinator/probes.hpp"
 #include "linkgain/coordinator/progress.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/core/journal.hpp"
@@ -14,8 +15,12 @@ namespace linkgain {
 struct RunWorld {
   /// Starts the job of a variant for a launch; throws JobLost or MachineError.
   std::function<std::unique_ptr<Job>(int variant, int launch)> start_job;
-  /// The road the variant's messages have taken so far in this launch.
-  std::function<Path(int variant, int launch, const protocol::HelloReply& hello)> find_path;
+  /// The road the variant's messages have taken so far in this launch, and take with NCCL's
+  /// `algorithm` where it is known (TransferPlan's).
+  std::function<Path(int variant, int launch, const protocol::HelloReply& hello,
+                     const std::string& algorithm)>
+      find_path;
+  ProbeWorld probes;
   std::function<Seconds()> clock;  ///< monotonic
 };
 

@@ -30,6 +30,7 @@ struct RunOptions {
   std::optional<int> launches;
   std::optional<bool> sequential;
   double precision = 0.01;
+  bool require_healthy = false;  ///< exit status 8 where a sample is one of an unhealthy GPU
   Seconds deadline{60.0};
   std::string launcher = "mpirun";
   std::optional<std::filesystem::path> hostfile;

@@ -27,12 +27,20 @@ struct GpuInfo {
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
   int multiprocessors = 0;
-  std::string compute_capability;  ///< "9.0"
-  std::optional<int> nvlink_version;
+  std::string compute_capability;     ///< "9.0"
+  std::optional<int> nvlink_version;  ///< NVML's number: 6 is NVLink 4
   std::optional<int> nvlink_links;
   std::optional<int> nvlink_links_active;
+  std::optional<double> nvlink_rate_gb_per_s;  ///< of one link, one direction, as the driver says
   std::optional<int> pcie_generation;
   std::optional<int> pcie_width;
+};
+
+/// Copies between pinned host memory and a rank's GPU while all ranks copy, 1e9 B/s each way.
+struct HostCopyRates {
+  double to_gpu_gb_per_s = 0.0;
+  double from_gpu_gb_per_s = 0.0;
+  bool operator==(const HostCopyRates&) const = default;
 };
 
 /// One process of a job.
@@ -42,6 +50,7 @@ struct RankInfo {
   int pid = 0;
   std::string cpus;  ///< the CPU list it is bound to, "0-15"
   std::optional<GpuInfo> gpu;
+  std::optional<HostCopyRates> host_copy;  ///< measured in this run; absent where it was not
 };
 
 /// What the driver says of the way between the GPUs of two ranks.

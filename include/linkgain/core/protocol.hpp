@@ -30,11 +30,20 @@ struct Run {
 struct Verify {
   int handle = 0;
 };
+/// The cumulative counters of every rank's links, between two batches.
+struct Counters {};
+/// One operation of a case down the path of the timed ones, so that NCCL's TUNING log tells its
+/// algorithm and protocol; nothing stays open.
+struct Probe {
+  std::string case_name;
+};
+/// Copies between pinned host memory and GPU on all ranks at once.
+struct HostCopy {};
 struct Close {
   int handle = 0;
 };
 struct Bye {};
-using Command = std::variant<Hello, Open, Run, Verify, Close, Bye>;
+using Command = std::variant<Hello, Open, Run, Verify, Counters, Probe, HostCopy, Close, Bye>;
 
 /// Name as it stands on the line: "hello", "open", …
 std::string_view name_of(const Command& command);
@@ -70,14 +79,21 @@ struct RunReply {
 struct VerifyReply {
   Verification verification;
 };
-struct DoneReply {};  ///< to close and bye
+struct CountersReply {
+  std::vector<LinkCounters> ranks;
+};
+struct HostCopyReply {
+  std::vector<std::optional<HostCopyRates>> ranks;  ///< absent where a rank has no GPU
+};
+struct DoneReply {};  ///< to probe, close and bye
 /// The command was understood but could not be carried out; the job lives on.
 struct ErrorReply {
   std::string text;
   std::string advice;
   int exit_code = 1;
 };
-using Reply = std::variant<HelloReply, OpenReply, RunReply, VerifyReply, DoneReply, ErrorReply>;
+using Reply = std::variant<HelloReply, OpenReply, RunReply, VerifyReply, CountersReply,
+                           HostCopyReply, DoneReply, ErrorReply>;
 
 /// One line without the newline.
 std::string encode(const Command& command);

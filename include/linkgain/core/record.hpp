@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "linkgain/core/case.hpp"
+#include "linkgain/core/evidence.hpp"
+#include "linkgain/core/health.hpp"
 #include "linkgain/core/machine.hpp"
 #include "linkgain/core/ratio.hpp"
 
@@ -27,15 +29,6 @@ struct Variant {
   std::string name;
   Environment environment;
   bool operator==(const Variant&) const = default;
-};
-
-/// State of a rank's GPU at one sample; absent means not measured.
-struct Health {
-  std::optional<int> temperature_c;
-  std::optional<double> power_w;
-  std::optional<int> sm_clock_mhz;
-  std::optional<std::uint64_t> clock_event_reasons;
-  bool operator==(const Health&) const = default;
 };
 
 /// One batch of back-to-back operations, seen by every rank.
@@ -82,6 +75,11 @@ struct VariantResult {
   std::optional<double> skew;  ///< median over samples of (slowest - fastest rank) / slowest
   std::optional<Verification> verification;
   Path path = Path::unknown;
+  std::optional<WireEvidence> evidence;  ///< absent where nothing was counted
+  /// busbw over the limit of the path taken, and what limits it; absent where either is not known.
+  std::optional<double> fraction_of_limit;
+  std::string limit;
+  HealthSummary health;
   Execution execution;
 };
 
@@ -113,6 +111,7 @@ struct Settings {
   double precision = 0.01;
   std::optional<Seconds> budget;
   Seconds sample_target{0.005};
+  bool require_healthy = false;  ///< a sample of a GPU that was held back decides the exit code
 };
 
 /// The document of one run.

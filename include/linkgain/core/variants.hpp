@@ -12,6 +12,10 @@ namespace linkgain {
 /// mpi: shared-memory, tcp. `nccl_version` decides whether NCCL_WIN_ENABLE exists (2.28.7).
 std::vector<Variant> built_in_variants(BackendKind backend, std::string_view nccl_version);
 
+/// Whether this NCCL has symmetric windows that NCCL_WIN_ENABLE=0, and not NCCL_P2P_DISABLE=1,
+/// keeps off NVLink: 2.28.7 and later.
+bool has_window_switch(std::string_view nccl_version);
+
 /// The two that are compared when nothing is asked for: p2p and host, shared-memory and tcp.
 std::vector<Variant> default_variants(BackendKind backend, std::string_view nccl_version);
 

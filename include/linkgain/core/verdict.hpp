@@ -5,14 +5,21 @@
 
 namespace linkgain {
 
-/// What a finished record says about itself: adds a warning for wrong data, a wrong path, cases
-/// that did not converge, variants that took the same road, variables inherited from the caller
-/// that steer NCCL, and returns the exit code (design.md's order: incomplete, wrong data, wrong
-/// path, success).
+/// What a finished record says about itself: adds warnings for wrong data, a wrong path, links that
+/// other work used, evidence that is missing, GPUs that were held back, cases that did not
+/// converge, variants that took the same road and variables inherited from the caller that steer
+/// NCCL. Returns the exit code in design.md's order: incomplete, wrong data, wrong path, unhealthy,
+/// success.
 ///
-/// Wrong path: a variant that turns P2P off moved its messages by P2P, or the variant that forces
-/// nothing did not use P2P although every pair is joined by NVLink and nothing in its environment
-/// forbids it.
+/// Wrong path, by the links' counters where they may judge and by NCCL's transport lines:
+/// - P2P is off (NCCL_P2P_DISABLE=1 in force), and messages went by P2P or bytes over NVLink; or
+///   shared memory is off as well, and messages went through host memory;
+/// - the variant forces nothing, NVLink joins every pair, nothing of the caller's forbids P2P, and
+///   NVLink did not carry the messages;
+/// - the variant asks for P2P of every distance, the driver allows it, and it was not used.
+///
+/// Unhealthy is an exit code only with Settings::require_healthy, and then also where clock events
+/// were not measured: such a run cannot be shown to be healthy.
 ExitCode judge(Record& record);
 
 /// A variable as the variant's worker saw it, else as the variant sets it; empty where it is not

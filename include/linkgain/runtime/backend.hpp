@@ -9,6 +9,21 @@
 
 namespace linkgain {
 
+/// Copies between pinned host memory and this rank's device, for the rate that a path through the
+/// host cannot exceed. Constructing one is local to the rank and may fail there; the caller has all
+/// ranks pass a barrier before each call, so that they copy at once.
+class HostCopy {
+ public:
+  virtual ~HostCopy() = default;
+  /// 1e9 B/s over some milliseconds of copies; throws what the device ended with.
+  double to_device() { return do_to_device(); }
+  double from_device() { return do_from_device(); }
+
+ private:
+  virtual double do_to_device() = 0;
+  virtual double do_from_device() = 0;
+};
+
 /// What moves the bytes on this rank: device, communicator, and the operations it can open. Making
 /// one is local to the rank; it is of use after connect().
 class Backend {
@@ -27,6 +42,9 @@ class Backend {
   /// Buffers and plan of a case; local to the rank. Throws an Error where this rank cannot run it.
   std::unique_ptr<Operation> open(const Case& c) { return do_open(c); }
 
+  /// Null where buffers are in CPU memory. Throws an Error where pinned memory is short.
+  std::unique_ptr<HostCopy> open_host_copy() { return do_open_host_copy(); }
+
   /// Keeps the device at work for about that long, which brings it from its idle to its working
   /// clock. Local to the rank; does nothing where there is no such device.
   void keep_busy(Seconds time) { do_keep_busy(time); }
@@ -42,6 +60,7 @@ class Backend {
   virtual std::optional<GpuInfo> do_gpu() const = 0;
   virtual void do_connect() = 0;
   virtual std::unique_ptr<Operation> do_open(const Case& c) = 0;
+  virtual std::unique_ptr<HostCopy> do_open_host_copy() = 0;
   virtual void do_keep_busy(Seconds time) = 0;
   virtual void do_describe(Software& software) const = 0;
   virtual std::optional<Path> do_path() const = 0;

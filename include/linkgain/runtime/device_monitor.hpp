@@ -19,6 +19,8 @@ class DeviceMonitor {
   /// About 4 us.
   Health health() const;
   std::optional<int> sm_clock_mhz() const;
+  /// About 1.2 ms: for between batches.
+  LinkCounters link_counters() const;
 
   /// Fills in the NVLink and PCIe members.
   void complete(GpuInfo& gpu) const;

@@ -3,6 +3,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "linkgain/core/protocol.hpp"
 #include "linkgain/runtime/backend.hpp"
@@ -41,8 +43,14 @@ class Engine {
   protocol::Reply open(const protocol::Open& command);
   protocol::Reply run(const protocol::Run& command);
   protocol::Reply verify(const protocol::Verify& command);
+  protocol::Reply counters();
+  protocol::Reply probe(const protocol::Probe& command);
+  protocol::Reply host_copy();
   protocol::Reply close(const protocol::Close& command);
 
+  /// The backend's operation for a case. Where any rank cannot make it all return the reason of the
+  /// first that cannot.
+  std::variant<Opened, protocol::ErrorReply> make_operation(const std::string& case_name);
   double slowest_time(Operation& operation, std::int64_t operations);
   double calibrate(Operation& operation, Seconds target);
   void obey_fault();

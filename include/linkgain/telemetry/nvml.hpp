@@ -1,14 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "linkgain/core/evidence.hpp"
+#include "linkgain/core/health.hpp"
 #include "linkgain/core/machine.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/core/reading.hpp"
+#include "linkgain/core/topology.hpp"
 
 namespace linkgain {
+
+namespace nvml_api {
+enum class P2pCapability : int;
+}
 
 /// NVML, opened at run time from libnvidia-ml.so.1 with our own declarations, so that nothing of it
 /// is needed to build or to start. Every reading is optional: absent means that the library, the
@@ -27,7 +34,9 @@ class Nvml {
 
   std::optional<std::string> driver_version() const;
   int device_count() const;
-  std::optional<Device> device_by_index(int index) const;
+  /// Absent where there is no such GPU or it cannot be reached; `reason` then has NVML's words, for
+  /// example "GPU is lost (NVML error 15)" of a GPU that fell off the bus.
+  std::optional<Device> device_by_index(int index, std::string* reason = nullptr) const;
   /// CUDA's form ("0000:00:06.0") or NVML's ("00000000:00:06.0").
   std::optional<Device> device_by_pci_bus_id(const std::string& pci_bus_id) const;
   std::optional<Device> device_by_uuid(const std::string& uuid) const;
@@ -38,7 +47,36 @@ class Nvml {
   std::unique_ptr<Library> library_;
 };
 
-/// One GPU. Copyable; valid as long as the Nvml it came from.
+/// What is at the other end of an NVLink.
+enum class NvlinkRemote { gpu, npu, nvswitch, unknown };
+
+struct NvlinkState {
+  bool active = false;
+  std::optional<int> version;           ///< NVML's number
+  std::optional<double> rate_gb_per_s;  ///< one direction, 1e9 B/s; absent of a link that is down
+  NvlinkRemote remote = NvlinkRemote::unknown;
+  std::string remote_pci_bus_id;  ///< empty where the driver does not say
+};
+
+/// Since the driver was loaded, over all links.
+struct NvlinkErrors {
+  std::int64_t replays = 0;
+  std::int64_t recoveries = 0;
+  std::int64_t crc = 0;  ///< flit and data CRC errors, corrected by replay
+};
+
+struct PowerState {
+  double draw_w = 0.0;
+  std::optional<double> limit_w;  ///< the one in force, whoever set it
+  std::optional<double> default_limit_w;
+  std::optional<double> most_limit_w;   ///< that may be set
+  std::optional<double> least_limit_w;  ///< that may be set
+};
+
+enum class ComputeModeName { shared, exclusive_thread, prohibited, exclusive_process };
+
+/// One GPU. Copyable; valid as long as the Nvml it came from. Readings carry the reason when the
+/// library lacks the function, or NVML's own words ("Not Supported", "GPU is lost").
 class Nvml::Device {
  public:
   std::optional<std::string> name() const;
@@ -50,7 +88,45 @@ class Nvml::Device {
   Health health() const;
   std::optional<int> sm_clock_mhz() const;
 
-  /// Fills the NVLink and PCIe members of `gpu`; about 30 us.
+  /// "00000000:00:06.0", lower case.
+  Reading<std::string> pci_bus_id() const;
+  /// Links that the GPU has, whether active or not. A GPU without NVLink is missing it, with the
+  /// reason "Not Supported (NVML error 3)".
+  Reading<int> nvlink_count() const;
+  /// `link` counts from 0. Missing where the driver does not even say whether it is active.
+  Reading<NvlinkState> nvlink(int link) const;
+  /// Summed over the links that are active: by fields 161-163 (Hopper; about 3 ms), else link by
+  /// link (about 1 ms for each counter of each link).
+  Reading<NvlinkErrors> nvlink_errors() const;
+  /// NVLink payload (fields 138, 139 over all links; about 0.8 ms), converted from the driver's
+  /// KiB, and PCIe bytes (197, 198; 0.35 ms), which the driver counts modulo 2^32: the difference
+  /// of two readings means something only modulo 2^32, and only while less than that moved.
+  /// `why_no_nvlink` is set where an NVLink counter is absent.
+  LinkCounters link_counters(std::string* why_no_nvlink = nullptr) const;
+  /// By PCIe; `self` of the same GPU. Two GPUs on one board's own switch are `pix`.
+  Reading<Ancestor> common_ancestor(const Device& peer) const;
+  /// Missing where the driver says that it does not know.
+  Reading<P2pStatus> p2p_read(const Device& peer) const;
+  Reading<P2pStatus> p2p_write(const Device& peer) const;
+  Reading<P2pStatus> p2p_atomics(const Device& peer) const;
+  Reading<P2pStatus> p2p_over_nvlink(const Device& peer) const;
+  /// Now (which an idle GPU may turn down to save power), and at most of GPU and slot together.
+  PcieInfo pcie() const;
+  /// Missing without the draw.
+  Reading<PowerState> power() const;
+  Reading<int> temperature_c() const;
+  /// From which on the GPU slows down, or switches itself off, to save itself.
+  Reading<int> slowdown_temperature_c() const;
+  Reading<int> shutdown_temperature_c() const;
+  Reading<bool> persistence_mode() const;
+  Reading<ComputeModeName> compute_mode() const;
+  Reading<std::uint64_t> clock_event_reasons() const;
+  Reading<int> most_sm_clock_mhz() const;
+  /// Rows of memory waiting for a reset to be replaced, or that could not be.
+  Reading<bool> memory_remap_pending() const;
+
+  /// Fills the NVLink and PCIe members of `gpu`; about 1 ms. Version and rate are those of the
+  /// first active link.
   void read_links(GpuInfo& gpu) const;
   /// What the driver says of the way to `peer`.
   PairLink link_to(const Device& peer) const;
@@ -58,6 +134,9 @@ class Nvml::Device {
  private:
   friend class Nvml;
   Device(const Library* library, void* handle) : library_(library), handle_(handle) {}
+  std::optional<double> nvlink_rate(unsigned int link) const;
+  Reading<NvlinkErrors> count_errors_by_link() const;
+  Reading<P2pStatus> p2p(const Device& peer, nvml_api::P2pCapability capability) const;
   const Library* library_;
   void* handle_;
 };

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "linkgain/coordinator/run_plan.hpp"
+
+namespace linkgain {
+
+/// The command `run` of a command line: its options as text while CLI11 parses, RunOptions after.
+class RunCommandLine {
+ public:
+  /// Adds the command to `program`, which owns it and must outlive this.
+  explicit RunCommandLine(CLI::App& program);
+  RunCommandLine(const RunCommandLine&) = delete;
+  RunCommandLine& operator=(const RunCommandLine&) = delete;
+
+  bool parsed() const { return command_->parsed(); }
+  /// What was asked for, once. Throws UsageError for names and values that cannot be meant.
+  RunOptions read(int argc, const char* const* argv);
+
+ private:
+  void add_selection_options();
+  void add_job_options();
+  void add_output_options();
+  /// What decides cases; and the rest.
+  void read_selection();
+  void read_job();
+
+  /// Read into RunOptions once all are there.
+  struct Texts {
+    std::string backend;
+    std::string profile = "default";
+    std::vector<std::string> only;
+    std::string sizes;
+    std::vector<std::string> types;
+    std::vector<std::string> reductions;
+    std::vector<std::string> launch_modes;
+    std::vector<std::string> patterns;
+    std::string pair;
+    std::string schedule;
+    bool no_color = false;
+    double budget = 0.0;
+    int launches = 0;
+    int ranks = 0;
+    std::string gpus;
+    std::string out;
+    std::string hostfile;
+  };
+
+  CLI::App* command_;
+  Texts texts_;
+  RunOptions options_;
+};
+
+}  // namespace linkgain

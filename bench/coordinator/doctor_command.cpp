@@ -1,0 +1,80 @@
+#include "linkgain/coordinator/doctor_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "linkgain/coordinator/launcher.hpp"
+#include "linkgain/core/finding.hpp"
+#include "linkgain/report/diagnosis_table.hpp"
+#include "linkgain/telemetry/doctor.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/load_watch.hpp"
+#include "worker_inquiry.hpp"
+
+namespace linkgain {
+namespace {
+
+/// For the worker's description, from its start; the machine is looked at meanwhile.
+constexpr Seconds kDescribeLimit{2.3};
+/// How long the GPUs are put to work, what starting takes at most, and how often they are looked
+/// at.
+constexpr int kLoadSeconds = 5;
+constexpr Seconds kLoadLimit{30.0};
+constexpr Seconds kBetweenLooks{0.1};
+
+Survey survey_with_worker(const SurveySources& sources, const SignalWatch& watch) {
+  const Deadline limit(kDescribeLimit);
+  WorkerInquiry worker({"--describe"}, sources.environment);
+  Survey survey = survey_machine(sources);
+  survey.software.worker = software_in(worker.line(limit.remaining(), watch));
+  return survey;
+}
+
+void set_load_failure(Survey& survey, const std::string& reason) {
+  survey.load_failure = reason;
+  for (GpuSurvey& gpu : survey.gpus) gpu.load = Reading<GpuLoad>::missing("no load: " + reason);
+}
+
+/// Puts all visible GPUs to work and watches them.
+void survey_load(Survey& survey, const Environment& environment, const SignalWatch& watch) {
+  if (survey.gpus.empty()) return;
+  const Deadline limit(kLoadLimit);
+  LoadWatch gpus(survey);
+  WorkerInquiry worker({"--load", fmt::to_string(kLoadSeconds)}, environment);
+  while (true) {
+    const Reading<bool> end = worker.ended_well(kBetweenLooks, watch);
+    if (end.measured()) break;
+    if (!end.reason().empty()) return set_load_failure(survey, end.reason());
+    if (limit.passed()) return set_load_failure(survey, "linkgain-bench did not end in time");
+    gpus.look();
+  }
+  gpus.put_into(survey);
+}
+
+/// Throws Interrupted.
+Diagnosis diagnose(bool load) {
+  const SignalWatch watch;
+  const SurveySources sources = sources_of_this_process(current_environment());
+  Survey survey = survey_with_worker(sources, watch);
+  if (load) survey_load(survey, sources.environment, watch);
+  return {host_name(), utc_now(false), check_machine(survey)};
+}
+
+}  // namespace
+
+int doctor_command(const DoctorOptions& options) {
+  Diagnosis diagnosis;
+  try {
+    diagnosis = diagnose(options.load);
+  } catch (const Interrupted& interrupted) {
+    return kSignalExitBase + interrupted.signal_number();
+  }
+  const bool color =
+      options.color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
+  fmt::print("{}", options.json ? to_json(diagnosis) : diagnosis_table(diagnosis, color));
+  return static_cast<int>(exit_code_of(diagnosis));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,99 @@
+#include "worker_inquiry.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "linkgain/coordinator/launcher.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/protocol.hpp"
+
+namespace linkgain {
+namespace {
+
+/// An empty file of its own in the folder for temporary files.
+std::filesystem::path make_error_file() {
+  std::string name = (std::filesystem::temp_directory_path() / "linkgain-XXXXXX").string();
+  const int file = ::mkstemp(name.data());
+  if (file < 0) throw UsageError("cannot write into " + std::string(name), "set TMPDIR");
+  ::close(file);
+  return name;
+}
+
+/// The worker's own error, which has its advice on the line below; else the last line that says
+/// something, such as the dynamic linker's.
+std::string error_in(const std::filesystem::path& path) {
+  constexpr std::string_view kOwn = "linkgain-bench: ";
+  std::ifstream file(path);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kOwn)) return line.substr(kOwn.size());
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+}  // namespace
+
+WorkerInquiry::WorkerInquiry(std::vector<std::string> arguments, const Environment& environment) {
+  try {
+    error_file_ = make_error_file();
+    arguments.insert(arguments.begin(), worker_path().string());
+    process_ =
+        std::make_unique<Process>(ProcessRequest{std::move(arguments), environment, error_file_});
+  } catch (const std::exception& error) {
+    reason_ = error.what();
+  }
+}
+
+WorkerInquiry::~WorkerInquiry() {
+  process_.reset();
+  std::error_code error;
+  std::filesystem::remove(error_file_, error);
+}
+
+Reading<std::string> WorkerInquiry::line(Seconds deadline, const SignalWatch& watch) {
+  if (!process_) return Reading<std::string>::missing(reason_);
+  ReadResult result = process_->read_line(deadline, &watch);
+  if (result.outcome == Transfer::done) return std::move(result.line);
+  if (result.outcome == Transfer::timed_out) {
+    return Reading<std::string>::missing(
+        fmt::format("linkgain-bench did not answer within {:.1f} s", deadline.value));
+  }
+  process_->wait(Seconds{1.0}, &watch);
+  return Reading<std::string>::missing(last_words());
+}
+
+Reading<bool> WorkerInquiry::ended_well(Seconds deadline, const SignalWatch& watch) {
+  if (!process_) return Reading<bool>::missing(reason_);
+  const auto end = process_->wait(deadline, &watch);
+  if (!end) return Reading<bool>::missing({});
+  if (end->status == 0) return true;
+  return Reading<bool>::missing(last_words());
+}
+
+std::string WorkerInquiry::last_words() {
+  const auto end = process_->wait(Seconds{0.0});
+  const std::string how = end ? describe(*end) : "no output";
+  const std::string words = error_in(error_file_);
+  if (words.empty()) return "linkgain-bench: " + how;
+  return fmt::format("{} ({})", words, how);
+}
+
+Reading<Software> software_in(const Reading<std::string>& line) {
+  if (!line.measured()) return Reading<Software>::missing(line.reason());
+  try {
+    const protocol::Reply reply = protocol::decode_reply(line.value());
+    if (const auto* hello = std::get_if<protocol::HelloReply>(&reply)) {
+      return hello->machine.software;
+    }
+  } catch (const Error& error) {
+    return Reading<Software>::missing(
+        fmt::format("linkgain-bench is of another version: {}", error.what()));
+  }
+  return Reading<Software>::missing("linkgain-bench answered something else");
+}
+
+}  // namespace linkgain

@@ -1,0 +1,93 @@
+#include "linkgain/core/health.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace linkgain {
+namespace {
+
+constexpr std::array kEvents{ClockEvent::power_cap, ClockEvent::hw_slowdown, ClockEvent::sw_thermal,
+                             ClockEvent::hw_thermal, ClockEvent::power_brake};
+
+template <typename T>
+void keep_least(std::optional<T>& least, const std::optional<T>& value) {
+  if (value) least = least ? std::min(*least, *value) : *value;
+}
+
+template <typename T>
+void keep_most(std::optional<T>& most, const std::optional<T>& value) {
+  if (value) most = most ? std::max(*most, *value) : *value;
+}
+
+void keep_reasons(std::optional<std::uint64_t>& all, const std::optional<std::uint64_t>& reasons) {
+  if (reasons) all = all.value_or(0) | *reasons;
+}
+
+bool has(std::uint64_t reasons, ClockEvent event) {
+  return (reasons & static_cast<std::uint64_t>(event)) != 0;
+}
+
+}  // namespace
+
+std::vector<ClockEvent> clock_events(std::uint64_t reasons) {
+  std::vector<ClockEvent> events;
+  for (const ClockEvent event : kEvents) {
+    if (has(reasons, event)) events.push_back(event);
+  }
+  return events;
+}
+
+std::string_view describe(ClockEvent event) {
+  switch (event) {
+    case ClockEvent::power_cap:
+      return "power cap";
+    case ClockEvent::hw_slowdown:
+      return "hardware slowdown";
+    case ClockEvent::sw_thermal:
+      return "thermal slowdown (software)";
+    case ClockEvent::hw_thermal:
+      return "thermal slowdown (hardware)";
+    case ClockEvent::power_brake:
+      return "power brake";
+  }
+  return "unknown";
+}
+
+bool unhealthy(std::uint64_t reasons) {
+  return std::any_of(kEvents.begin(), kEvents.end(), [reasons](ClockEvent event) {
+    return event != ClockEvent::power_cap && has(reasons, event);
+  });
+}
+
+void add_sample(HealthSummary& summary, const std::vector<Health>& ranks) {
+  std::optional<std::uint64_t> reasons;
+  for (const Health& rank : ranks) {
+    keep_least(summary.lowest_temperature_c, rank.temperature_c);
+    keep_most(summary.highest_temperature_c, rank.temperature_c);
+    keep_least(summary.lowest_power_w, rank.power_w);
+    keep_most(summary.highest_power_w, rank.power_w);
+    keep_least(summary.lowest_sm_clock_mhz, rank.sm_clock_mhz);
+    keep_most(summary.highest_sm_clock_mhz, rank.sm_clock_mhz);
+    keep_reasons(reasons, rank.clock_event_reasons);
+  }
+  if (!reasons) return;
+  keep_reasons(summary.clock_event_reasons, reasons);
+  ++summary.samples;
+  summary.unhealthy_samples += unhealthy(*reasons) ? 1 : 0;
+  summary.power_capped_samples += has(*reasons, ClockEvent::power_cap) ? 1 : 0;
+}
+
+void add_summary(HealthSummary& summary, const HealthSummary& other) {
+  keep_least(summary.lowest_temperature_c, other.lowest_temperature_c);
+  keep_most(summary.highest_temperature_c, other.highest_temperature_c);
+  keep_least(summary.lowest_power_w, other.lowest_power_w);
+  keep_most(summary.highest_power_w, other.highest_power_w);
+  keep_least(summary.lowest_sm_clock_mhz, other.lowest_sm_clock_mhz);
+  keep_most(summary.highest_sm_clock_mhz, other.highest_sm_clock_mhz);
+  keep_reasons(summary.clock_event_reasons, other.clock_event_reasons);
+  summary.samples += other.samples;
+  summary.unhealthy_samples += other.unhealthy_samples;
+  summary.power_capped_samples += other.power_capped_samples;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/core/record.hpp"
+
+/// The parts of judge() that have files of their own. Each adds warnings to the record, none twice.
+namespace linkgain {
+
+void add_once(Record& record, const Warning& warning);
+
+/// The value of a variable in an environment, empty where it is not set.
+std::string value_of(const Environment& environment, const std::string& name);
+
+/// A variant's variables by allow-list as its worker saw them; empty where that is not known.
+const Environment& in_force(const Record& record, std::size_t variant);
+
+/// A variable that the caller set in force for a variant, not the variant itself; empty where it is
+/// not set.
+std::string inherited(const Record& record, std::size_t variant, const std::string& name);
+
+/// "NCCL_P2P_DISABLE=1": the caller's variable that forbids P2P altogether in this variant; empty
+/// where none does.
+std::string forbidden_by_caller(const Record& record, std::size_t variant);
+
+/// NVML says that NVLink joins every pair of ranks and that they can use P2P.
+bool offers_nvlink(const Machine& machine);
+
+/// Whether some variant took another path than its name promises (design.md, exit codes). Warns
+/// also of links that others used, and of evidence that is missing.
+bool judge_paths(Record& record);
+
+/// Whether the run must end as unhealthy: asked for, and some sample's GPU was held back or did not
+/// tell.
+bool judge_health(Record& record);
+
+}  // namespace linkgain

@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "linkgain/core/variants.hpp"
+#include "linkgain/core/verdict.hpp"
+#include "verdict_parts.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Why a variant's path is not the one that it promises, and how to get there.
+struct Contradiction {
+  std::string reason;  ///< the same for all cases alike
+  std::string detail;  ///< what was found in this case; may be empty
+  std::string advice;
+};
+
+constexpr std::string_view kReadLog =
+    "NCCL's log beside the record says which transport it chose for every channel";
+
+std::string percent(double share) {
+  return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
+}
+
+bool on_one_host(const Machine& machine) {
+  return std::all_of(machine.ranks.begin(), machine.ranks.end(),
+                     [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });
+}
+
+/// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
+/// traffic is not known (NVLS) are held against the least that any plan moves: the operation's own
+/// bytes.
+std::string used_nvlink(const Case& definition, const VariantResult& result) {
+  if (!result.evidence || !result.evidence->nvlink_sent) return {};
+  const WireEvidence& evidence = *result.evidence;
+  const std::optional<double> share = evidence.nvlink_share();
+  if (evidence.judged && share) {
+    return *share > kNoNvlink ? percent(*share) + " of the expected bytes" : "";
+  }
+  const double least =
+      static_cast<double>(definition.size.value) * static_cast<double>(evidence.operations);
+  const auto sent = static_cast<double>(*evidence.nvlink_sent);
+  if (evidence.expected || definition.size < kJudgedSize || sent <= kNoNvlink * least) return {};
+  return fmt::format("{:.3g} GB in {} operations", sent / 1e9, evidence.operations);
+}
+
+/// What is still open for bytes on NVLink where P2P is off.
+std::string close_nvlink(const Record& record, const std::string& variant) {
+  if (variable_of(record, variant, "NCCL_NVLS_ENABLE") != "0") {
+    return "set NCCL_NVLS_ENABLE=0: NVLink multicast (NVLS) does not heed NCCL_P2P_DISABLE";
+  }
+  if (has_window_switch(record.machine.software.nccl_library.value_or("")) &&
+      variable_of(record, variant, "NCCL_WIN_ENABLE") != "0") {
+    return "set NCCL_WIN_ENABLE=0: from NCCL 2.28.7 on symmetric windows do not heed "
+           "NCCL_P2P_DISABLE";
+  }
+  return "see with nvidia-smi whether other processes use these GPUs' links: nothing of NCCL's is "
+         "left open";
+}
+
+/// Of a variant in which P2P is off.
+std::optional<Contradiction> against_no_p2p(const Record& record, const Case& definition,
+                                            const VariantResult& result) {
+  const std::string carried = used_nvlink(definition, result);
+  if (!carried.empty()) {
+    return Contradiction{"NCCL_P2P_DISABLE=1 is set, and yet NVLink carried bytes", carried,
+                         close_nvlink(record, result.variant)};
+  }
+  const bool some = result.path == Path::mixed && on_one_host(record.machine);
+  if (!some && result.path != Path::nvlink && result.path != Path::pcie_p2p) return std::nullopt;
+  return Contradiction{
+      "NCCL_P2P_DISABLE=1 is set, and yet messages went by P2P", std::string(name_of(result.path)),
+      fmt::format("it must be exactly 1 on every rank, which nccl.conf may change; {}", kReadLog)};
+}
+
+/// The caller's variables that may keep NCCL from NVLink without forbidding it outright.
+std::vector<std::string> suspects(const Record& record, std::size_t variant) {
+  std::vector<std::string> found;
+  for (const char* name : {"NCCL_P2P_DIRECT_DISABLE", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE",
+                           "NCCL_HOSTID", "NCCL_CONF_FILE"}) {
+    const std::string value = inherited(record, variant, name);
+    if (!value.empty() && value != "0") found.push_back(fmt::format("{}={}", name, value));
+  }
+  return found;
+}
+
+std::string open_nvlink(const Record& record, std::size_t variant) {
+  const std::vector<std::string> found = suspects(record, variant);
+  if (!found.empty()) {
+    return fmt::format(
+        "unset {}, in force here and able to cause this; it may come from NCCL_CONF_FILE, "
+        "~/.nccl.conf or /etc/nccl.conf",
+        fmt::join(found, " and "));
+  }
+  return fmt::format(
+      "no variable explains it: run `linkgain doctor`, start containers with --ipc=host, look for "
+      "an IOMMU or ACS that is on; {}",
+      kReadLog);
+}
+
+/// Of the variant that forces nothing, where NVLink joins every pair.
+std::optional<Contradiction> against_nvlink(const Record& record, std::size_t variant,
+                                            const VariantResult& result) {
+  const std::optional<double> share =
+      result.evidence && result.evidence->judged ? result.evidence->nvlink_share() : std::nullopt;
+  const bool too_few = share && *share < kAllNvlink;
+  const bool elsewhere = result.path == Path::host_memory || result.path == Path::network ||
+                         result.path == Path::pcie_p2p || (result.path == Path::mixed && !share);
+  if (!too_few && !elsewhere) return std::nullopt;
+  const std::string carried =
+      share ? fmt::format("NVLink carried {} of the expected bytes", percent(*share)) : "";
+  return Contradiction{
+      fmt::format("NVLink joins every pair and nothing forbids P2P, and yet the path is {}",
+                  name_of(result.path)),
+      carried, open_nvlink(record, variant)};
+}
+
+/// Of a variant that asks for P2P across the host bridge, where the driver allows it.
+std::optional<Contradiction> against_p2p(const Record& record, const VariantResult& result) {
+  const bool offered = all_pairs(record.machine.links, &PairLink::p2p).value_or(false);
+  if (!offered || (result.path != Path::host_memory && result.path != Path::network)) {
+    return std::nullopt;
+  }
+  return Contradiction{
+      fmt::format("the driver allows P2P between every pair and NCCL_P2P_LEVEL asks for it, and "
+                  "yet the path is {}",
+                  name_of(result.path)),
+      "",
+      fmt::format("run `linkgain doctor` and look for an IOMMU or ACS that is on; {}", kReadLog)};
+}
+
+std::optional<Contradiction> contradiction(const Record& record, std::size_t variant,
+                                           const Case& definition, const VariantResult& result) {
+  const Environment& forced = record.settings.variants[variant].environment;
+  if (variable_of(record, result.variant, "NCCL_P2P_DISABLE") == "1") {
+    if (const auto found = against_no_p2p(record, definition, result)) return found;
+    if (variable_of(record, result.variant, "NCCL_SHM_DISABLE") == "1" &&
+        result.path == Path::host_memory) {
+      return Contradiction{
+          "NCCL_SHM_DISABLE=1 is set, and yet messages went through host memory", "",
+          fmt::format("it must be exactly 1 on every rank, which nccl.conf may change; {}",
+                      kReadLog)};
+    }
+    return std::nullopt;
+  }
+  if (!forbidden_by_caller(record, variant).empty()) return std::nullopt;
+  if (forced.empty() && offers_nvlink(record.machine)) {
+    return against_nvlink(record, variant, result);
+  }
+  const bool asks_for_p2p = forced.size() == 1 && value_of(forced, "NCCL_P2P_LEVEL") == "SYS";
+  return asks_for_p2p ? against_p2p(record, result) : std::nullopt;
+}
+
+/// Cases by number, as in "all_reduce/… and 3 more".
+std::string named(const std::vector<std::string>& cases) {
+  return cases.size() == 1 ? cases.front()
+                           : fmt::format("{} and {} more", cases.front(), cases.size() - 1);
+}
+
+/// One contradiction of a variant, and the cases that show it.
+struct Found {
+  Contradiction first;
+  std::vector<std::string> cases;
+};
+
+Warning warning_of(const std::string& variant, const Found& found) {
+  const std::string detail = found.first.detail.empty() ? "" : " (" + found.first.detail + ")";
+  return {
+      "wrong-path",
+      fmt::format("variant {}: {}: {}{}", variant, found.first.reason, named(found.cases), detail),
+      found.first.advice};
+}
+
+/// Others' work on the links: of judged variants that may use them.
+void warn_of_disturbed(Record& record) {
+  std::vector<std::string> cases;
+  double most = 0.0;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      const bool judged = variant.evidence && variant.evidence->judged;
+      const double share = judged ? variant.evidence->nvlink_share().value_or(0.0) : 0.0;
+      if (share <= kDisturbed || variable_of(record, variant.variant, "NCCL_P2P_DISABLE") == "1") {
+        continue;
+      }
+      cases.push_back(fmt::format("{} with {}", case_name(result.definition), variant.variant));
+      most = std::max(most, share);
+    }
+  }
+  if (cases.empty()) return;
+  add_once(record,
+           {"links-disturbed",
+            fmt::format("NVLink carried up to {} of the expected bytes, so other work used the "
+                        "links too: {}",
+                        percent(most), named(cases)),
+            "see with nvidia-smi what else runs on these GPUs, and measure again without it"});
+}
+
+/// Why a variant of a case has no evidence where there should be some; empty where nothing is
+/// missing. Of small messages nothing need be expected.
+std::string missing_evidence(const Case& definition, const VariantResult& result) {
+  if (!result.time) return {};
+  const bool large = definition.size >= kJudgedSize;
+  if (!result.evidence) return large ? "the links' counters were not read" : "";
+  const bool counted = result.evidence->nvlink_sent.has_value();
+  if (counted && (!large || result.evidence->nvlink_share())) return {};
+  return result.evidence->reason.empty() ? "no reason was given" : result.evidence->reason;
+}
+
+void warn_of_missing(Record& record) {
+  if (!offers_nvlink(record.machine)) return;
+  std::map<std::string, std::vector<std::string>> reasons;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      const std::string reason = missing_evidence(result.definition, variant);
+      if (reason.empty()) continue;
+      reasons[reason].push_back(
+          fmt::format("{} with {}", case_name(result.definition), variant.variant));
+    }
+  }
+  for (const auto& [reason, cases] : reasons) {
+    add_once(record, {"evidence-missing",
+                      fmt::format("what NVLink carried is not known: {}: {}", reason, named(cases)),
+                      "the path there rests on NCCL's transport lines alone; `linkgain doctor` "
+                      "says which of the driver's counters can be read"});
+  }
+}
+
+}  // namespace
+
+bool offers_nvlink(const Machine& machine) {
+  return all_pairs(machine.links, &PairLink::nvlink).value_or(false) &&
+         all_pairs(machine.links, &PairLink::p2p).value_or(false);
+}
+
+bool judge_paths(Record& record) {
+  if (record.settings.backend == "mpi") return false;
+  std::map<std::pair<std::string, std::string>, Found> found;
+  for (const CaseResult& result : record.cases) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      const VariantResult& variant = result.variants[i];
+      if (!variant.time) continue;
+      const auto why = contradiction(record, i, result.definition, variant);
+      if (!why) continue;
+      Found& entry = found[{variant.variant, why->reason}];
+      if (entry.cases.empty()) entry.first = *why;
+      entry.cases.push_back(case_name(result.definition));
+    }
+  }
+  for (const auto& [key, entry] : found) add_once(record, warning_of(key.first, entry));
+  warn_of_disturbed(record);
+  warn_of_missing(record);
+  return !found.empty();
+}
+
+}  // namespace linkgain

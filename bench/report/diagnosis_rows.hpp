@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/finding.hpp"
+
+namespace linkgain {
+
+/// Findings that differ in nothing but their subject.
+struct DiagnosisRow {
+  Finding finding;  ///< the first of them
+  std::vector<std::string> subjects;
+};
+
+/// The rows of one group, the worst first, else in the order of the findings.
+std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup group);
+
+/// "GPU0-GPU3, GPU5", "28 pairs" where there are more than three, "host".
+std::string readable_subjects(const std::vector<std::string>& subjects);
+
+/// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+/// Characters that the UTF-8 text takes on a terminal.
+std::size_t display_width(std::string_view text);
+
+}  // namespace linkgain

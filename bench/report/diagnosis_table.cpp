@@ -1,0 +1,151 @@
+#include "linkgain/report/diagnosis_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "diagnosis_rows.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kLineWidth = 100;
+constexpr std::size_t kVerdictWidth = std::string_view("not checkable").size();
+constexpr std::size_t kIndent = kVerdictWidth + 4;
+constexpr std::size_t kWidestSubject = 24;
+
+constexpr std::array kGroups{CheckGroup::gpus,         CheckGroup::power, CheckGroup::cooling,
+                             CheckGroup::connectivity, CheckGroup::host,  CheckGroup::software};
+
+std::string_view title_of(CheckGroup group) {
+  switch (group) {
+    case CheckGroup::gpus:
+      return "GPUs";
+    case CheckGroup::power:
+      return "Power";
+    case CheckGroup::cooling:
+      return "Cooling";
+    case CheckGroup::connectivity:
+      return "Connectivity";
+    case CheckGroup::host:
+      return "Host";
+    case CheckGroup::software:
+      return "Software";
+  }
+  return "?";
+}
+
+std::string_view color_of(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::ok:
+      return "\033[32m";
+    case CheckVerdict::warning:
+      return "\033[33m";
+    case CheckVerdict::problem:
+      return "\033[1;31m";
+    case CheckVerdict::not_checkable:
+      return "\033[2m";
+  }
+  return "";
+}
+
+std::string blanks(std::size_t count) { return std::string(count, ' '); }
+
+/// Padded outside of the colour, so that columns line up either way.
+std::string verdict_cell(CheckVerdict verdict, bool color) {
+  const std::string_view name = name_of(verdict);
+  const std::string padding = blanks(kVerdictWidth - name.size());
+  if (!color) return fmt::format("{}{}", name, padding);
+  return fmt::format("{}{}\033[0m{}", color_of(verdict), name, padding);
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  const std::size_t taken = display_width(text);
+  return text + blanks(width > taken ? width - taken : 0);
+}
+
+/// Widths of the columns of check and subject, the same in all sections.
+struct Widths {
+  std::size_t check = 0;
+  std::size_t subject = 0;
+};
+
+using Section = std::pair<CheckGroup, std::vector<DiagnosisRow>>;
+
+Widths widths_of(const std::vector<Section>& sections) {
+  Widths widths;
+  for (const auto& [group, rows] : sections) {
+    for (const DiagnosisRow& row : rows) {
+      widths.check = std::max(widths.check, row.finding.id.size());
+      const std::size_t subject = readable_subjects(row.subjects).size();
+      widths.subject = std::max(widths.subject, std::min(subject, kWidestSubject));
+    }
+  }
+  return widths;
+}
+
+/// Text that goes on below its own beginning.
+std::string hanging(const std::string& head, std::string_view text) {
+  const std::size_t taken = display_width(head);
+  std::string result;
+  for (const std::string& line : wrapped(text, kLineWidth - std::min(taken, kLineWidth / 2))) {
+    result += (result.empty() ? head : blanks(taken)) + line + "\n";
+  }
+  return result;
+}
+
+std::string row_text(const DiagnosisRow& row, const Widths& widths, bool color) {
+  const Finding& finding = row.finding;
+  const std::string place = fmt::format("{}  {}  ", padded(finding.id, widths.check),
+                                        padded(readable_subjects(row.subjects), widths.subject));
+  const std::size_t value_at = kIndent + display_width(place);
+  const std::vector<std::string> value =
+      wrapped(finding.value, kLineWidth - std::min(value_at, kLineWidth / 2));
+  std::string text = fmt::format("  {}  {}{}", verdict_cell(finding.verdict, color), place,
+                                 fmt::join(value, "\n" + blanks(value_at)));
+  text.erase(text.find_last_not_of(' ') + 1);
+  text += "\n";
+  text += hanging(blanks(kIndent) + "why: ", finding.why);
+  text += hanging(blanks(kIndent) + "do:  ", finding.advice);
+  return text;
+}
+
+std::string count_of(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string summary(const std::vector<Section>& sections) {
+  const auto count = [&](CheckVerdict verdict) {
+    std::size_t sum = 0;
+    for (const auto& [group, rows] : sections) {
+      for (const DiagnosisRow& row : rows) sum += row.finding.verdict == verdict ? 1 : 0;
+    }
+    return sum;
+  };
+  const std::size_t unknown = count(CheckVerdict::not_checkable);
+  return fmt::format("{}, {}, {} ok, {} not checkable\n",
+                     count_of(count(CheckVerdict::problem), "problem", "problems"),
+                     count_of(count(CheckVerdict::warning), "warning", "warnings"),
+                     count(CheckVerdict::ok), unknown);
+}
+
+}  // namespace
+
+std::string diagnosis_table(const Diagnosis& diagnosis, bool color) {
+  std::vector<Section> sections;
+  for (const CheckGroup group : kGroups) {
+    std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
+    if (!rows.empty()) sections.emplace_back(group, std::move(rows));
+  }
+  const Widths widths = widths_of(sections);
+  std::string text = fmt::format("{}, {}\n", diagnosis.host, diagnosis.checked);
+  for (const auto& [group, rows] : sections) {
+    text += fmt::format("\n{}\n", title_of(group));
+    for (const DiagnosisRow& row : rows) text += row_text(row, widths, color);
+  }
+  return text + "\n" + summary(sections);
+}
+
+}  // namespace linkgain

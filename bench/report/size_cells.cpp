@@ -1,0 +1,157 @@
+#include "size_cells.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "markdown_table.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+/// In GB/s; bandwidths of the smallest messages say nothing, the CSV has their digits.
+std::string bandwidth_cell(const VariantResult& variant, LimitLegend& limits) {
+  if (!variant.busbw) {
+    return {};
+  }
+  const std::string with_unit = readable_bandwidth(*variant.busbw);
+  const bool tiny = *variant.busbw > 0.0 && *variant.busbw < 0.00995;
+  return (tiny ? "<0.01" : with_unit.substr(0, with_unit.find(' '))) + limits.share(variant);
+}
+
+/// Whether some ratio that is shown is less certain than was asked for.
+bool shows_unconverged(const CaseResult& result, const std::vector<Comparison>& comparisons) {
+  return !result.converged &&
+         std::any_of(comparisons.begin(), comparisons.end(), [](const Comparison& comparison) {
+           return comparison.outcome == Outcome::less_time ||
+                  comparison.outcome == Outcome::more_time ||
+                  comparison.outcome == Outcome::no_difference ||
+                  comparison.outcome == Outcome::no_interval;
+         });
+}
+
+/// "11.8–12.0x".
+std::string interval_cell(const RatioText& text) {
+  return text.low ? fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high)
+                  : "too few rounds";
+}
+
+}  // namespace
+
+std::vector<std::string> variant_names(const Curve& curve) {
+  std::vector<std::string> names;
+  for (const CaseResult* result : curve.cases) {
+    for (const VariantResult& variant : result->variants) {
+      if (std::find(names.begin(), names.end(), variant.variant) == names.end()) {
+        names.push_back(variant.variant);
+      }
+    }
+  }
+  return names;
+}
+
+const VariantResult* find_variant(const CaseResult& result, const std::string& name) {
+  const auto variant =
+      std::find_if(result.variants.begin(), result.variants.end(),
+                   [&](const VariantResult& entry) { return entry.variant == name; });
+  return variant == result.variants.end() ? nullptr : &*variant;
+}
+
+std::vector<std::string> time_cells(const VariantResult* variant, SizeLegend& legend) {
+  if (variant == nullptr) {
+    return {"", ""};
+  }
+  if (has_wrong_data(*variant)) {
+    return {"WRONG DATA " + legend.footnotes.number(wrong_elements(*variant->verification)), ""};
+  }
+  if (variant->skipped.has_value()) {
+    return {"skipped " + legend.footnotes.number(one_line(*variant->skipped)), ""};
+  }
+  return {variant->time.has_value() ? readable_time(*variant->time) : "",
+          bandwidth_cell(*variant, legend.limits)};
+}
+
+std::vector<std::string> ratio_cells(const Comparison& comparison, Footnotes& footnotes) {
+  switch (comparison.outcome) {
+    case Outcome::wrong_data:
+    case Outcome::not_measured:
+      return {"", "", ""};
+    case Outcome::same_road:
+      footnotes.mark(
+          "same road",
+          "the variants' bytes took the same road, so their times do not show what one road "
+          "is worth against another");
+      return {"same road", std::string(readable_path(comparison.first->path)), ""};
+    case Outcome::no_interval:
+    case Outcome::no_difference:
+    case Outcome::less_time:
+    case Outcome::more_time:
+      break;
+  }
+  const RatioText text = readable_ratio(*comparison.ratio);
+  return {text.estimate, interval_cell(text),
+          readable_percent(less_time(comparison.ratio->estimate))};
+}
+
+std::string evidence_cell(const VariantResult* variant) {
+  const bool judged = variant != nullptr && variant->evidence && variant->evidence->judged;
+  const std::optional<double> share = judged ? variant->evidence->nvlink_share() : std::nullopt;
+  return share ? evidence_percent(*share) : std::string{};
+}
+
+bool any_evidence(const Curve& curve) {
+  return std::any_of(curve.cases.begin(), curve.cases.end(), [](const CaseResult* result) {
+    return std::any_of(result->variants.begin(), result->variants.end(),
+                       [](const VariantResult& entry) { return !evidence_cell(&entry).empty(); });
+  });
+}
+
+std::string case_marks(const Record& record, const CaseResult& result,
+                       const std::vector<Comparison>& comparisons, Footnotes& footnotes) {
+  return shows_unconverged(result, comparisons)
+             ? footnotes.mark(
+                   "*", fmt::format(
+                            "not converged: the interval did not come within {} of the ratio, or "
+                            "neighbouring rounds are correlated, so that it may be too narrow",
+                            readable_precision(record.settings.precision)))
+             : std::string{};
+}
+
+std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& footnotes) {
+  std::vector<std::string> marks;
+  if (variant.time.has_value() && !variant.execution.cold_data) {
+    marks.push_back(
+        footnotes.mark("w", "warm data: operations may find their buffers in the cache"));
+  }
+  if (variant.health.unhealthy_samples > 0) {
+    marks.push_back(footnotes.mark(
+        "h",
+        "held back: heat, a power brake or a hardware slowdown cut a GPU's clocks in some "
+        "samples, so the times may be too long"));
+  }
+  if (variant.health.power_capped_samples > 0) {
+    marks.push_back(footnotes.mark("p", "a GPU ran at its power limit in some samples"));
+  }
+  return marks;
+}
+
+std::string column_legend(const SizeLegend& legend, const std::string& evidence,
+                          const std::string& paths) {
+  std::string text;
+  const std::string limits = legend.limits.text();
+  text += paths.empty() ? "" : fmt::format("- Path: {}\n", paths);
+  text += limits.empty()
+              ? ""
+              : fmt::format("- busbw: in brackets its share of the path's limit: {}\n", limits);
+  text += evidence.empty() ? ""
+                           : fmt::format(
+                                 "- NVLink %: bytes that NVLink carried, of those expected "
+                                 "if it carries every message{}\n",
+                                 evidence);
+  text += legend.footnotes.text();
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "markdown_table.hpp"
+#include "size_cells.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+std::vector<MarkdownTable::Column> columns(bool evidence) {
+  constexpr auto kRight = MarkdownTable::Alignment::right;
+  std::vector<MarkdownTable::Column> all{
+      {"Size", kRight}, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight}, {"Path"}};
+  if (evidence) {
+    all.push_back({"NVLink %", kRight});
+  }
+  all.insert(all.end(),
+             {{"Speed-up", kRight}, {"95 % CI", kRight}, {"Less time", kRight}, {"Marks"}});
+  return all;
+}
+
+Comparison comparison_with(const std::vector<Comparison>& comparisons,
+                           const VariantResult& variant) {
+  const auto found = std::find_if(comparisons.begin(), comparisons.end(),
+                                  [&](const Comparison& entry) { return entry.other == &variant; });
+  return found == comparisons.end() ? Comparison{} : *found;
+}
+
+void add_rows(MarkdownTable& table, const Record& record, const CaseResult& result, bool evidence,
+              SizeLegend& legend) {
+  const std::vector<Comparison> comparisons = compare_variants(record, result);
+  for (const VariantResult& variant : result.variants) {
+    const bool first = &variant == &result.variants.front();
+    std::vector<std::string> cells{first ? readable_bytes(result.definition.size) : "",
+                                   variant.variant};
+    const auto append = [&cells](const std::vector<std::string>& more) {
+      cells.insert(cells.end(), more.begin(), more.end());
+    };
+    append(time_cells(&variant, legend));
+    cells.emplace_back(variant.time ? readable_path(variant.path) : std::string_view{});
+    if (evidence) {
+      cells.push_back(evidence_cell(&variant));
+    }
+    append(ratio_cells(comparison_with(comparisons, variant), legend.footnotes));
+    std::vector<std::string> marks = variant_marks(variant, legend.footnotes);
+    if (first) {
+      const std::string mark = case_marks(record, result, comparisons, legend.footnotes);
+      marks.insert(marks.begin(), mark.empty() ? 0U : 1U, mark);
+    }
+    cells.push_back(fmt::format("{}", fmt::join(marks, " ")));
+    table.add_row(cells);
+  }
+}
+
+}  // namespace
+
+std::string table_by_variant(const Record& record, const Curve& curve) {
+  const bool evidence = any_evidence(curve);
+  MarkdownTable table(columns(evidence));
+  SizeLegend legend;
+  for (const CaseResult* result : curve.cases) {
+    add_rows(table, record, *result, evidence, legend);
+  }
+  const std::string legend_text =
+      column_legend(legend, evidence ? "; empty where it is not judged" : "", "");
+  return fmt::format("{}{}- Speed-up and less time: {} against the row's variant\n", table.text(),
+                     legend_text.empty() ? "\n" : legend_text, variant_names(curve).front());
+}
+
+}  // namespace linkgain

@@ -1,0 +1,178 @@
+#include "wires.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "footnotes.hpp"
+#include "markdown_table.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::string_view kWiresLead =
+    "What the links' counters say, for one operation and all GPUs together: bytes that NVLink "
+    "carried, and those that it must carry if every message goes over it. The algorithm is the one "
+    "that NCCL's log names. A note says why a share is not judged.";
+
+bool is_judged(const VariantResult& variant) {
+  return variant.evidence && variant.evidence->judged && variant.evidence->nvlink_share();
+}
+
+/// Without what the first variant's words have said already where `short_form`.
+std::string phrase(const VariantResult& variant, bool short_form) {
+  if (!variant.evidence) {
+    return "nothing was counted";
+  }
+  const WireEvidence& evidence = *variant.evidence;
+  if (is_judged(variant)) {
+    const std::string percent = evidence_percent(*evidence.nvlink_share()) + " %";
+    return short_form ? percent : fmt::format("NVLink {} of expected", percent);
+  }
+  const std::string why = evidence.reason.empty() ? "" : " (" + one_line(evidence.reason) + ")";
+  if (!evidence.nvlink_sent) {
+    return "NVLink not measured" + why;
+  }
+  return fmt::format("NVLink {} in {} {}, not judged{}",
+                     rounded_bytes(static_cast<double>(*evidence.nvlink_sent)), evidence.operations,
+                     evidence.operations == 1 ? "operation" : "operations", why);
+}
+
+/// The reason that keeps every variant from being judged; empty where one is, or reasons differ.
+std::string common_reason(const std::vector<const VariantResult*>& variants) {
+  const auto reason = [](const VariantResult& variant) {
+    return variant.evidence && !is_judged(variant) ? variant.evidence->reason : std::string{};
+  };
+  const std::string first = reason(*variants.front());
+  const bool same = std::all_of(variants.begin(), variants.end(), [&](const VariantResult* entry) {
+    return reason(*entry) == first;
+  });
+  return same ? first : std::string{};
+}
+
+/// "with P2P", then "without"; the variants' names where there is no other word.
+std::string subject_of(Contrast contrast, const VariantResult& variant, bool first) {
+  const std::string_view word = words_of(contrast).subject;
+  if (word.empty()) {
+    return variant.variant;
+  }
+  return first ? fmt::format("with {}", word) : "without";
+}
+
+/// Of all GPUs together, for one operation; empty where it was not measured.
+template <typename Value>
+std::string per_operation(const std::optional<Value>& bytes, const WireEvidence& evidence) {
+  if (!bytes || evidence.operations <= 0) {
+    return {};
+  }
+  return rounded_bytes(static_cast<double>(*bytes) / static_cast<double>(evidence.operations));
+}
+
+std::string plan_of(const TransferPlan& plan) {
+  std::vector<std::string> words;
+  for (const std::string& word : {plan.algorithm, plan.protocol}) {
+    if (!word.empty()) {
+      words.push_back(word);
+    }
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::vector<std::string> row_of(const std::string& label, const VariantResult& variant, bool pcie,
+                                Footnotes& reasons) {
+  static const WireEvidence kNone;
+  const WireEvidence& evidence = variant.evidence ? *variant.evidence : kNone;
+  std::vector<std::string> cells{label,
+                                 variant.variant,
+                                 std::string(readable_path(variant.path)),
+                                 plan_of(evidence.plan),
+                                 per_operation(evidence.nvlink_sent, evidence),
+                                 per_operation(evidence.expected, evidence)};
+  cells.push_back(is_judged(variant) ? evidence_percent(*evidence.nvlink_share()) + " %" : "");
+  if (pcie) {
+    cells.push_back(per_operation(evidence.pcie_sent, evidence));
+    cells.push_back(per_operation(evidence.pcie_received, evidence));
+  }
+  const std::string reason = variant.evidence ? evidence.reason : "nothing was counted";
+  cells.push_back(reason.empty() ? "" : reasons.number(one_line(reason)));
+  return cells;
+}
+
+/// Whether a counted variant of the record has what `holds` asks for.
+template <typename Holds>
+bool any_evidence(const Record& record, Holds holds) {
+  return std::any_of(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
+    return std::any_of(
+        result.variants.begin(), result.variants.end(),
+        [&](const VariantResult& variant) { return variant.evidence && holds(*variant.evidence); });
+  });
+}
+
+std::vector<MarkdownTable::Column> columns(bool pcie) {
+  constexpr auto kRight = MarkdownTable::Alignment::right;
+  std::vector<MarkdownTable::Column> all{{"Case"},         {"Variant"},        {"Path"},
+                                         {"Algorithm"},    {"NVLink", kRight}, {"Expected", kRight},
+                                         {"Share", kRight}};
+  if (pcie) {
+    all.push_back({"PCIe out", kRight});
+    all.push_back({"PCIe in", kRight});
+  }
+  all.push_back({"Note"});
+  return all;
+}
+
+}  // namespace
+
+std::string wires_sentence(Contrast contrast, const CaseResult& result) {
+  std::vector<const VariantResult*> variants;
+  for (const VariantResult& variant : result.variants) {
+    if (variant.time) {
+      variants.push_back(&variant);
+    }
+  }
+  if (std::none_of(variants.begin(), variants.end(),
+                   [](const VariantResult* variant) { return variant->evidence.has_value(); })) {
+    return {};
+  }
+  if (const std::string reason = common_reason(variants); !reason.empty()) {
+    return fmt::format("\nWires: not judged: {}.\n", one_line(reason));
+  }
+  std::vector<std::string> parts;
+  for (const VariantResult* variant : variants) {
+    const bool first = variant == &result.variants.front();
+    parts.push_back(fmt::format("{} {}", subject_of(contrast, *variant, first),
+                                phrase(*variant, !first && is_judged(*variants.front()))));
+  }
+  return fmt::format("\nWires: {}.\n", fmt::join(parts, ", "));
+}
+
+std::string wires_section(const Record& record) {
+  if (!any_evidence(record, [](const WireEvidence&) { return true; })) {
+    return {};
+  }
+  const bool pcie = any_evidence(record, [](const WireEvidence& evidence) {
+    return evidence.pcie_sent.has_value() || evidence.pcie_received.has_value();
+  });
+  MarkdownTable table(columns(pcie));
+  Footnotes reasons;
+  for (const CaseResult& result : record.cases) {
+    std::string label = case_label(result.definition);
+    for (const VariantResult& variant : result.variants) {
+      if (variant.time) {
+        table.add_row(row_of(label, variant, pcie, reasons));
+        label.clear();
+      }
+    }
+  }
+  const std::string notes = reasons.text();
+  const std::string_view of_pcie =
+      pcie
+          ? " PCIe bytes, out of the GPUs and into them, count everything, packet headers included."
+          : "";
+  return fmt::format("## Wires\n\n{}{}\n\n{}{}", kWiresLead, of_pcie, table.text(),
+                     notes.empty() ? "" : "\n" + notes);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "linkgain/core/finding.hpp"
+#include "linkgain/telemetry/survey.hpp"
+
+namespace linkgain {
+
+using Findings = std::vector<Finding>;
+
+/// Makes the finding of one check of one subject.
+class Check {
+ public:
+  Check(CheckGroup group, std::string id, std::string subject)
+      : group_(group), id_(std::move(id)), subject_(std::move(subject)) {}
+
+  Finding ok(std::string value) const { return finding(CheckVerdict::ok, std::move(value)); }
+  Finding warning(std::string value, std::string why, std::string advice) const;
+  Finding problem(std::string value, std::string why, std::string advice) const;
+  /// `reason`: why nothing can be said; `advice`: what would change that, where something would.
+  Finding not_checkable(std::string reason, std::string advice = {}) const;
+
+ private:
+  Finding finding(CheckVerdict verdict, std::string value, std::string why = {},
+                  std::string advice = {}) const;
+
+  CheckGroup group_;
+  std::string id_;
+  std::string subject_;
+};
+
+/// NVML's clock-event bit of a GPU that has nothing to do.
+inline constexpr std::uint64_t kIdle = 0x1;
+
+/// "GPU0"
+std::string subject_of(const GpuSurvey& gpu);
+/// Null where the topology lacks the GPU.
+const TopologyGpu* links_of(const Survey& survey, const GpuSurvey& gpu);
+/// The GPUs that the driver reaches.
+std::vector<GpuSurvey> reachable(const Survey& survey);
+/// "GPU0-GPU1" of the numbers that nvidia-smi gives.
+std::string subject_of(const Topology& topology, const TopologyPair& pair);
+/// Pairs of two GPUs, each once.
+std::vector<TopologyPair> gpu_pairs(const Topology& topology);
+/// Whether messages between GPUs go over PCIe: there are pairs, and not all are joined by NVLink.
+bool needs_pcie_p2p(const Topology& topology);
+/// Clock events now and, where there was one, during the load.
+Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu);
+/// CUDA devices that a run would use: those that are visible; all GPUs where that is not known.
+int visible_gpus(const Survey& survey);
+
+/// Each appends what it found.
+void check_gpus(const Survey& survey, Findings& findings);
+void check_power(const Survey& survey, Findings& findings);
+void check_cooling(const Survey& survey, Findings& findings);
+void check_nvlink(const Survey& survey, Findings& findings);
+void check_p2p(const Survey& survey, Findings& findings);
+void check_pcie(const Survey& survey, Findings& findings);
+void check_host(const Survey& survey, Findings& findings);
+void check_kernel_log(const Survey& survey, Findings& findings);
+void check_software(const Survey& survey, Findings& findings);
+void check_nccl_settings(const Survey& survey, Findings& findings);
+
+}  // namespace linkgain

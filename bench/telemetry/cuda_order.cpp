@@ -1,0 +1,138 @@
+#include "cuda_order.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+
+#include "linkgain/core/names.hpp"
+#include "pci_name.hpp"
+
+namespace linkgain {
+namespace {
+
+using Indexes = std::vector<Reading<int>>;
+
+/// Positions among the GPUs, in CUDA's order.
+using Order = std::vector<std::size_t>;
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  const std::size_t end = text.find_last_not_of(" \t");
+  return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
+}
+
+Indexes all_missing(std::size_t count, const std::string& reason) {
+  return Indexes(count, Reading<int>::missing(reason));
+}
+
+/// The GPUs without any restriction, or why their order is not known.
+Reading<Order> physical_order(const std::vector<TopologyGpu>& gpus, const CudaSettings& settings) {
+  const auto silent = [](const TopologyGpu& gpu) { return gpu.pci_bus_id.empty(); };
+  if (std::any_of(gpus.begin(), gpus.end(), silent)) {
+    return Reading<Order>::missing("a GPU does not answer, so CUDA's numbers may have moved");
+  }
+  const auto other_model = [&](const TopologyGpu& gpu) { return gpu.name != gpus.front().name; };
+  const bool by_pci = settings.device_order == "PCI_BUS_ID";
+  if (!by_pci && std::any_of(gpus.begin(), gpus.end(), other_model)) {
+    return Reading<Order>::missing(
+        "the models differ and CUDA puts the fastest first; CUDA_DEVICE_ORDER=PCI_BUS_ID makes it "
+        "known");
+  }
+  Order order(gpus.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::string first = sysfs_pci_name(gpus[a].pci_bus_id);
+    const std::string second = sysfs_pci_name(gpus[b].pci_bus_id);
+    return first.size() != second.size() ? first.size() < second.size() : first < second;
+  });
+  return order;
+}
+
+/// The number that an entry begins with, as CUDA reads it; absent where there is none or a minus.
+std::optional<std::size_t> number_of(const std::string& entry) {
+  const char* begin = entry.data() + (entry.starts_with('+') ? 1 : 0);
+  std::size_t number = 0;
+  const auto result = std::from_chars(begin, entry.data() + entry.size(), number);
+  return result.ec == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+/// The only GPU whose UUID begins like `entry`.
+std::optional<std::size_t> gpu_of(const std::vector<TopologyGpu>& gpus, const std::string& entry) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (!lower(gpus[i].uuid).starts_with(lower(entry))) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+constexpr const char* kUuidPrefix = "GPU-";
+
+/// The GPUs that the entries name, up to the first that names none.
+Order named_gpus(const std::vector<TopologyGpu>& gpus, const std::vector<std::string>& entries,
+                 const Order& order) {
+  Order named;
+  const bool by_uuid = entries.front().starts_with(kUuidPrefix);
+  for (const std::string& entry : entries) {
+    std::optional<std::size_t> gpu;
+    if (by_uuid) {
+      if (entry.starts_with(kUuidPrefix)) gpu = gpu_of(gpus, entry);
+    } else if (const auto number = number_of(entry); number && *number < order.size()) {
+      gpu = order[*number];
+    }
+    if (!gpu) break;
+    named.push_back(*gpu);
+  }
+  return named;
+}
+
+Indexes indexes_of(std::size_t count, const Order& visible) {
+  Indexes indexes = all_missing(count, kHiddenFromCuda);
+  for (std::size_t i = 0; i < visible.size(); ++i) {
+    if (std::count(visible.begin(), visible.end(), visible[i]) > 1) {
+      return all_missing(count, "CUDA_VISIBLE_DEVICES names a GPU twice: CUDA then sees none");
+    }
+    indexes[visible[i]] = static_cast<int>(i);
+  }
+  return indexes;
+}
+
+}  // namespace
+
+CudaSettings cuda_settings() {
+  return {variable("CUDA_VISIBLE_DEVICES"), variable("CUDA_DEVICE_ORDER")};
+}
+
+std::vector<Reading<int>> cuda_indexes(const std::vector<TopologyGpu>& gpus,
+                                       const CudaSettings& settings) {
+  const Reading<Order> order = physical_order(gpus, settings);
+  if (!settings.visible_devices) {
+    return order.measured() ? indexes_of(gpus.size(), order.value())
+                            : all_missing(gpus.size(), order.reason());
+  }
+  std::vector<std::string> entries = split(*settings.visible_devices, ',');
+  std::transform(entries.begin(), entries.end(), entries.begin(), trimmed);
+  if (entries.empty()) return indexes_of(gpus.size(), {});
+  if (entries.front().starts_with("MIG-")) {
+    return all_missing(gpus.size(), "CUDA_VISIBLE_DEVICES names a MIG instance");
+  }
+  const bool by_number = number_of(entries.front()).has_value();
+  if (by_number && !order.measured()) return all_missing(gpus.size(), order.reason());
+  return indexes_of(gpus.size(), named_gpus(gpus, entries, order.value_or({})));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/topology.hpp"
+
+namespace linkgain {
+
+/// What decides how CUDA numbers the GPUs of a process; absent where not set.
+struct CudaSettings {
+  std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
+  std::optional<std::string> device_order;     ///< CUDA_DEVICE_ORDER
+};
+
+/// Those of this process.
+CudaSettings cuda_settings();
+
+/// CUDA's index of each GPU, as the CUDA documentation describes the two variables: entries are
+/// numbers or beginnings of UUIDs, by the kind of the first; the first that names no device ends
+/// the list, and one named twice empties it. Numbers count in PCI order, or, unless
+/// CUDA_DEVICE_ORDER is PCI_BUS_ID, fastest first, which is the same for equal models and not known
+/// here for others. Uses name, uuid and pci_bus_id of the GPUs.
+std::vector<Reading<int>> cuda_indexes(const std::vector<TopologyGpu>& gpus,
+                                       const CudaSettings& settings);
+
+}  // namespace linkgain

@@ -1,0 +1,90 @@
+#include "linkgain/telemetry/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checks.hpp"
+
+namespace linkgain {
+
+Finding Check::warning(std::string value, std::string why, std::string advice) const {
+  return finding(CheckVerdict::warning, std::move(value), std::move(why), std::move(advice));
+}
+
+Finding Check::problem(std::string value, std::string why, std::string advice) const {
+  return finding(CheckVerdict::problem, std::move(value), std::move(why), std::move(advice));
+}
+
+Finding Check::not_checkable(std::string reason, std::string advice) const {
+  return finding(CheckVerdict::not_checkable, std::move(reason), {}, std::move(advice));
+}
+
+Finding Check::finding(CheckVerdict verdict, std::string value, std::string why,
+                       std::string advice) const {
+  return {group_, id_, subject_, verdict, std::move(value), std::move(why), std::move(advice)};
+}
+
+std::string subject_of(const GpuSurvey& gpu) { return fmt::format("GPU{}", gpu.index); }
+
+const TopologyGpu* links_of(const Survey& survey, const GpuSurvey& gpu) {
+  const auto found = std::ranges::find(survey.topology.gpus, gpu.index, &TopologyGpu::index);
+  return found == survey.topology.gpus.end() ? nullptr : &*found;
+}
+
+std::vector<GpuSurvey> reachable(const Survey& survey) {
+  std::vector<GpuSurvey> gpus;
+  std::ranges::copy_if(survey.gpus, std::back_inserter(gpus),
+                       [](const GpuSurvey& gpu) { return gpu.lost.empty(); });
+  return gpus;
+}
+
+std::string subject_of(const Topology& topology, const TopologyPair& pair) {
+  return fmt::format("GPU{}-GPU{}", topology.gpus[static_cast<std::size_t>(pair.from)].index,
+                     topology.gpus[static_cast<std::size_t>(pair.to)].index);
+}
+
+std::vector<TopologyPair> gpu_pairs(const Topology& topology) {
+  const int gpus = static_cast<int>(topology.gpus.size());
+  std::vector<TopologyPair> pairs;
+  std::ranges::copy_if(topology.pairs, std::back_inserter(pairs), [&](const TopologyPair& pair) {
+    return pair.from < pair.to && pair.to < gpus;
+  });
+  return pairs;
+}
+
+bool needs_pcie_p2p(const Topology& topology) {
+  const std::vector<TopologyPair> pairs = gpu_pairs(topology);
+  return std::ranges::any_of(
+      pairs, [](const TopologyPair& pair) { return pair.nvlinks.value_or(0) == 0; });
+}
+
+Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu) {
+  if (!gpu.load.measured() || !gpu.load.value().clock_events.measured()) return gpu.clock_events;
+  return gpu.load.value().clock_events.value() | (gpu.clock_events.value_or(0) & ~kIdle);
+}
+
+int visible_gpus(const Survey& survey) {
+  const auto& gpus = survey.topology.gpus;
+  const auto visible =
+      std::ranges::count_if(gpus, [](const TopologyGpu& gpu) { return gpu.cuda_index.measured(); });
+  if (visible > 0) return static_cast<int>(visible);
+  return static_cast<int>(survey.gpus.size());
+}
+
+std::vector<Finding> check_machine(const Survey& survey) {
+  Findings findings;
+  check_gpus(survey, findings);
+  check_power(survey, findings);
+  check_cooling(survey, findings);
+  check_nvlink(survey, findings);
+  check_p2p(survey, findings);
+  check_pcie(survey, findings);
+  check_host(survey, findings);
+  check_kernel_log(survey, findings);
+  check_software(survey, findings);
+  check_nccl_settings(survey, findings);
+  return findings;
+}
+
+}  // namespace linkgain

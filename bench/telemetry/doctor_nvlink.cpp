@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "checks.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr CheckGroup kGroup = CheckGroup::connectivity;
+/// One bridge carries all links of GPUs with so many (TU102 2, GA102 4); those with more may be
+/// joined by several bridges or to several GPUs, and need not use all.
+constexpr int kOneBridge = 4;
+/// NVML's answer for links that the GPU does not have at all.
+constexpr std::string_view kNotSupported = "Not Supported";
+
+bool any_active(const Survey& survey) {
+  return std::ranges::any_of(survey.topology.gpus, [](const TopologyGpu& gpu) {
+    return gpu.nvlink.active.value_or(0) > 0;
+  });
+}
+
+/// ": 3, 7" where it is known which links are not active.
+std::string which(const GpuSurvey& gpu) {
+  if (!gpu.dark_links.measured() || gpu.dark_links.value().empty()) return {};
+  return fmt::format(", not active: {}", fmt::join(gpu.dark_links.value(), ", "));
+}
+
+std::string reseat(bool switched) {
+  return switched ? "look at nvidia-fabricmanager's log and at the kernel log (Xid, SXid); restart "
+                    "the machine; if it stays, have the baseboard looked at"
+                  : "switch off, reseat the bridge until both ends click, clean its contacts; then "
+                    "look at nvidia-smi nvlink --status";
+}
+
+Finding judge_inactive(const Check& check, const Survey& survey, const std::string& value) {
+  if (survey.gpus.size() < 2) return check.ok(value + ": no second GPU to join");
+  if (any_active(survey)) {
+    return check.problem(value, "other GPUs of this machine are joined by NVLink, this one is not",
+                         reseat(false));
+  }
+  return check.warning(value,
+                       "the GPU has NVLink and nothing is at its other end: no bridge, a bridge "
+                       "half in its socket, or links that are turned off",
+                       "fit a bridge of this GPU generation or reseat it; where there is none to "
+                       "fit, this is how the machine is");
+}
+
+/// Some links are active, some not.
+Finding judge_partial(const Check& check, const Survey& survey, const TopologyGpu& gpu,
+                      const std::string& value) {
+  const bool switched = gpu.nvlink.switched.value_or(false);
+  const bool others_differ = std::ranges::any_of(survey.topology.gpus, [&](const auto& other) {
+    return other.nvlink.active.measured() && other.nvlink.active != gpu.nvlink.active;
+  });
+  const std::string why =
+      "links that are down carry nothing: the bandwidth is lower by their share";
+  if (switched || others_differ || gpu.nvlink.possible.value() <= kOneBridge) {
+    return check.problem(value, why, reseat(switched));
+  }
+  return check.warning(value,
+                       why + ", unless this machine was built with fewer bridges than would fit",
+                       "count the bridges; where all are fitted: " + reseat(false));
+}
+
+Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGpu& links) {
+  const Check check(kGroup, "nvlink-links", subject_of(gpu));
+  const NvlinkInfo& nvlink = links.nvlink;
+  if (nvlink.possible.reason().starts_with(kNotSupported)) return check.ok("the GPU has no NVLink");
+  if (!nvlink.possible.measured()) return check.not_checkable(nvlink.possible.reason());
+  const int possible = nvlink.possible.value();
+  if (possible == 0) return check.ok("the GPU has no NVLink");
+  if (!nvlink.active.measured()) return check.not_checkable(nvlink.active.reason());
+  const int active = nvlink.active.value();
+  const std::string value =
+      fmt::format("{} of {} links active{}", active, possible,
+                  active > 0 && active < possible ? which(gpu) : std::string());
+  if (active == possible) return check.ok(value);
+  if (active == 0) return judge_inactive(check, survey, value);
+  return judge_partial(check, survey, links, value);
+}
+
+Finding check_errors(const GpuSurvey& gpu) {
+  const Check check(kGroup, "nvlink-errors", subject_of(gpu));
+  if (!gpu.nvlink_errors.measured()) return check.not_checkable(gpu.nvlink_errors.reason());
+  const NvlinkErrors& errors = gpu.nvlink_errors.value();
+  if (errors.replays == 0 && errors.recoveries == 0 && errors.crc == 0) {
+    return check.ok("none since the driver was loaded");
+  }
+  return check.warning(
+      fmt::format("{} CRC errors, {} replays, {} recoveries since the driver was loaded",
+                  errors.crc, errors.replays, errors.recoveries),
+      "the link repeats what arrived broken, which costs bandwidth, and trains anew after many",
+      "see whether the numbers grow during a run; if they do, reseat the bridge and have it or the "
+      "GPU replaced");
+}
+
+}  // namespace
+
+void check_nvlink(const Survey& survey, Findings& findings) {
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    const TopologyGpu* links = links_of(survey, gpu);
+    if (links == nullptr) continue;
+    findings.push_back(check_links(survey, gpu, *links));
+    if (links->nvlink.active.value_or(0) > 0) findings.push_back(check_errors(gpu));
+  }
+}
+
+}  // namespace linkgain

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linkgain {
+
+/// The content of every regular file in `directory` whose name starts with `prefix`, in the order
+/// of their names; empty where there is no such directory. A file that cannot be read counts as
+/// empty.
+std::vector<std::string> read_log_files(const std::filesystem::path& directory,
+                                        std::string_view prefix);
+
+}  // namespace linkgain

@@ -1,0 +1,84 @@
+#include "linkgain/telemetry/nccl_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "linkgain/core/names.hpp"
+
+namespace linkgain {
+namespace {
+
+bool has_blank(std::string_view text) {
+  return text.find_first_of(" \t\r") != std::string_view::npos;
+}
+
+void add(NcclSettings& settings, NcclSetting setting) {
+  const bool set = std::ranges::find(settings.in_force, setting.name, &NcclSetting::name) !=
+                   settings.in_force.end();
+  if (!set) settings.in_force.push_back(std::move(setting));
+}
+
+/// A file that is not there is no fault unless it was asked for.
+void add_file(NcclSettings& settings, const std::filesystem::path& path, bool asked_for) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    if (asked_for) {
+      settings.faults.push_back(fmt::format("NCCL_CONF_FILE={} is no file", path.string()));
+    }
+    return;
+  }
+  std::ifstream file(path);
+  if (!file) {
+    settings.faults.push_back(fmt::format("{} cannot be read", path.string()));
+    return;
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  NcclSettings of_file = parse_nccl_conf(text, path.string());
+  for (NcclSetting& setting : of_file.in_force) add(settings, std::move(setting));
+  std::ranges::move(of_file.faults, std::back_inserter(settings.faults));
+}
+
+}  // namespace
+
+NcclSettings parse_nccl_conf(std::string_view text, const std::string& source) {
+  NcclSettings settings;
+  int number = 0;
+  for (const std::string& line : split(text, '\n')) {
+    ++number;
+    const std::size_t equals = line.find('=');
+    if (line.starts_with('#') || equals == std::string::npos) continue;
+    const std::string name = line.substr(0, equals);
+    const std::string value = line.substr(equals + 1);
+    const bool padded = !value.empty() && (has_blank(value.substr(0, 1)) || value.back() == '\r');
+    if (has_blank(name) || padded) {
+      settings.faults.push_back(fmt::format(
+          "{}, line {}: NCCL takes blanks around \"=\" and at the line's end for part of name or "
+          "value",
+          source, number));
+    } else {
+      add(settings, {name, value, source});
+    }
+  }
+  return settings;
+}
+
+NcclSettings survey_nccl_settings(const Environment& environment, const std::filesystem::path& home,
+                                  const std::filesystem::path& etc) {
+  NcclSettings settings;
+  for (const auto& [name, value] : environment) {
+    if (name.starts_with("NCCL_")) add(settings, {name, value, "environment"});
+  }
+  const auto named = environment.find("NCCL_CONF_FILE");
+  if (named != environment.end() && !named->second.empty()) {
+    add_file(settings, named->second, true);
+  } else if (!home.empty()) {
+    add_file(settings, home / ".nccl.conf", false);
+  }
+  add_file(settings, etc / "nccl.conf", false);
+  return settings;
+}
+
+}  // namespace linkgain

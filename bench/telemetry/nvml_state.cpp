@@ -1,0 +1,105 @@
+// Nvml::Device: power, temperature, clocks, modes and memory.
+#include <fmt/format.h>
+
+#include "linkgain/telemetry/nvml.hpp"
+#include "nvml_library.hpp"
+#include "nvml_readings.hpp"
+
+namespace linkgain {
+namespace {
+
+using nvml_api::ComputeMode;
+using nvml_readings::convert;
+using nvml_readings::to_int;
+
+Reading<ComputeModeName> to_name(ComputeMode mode) {
+  switch (mode) {
+    case ComputeMode::shared:
+      return ComputeModeName::shared;
+    case ComputeMode::exclusive_thread:
+      return ComputeModeName::exclusive_thread;
+    case ComputeMode::prohibited:
+      return ComputeModeName::prohibited;
+    case ComputeMode::exclusive_process:
+      return ComputeModeName::exclusive_process;
+  }
+  return Reading<ComputeModeName>::missing(
+      fmt::format("the driver's answer ({}) is younger than linkgain", static_cast<int>(mode)));
+}
+
+double to_watts(unsigned int milliwatts) { return milliwatts / nvml_readings::kMilliwattsPerWatt; }
+
+}  // namespace
+
+Reading<PowerState> Nvml::Device::power() const {
+  const Library& nvml = *library_;
+  const auto draw = nvml.read<unsigned int>(nvml.power_usage, handle_);
+  if (!draw.measured()) {
+    return Reading<PowerState>::missing(draw.reason());
+  }
+  const auto limit = nvml.read<unsigned int>(nvml.power_limit, handle_);
+  const auto default_limit = nvml.read<unsigned int>(nvml.default_power_limit, handle_);
+  PowerState power;
+  power.draw_w = to_watts(draw.value());
+  power.limit_w = convert<double>(limit, to_watts).optional();
+  power.default_limit_w = convert<double>(default_limit, to_watts).optional();
+  unsigned int least = 0;
+  unsigned int most = 0;
+  if (nvml.power_limit_constraints(handle_, &least, &most) == nvml_api::kSuccess) {
+    power.least_limit_w = to_watts(least);
+    power.most_limit_w = to_watts(most);
+  }
+  return power;
+}
+
+Reading<int> Nvml::Device::temperature_c() const {
+  return to_int(library_->read<unsigned int>(library_->temperature, handle_,
+                                             nvml_api::TemperatureSensor::gpu));
+}
+
+Reading<int> Nvml::Device::slowdown_temperature_c() const {
+  return to_int(library_->read<unsigned int>(library_->temperature_threshold, handle_,
+                                             nvml_api::TemperatureThreshold::slowdown));
+}
+
+Reading<int> Nvml::Device::shutdown_temperature_c() const {
+  return to_int(library_->read<unsigned int>(library_->temperature_threshold, handle_,
+                                             nvml_api::TemperatureThreshold::shutdown));
+}
+
+Reading<bool> Nvml::Device::persistence_mode() const {
+  return convert<bool>(
+      library_->read<nvml_api::EnableState>(library_->persistence_mode, handle_),
+      [](nvml_api::EnableState state) { return state == nvml_api::EnableState::on; });
+}
+
+Reading<ComputeModeName> Nvml::Device::compute_mode() const {
+  const auto mode = library_->read<ComputeMode>(library_->compute_mode, handle_);
+  return mode.measured() ? to_name(mode.value()) : Reading<ComputeModeName>::missing(mode.reason());
+}
+
+Reading<std::uint64_t> Nvml::Device::clock_event_reasons() const {
+  return convert<std::uint64_t>(
+      library_->read<unsigned long long>(library_->clock_event_reasons, handle_),
+      [](unsigned long long reasons) { return std::uint64_t{reasons}; });
+}
+
+Reading<int> Nvml::Device::most_sm_clock_mhz() const {
+  return to_int(
+      library_->read<unsigned int>(library_->most_clock_info, handle_, nvml_api::ClockType::sm));
+}
+
+Reading<bool> Nvml::Device::memory_remap_pending() const {
+  unsigned int correctable = 0;
+  unsigned int uncorrectable = 0;
+  unsigned int pending = 0;
+  unsigned int failure = 0;
+  const nvml_api::Result result =
+      library_->remapped_rows(handle_, &correctable, &uncorrectable, &pending, &failure);
+  if (result != nvml_api::kSuccess) {
+    return Reading<bool>::missing(library_->why(library_->remapped_rows, result));
+  }
+  return pending != 0 || failure != 0;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,101 @@
+#include "survey_host.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "linkgain/core/names.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "pci_tree.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+Reading<Capacity> capacity_of(const std::filesystem::path& folder) {
+  struct statvfs state {};
+  if (::statvfs(folder.c_str(), &state) != 0) {
+    return Reading<Capacity>::missing(fmt::format("{}: {}", folder.string(), std::strerror(errno)));
+  }
+  const auto block = static_cast<std::int64_t>(state.f_frsize);
+  return Capacity{block * static_cast<std::int64_t>(state.f_blocks),
+                  block * static_cast<std::int64_t>(state.f_bavail)};
+}
+
+Reading<MemoryLimit> locked_memory_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) {
+    return Reading<MemoryLimit>::missing(std::strerror(errno));
+  }
+  if (limit.rlim_cur == RLIM_INFINITY) return MemoryLimit{};
+  return MemoryLimit{static_cast<std::int64_t>(limit.rlim_cur)};
+}
+
+/// Control groups of version 2 ("max 100000" or "150000 100000"), else of version 1.
+Reading<double> processor_quota(const std::filesystem::path& sys) {
+  const std::filesystem::path groups = sys / "fs/cgroup";
+  std::string quota;
+  double period = 0.0;
+  if (std::ifstream file(groups / "cpu.max"); file >> quota >> period) {
+    if (quota == "max" || period <= 0.0) return Reading<double>::missing("unlimited");
+    return std::strtod(quota.c_str(), nullptr) / period;
+  }
+  double used = 0.0;
+  std::ifstream quota_file(groups / "cpu/cpu.cfs_quota_us");
+  std::ifstream period_file(groups / "cpu/cpu.cfs_period_us");
+  if (!(quota_file >> used) || !(period_file >> period) || period <= 0.0) {
+    return Reading<double>::missing("the control group does not say");
+  }
+  if (used < 0.0) return Reading<double>::missing("unlimited");
+  return used / period;
+}
+
+Reading<std::string> find_on_path(const std::string& program, const std::string& path) {
+  for (const std::string& folder : split(path.empty() ? "/bin:/usr/bin" : path, ':')) {
+    const auto candidate = std::filesystem::path(folder.empty() ? "." : folder) / program;
+    std::error_code error;
+    if (std::filesystem::is_regular_file(candidate, error) &&
+        ::access(candidate.c_str(), X_OK) == 0) {
+      return candidate.string();
+    }
+  }
+  return Reading<std::string>::missing("it is not on PATH");
+}
+
+}  // namespace
+
+HostSurvey survey_host(const SurveySources& sources, const std::vector<std::string>& gpus) {
+  HostSurvey host;
+  host.shared_memory = capacity_of(sources.shared_memory);
+  host.locked_memory = locked_memory_limit();
+  host.processors = usable_processors();
+  host.processor_quota = processor_quota(sources.sys);
+  host.iommu_units = iommu_units(sources.sys);
+  std::ifstream command_line(sources.proc / "cmdline");
+  std::getline(command_line, host.kernel_command_line);
+  host.bridges = bridges_above(sources.sys, gpus);
+  host.nvidia_devices = nvidia_devices(sources.sys);
+  host.xid_events = read_kernel_log(sources.kernel_log);
+  return host;
+}
+
+SoftwareSurvey survey_software(const SurveySources& sources) {
+  SoftwareSurvey software;
+  software.mpirun = find_on_path("mpirun", value_of(sources.environment, "PATH"));
+  software.root = ::geteuid() == 0;
+  software.root_allowed = value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT") == "1" &&
+                          value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == "1";
+  software.nccl = survey_nccl_settings(sources.environment, sources.home, sources.etc);
+  return software;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,257 @@
+#include "linkgain/telemetry/topology.hpp"
+
+#include <algorithm>
+
+#include "cuda_order.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "pci_name.hpp"
+#include "pci_place.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kNoNvlink = "the GPU has no NVLink";
+constexpr const char* kNoActive = "no link is active";
+constexpr const char* kNotSaid = "the driver does not say";
+
+/// What was found out about a device on the way, beside what is reported.
+struct Device {
+  std::optional<Nvml::Device> nvml;
+  std::vector<Reading<NvlinkState>> links;
+  std::optional<PciPlace> place;
+};
+
+std::vector<Reading<NvlinkState>> read_links(const Nvml::Device& device,
+                                             const Reading<int>& count) {
+  std::vector<Reading<NvlinkState>> links;
+  for (int i = 0; i < count.value_or(0); ++i) links.push_back(device.nvlink(i));
+  return links;
+}
+
+/// The first reason why a link could not be read.
+std::optional<std::string> unreadable(const std::vector<Reading<NvlinkState>>& links) {
+  for (const Reading<NvlinkState>& link : links) {
+    if (!link.measured()) return link.reason();
+  }
+  return std::nullopt;
+}
+
+/// Where the active links lead; not known where one of them does not tell.
+Reading<bool> leads_to_switch(const std::vector<Reading<NvlinkState>>& links) {
+  bool active = false;
+  for (const Reading<NvlinkState>& link : links) {
+    if (!link.measured() || !link.value().active) continue;
+    active = true;
+    if (link.value().remote == NvlinkRemote::nvswitch) return true;
+    if (link.value().remote == NvlinkRemote::unknown && link.value().remote_pci_bus_id.empty()) {
+      return Reading<bool>::missing("the driver does not say where the links lead");
+    }
+  }
+  if (active) return false;
+  return Reading<bool>::missing(links.empty() ? kNoNvlink : kNoActive);
+}
+
+NvlinkInfo nvlink_of(const Reading<int>& count, const std::vector<Reading<NvlinkState>>& links) {
+  NvlinkInfo info;
+  info.possible = count;
+  const std::optional<std::string> reason = !count.measured() ? count.reason() : unreadable(links);
+  const auto is_active = [](const Reading<NvlinkState>& link) {
+    return link.measured() && link.value().active;
+  };
+  const std::string silence = links.empty()                                         ? kNoNvlink
+                              : std::none_of(links.begin(), links.end(), is_active) ? kNoActive
+                                                                                    : kNotSaid;
+  int active = 0;
+  info.version = Reading<int>::missing(reason.value_or(silence));
+  info.rate_gb_per_s = Reading<double>::missing(reason.value_or(silence));
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    ++active;
+    if (link.value().version) info.version = *link.value().version;
+    if (link.value().rate_gb_per_s) {
+      info.rate_gb_per_s = std::min(info.rate_gb_per_s.value_or(*link.value().rate_gb_per_s),
+                                    *link.value().rate_gb_per_s);
+    }
+  }
+  info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);
+  info.switched = reason ? Reading<bool>::missing(*reason) : leads_to_switch(links);
+  return info;
+}
+
+/// A GPU that the driver counts but that cannot be asked.
+TopologyGpu silent_gpu(const std::string& reason) {
+  TopologyGpu gpu;
+  gpu.no_answer = reason;
+  const auto number = Reading<int>::missing(reason);
+  gpu.cuda_index = number;
+  gpu.cpus = Reading<std::string>::missing(reason);
+  gpu.numa_node = number;
+  gpu.nvlink = {number, number, number, Reading<double>::missing(reason),
+                Reading<bool>::missing(reason)};
+  gpu.pcie = {number, number, number, number};
+  return gpu;
+}
+
+/// What the kernel says of where the GPU sits.
+void survey_place(const std::filesystem::path& sys, TopologyGpu& gpu, Device& device) {
+  const std::string id = sysfs_pci_name(gpu.pci_bus_id);
+  if (!id.empty()) device.place = pci_place(sys, sys / "bus/pci/devices" / id);
+  const std::string reason = id.empty() ? "the driver does not say the GPU's PCI id"
+                                        : "the kernel shows no PCI device of the GPU's id";
+  gpu.cpus = device.place ? device.place->cpus : Reading<std::string>::missing(reason);
+  gpu.numa_node = device.place ? device.place->numa_node : Reading<int>::missing(reason);
+}
+
+TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
+  const Reading<std::string> id = device.nvml->pci_bus_id();
+  const std::optional<std::string> name = device.nvml->name();
+  if (!id.measured() && !name) return silent_gpu(id.reason());
+  TopologyGpu gpu;
+  gpu.name = name.value_or("");
+  gpu.uuid = device.nvml->uuid().value_or("");
+  gpu.pci_bus_id = id.value_or("");
+  gpu.pcie = device.nvml->pcie();
+  const Reading<int> links = device.nvml->nvlink_count();
+  device.links = read_links(*device.nvml, links);
+  gpu.nvlink = nvlink_of(links, device.links);
+  survey_place(sys, gpu, device);
+  return gpu;
+}
+
+/// Links of `from` that join it to the GPU `to` at this PCI id: those that lead there, and those to
+/// a switch where both have such.
+Reading<int> count_links(const Device& from, const Device& to, const std::string& to_id) {
+  if (const auto reason = unreadable(from.links)) return Reading<int>::missing(*reason);
+  const bool shared = leads_to_switch(to.links).value_or(false);
+  int joining = 0;
+  for (const Reading<NvlinkState>& link : from.links) {
+    const NvlinkState& state = link.value();
+    if (!state.active) continue;
+    if (state.remote == NvlinkRemote::nvswitch) {
+      joining += shared ? 1 : 0;
+    } else if (!state.remote_pci_bus_id.empty()) {
+      joining += sysfs_pci_name(state.remote_pci_bus_id) == sysfs_pci_name(to_id) ? 1 : 0;
+    } else if (state.remote != NvlinkRemote::npu) {
+      return Reading<int>::missing("the driver does not say where the links lead");
+    }
+  }
+  return joining;
+}
+
+Reading<Ancestor> place_ancestor(const Device& from, const Device& to) {
+  if (from.place && to.place) return common_ancestor(*from.place, *to.place);
+  return Reading<Ancestor>::missing("the kernel does not show both devices");
+}
+
+/// Two GPUs. What the driver says of their ancestor counts more than the kernel's tree, which a
+/// virtual machine may hide.
+void survey_gpu_pair(const Device& from, const Device& to, const Topology& topology,
+                     TopologyPair& pair) {
+  const TopologyGpu& from_gpu = topology.gpus[static_cast<std::size_t>(pair.from)];
+  const TopologyGpu& to_gpu = topology.gpus[static_cast<std::size_t>(pair.to)];
+  for (const TopologyGpu* gpu : {&from_gpu, &to_gpu}) {
+    if (gpu->no_answer.empty()) continue;
+    pair.ancestor = Reading<Ancestor>::missing(gpu->no_answer);
+    pair.nvlinks = Reading<int>::missing(gpu->no_answer);
+    pair.read = Reading<P2pStatus>::missing(gpu->no_answer);
+    pair.write = pair.atomics = pair.over_nvlink = pair.read;
+    return;
+  }
+  const Reading<Ancestor> ancestor = from.nvml->common_ancestor(*to.nvml);
+  if (ancestor.measured()) pair.ancestor = ancestor;
+  pair.nvlinks = from_gpu.nvlink.possible.measured() ? count_links(from, to, to_gpu.pci_bus_id)
+                                                     : from_gpu.nvlink.possible;
+  pair.read = from.nvml->p2p_read(*to.nvml);
+  pair.write = from.nvml->p2p_write(*to.nvml);
+  pair.atomics = from.nvml->p2p_atomics(*to.nvml);
+  pair.over_nvlink = from.nvml->p2p_over_nvlink(*to.nvml);
+}
+
+std::vector<TopologyPair> survey_pairs(const Topology& topology,
+                                       const std::vector<Device>& devices) {
+  std::vector<TopologyPair> pairs;
+  const std::size_t gpus = topology.gpus.size();
+  for (std::size_t from = 0; from < devices.size(); ++from) {
+    for (std::size_t to = 0; to < devices.size(); ++to) {
+      if (from == to) continue;
+      TopologyPair pair;
+      pair.from = static_cast<int>(from);
+      pair.to = static_cast<int>(to);
+      pair.ancestor = place_ancestor(devices[from], devices[to]);
+      if (from < gpus && to < gpus) {
+        survey_gpu_pair(devices[from], devices[to], topology, pair);
+      }
+      pairs.push_back(pair);
+    }
+  }
+  return pairs;
+}
+
+void survey_gpus(const std::filesystem::path& sys, const Nvml& nvml, Topology& topology,
+                 std::vector<Device>& devices) {
+  const std::optional<std::string> driver = nvml.driver_version();
+  topology.driver =
+      driver ? Reading<std::string>(*driver) : Reading<std::string>::missing("NVML does not say");
+  for (int i = 0; i < nvml.device_count(); ++i) {
+    std::string reason;
+    Device device{nvml.device_by_index(i, &reason), {}, {}};
+    TopologyGpu gpu = device.nvml ? survey_gpu(sys, device) : silent_gpu(reason);
+    gpu.index = i;
+    topology.gpus.push_back(std::move(gpu));
+    devices.push_back(std::move(device));
+  }
+  const std::vector<Reading<int>> indexes = cuda_indexes(topology.gpus, cuda_settings());
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    if (topology.gpus[i].no_answer.empty()) topology.gpus[i].cuda_index = indexes[i];
+  }
+  if (topology.gpus.empty()) topology.no_gpus = "the driver finds no GPU";
+}
+
+/// "mlx5_9" before "mlx5_10".
+bool natural_order(const std::string& a, const std::string& b) {
+  const auto digits = [](const std::string& name) {
+    return name.find_last_not_of("0123456789") + 1;
+  };
+  const std::string_view stem_a = std::string_view(a).substr(0, digits(a));
+  const std::string_view stem_b = std::string_view(b).substr(0, digits(b));
+  if (stem_a != stem_b || a.size() == b.size()) return a < b;
+  return a.size() < b.size();
+}
+
+/// RDMA devices with a PCI device behind them; others, as the kernel's software ones, lead nowhere.
+void survey_nics(const std::filesystem::path& sys, Topology& topology,
+                 std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(sys / "class/infiniband", error), end;
+       !error && each != end; each.increment(error)) {
+    names.push_back(each->path().filename());
+  }
+  std::sort(names.begin(), names.end(), natural_order);
+  for (const std::string& name : names) {
+    Device device{{}, {}, pci_place(sys, sys / "class/infiniband" / name / "device")};
+    if (!device.place) continue;
+    topology.nics.push_back({name, device.place->id, device.place->numa_node});
+    devices.push_back(std::move(device));
+  }
+}
+
+}  // namespace
+
+Topology survey_topology(const std::filesystem::path& sys) {
+  Topology topology;
+  topology.host = host_name();
+  std::vector<Device> devices;
+  const std::shared_ptr<Nvml> nvml = Nvml::open(&topology.no_gpus);
+  if (nvml) {
+    topology.no_gpus.clear();
+    survey_gpus(sys, *nvml, topology, devices);
+  } else {
+    topology.driver = Reading<std::string>::missing(topology.no_gpus);
+  }
+  survey_nics(sys, topology, devices);
+  topology.pairs = survey_pairs(topology, devices);
+  return topology;
+}
+
+}  // namespace linkgain

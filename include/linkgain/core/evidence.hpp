@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/case.hpp"
+#include "linkgain/core/machine.hpp"
+
+namespace linkgain {
+
+/// Cumulative counters of one GPU's links, in bytes. Absent means not measured.
+struct LinkCounters {
+  std::optional<std::int64_t> nvlink_sent;
+  std::optional<std::int64_t> nvlink_received;
+  /// The driver counts these modulo 2^32; a difference is taken so.
+  std::optional<std::int64_t> pcie_sent;
+  std::optional<std::int64_t> pcie_received;
+  bool operator==(const LinkCounters&) const = default;
+};
+
+/// One counter's growth for each member; absent where either end is, and for NVLink where the
+/// counter went backwards (a driver that was loaded anew).
+LinkCounters growth(const LinkCounters& before, const LinkCounters& after);
+
+/// What an operation's messages are cut into and which way they go round, as NCCL's TUNING log says
+/// of the call; empty where nothing says it.
+struct TransferPlan {
+  std::string algorithm;  ///< "RING", "TREE", "NVLS", ...
+  std::string protocol;   ///< "SIMPLE", "LL", "LL128"
+  bool operator==(const TransferPlan&) const = default;
+};
+
+/// What the links' counters say of some batches of one variant of a case (design.md, rule 8).
+struct WireEvidence {
+  TransferPlan plan;
+  std::int64_t operations = 0;  ///< in the counted batches
+  /// Summed over the ranks' GPUs. Absent where one of them was not measured.
+  std::optional<std::int64_t> nvlink_sent;
+  std::optional<std::int64_t> nvlink_received;
+  /// Absent too where one GPU's messages could have brought its counters round to zero.
+  std::optional<std::int64_t> pcie_sent;
+  std::optional<std::int64_t> pcie_received;
+  /// Bytes that all GPUs together must send for the counted operations if NVLink carries every
+  /// message. Absent where the plan is not known or nothing is known of its traffic.
+  std::optional<double> expected;
+  /// Why nvlink_sent or `expected` is absent, or why the share is not judged; empty where it is.
+  std::string reason;
+
+  /// nvlink_sent / expected.
+  std::optional<double> nvlink_share() const;
+  /// Whether the share may be held against the bands below: both known, and messages large enough
+  /// that headers, flags and neighbours' barriers do not count.
+  bool judged = false;
+  bool operator==(const WireEvidence&) const = default;
+};
+
+/// From this size on messages go by protocol Simple and counters are exact to a percent.
+inline constexpr Bytes kJudgedSize{std::int64_t{16} << 20};
+/// A share above this means that NVLink carried all messages; below kNoNvlink, none of them.
+inline constexpr double kAllNvlink = 0.90;
+inline constexpr double kNoNvlink = 0.001;
+/// A share above this means that somebody else used the links too.
+inline constexpr double kDisturbed = 1.05;
+
+/// Bytes that all ranks' GPUs together send over the links between them for one operation. Ring and
+/// tree all-reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way to the
+/// sum and once more on its way back; send_recv: S for each message. Protocol LL sends a flag of 4
+/// bytes with every 4 bytes, LL128 one of 8 with every 120. Absent for plans whose traffic is not
+/// known (NVLS, CollNet) and for those without algorithm where the operation needs one.
+std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan);
+
+/// The protocol that NCCL uses for send_recv of this size where its log says nothing: Simple from
+/// kJudgedSize on, else unknown (empty).
+TransferPlan default_plan(const Case& c);
+
+/// Puts the growth of every rank's counters over batches of `operations` together with what they
+/// must have moved. `several_hosts`: NVLink cannot have carried all messages, so nothing is
+/// expected of it.
+WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,
+                    const std::vector<LinkCounters>& growth_by_rank, bool several_hosts);
+
+/// The sum of two sets of counted batches of one variant of a case; a default WireEvidence adds
+/// nothing. What only one of them knows is absent, judged is what both are.
+WireEvidence combine(const WireEvidence& a, const WireEvidence& b);
+
+/// The path that the transport lines spoke of, corrected by the counters where they may judge:
+/// all over NVLink → nvlink; none → pcie_p2p where the lines said nvlink; some → mixed.
+Path path_by_evidence(Path by_transport, const WireEvidence& evidence);
+
+}  // namespace linkgain

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string_view>
+
+namespace linkgain {
+
+/// What a variable decides about.
+enum class Steers {
+  road,       ///< which transport carries the messages
+  resources,  ///< algorithms, protocols, channels, memory: how fast it does
+  network,    ///< which network interface is used, and how
+  log,        ///< what is logged, which costs time where it is done for each call
+};
+
+/// A variable of NCCL's or Open MPI's that changes what a measurement means.
+struct SteeringVariable {
+  std::string_view name;  ///< a trailing * stands for any end
+  Steers steers;
+  std::string_view effect;    ///< completes "it ..."
+  std::string_view harmless;  ///< values, separated by blanks, that change nothing
+};
+
+/// The row of a variable; null where it steers nothing that is known here. The object lives as long
+/// as the program.
+const SteeringVariable* steering_variable(std::string_view name);
+
+/// Whether `value` leaves things as they are without the variable.
+bool is_harmless(const SteeringVariable& variable, std::string_view value);
+
+}  // namespace linkgain

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/reading.hpp"
+
+namespace linkgain {
+
+/// The nearest thing that two devices have in common, by PCIe, as `nvidia-smi topo -m` names it.
+enum class Ancestor { self, pix, pxb, phb, node, sys };
+
+/// "X", "PIX", "PXB", "PHB", "NODE", "SYS".
+std::string_view label_of(Ancestor ancestor);
+
+/// The GPU's NVLinks taken together.
+struct NvlinkInfo {
+  Reading<int> version;           ///< NVML's number; nvlink_version_name() for people
+  Reading<int> possible;          ///< links the GPU has
+  Reading<int> active;            ///< of them
+  Reading<double> rate_gb_per_s;  ///< of one active link, one direction, 1e9 B/s
+  Reading<bool> switched;         ///< the links lead to a switch, not to another GPU
+};
+
+/// All active links together, one direction, 1e9 B/s: their rate, and what of it is payload.
+Reading<double> rate_of(const NvlinkInfo& nvlink);
+Reading<double> payload_limit_of(const NvlinkInfo& nvlink);
+
+/// PCIe link: generation and lanes, now and at most (of GPU and slot together).
+struct PcieInfo {
+  Reading<int> generation;
+  Reading<int> width;
+  Reading<int> most_generation;
+  Reading<int> most_width;
+};
+
+/// The reason of a CUDA index that is missing because CUDA does not see the GPU.
+inline constexpr const char* kHiddenFromCuda = "hidden by CUDA_VISIBLE_DEVICES";
+
+struct TopologyGpu {
+  int index = 0;  ///< as nvidia-smi numbers it
+  /// Why the GPU cannot be asked, in NVML's words; empty where it answers. Without an answer the
+  /// next three are empty.
+  std::string no_answer;
+  std::string name;
+  std::string uuid;
+  std::string pci_bus_id;  ///< "00000000:00:06.0"
+  /// Under CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER; where missing the reason is kHiddenFromCuda
+  /// or says why it is not known.
+  Reading<int> cuda_index;
+  Reading<std::string> cpus;  ///< near it: "0-31"
+  Reading<int> numa_node;
+  NvlinkInfo nvlink;
+  PcieInfo pcie;
+};
+
+struct TopologyNic {
+  std::string name;  ///< "mlx5_0"
+  std::string pci_bus_id;
+  Reading<int> numa_node;
+};
+
+/// Whether one GPU may use another's memory in some way: yes, or why not ("chipset not supported").
+struct P2pStatus {
+  bool ok = false;
+  std::string why_not;  ///< empty where ok
+  bool operator==(const P2pStatus&) const = default;
+};
+
+/// What lies between two devices. `from` and `to` count GPUs first, then NICs.
+struct TopologyPair {
+  int from = 0;
+  int to = 0;
+  Reading<Ancestor> ancestor;
+  /// The rest for two GPUs only. Links that join them: directly, or all of the GPU's where both are
+  /// on a switch; 0 where they are not joined.
+  Reading<int> nvlinks;
+  Reading<P2pStatus> read;
+  Reading<P2pStatus> write;
+  Reading<P2pStatus> atomics;
+  Reading<P2pStatus> over_nvlink;
+};
+
+/// The devices of a machine and the ways between them.
+struct Topology {
+  std::string host;
+  Reading<std::string> driver;
+  /// Why there are no GPUs: no driver, no library; empty where there are.
+  std::string no_gpus;
+  std::vector<TopologyGpu> gpus;
+  std::vector<TopologyNic> nics;
+  std::vector<TopologyPair> pairs;  ///< both directions, no self
+};
+
+/// "GPU1", or "NIC0" for a number beyond the GPUs'.
+std::string device_label(const Topology& topology, int device);
+
+/// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
+/// not be counted, or "?" where nothing is known.
+std::string label_of(const TopologyPair& pair);
+
+/// One JSON document, schema "linkgain.topology/1". What was not measured is an object
+/// {"not_measured": reason}.
+std::string to_json(const Topology& topology);
+
+}  // namespace linkgain

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "linkgain/core/finding.hpp"
+#include "linkgain/core/machine.hpp"
+#include "linkgain/core/topology.hpp"
+#include "linkgain/telemetry/survey.hpp"
+
+namespace linkgain {
+
+/// Every check of `linkgain doctor` on what was surveyed; pure.
+std::vector<Finding> check_machine(const Survey& survey);
+
+}  // namespace linkgain

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/reading.hpp"
+
+namespace linkgain {
+
+/// An error that a GPU ("Xid") or an NVSwitch ("SXid") reported through its driver.
+struct XidEvent {
+  std::string pci_bus_id;  ///< "0000:41:00", as the driver writes it
+  int code = 0;
+  std::string text;  ///< what the driver wrote after the code
+  bool from_switch = false;
+  double seconds_after_boot = 0.0;
+  bool operator==(const XidEvent&) const = default;
+};
+
+/// How bad an error is: the application's own fault; to be looked at; the GPU or link is broken or
+/// needs a reset.
+enum class XidSeverity { application, degraded, broken };
+
+/// What an Xid code means, by NVIDIA's catalogue of Xid errors.
+struct XidMeaning {
+  std::string_view what;  ///< "fell off the bus"; for an unknown code "not known here"
+  XidSeverity severity = XidSeverity::degraded;
+  std::string_view advice;
+};
+XidMeaning meaning_of(const XidEvent& event);
+
+/// The errors among records of /dev/kmsg ("4,1234,5678901,-;NVRM: Xid (PCI:0000:41:00): 79, ..."),
+/// oldest first.
+std::vector<XidEvent> parse_kernel_log(std::string_view records);
+
+/// Reads what the kernel's log holds now, without waiting for more. Missing where it may not be
+/// read, with the reason.
+Reading<std::vector<XidEvent>> read_kernel_log(const std::filesystem::path& log);
+
+}  // namespace linkgain

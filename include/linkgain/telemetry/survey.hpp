@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/machine.hpp"
+#include "linkgain/core/topology.hpp"
+#include "linkgain/telemetry/kernel_log.hpp"
+#include "linkgain/telemetry/nccl_settings.hpp"
+#include "linkgain/telemetry/nvml.hpp"
+
+namespace linkgain {
+
+/// What was seen of a GPU while it had work.
+struct GpuLoad {
+  Reading<int> pcie_generation;         ///< the highest
+  Reading<int> pcie_width;              ///< the highest
+  Reading<std::uint64_t> clock_events;  ///< all that occurred
+  Reading<int> highest_temperature_c;
+  Reading<double> highest_power_w;
+};
+
+/// The state of one GPU; its links are in the topology.
+struct GpuSurvey {
+  int index = 0;  ///< as nvidia-smi numbers it
+  std::string name;
+  std::string pci_bus_id;
+  std::string lost;  ///< why the driver cannot reach it; empty where it can
+  Reading<PowerState> power;
+  Reading<std::uint64_t> clock_events;
+  Reading<int> temperature_c;
+  Reading<int> slowdown_temperature_c;
+  Reading<int> shutdown_temperature_c;
+  Reading<bool> persistence_mode;
+  Reading<ComputeModeName> compute_mode;
+  Reading<bool> memory_remap_pending;
+  Reading<std::vector<int>> dark_links;  ///< numbers of the NVLinks that are not active
+  Reading<NvlinkErrors> nvlink_errors;
+  Reading<std::string> iommu_domain;  ///< the kernel's word: "DMA", "DMA-FQ", "identity"
+  Reading<GpuLoad> load = Reading<GpuLoad>::missing("needs --load");
+};
+
+/// A PCIe bridge above a GPU and whether its access control sends traffic between the devices below
+/// it up to the host bridge.
+struct BridgeSurvey {
+  std::string pci_bus_id;
+  Reading<bool> redirects;
+};
+
+struct Capacity {
+  std::int64_t bytes = 0;
+  std::int64_t free_bytes = 0;
+};
+
+struct MemoryLimit {
+  std::optional<std::int64_t> bytes;  ///< absent: unlimited
+};
+
+struct HostSurvey {
+  Reading<Capacity> shared_memory;     ///< /dev/shm
+  Reading<MemoryLimit> locked_memory;  ///< RLIMIT_MEMLOCK
+  int processors = 0;                  ///< that this process may run on
+  Reading<double> processor_quota;     ///< processors' worth of time that the control group has
+  Reading<std::vector<std::string>> iommu_units;
+  std::string kernel_command_line;
+  Reading<std::vector<BridgeSurvey>> bridges;
+  /// PCI addresses of NVIDIA's display and 3D controllers.
+  Reading<std::vector<std::string>> nvidia_devices;
+  Reading<std::vector<XidEvent>> xid_events;
+};
+
+/// What is needed to run the worker.
+struct SoftwareSurvey {
+  /// As linkgain-bench says of itself; missing where it could not be asked.
+  Reading<Software> worker = Reading<Software>::missing("linkgain-bench was not asked");
+  Reading<std::string> mpirun;  ///< its path
+  bool root = false;
+  bool root_allowed = false;  ///< Open MPI was told that root is meant
+  NcclSettings nccl;
+};
+
+/// Everything that the checks of `linkgain doctor` look at.
+struct Survey {
+  Topology topology;
+  std::vector<GpuSurvey> gpus;
+  /// Why the GPUs could not be put to work; empty where they were, or where it was not asked for.
+  std::string load_failure;
+  std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
+  HostSurvey host;
+  SoftwareSurvey software;
+};
+
+/// Where things are read; tests give other places.
+struct SurveySources {
+  std::filesystem::path sys = "/sys";
+  std::filesystem::path proc = "/proc";
+  std::filesystem::path shared_memory = "/dev/shm";
+  std::filesystem::path kernel_log = "/dev/kmsg";
+  std::filesystem::path etc = "/etc";
+  std::filesystem::path home;  ///< where NCCL looks for .nccl.conf; empty: nowhere
+  Environment environment;
+};
+
+/// Those of this process: its user's home by the password file, as NCCL takes it.
+SurveySources sources_of_this_process(Environment environment);
+
+/// Looks at everything but the worker. Never throws for what is missing.
+Survey survey_machine(const SurveySources& sources);
+
+}  // namespace linkgain

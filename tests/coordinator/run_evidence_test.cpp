@@ -1,0 +1,149 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/core/errors.hpp"
+#include "run_support.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kSize = std::int64_t{64} << 20;
+const TransferPlan kRing{"RING", "SIMPLE"};
+
+FakeScript job(double seconds, std::int64_t carried) {
+  FakeScript script;
+  script.seconds = seconds;
+  script.carried = {{carried, carried, {}, {}}, {carried, carried, {}, {}}};
+  script.host_copy = {HostCopyRates{50.0, 55.0}, HostCopyRates{54.0, 40.0}};
+  return script;
+}
+
+/// Two GPUs of 18 links of NVLink 4 each.
+Machine two_gpus() {
+  Machine machine;
+  machine.host = "node1";
+  for (int i = 0; i < 2; ++i) {
+    RankInfo rank;
+    rank.rank = i;
+    rank.host = "node1";
+    rank.gpu.emplace();
+    rank.gpu->nvlink_version = 6;
+    rank.gpu->nvlink_links = 18;
+    rank.gpu->nvlink_links_active = 18;
+    rank.gpu->nvlink_rate_gb_per_s = 26.5625;
+    machine.ranks.push_back(rank);
+  }
+  machine.links = {{0, 1, true, true}};
+  return machine;
+}
+
+/// One case on GPUs, NVLink carrying all of v0's and nothing of v1's.
+class RunEvidence : public ::testing::Test {
+ protected:
+  RunEvidence() : bench({job(3e-4, kSize), job(3e-3, 0)}) {
+    bench.plan.backend = BackendKind::nccl;
+    bench.machine = two_gpus();
+    bench.set_cases({kSize});
+    bench.path_of = [](int variant, int) {
+      return variant == 0 ? Path::nvlink : Path::host_memory;
+    };
+  }
+
+  const VariantResult& result(std::size_t variant) const {
+    return bench.record.cases[0].variants[variant];
+  }
+
+  RunBench bench;
+};
+
+TEST_F(RunEvidence, StandsInTheRecordWithTheProbesPlan) {
+  bench.add_probes({}, {kRing});
+  bench.execute();
+  EXPECT_EQ(result(0).evidence.value().plan, kRing);
+  EXPECT_DOUBLE_EQ(result(0).evidence.value().nvlink_share().value(), 1.0);
+  EXPECT_DOUBLE_EQ(result(1).evidence.value().nvlink_share().value(), 0.0);
+  EXPECT_EQ(result(0).path, Path::nvlink);
+  EXPECT_EQ(result(1).path, Path::host_memory);
+}
+
+TEST_F(RunEvidence, CorrectsThePathThatNcclsLogSpokeOf) {
+  bench.add_probes({}, {kRing});
+  bench.path_of = [](int, int) { return Path::nvlink; };
+  bench.execute();
+  EXPECT_EQ(result(1).path, Path::pcie_p2p) << "P2P connections, and nothing over NVLink";
+}
+
+TEST_F(RunEvidence, LimitsAreOfThePathTaken) {
+  bench.add_probes({}, {kRing});
+  bench.execute();
+  const double busbw = result(0).busbw.value();
+  EXPECT_NEAR(result(0).fraction_of_limit.value(), busbw / 450.0, 1e-9) << "18 x 25 GB/s";
+  EXPECT_THAT(result(0).limit, HasSubstr("NVLink"));
+  EXPECT_NEAR(result(1).fraction_of_limit.value(), result(1).busbw.value() / 40.0, 1e-9)
+      << "the slowest direction of the slowest rank";
+  EXPECT_THAT(result(1).limit, HasSubstr("host"));
+  EXPECT_DOUBLE_EQ(bench.record.machine.ranks[1].host_copy.value().from_gpu_gb_per_s, 40.0);
+}
+
+TEST_F(RunEvidence, ProbesComeUpBeforeTheJobsAndAreGoneBeforeTheyMeasure) {
+  bench.add_probes({}, {kRing});
+  bench.plan.launches = 2;
+  bench.execute();
+  EXPECT_THAT(bench.started, ElementsAre("probe of v0", "probe of v1", "v0 in 0", "v1 in 0",
+                                         "v0 in 1", "v1 in 1"));
+  EXPECT_THAT(bench.traces[0].commands, ElementsAre("hello", "probe", "bye"));
+  EXPECT_THAT(bench.traces[0].probed, ElementsAre("all_reduce/float32/sum/64MiB/np2"));
+  EXPECT_TRUE(bench.traces[0].gone);
+}
+
+TEST_F(RunEvidence, SequentialProbesHaveTheGpusToThemselves) {
+  bench.add_probes({}, {kRing});
+  bench.plan.sequential = true;
+  bench.execute();
+  EXPECT_THAT(bench.started, ElementsAre("probe of v0", "v0 in 0", "probe of v1", "v1 in 0"));
+  EXPECT_EQ(result(1).evidence.value().plan, kRing);
+}
+
+TEST_F(RunEvidence, AFailedProbeIsAWarningAndTheRunGoesOn) {
+  FakeScript failing;
+  failing.failures = {{"probe", FakeFailure::Kind::lost, {}, 1}};
+  bench.add_probes(failing, {kRing});
+  bench.execute();
+  EXPECT_EQ(bench.record.status, "complete");
+  ASSERT_EQ(bench.record.warnings.size(), 2u);
+  EXPECT_EQ(bench.record.warnings[0].code, "no-probe");
+  EXPECT_FALSE(result(0).evidence.value().judged) << "an all-reduce's algorithm is not known";
+  EXPECT_EQ(result(0).path, Path::nvlink) << "as NCCL's log says";
+}
+
+TEST_F(RunEvidence, ACaseThatAProbeRefusesIsLeftToTheJobs) {
+  FakeScript refusing;
+  refusing.failures = {{"probe", FakeFailure::Kind::refuse, {}, 1}};
+  bench.add_probes(refusing, {kRing});
+  bench.execute();
+  EXPECT_TRUE(bench.record.warnings.empty());
+}
+
+TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
+  FakeScript refusing = job(3e-4, kSize);
+  refusing.failures = {{"host_copy", FakeFailure::Kind::refuse, {}, 1}};
+  bench.script_of_launch[{0, 0}] = refusing;
+  bench.execute();
+  EXPECT_EQ(bench.record.warnings.at(0).code, "no-host-copy");
+  EXPECT_FALSE(result(1).fraction_of_limit);
+  EXPECT_TRUE(result(0).fraction_of_limit) << "NVLink's is known";
+}
+
+TEST_F(RunEvidence, RanksOnSeveralHostsAreNotHeldAgainstNvlink) {
+  bench.machine.ranks[1].host = "node2";
+  bench.add_probes({}, {kRing});
+  bench.execute();
+  EXPECT_FALSE(result(0).evidence.value().judged);
+  EXPECT_THAT(result(0).evidence.value().reason, HasSubstr("hosts"));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

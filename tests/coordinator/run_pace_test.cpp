@@ -1,0 +1,51 @@
+#include "linkgain/coordinator/run_pace.hpp"
+
+#include <gtest/gtest.h>
+
+namespace linkgain::testing {
+namespace {
+
+class RunPaceTest : public ::testing::Test {
+ protected:
+  RunPaceTest() {
+    plan.variants.resize(2);
+    plan.cases.resize(40);
+  }
+
+  RunPace pace() {
+    return RunPace(plan, [this] { return Seconds{now}; });
+  }
+
+  RunPlan plan;
+  double now = 100.0;
+};
+
+TEST_F(RunPaceTest, CountsCasesLaunchesAndSequentialPasses) {
+  EXPECT_EQ(pace().steps(), 40);
+  plan.launches = 3;
+  EXPECT_EQ(pace().steps(), 120);
+  plan.sequential = true;
+  EXPECT_EQ(pace().steps(), 240);
+}
+
+TEST_F(RunPaceTest, TimeLeftFollowsThePaceSoFar) {
+  RunPace p = pace();
+  EXPECT_LT(p.seconds_left(), 0.0) << "unknown";
+  p.finished(2.0);
+  p.finished(4.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 3.0 * 38);
+}
+
+TEST_F(RunPaceTest, ABudgetEndsTheRun) {
+  plan.budget = Seconds{10.0};
+  RunPace p = pace();
+  p.finished(2.0);
+  now = 104.0;
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 6.0);
+  EXPECT_FALSE(p.out_of_budget());
+  now = 110.0;
+  EXPECT_TRUE(p.out_of_budget());
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,105 @@
+#include "worker_inquiry.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "linkgain/core/protocol.hpp"
+#include "support/program.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string hello_line() {
+  protocol::HelloReply reply;
+  reply.backend = "mpi";
+  reply.machine.software.linkgain = "0.2.0";
+  reply.machine.software.nccl_library = "2.28.9";
+  return protocol::encode(protocol::Reply{reply});
+}
+
+TEST(WorkerInquiry, ReadsTheSoftwareOfADescription) {
+  const Reading<Software> software = software_in(hello_line());
+  ASSERT_TRUE(software.measured()) << software.reason();
+  EXPECT_EQ(software.value().linkgain, "0.2.0");
+  EXPECT_EQ(software.value().nccl_library, "2.28.9");
+  EXPECT_FALSE(software.value().cuda_runtime);
+}
+
+TEST(WorkerInquiry, SaysWhyThereIsNoDescription) {
+  EXPECT_EQ(software_in(Reading<std::string>::missing("it is gone")).reason(), "it is gone");
+  EXPECT_THAT(software_in(std::string("Usage: linkgain-bench")).reason(),
+              HasSubstr("of another version"));
+  EXPECT_THAT(software_in(protocol::encode(protocol::Reply{protocol::DoneReply{}})).reason(),
+              HasSubstr("something else"));
+}
+
+/// A folder on PATH whose linkgain-bench is this script.
+class WorkerScript : public ::testing::Test {
+ protected:
+  void write(const std::string& text) const {
+    const auto worker = folder_.path() / "linkgain-bench";
+    std::ofstream(worker) << "#!/bin/sh\n" << text << "\n";
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+  }
+
+  Environment environment() const { return {{"PATH", "/bin:/usr/bin"}}; }
+
+  const SignalWatch watch_;
+
+ private:
+  test::ScratchFolder folder_;
+  linkgain::testing::ScopedEnvironment path_{"PATH", folder_.path().string()};
+};
+
+TEST_F(WorkerScript, ItsFirstLineIsTheAnswer) {
+  write("echo \"asked: $1 $2\"; echo more");
+  WorkerInquiry worker({"--load", "5"}, environment());
+  EXPECT_THAT(worker.reason_not_started(), IsEmpty());
+  EXPECT_EQ(worker.line(Seconds{10.0}, watch_), Reading<std::string>("asked: --load 5"));
+  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_), Reading<bool>(true));
+}
+
+TEST_F(WorkerScript, ItsLastWordsAreTheReason) {
+  write("echo first >&2; echo 'no CUDA here' >&2; exit 3");
+  WorkerInquiry worker({"--load", "5"}, environment());
+  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
+  EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
+}
+
+TEST_F(WorkerScript, ItsOwnErrorGoesBeforeItsAdvice) {
+  write("printf 'linkgain-bench: no CUDA here\\n                install it\\n' >&2; exit 3");
+  WorkerInquiry worker({"--load", "5"}, environment());
+  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
+}
+
+TEST_F(WorkerScript, WithoutWordsHowItEndedIs) {
+  write("kill -9 $$");
+  WorkerInquiry worker({"--describe"}, environment());
+  EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), "linkgain-bench: SIGKILL");
+}
+
+TEST_F(WorkerScript, OneThatIsSilentIsLeft) {
+  write("exec sleep 60");
+  WorkerInquiry worker({"--describe"}, environment());
+  EXPECT_THAT(worker.line(Seconds{0.1}, watch_).reason(), HasSubstr("did not answer within 0.1 s"));
+  const Reading<bool> end = worker.ended_well(Seconds{0.0}, watch_);
+  EXPECT_FALSE(end.measured());
+  EXPECT_EQ(end.reason(), "") << "it still runs";
+}
+
+TEST_F(WorkerScript, OneThatIsNotThereIsNotStarted) {
+  WorkerInquiry worker({"--describe"}, environment());
+  EXPECT_THAT(worker.reason_not_started(), HasSubstr("linkgain-bench"));
+  EXPECT_EQ(worker.line(Seconds{1.0}, watch_).reason(), worker.reason_not_started());
+  EXPECT_EQ(worker.ended_well(Seconds{1.0}, watch_).reason(), worker.reason_not_started());
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,154 @@
+#include "linkgain/core/topology.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace linkgain {
+namespace {
+
+using Json = nlohmann::json;
+
+NvlinkInfo nvlink(int version, int active, double rate) {
+  NvlinkInfo info;
+  info.version = version;
+  info.possible = 18;
+  info.active = active;
+  info.rate_gb_per_s = rate;
+  info.switched = true;
+  return info;
+}
+
+/// Two GPUs, the second of which does not answer, and a NIC.
+Topology small_machine() {
+  Topology topology;
+  topology.host = "node1";
+  topology.driver = std::string("580.159.04");
+  TopologyGpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.uuid = "GPU-00";
+  gpu.pci_bus_id = "00000000:00:06.0";
+  gpu.cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  gpu.cpus = std::string("0-31");
+  gpu.numa_node = 0;
+  gpu.nvlink = nvlink(6, 18, 26.5625);
+  gpu.pcie.generation = 5;
+  topology.gpus = {gpu, TopologyGpu{}};
+  topology.gpus[1].index = 1;
+  topology.gpus[1].no_answer = "GPU is lost";
+  topology.nics = {{"mlx5_0", "0000:03:00.0", 1}};
+  TopologyPair gpus{0, 1, Ancestor::phb, 18, {}, {}, {}, {}};
+  gpus.read = P2pStatus{true, ""};
+  gpus.write = P2pStatus{false, "chipset not supported"};
+  topology.pairs = {gpus, {0, 2, Ancestor::node, {}, {}, {}, {}, {}}};
+  return topology;
+}
+
+TEST(AncestorLabel, IsNvidiaSmis) {
+  EXPECT_EQ(label_of(Ancestor::self), "X");
+  EXPECT_EQ(label_of(Ancestor::pix), "PIX");
+  EXPECT_EQ(label_of(Ancestor::pxb), "PXB");
+  EXPECT_EQ(label_of(Ancestor::phb), "PHB");
+  EXPECT_EQ(label_of(Ancestor::node), "NODE");
+  EXPECT_EQ(label_of(Ancestor::sys), "SYS");
+}
+
+TEST(PairLabel, IsNvlinkThenAncestorThenUnknown) {
+  TopologyPair pair;
+  EXPECT_EQ(label_of(pair), "?");
+  pair.ancestor = Ancestor::phb;
+  EXPECT_EQ(label_of(pair), "PHB");
+  pair.nvlinks = 0;
+  EXPECT_EQ(label_of(pair), "PHB");
+  pair.nvlinks = 4;
+  EXPECT_EQ(label_of(pair), "NV4");
+  pair.nvlinks = Reading<int>::missing("old driver");
+  pair.over_nvlink = P2pStatus{true, ""};
+  EXPECT_EQ(label_of(pair), "NV?");
+  pair.over_nvlink = P2pStatus{false, "not supported"};
+  EXPECT_EQ(label_of(pair), "PHB");
+}
+
+TEST(NvlinkRate, IsLinksTimesRateAsThePageReckons) {
+  const NvlinkInfo ga102 = nvlink(5, 4, 14.0625);
+  EXPECT_DOUBLE_EQ(rate_of(ga102).value(), 56.25);
+  EXPECT_EQ(payload_limit_of(ga102).reason(), "the coding of NVLink 3.1 is not public");
+  EXPECT_NEAR(payload_limit_of(nvlink(6, 18, 26.5625)).value(), 450.0, 1e-9);
+}
+
+TEST(NvlinkRate, SaysWhyItIsNotKnown) {
+  NvlinkInfo info = nvlink(6, 0, 26.5625);
+  EXPECT_EQ(rate_of(info).reason(), "no link is active");
+  info.active = Reading<int>::missing("GPU is lost");
+  EXPECT_EQ(rate_of(info).reason(), "GPU is lost");
+  EXPECT_EQ(payload_limit_of(info).reason(), "GPU is lost");
+  info = nvlink(6, 18, 0);
+  info.rate_gb_per_s = Reading<double>::missing("Not Supported");
+  EXPECT_EQ(rate_of(info).reason(), "Not Supported");
+  info = nvlink(6, 18, 26.5625);
+  info.version = Reading<int>::missing("Not Found");
+  EXPECT_EQ(payload_limit_of(info).reason(), "Not Found");
+}
+
+TEST(DeviceLabel, CountsGpusThenNics) {
+  Topology topology = small_machine();
+  topology.gpus[1].index = 3;
+  EXPECT_EQ(device_label(topology, 0), "GPU0");
+  EXPECT_EQ(device_label(topology, 1), "GPU3");
+  EXPECT_EQ(device_label(topology, 2), "NIC0");
+}
+
+TEST(TopologyJson, HoldsReadingsOrTheirReasons) {
+  const Json json = Json::parse(to_json(small_machine()));
+  EXPECT_EQ(json.at("schema"), "linkgain.topology/1");
+  EXPECT_EQ(json.at("host"), "node1");
+  EXPECT_EQ(json.at("driver"), "580.159.04");
+  EXPECT_FALSE(json.contains("no_gpus"));
+  const Json& gpu = json.at("gpus").at(0);
+  EXPECT_EQ(gpu.at("cuda_index"), Json({{"not_measured", "hidden by CUDA_VISIBLE_DEVICES"}}));
+  EXPECT_EQ(gpu.at("cpu_affinity"), "0-31");
+  EXPECT_EQ(gpu.at("numa_affinity"), 0);
+  EXPECT_EQ(gpu.at("pcie").at("generation"), 5);
+  EXPECT_EQ(gpu.at("pcie").at("width"), Json({{"not_measured", "not looked for"}}));
+  const Json& links = gpu.at("nvlink");
+  EXPECT_EQ(links.at("version"), "4.0");
+  EXPECT_EQ(links.at("links_active"), 18);
+  EXPECT_EQ(links.at("links_possible"), 18);
+  EXPECT_EQ(links.at("to_switch"), true);
+  EXPECT_DOUBLE_EQ(links.at("link_gb_per_s"), 26.5625);
+  EXPECT_DOUBLE_EQ(links.at("direction_gb_per_s"), 478.125);
+  EXPECT_DOUBLE_EQ(links.at("both_ways_gb_per_s"), 956.25);
+  EXPECT_NEAR(links.at("payload_direction_gb_per_s").get<double>(), 450.0, 1e-9);
+}
+
+TEST(TopologyJson, HoldsPairsAndNics) {
+  const Json json = Json::parse(to_json(small_machine()));
+  EXPECT_EQ(json.at("nics").at(0).at("name"), "mlx5_0");
+  EXPECT_EQ(json.at("nics").at(0).at("numa_affinity"), 1);
+  const Json& pair = json.at("pairs").at(0);
+  EXPECT_EQ(pair.at("from"), "GPU0");
+  EXPECT_EQ(pair.at("to"), "GPU1");
+  EXPECT_EQ(pair.at("label"), "NV18");
+  EXPECT_EQ(pair.at("ancestor"), "PHB");
+  EXPECT_EQ(pair.at("nvlinks"), 18);
+  EXPECT_EQ(pair.at("p2p").at("read"), Json({{"ok", true}}));
+  EXPECT_EQ(pair.at("p2p").at("write"),
+            Json({{"ok", false}, {"why_not", "chipset not supported"}}));
+  EXPECT_EQ(pair.at("p2p").at("atomics"), Json({{"not_measured", "not looked for"}}));
+  EXPECT_EQ(json.at("pairs").at(1).at("to"), "NIC0");
+  EXPECT_EQ(json.at("pairs").at(1).at("label"), "NODE");
+  EXPECT_FALSE(json.at("pairs").at(1).contains("p2p"));
+}
+
+TEST(TopologyJson, NeverHoldsAnEmptyName) {
+  const Json lost = Json::parse(to_json(small_machine())).at("gpus").at(1);
+  for (const char* key : {"name", "uuid", "pci_bus_id"}) {
+    EXPECT_EQ(lost.at(key), Json({{"not_measured", "GPU is lost"}})) << key;
+  }
+  Topology none;
+  none.no_gpus = "no driver";
+  EXPECT_EQ(Json::parse(to_json(none)).at("no_gpus"), "no driver");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "linkgain/core/record.hpp"
+
+/// Records for tests of verdicts: one in order, and what may be wrong with it.
+namespace linkgain::testing {
+
+inline VariantResult measured(std::string name, Path path) {
+  VariantResult result;
+  result.variant = std::move(name);
+  result.time = Seconds{1e-3};
+  result.path = path;
+  result.verification = Verification{100, 0, 0.0, 0.0, ""};
+  return result;
+}
+
+inline CaseResult case_of(std::int64_t size, Path first, Path other) {
+  CaseResult result;
+  result.definition.size = Bytes{size};
+  result.variants = {measured("p2p", first), measured("host", other)};
+  result.ratios = {{"host", {.estimate = 2.0, .low = 1.99, .high = 2.01, .rounds = 20}}};
+  result.converged = true;
+  result.stopped = "converged";
+  return result;
+}
+
+/// Two GPUs joined by NVLink, p2p against host, all in order.
+inline Record good_record() {
+  Record record;
+  record.status = "complete";
+  record.machine.links = {{0, 1, true, true}};
+  const Environment host{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
+  record.settings.variants = {{"p2p", {}}, {"host", host}};
+  record.settings.environment_in_force = {{}, host};
+  record.cases = {case_of(8, Path::nvlink, Path::host_memory),
+                  case_of(1024, Path::nvlink, Path::host_memory)};
+  return record;
+}
+
+inline std::vector<std::string> codes(const Record& record) {
+  std::vector<std::string> found;
+  for (const Warning& warning : record.warnings) found.push_back(warning.code);
+  return found;
+}
+
+inline void set_wrong(Record& record) {
+  record.cases[1].variants[1].verification =
+      Verification{100, 3, 2.0, 0.0, "rank 1, element 17: 3 instead of 5"};
+}
+
+inline void set_path(Record& record, std::size_t variant, Path path) {
+  for (CaseResult& result : record.cases) result.variants[variant].path = path;
+}
+
+/// The text of the first warning of this code; empty where there is none.
+inline Warning warning(const Record& record, const std::string& code) {
+  for (const Warning& entry : record.warnings) {
+    if (entry.code == code) return entry;
+  }
+  return {};
+}
+
+/// What the counters say of ten all-reduces of 64 MiB on two GPUs, 128 MiB each: a share of what
+/// ring and Simple must move.
+inline WireEvidence wires(double share) {
+  WireEvidence evidence;
+  evidence.plan = {"RING", "SIMPLE"};
+  evidence.operations = 10;
+  evidence.expected = 10.0 * 2 * (64 << 20);
+  evidence.nvlink_sent = static_cast<std::int64_t>(share * *evidence.expected);
+  evidence.judged = true;
+  return evidence;
+}
+
+/// good_record() with a case of 64 MiB whose counters say these shares.
+inline Record counted_record(double p2p, double host) {
+  Record record = good_record();
+  record.machine.software.nccl_library = "2.28.3";
+  record.cases.push_back(case_of(64 << 20, Path::nvlink, Path::host_memory));
+  record.cases.back().variants[0].evidence = wires(p2p);
+  record.cases.back().variants[1].evidence = wires(host);
+  return record;
+}
+
+}  // namespace linkgain::testing

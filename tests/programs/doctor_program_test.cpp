@@ -1,0 +1,178 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+/// `linkgain doctor` on one of the NVML double's machines.
+ProgramRequest doctor(const ScratchFolder& folder, const std::string& scenario,
+                      std::vector<std::string> arguments = {}) {
+  arguments.insert(arguments.begin(), "doctor");
+  ProgramRequest request = linkgain(folder, std::move(arguments));
+  request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
+                         {"LINKGAIN_NVML_SCENARIO", scenario},
+                         {"HOME", folder.path().string()},
+                         {"CUDA_VISIBLE_DEVICES", std::nullopt}};
+  return request;
+}
+
+Json findings_of(const Outcome& outcome) { return Json::parse(outcome.output)["findings"]; }
+
+/// The verdict of a check; empty where there is no such finding.
+std::string verdict_of(const Outcome& outcome, const std::string& id, const std::string& subject) {
+  for (const Json& finding : findings_of(outcome)) {
+    if (finding["id"] == id && finding["subject"] == subject) return finding["verdict"];
+  }
+  return {};
+}
+
+TEST(DoctorProgram, SpeaksToPeople) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "h200x2"));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("\nPower\n"), HasSubstr("\nCooling\n"), HasSubstr("\nConnectivity\n"),
+                    HasSubstr("700 W of 700 W default"), HasSubstr("18 of 18 links active"),
+                    HasSubstr("reads and writes over NVLink (NV18)"), Not(HasSubstr("\033["))));
+  EXPECT_THAT(lines_of(outcome.output).back(), AllOf(HasSubstr("warning"), HasSubstr(" ok, ")));
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_LT(outcome.seconds, 3.0);
+}
+
+TEST(DoctorProgram, AsksTheWorkerForItsVersions) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "h200x2", {"--json"}));
+  EXPECT_THAT(verdict_of(outcome, "worker", "host"), testing::AnyOf("ok", "warning"));
+  EXPECT_EQ(Json::parse(outcome.output)["schema"], "linkgain.diagnosis/1");
+  EXPECT_EQ(Json::parse(outcome.output)["exit_code"], outcome.status);
+}
+
+/// A machine and the finding that its fault must show up as.
+struct Fault {
+  std::string scenario;
+  std::string id;
+  std::string subject;
+  std::string verdict;
+};
+
+TEST(DoctorProgram, FindsTheFaultOfEachMachine) {
+  const ScratchFolder folder;
+  for (const Fault& fault :
+       std::vector<Fault>{{"one-link-down", "nvlink-links", "GPU0", "problem"},
+                          {"p2p-refused", "p2p", "GPU0-GPU1", "problem"},
+                          {"throttling", "power-limit", "GPU0", "ok"},
+                          {"lost-gpu", "gpu-responds", "GPU1", "problem"},
+                          {"prohibited", "compute-mode", "GPU0", "problem"},
+                          {"persistence-off", "persistence", "GPU1", "warning"},
+                          {"exclusive", "compute-mode", "GPU1", "warning"},
+                          {"titan-rtx-nv2", "nvlink-links", "GPU1", "ok"},
+                          {"rtx3090-nv4", "nvlink-links", "GPU1", "ok"},
+                          {"no-nvlink", "nvlink-links", "GPU0", "ok"}}) {
+    const Outcome outcome = run_program(doctor(folder, fault.scenario, {"--json"}));
+    EXPECT_EQ(verdict_of(outcome, fault.id, fault.subject), fault.verdict) << fault.scenario;
+    if (fault.verdict != "problem") continue;
+    EXPECT_EQ(outcome.status, 1) << fault.scenario;
+  }
+}
+
+TEST(DoctorProgram, SeesThrottling) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "throttling"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("problem"), HasSubstr("slowed down by the")));
+}
+
+TEST(DoctorProgram, WorksWithoutAnyGpu) {
+  const ScratchFolder folder;
+  ProgramRequest request = doctor(folder, "h200x2", {"--json"});
+  request.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent/libnvidia-ml.so.1";
+  const Outcome outcome = run_program(request);
+  EXPECT_NE(outcome.status, 3) << "the host can be checked";
+  EXPECT_NE(verdict_of(outcome, "gpu-driver", "host"), "ok");
+  EXPECT_EQ(verdict_of(outcome, "power-limit", "GPU0"), "");
+  EXPECT_NE(verdict_of(outcome, "cores", "host"), "");
+}
+
+TEST(DoctorProgram, FindsVariablesOfTheEnvironmentAndOfFiles) {
+  const ScratchFolder folder;
+  ProgramRequest request = doctor(folder, "h200x2", {"--json"});
+  request.environment["NCCL_P2P_DISABLE"] = "1";
+  request.environment["NCCL_ALGO"] = "Ring";
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(verdict_of(outcome, "nccl-variable", "NCCL_P2P_DISABLE"), "problem");
+  EXPECT_EQ(verdict_of(outcome, "nccl-variable", "NCCL_ALGO"), "warning");
+}
+
+TEST(DoctorProgram, SeesHiddenGpus) {
+  const ScratchFolder folder;
+  ProgramRequest request = doctor(folder, "h200x8", {"--json"});
+  request.environment["CUDA_VISIBLE_DEVICES"] = "0,1";
+  EXPECT_EQ(verdict_of(run_program(request), "cuda-visible", "host"), "warning");
+}
+
+TEST(DoctorProgram, SeesALinkThatIsTrainedDown) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "pcie-trained-down", {"--json"}));
+  EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU0"), "ok");
+  EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU1"), "warning");
+}
+
+TEST(DoctorProgram, SaysWhyThereWasNoLoad) {
+  const ScratchFolder folder;
+  // There is no GPU that the worker could put to work, whatever the double says.
+  ProgramRequest request = doctor(folder, "rtx3090-nv4", {"--load", "--json"});
+  request.environment["CUDA_VISIBLE_DEVICES"] = "";
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(verdict_of(outcome, "load", "host"), "not checkable");
+}
+
+/// `linkgain` beside a worker that is this script.
+ProgramRequest doctor_with_worker(const ScratchFolder& folder, const std::string& script,
+                                  const std::string& scenario,
+                                  const std::vector<std::string>& arguments) {
+  std::filesystem::copy_file(LINKGAIN, folder.path() / "linkgain");
+  const auto worker = folder.path() / "linkgain-bench";
+  std::ofstream(worker) << "#!/bin/sh\n" << script << "\n";
+  std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+  ProgramRequest request = doctor(folder, scenario, arguments);
+  request.arguments[0] = (folder.path() / "linkgain").string();
+  return request;
+}
+
+TEST(DoctorProgram, ALinkThatStaysDownUnderLoadIsAProblem) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor_with_worker(
+      folder, "test \"$1\" != --load || sleep 0.5", "pcie-trained-down", {"--load", "--json"}));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU0"), "ok");
+  EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU1"), "problem");
+  EXPECT_EQ(verdict_of(outcome, "load", "host"), "");
+}
+
+TEST(DoctorProgram, AWorkerThatSaysNothingDoesNotHoldItUp) {
+  const ScratchFolder folder;
+  Program running(doctor_with_worker(folder, "exec sleep 60", "h200x2", {"--json"}));
+  const Outcome outcome = running.finish(20.0);
+  EXPECT_EQ(verdict_of(outcome, "worker", "host"), "not checkable");
+  EXPECT_LT(outcome.seconds, 3.0);
+  EXPECT_TRUE(running.processes().empty());
+}
+
+TEST(DoctorProgram, AWorkerThatFailsSaysWhy) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(
+      doctor_with_worker(folder, "echo 'libnccl.so.2: cannot open' >&2; exit 127", "h200x2", {}));
+  EXPECT_THAT(outcome.output, HasSubstr("libnccl.so.2: cannot open (exit status 127)"));
+}
+
+}  // namespace
+}  // namespace linkgain::test

@@ -1,0 +1,94 @@
+#include "programs/gpu_programs.hpp"
+
+/// What carried the bytes, by the counters of real GPUs' links.
+namespace linkgain::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Ge;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::Lt;
+
+/// Two GPUs whose NVLinks join them.
+class EvidenceOnGpus : public RunOnGpus {
+ protected:
+  void SetUp() override {
+    RunOnGpus::SetUp();
+    if (IsSkipped()) return;
+    const auto nvml = Nvml::open();
+    const PairLink link = nvml->device_by_index(0)->link_to(*nvml->device_by_index(1));
+    if (!link.nvlink.value_or(false)) GTEST_SKIP() << "no NVLink joins the first two GPUs";
+  }
+};
+
+TEST_F(EvidenceOnGpus, NvlinkCarriesAllOrNothing) {
+  const Outcome outcome = run_linkgain("--only all_reduce,send_recv --sizes 64M,256M,1G");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Record record = this->record();
+  for (const CaseResult& result : record.cases) {
+    const std::string name = case_name(result.definition);
+    const WireEvidence& p2p = result.variants[0].evidence.value();
+    const WireEvidence& host = result.variants[1].evidence.value();
+    ASSERT_TRUE(p2p.judged) << name << ": " << p2p.reason;
+    ASSERT_TRUE(host.judged) << name << ": " << host.reason;
+    EXPECT_THAT(p2p.nvlink_share().value(), AllOf(Ge(0.99), Le(1.02))) << name;
+    EXPECT_LT(host.nvlink_share().value(), 0.001) << name;
+    EXPECT_EQ(result.variants[0].path, Path::nvlink) << name;
+    EXPECT_EQ(result.variants[1].path, Path::host_memory) << name;
+  }
+  EXPECT_THAT(outcome.output, HasSubstr("of expected"));
+}
+
+TEST_F(EvidenceOnGpus, ProbesFindAlgorithmsAndProtocols) {
+  const Outcome outcome = run_linkgain("--only all_reduce --sizes 8,64M");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Record record = this->record();
+  for (const VariantResult& variant : record.cases.at(0).variants) {
+    EXPECT_FALSE(variant.evidence.value().plan.algorithm.empty());
+    EXPECT_EQ(variant.evidence.value().plan.protocol, "LL");
+  }
+  EXPECT_EQ(record.cases.at(1).variants.at(0).evidence.value().plan.protocol, "SIMPLE");
+}
+
+TEST_F(EvidenceOnGpus, LimitsAndHealthStandBesideEveryResult) {
+  const Outcome outcome = run_linkgain("--only all_reduce --sizes 256M");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Record record = this->record();
+  for (const VariantResult& variant : record.cases.at(0).variants) {
+    EXPECT_THAT(variant.fraction_of_limit.value(), AllOf(Gt(0.2), Lt(1.0))) << variant.variant;
+    EXPECT_FALSE(variant.limit.empty());
+    EXPECT_TRUE(variant.health.highest_temperature_c);
+    EXPECT_TRUE(variant.health.clock_event_reasons);
+  }
+  for (const RankInfo& rank : record.machine.ranks) {
+    EXPECT_THAT(rank.host_copy.value().to_gpu_gb_per_s, AllOf(Gt(1.0), Lt(500.0)));
+    EXPECT_THAT(rank.host_copy.value().from_gpu_gb_per_s, AllOf(Gt(1.0), Lt(500.0)));
+  }
+}
+
+TEST_F(EvidenceOnGpus, AVariableThatForbidsP2pIsNamed) {
+  const Outcome outcome = run_shell("NCCL_P2P_LEVEL=LOC " + std::string(LINKGAIN) +
+                                    " run --backend nccl --np 2 --quiet --only all_reduce --sizes "
+                                    "64M --out " +
+                                    directory_.string());
+  EXPECT_THAT(outcome.output, HasSubstr("NCCL_P2P_LEVEL"));
+  EXPECT_EQ(record().cases.at(0).variants.at(0).path, Path::host_memory);
+}
+
+TEST_F(RunOnGpus, TheWorkerCanKeepTheLinksBusy) {
+  const Outcome outcome = run_shell(std::string(LINKGAIN_BENCH) + " --load 0.5");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_EQ(outcome.output, "");
+}
+
+TEST_F(RunOnGpus, DoctorLooksAtEveryGpuUnderLoad) {
+  const Outcome outcome = run_shell(std::string(LINKGAIN) + " doctor --load --json");
+  EXPECT_THAT(outcome.status, ::testing::AnyOf(0, 1)) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("linkgain.diagnosis/1"));
+  EXPECT_THAT(outcome.output, HasSubstr("GPU1"));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

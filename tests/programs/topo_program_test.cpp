@@ -1,0 +1,110 @@
+#include "programs/programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// `linkgain topo` on one of the NVML double's machines.
+ProgramRequest topo(const ScratchFolder& folder, const std::string& scenario,
+                    std::vector<std::string> arguments = {}) {
+  arguments.insert(arguments.begin(), "topo");
+  ProgramRequest request = linkgain(folder, std::move(arguments));
+  request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
+                         {"LINKGAIN_NVML_SCENARIO", scenario},
+                         {"CUDA_VISIBLE_DEVICES", std::nullopt},
+                         {"CUDA_DEVICE_ORDER", std::nullopt}};
+  return request;
+}
+
+/// The text of a machine where all is well.
+std::string text_of(const std::string& scenario) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(topo(folder, scenario));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.error, IsEmpty());
+  EXPECT_THAT(outcome.output, Not(HasSubstr("\033[")));
+  EXPECT_LT(outcome.seconds, 1.0);
+  return outcome.output;
+}
+
+Json json_of(const ProgramRequest& request, int status = 0) {
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(outcome.status, status) << outcome.error;
+  return Json::parse(outcome.output);
+}
+
+TEST(TopoProgram, ShowsMatrixAndRatesOfASwitch) {
+  EXPECT_THAT(text_of("h200x2"),
+              AllOf(HasSubstr("\n  GPU0   X    NV18  "), HasSubstr("\n  GPU1  NV18   X    "),
+                    HasSubstr("18 of 18      a switch"), HasSubstr("26.5625   478.12     956.25"),
+                    HasSubstr(" 450.0\n"), HasSubstr("gen 5 x16 (at most gen 5 x16)")));
+}
+
+TEST(TopoProgram, ShowsBridgesAsThePageReckons) {
+  EXPECT_THAT(text_of("rtx3090-nv4"),
+              AllOf(HasSubstr("NV4"), HasSubstr("4 of 4        GPUs directly"),
+                    HasSubstr("14.0625    56.25     112.50"), HasSubstr("is not public")));
+  EXPECT_THAT(text_of("titan-rtx-nv2"), AllOf(HasSubstr("NV2"), HasSubstr("2 of 2")));
+}
+
+TEST(TopoProgram, ShowsWhatIsMissing) {
+  EXPECT_THAT(text_of("titan-rtx-phb"),
+              AllOf(HasSubstr("PHB"), HasSubstr("0 of 2"), HasSubstr("no link is active")));
+  EXPECT_THAT(text_of("one-link-down"), AllOf(HasSubstr("NV17"), HasSubstr("17 of 18")));
+  EXPECT_THAT(text_of("no-nvlink"), AllOf(HasSubstr("PHB"), HasSubstr("NVLink: none")));
+  EXPECT_THAT(text_of("p2p-refused"), AllOf(HasSubstr("NV4"), HasSubstr("chipset not supported")));
+  EXPECT_THAT(text_of("lost-gpu"), HasSubstr("GPU is lost"));
+  EXPECT_THAT(text_of("pcie-trained-down"), HasSubstr("gen 1 x4 (at most gen 3 x16)"));
+}
+
+TEST(TopoProgram, PrintsTheSameAsJson) {
+  const ScratchFolder folder;
+  const Json json = json_of(topo(folder, "h200x8", {"--json"}));
+  EXPECT_EQ(json.at("schema"), "linkgain.topology/1");
+  ASSERT_THAT(json.at("gpus"), SizeIs(8));
+  ASSERT_THAT(json.at("pairs"), SizeIs(56));
+  for (const Json& pair : json.at("pairs")) EXPECT_EQ(pair.at("label"), "NV18");
+  EXPECT_EQ(json.at("gpus").at(7).at("cuda_index"), 7);
+  EXPECT_EQ(json.at("gpus").at(7).at("nvlink").at("links_active"), 18);
+}
+
+TEST(TopoProgram, FollowsCudaVisibleDevices) {
+  const ScratchFolder folder;
+  const std::string uuid = "GPU-00000000-0000-0000-0000-00000000000";
+  for (const std::string list : {"1,0", "GPU-00000000-0000-0000-0000-000000000001", "1"}) {
+    ProgramRequest request = topo(folder, "h200x2", {"--json"});
+    request.environment["CUDA_VISIBLE_DEVICES"] = list;
+    const Json json = json_of(request);
+    EXPECT_EQ(json.at("gpus").at(0).at("uuid"), uuid + "0");
+    EXPECT_EQ(json.at("gpus").at(1).at("uuid"), uuid + "1");
+    EXPECT_EQ(json.at("gpus").at(1).at("cuda_index"), 0) << list;
+    const Json hidden = {{"not_measured", "hidden by CUDA_VISIBLE_DEVICES"}};
+    EXPECT_EQ(json.at("gpus").at(0).at("cuda_index"), list == "1,0" ? Json(1) : hidden) << list;
+  }
+}
+
+TEST(TopoProgram, WithoutGpusSaysWhyAndWhatToDo) {
+  const ScratchFolder folder;
+  ProgramRequest no_library = topo(folder, "h200x2");
+  no_library.environment["LINKGAIN_NVML_LIBRARY"] = "/nowhere/libnvidia-ml.so.1";
+  for (const ProgramRequest& request : {no_library, topo(folder, "no-driver")}) {
+    const Outcome outcome = run_program(request);
+    EXPECT_EQ(outcome.status, 3);
+    EXPECT_THAT(outcome.output, IsEmpty());
+    ASSERT_THAT(lines_of(outcome.error), SizeIs(2)) << outcome.error;
+    EXPECT_THAT(outcome.error,
+                AllOf(StartsWith("linkgain: no GPU: "), HasSubstr("install NVIDIA's driver")));
+  }
+  const Json json = json_of(topo(folder, "no-driver", {"--json"}), 3);
+  EXPECT_THAT(json.at("gpus"), IsEmpty());
+  EXPECT_THAT(json.at("no_gpus").get<std::string>(), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace linkgain::test

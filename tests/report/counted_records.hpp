@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+
+#include "report/sample_records.hpp"
+
+/// The sample records as a run with link counters, host copies and health leaves them.
+namespace linkgain::testing {
+
+/// Ring and Simple's traffic on these ranks, of which NVLink carried this share; small messages are
+/// not judged.
+inline WireEvidence counted(const Case& definition, double share) {
+  WireEvidence evidence;
+  const bool reduces = has_reduction(definition.operation);
+  evidence.operations = 5;
+  evidence.plan = {reduces ? "RING" : "", definition.size < kJudgedSize ? "LL" : "SIMPLE"};
+  const double messages = reduces                 ? 2.0 * (definition.ranks - 1)
+                          : definition.pair->both ? 2.0
+                                                  : 1.0;
+  const double flags = definition.size < kJudgedSize ? 2.0 : 1.0;  // LL's
+  evidence.expected = 5.0 * messages * flags * static_cast<double>(definition.size.value);
+  evidence.nvlink_sent = static_cast<std::int64_t>(share * *evidence.expected);
+  evidence.nvlink_received = evidence.nvlink_sent;
+  evidence.judged = definition.size >= kJudgedSize;
+  evidence.reason = evidence.judged ? "" : "smaller than 16 MiB";
+  return evidence;
+}
+
+/// Of a GPU whose driver does not count.
+inline WireEvidence uncounted(std::string reason) {
+  WireEvidence evidence;
+  evidence.operations = 5;
+  evidence.reason = std::move(reason);
+  return evidence;
+}
+
+inline HealthSummary healthy() {
+  return {.lowest_temperature_c = 34,
+          .highest_temperature_c = 48,
+          .lowest_power_w = 80.4,
+          .highest_power_w = 310.2,
+          .lowest_sm_clock_mhz = 1980,
+          .highest_sm_clock_mhz = 1980,
+          .clock_event_reasons = 0,
+          .samples = 20,
+          .unhealthy_samples = 0,
+          .power_capped_samples = 0};
+}
+
+/// Fills what the counters, the host copies and the GPUs' sensors say of two H200.
+inline Record complete(Record record) {
+  for (RankInfo& rank : record.machine.ranks) {
+    rank.gpu->nvlink_rate_gb_per_s = 26.5625;
+    rank.host_copy = HostCopyRates{55.4, 55.3};
+  }
+  for (CaseResult& result : record.cases) {
+    for (VariantResult& variant : result.variants) {
+      if (!variant.time) continue;
+      const bool nvlink = variant.path == Path::nvlink;
+      variant.evidence = counted(result.definition, nvlink ? 1.004 : 0.0);
+      variant.limit = nvlink ? "NVLink payload" : "pinned host copy";
+      variant.fraction_of_limit = *variant.busbw / (nvlink ? 450.0 : 55.3);
+      variant.health = healthy();
+    }
+  }
+  return record;
+}
+
+}  // namespace linkgain::testing

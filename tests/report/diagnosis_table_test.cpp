@@ -1,0 +1,136 @@
+#include "linkgain/report/diagnosis_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis_rows.hpp"
+#include "report/golden.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using enum CheckVerdict;
+using enum CheckGroup;
+
+/// Two cards on a bridge that is half in its socket, one of them badly fed.
+Diagnosis sick_workstation() {
+  return {"workstation",
+          "2026-11-20T16:40:00Z",
+          {{gpus, "gpu-driver", "host", ok, "2 GPUs, driver 580.159.04", "", ""},
+           {gpus, "gpu-responds", "GPU0", ok, "NVIDIA GeForce RTX 3090", "", ""},
+           {gpus, "gpu-responds", "GPU1", ok, "NVIDIA GeForce RTX 3090", "", ""},
+           {power, "power-brake", "GPU0", ok, "none now", "", ""},
+           {power, "power-brake", "GPU1", problem, "slowed down by the power brake now",
+            "the power supply or the machine tells the GPU to halve its clocks or worse",
+            "give each 8-pin socket of the card a cable of its own from the power supply (150 W "
+            "each; no two plugs at the end of one cable), and see that the supply has watts to "
+            "spare"},
+           {cooling, "temperature", "GPU0", ok, "45 °C idle, 48 below slowdown at 93 °C", "", ""},
+           {cooling, "temperature", "GPU1", warning, "84 °C, 9 below slowdown at 93 °C",
+            "GPUs begin to slow down at 84 to 90 °C, and wear faster", "clean fans and filters"},
+           {connectivity, "nvlink-links", "GPU0", ok, "4 of 4 links active", "", ""},
+           {connectivity, "nvlink-links", "GPU1", ok, "4 of 4 links active", "", ""},
+           {connectivity, "p2p", "GPU0-GPU1", problem, "NV4, reads refused: GPU not supported",
+            "NVLink joins the GPUs and yet neither may reach the other's memory", "reseat"},
+           {connectivity, "pcie-link", "GPU0", not_checkable,
+            "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
+           {connectivity, "pcie-link", "GPU1", not_checkable,
+            "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
+           {host, "shared-memory", "host", ok, "31.3 GiB free of 31.3 GiB in /dev/shm", "", ""}}};
+}
+
+/// Eight GPUs and nothing wrong.
+Diagnosis healthy_server() {
+  Diagnosis diagnosis{"server", "2026-11-20T16:40:00Z", {}};
+  for (int i = 0; i < 8; ++i) {
+    const std::string gpu = "GPU" + std::to_string(i);
+    diagnosis.findings.push_back({power, "power-limit", gpu, ok, "700 W of 700 W default", "", ""});
+    for (int j = i + 1; j < 8; ++j) {
+      diagnosis.findings.push_back({connectivity, "p2p", gpu + "-GPU" + std::to_string(j), ok,
+                                    "reads and writes over NVLink (NV18)", "", ""});
+    }
+  }
+  diagnosis.findings.push_back({gpus, "xid", "host", not_checkable,
+                                "the kernel log may be read by root only (kernel.dmesg_restrict)",
+                                "", "dmesg | grep -i xid (as root)"});
+  return diagnosis;
+}
+
+TEST(DiagnosisTable, OfASickWorkstation) {
+  linkgain::testing::expect_golden(diagnosis_table(sick_workstation(), false),
+                                   "diagnosis_sick.txt");
+}
+
+TEST(DiagnosisTable, OfAHealthyServer) {
+  linkgain::testing::expect_golden(diagnosis_table(healthy_server(), false),
+                                   "diagnosis_healthy.txt");
+}
+
+/// Without what a terminal takes for colour.
+std::string without_color(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\033') {
+      i = text.find('m', i);
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+TEST(DiagnosisTable, ColourChangesNothingElse) {
+  const std::string colored = diagnosis_table(sick_workstation(), true);
+  EXPECT_THAT(colored, HasSubstr("\033["));
+  EXPECT_EQ(without_color(colored), diagnosis_table(sick_workstation(), false));
+}
+
+TEST(DiagnosisTable, NoLineIsLongerThanAScreen) {
+  for (const std::string& line : wrapped("", 10)) FAIL() << line;
+  std::string text = diagnosis_table(sick_workstation(), false);
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+    EXPECT_LE(display_width(text.substr(0, end)), 100U) << text.substr(0, end);
+    EXPECT_FALSE(end > 0 && text[end - 1] == ' ') << "blank at the end: " << text.substr(0, end);
+    text.erase(0, end + 1);
+  }
+}
+
+TEST(DiagnosisTable, OfNothing) {
+  EXPECT_EQ(diagnosis_table({"h", "t", {}}, false),
+            "h, t\n\n0 problems, 0 warnings, 0 ok, 0 not checkable\n");
+}
+
+TEST(DiagnosisRows, JoinOnlyWhatIsAlike) {
+  const auto rows = diagnosis_rows(sick_workstation(), power);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].finding.verdict, problem) << "the worst first";
+  EXPECT_THAT(rows[1].subjects, ElementsAre("GPU0"));
+  const auto links = diagnosis_rows(sick_workstation(), connectivity);
+  ASSERT_EQ(links.size(), 3U);
+  EXPECT_THAT(links[1].subjects, ElementsAre("GPU0", "GPU1"));
+}
+
+TEST(DiagnosisRows, NameSubjects) {
+  EXPECT_EQ(readable_subjects({"host"}), "host");
+  EXPECT_EQ(readable_subjects({"GPU3"}), "GPU3");
+  EXPECT_EQ(readable_subjects({"GPU0", "GPU1"}), "GPU0, GPU1");
+  EXPECT_EQ(readable_subjects({"GPU0", "GPU1", "GPU2"}), "GPU0 to GPU2");
+  EXPECT_EQ(readable_subjects({"GPU9", "GPU10", "GPU0", "GPU11"}), "GPU0, GPU9 to GPU11");
+  EXPECT_EQ(readable_subjects({"GPU0-GPU1", "GPU0-GPU2", "GPU1-GPU2"}),
+            "GPU0-GPU1, GPU0-GPU2, GPU1-GPU2");
+  EXPECT_EQ(readable_subjects({"GPU0-GPU1", "GPU0-GPU2", "GPU1-GPU2", "GPU0-GPU3"}), "4 pairs");
+}
+
+TEST(DiagnosisRows, WrapAtBlanks) {
+  EXPECT_THAT(wrapped("a bc  def", 4), ElementsAre("a bc", "def"));
+  EXPECT_THAT(wrapped("longer than", 4), ElementsAre("longer", "than"));
+  EXPECT_THAT(wrapped("5 °C", 4), ElementsAre("5 °C")) << "characters count, not bytes";
+  EXPECT_THAT(wrapped("", 4), IsEmpty());
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,105 @@
+#include "wires.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/report/headline.hpp"
+#include "report/counted_records.hpp"
+#include "report/golden.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace linkgain::testing;
+
+Record counted_case() { return complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)); }
+
+std::string sentence(const Record& record) {
+  return wires_sentence(contrast_of(record, record.cases[0]), record.cases[0]);
+}
+
+TEST(WiresSentence, IsThatOfTheIssue) {
+  EXPECT_EQ(sentence(counted_case()),
+            "\nWires: with P2P NVLink 100.4 % of expected, without 0 %.\n");
+}
+
+TEST(WiresSentence, StandsBelowTheHeadlinesTable) {
+  expect_golden(headline(complete(h200_record())), "headline_h200_counted.md");
+}
+
+TEST(WiresSentence, NamesVariantsWhereThereIsNoOtherWord) {
+  Record record = complete(three_variants_record());
+  record.cases.pop_back();
+  record.cases[0].definition.size = Bytes{1 << 30};
+  for (VariantResult& variant : record.cases[0].variants) {
+    variant.evidence =
+        counted(record.cases[0].definition, variant.path == Path::nvlink ? 0.998 : 0);
+  }
+  EXPECT_EQ(sentence(record), "\nWires: p2p NVLink 99.8 % of expected, host 0 %, net 0 %.\n");
+}
+
+TEST(WiresSentence, ShowsWhatIsLittleAndNotNothing) {
+  Record record = counted_case();
+  record.cases[0].variants[1].evidence = counted(record.cases[0].definition, 0.0004);
+  EXPECT_THAT(sentence(record), HasSubstr("without <0.1 %."));
+  record.cases[0].variants[1].evidence = counted(record.cases[0].definition, 0.5);
+  EXPECT_THAT(sentence(record), HasSubstr("without 50.0 %."));
+}
+
+TEST(WiresSentence, SaysWhyNothingIsJudged) {
+  Record record = counted_case();
+  for (VariantResult& variant : record.cases[0].variants) {
+    variant.evidence = uncounted("the ranks' GPUs have no NVLink counters");
+  }
+  EXPECT_EQ(sentence(record), "\nWires: not judged: the ranks' GPUs have no NVLink counters.\n");
+}
+
+TEST(WiresSentence, SaysWhyOneVariantIsNotJudged) {
+  Record record = counted_case();
+  WireEvidence nvls = counted(record.cases[0].definition, 0.5);
+  nvls.plan.algorithm = "NVLS";
+  nvls.expected.reset();
+  nvls.judged = false;
+  nvls.reason = "nothing is known of what NVLS moves";
+  record.cases[0].variants[0].evidence = nvls;
+  EXPECT_EQ(
+      sentence(record),
+      "\nWires: with P2P NVLink 5.00 GiB in 5 operations, not judged (nothing is known of what "
+      "NVLS moves), without NVLink 0 % of expected.\n");
+  record = counted_case();
+  record.cases[0].variants[1].evidence.reset();
+  EXPECT_THAT(sentence(record), HasSubstr("without nothing was counted."));
+}
+
+TEST(WiresSentence, IsNotThereWhereNothingWasCounted) {
+  EXPECT_EQ(sentence(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)), "");
+  EXPECT_EQ(wires_section(h200_record()), "");
+  EXPECT_EQ(sentence(mpi_record()), "");
+}
+
+TEST(WiresSection, HasARowForEachCaseAndVariant) {
+  Record record = complete(h200_record());
+  record.cases[3].variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
+  record.cases[3].variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
+  expect_golden(wires_section(record), "wires_h200.md");
+}
+
+TEST(WiresSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
+  EXPECT_THAT(wires_section(counted_case()), Not(HasSubstr("PCIe")));
+}
+
+TEST(Headline, NamesTheLimitsOnce) {
+  Record record = complete(h200_record());
+  EXPECT_THAT(headline(record), HasSubstr("| 328.4 GB/s (73 %) | NVLink "));
+  EXPECT_THAT(headline(record), HasSubstr("In brackets: busbw's share of the path's limit: NVLink "
+                                          "payload 450 GB/s, pinned host copy 55.3 GB/s.\n"));
+  for (CaseResult& result : record.cases) {
+    for (VariantResult& variant : result.variants) variant.fraction_of_limit.reset();
+  }
+  EXPECT_THAT(headline(record), Not(HasSubstr("In brackets")));
+}
+
+}  // namespace
+}  // namespace linkgain

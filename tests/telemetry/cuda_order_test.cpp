@@ -1,0 +1,124 @@
+#include "cuda_order.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/scoped_environment.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TopologyGpu gpu(const std::string& uuid, const std::string& id, const std::string& name = "H200") {
+  TopologyGpu made;
+  made.uuid = uuid;
+  made.pci_bus_id = id;
+  made.name = name;
+  return made;
+}
+
+const std::vector<TopologyGpu> kThree{gpu("GPU-aa11", "00000000:06:00.0"),
+                                      gpu("GPU-ab22", "00000000:07:00.0"),
+                                      gpu("GPU-b333", "00000000:41:00.0")};
+
+/// Indexes of three equal GPUs, -1 where hidden, with CUDA_VISIBLE_DEVICES like this.
+std::vector<int> visible(const std::string& list, const std::vector<TopologyGpu>& gpus = kThree) {
+  std::vector<int> indexes;
+  for (const Reading<int>& index : cuda_indexes(gpus, {list, std::nullopt})) {
+    if (!index.measured()) {
+      EXPECT_EQ(index.reason(), "hidden by CUDA_VISIBLE_DEVICES");
+    }
+    indexes.push_back(index.value_or(-1));
+  }
+  return indexes;
+}
+
+std::vector<std::string> reasons(const std::vector<TopologyGpu>& gpus,
+                                 const CudaSettings& settings) {
+  std::vector<std::string> texts;
+  for (const Reading<int>& index : cuda_indexes(gpus, settings)) texts.push_back(index.reason());
+  return texts;
+}
+
+TEST(CudaOrder, IsByPciIdWhateverTheOrderOfTheGpusHere) {
+  const std::vector<TopologyGpu> mixed{kThree[2], kThree[0], kThree[1]};
+  EXPECT_THAT(cuda_indexes(mixed, {}),
+              ElementsAre(Reading<int>(2), Reading<int>(0), Reading<int>(1)));
+  EXPECT_THAT(visible("2,0", mixed), ElementsAre(0, 1, -1));
+}
+
+TEST(CudaOrder, ComparesLongerDomainsAsNumbers) {
+  const std::vector<TopologyGpu> two{gpu("GPU-1", "00010000:01:00.0"),
+                                     gpu("GPU-2", "0000FFFF:01:00.0")};
+  EXPECT_THAT(cuda_indexes(two, {}), ElementsAre(Reading<int>(1), Reading<int>(0)));
+}
+
+TEST(VisibleDevices, AreNumbersInTheirOrder) {
+  EXPECT_THAT(visible("1,0"), ElementsAre(1, 0, -1));
+  EXPECT_THAT(visible(" 2 , 1"), ElementsAre(-1, 1, 0));
+  EXPECT_THAT(visible("+1"), ElementsAre(-1, 0, -1));
+}
+
+TEST(VisibleDevices, EndAtTheFirstThatNamesNone) {
+  EXPECT_THAT(visible("2,7,0"), ElementsAre(-1, -1, 0));
+  EXPECT_THAT(visible("1,-1,0"), ElementsAre(-1, 0, -1));
+  EXPECT_THAT(visible("1,,0"), ElementsAre(-1, 0, -1));
+  EXPECT_THAT(visible("0,GPU-b333"), ElementsAre(0, -1, -1)) << "by the kind of the first";
+  EXPECT_THAT(visible("99999999999999999999999"), ElementsAre(-1, -1, -1));
+}
+
+TEST(VisibleDevices, AreNoneWhereTheListIsEmpty) {
+  for (const char* list : {"", "-1", "NoDevFiles", "none", ","}) {
+    EXPECT_THAT(visible(list), ElementsAre(-1, -1, -1)) << list;
+  }
+}
+
+TEST(VisibleDevices, AreUuidsOrTheirBeginnings) {
+  EXPECT_THAT(visible("GPU-b333,GPU-aa11"), ElementsAre(1, -1, 0));
+  EXPECT_THAT(visible("GPU-B3,GPU-aa"), ElementsAre(1, -1, 0));
+  EXPECT_THAT(visible("GPU-b,GPU-a"), ElementsAre(-1, -1, 0)) << "GPU-a fits two";
+  EXPECT_THAT(visible("GPU-b,1"), ElementsAre(-1, -1, 0));
+  EXPECT_THAT(visible("GPU-cc"), ElementsAre(-1, -1, -1));
+}
+
+TEST(VisibleDevices, AreNoneWhereOneIsNamedTwice) {
+  EXPECT_THAT(reasons(kThree, {"0,1,0", {}}), Each(HasSubstr("twice")));
+  EXPECT_THAT(reasons(kThree, {"GPU-aa,GPU-aa11", {}}), Each(HasSubstr("twice")));
+}
+
+TEST(VisibleDevices, ThatAreMigInstancesAreNoGpus) {
+  EXPECT_THAT(reasons(kThree, {"MIG-aa11", {}}), Each(HasSubstr("MIG")));
+}
+
+TEST(DeviceOrder, OfDifferentModelsIsKnownByPciOnly) {
+  std::vector<TopologyGpu> gpus = kThree;
+  gpus[0].name = "L4";
+  EXPECT_THAT(reasons(gpus, {}), Each(HasSubstr("fastest first")));
+  EXPECT_THAT(reasons(gpus, {"1,0", "FASTEST_FIRST"}), Each(HasSubstr("fastest first")));
+  EXPECT_THAT(visible("GPU-b3,GPU-aa", gpus), ElementsAre(1, -1, 0));
+  EXPECT_THAT(visible("", gpus), ElementsAre(-1, -1, -1));
+  EXPECT_THAT(cuda_indexes(gpus, {"2,0", "PCI_BUS_ID"}),
+              ElementsAre(Reading<int>(1), ::testing::_, Reading<int>(0)));
+}
+
+TEST(DeviceOrder, IsNotKnownWhereAGpuDoesNotAnswer) {
+  std::vector<TopologyGpu> gpus = kThree;
+  gpus[0] = TopologyGpu{};
+  EXPECT_THAT(reasons(gpus, {}), Each(HasSubstr("does not answer")));
+  EXPECT_THAT(visible("GPU-b3", gpus), ElementsAre(-1, -1, 0));
+}
+
+TEST(CudaSettings, AreThisProcessesVariables) {
+  const testing::ScopedEnvironment list("CUDA_VISIBLE_DEVICES", "1,0");
+  const testing::ScopedEnvironment order("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  EXPECT_EQ(cuda_settings().visible_devices, "1,0");
+  EXPECT_EQ(cuda_settings().device_order, "PCI_BUS_ID");
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(cuda_settings().visible_devices, std::nullopt);
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "telemetry/doctor_support.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::testing;
+using enum CheckVerdict;
+
+Reading<bool> unknown_flag() { return Reading<bool>::missing("Not Supported"); }
+
+TEST(Doctor, FindsNothingWrongWithAHealthyMachine) {
+  const std::vector<Finding> findings = check_machine(healthy_survey());
+  EXPECT_GT(findings.size(), 25U);
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.verdict, ok) << finding.id << " " << finding.subject << ": " << finding.value;
+    EXPECT_FALSE(finding.value.empty()) << finding.id;
+    EXPECT_EQ(finding.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"),
+              std::string::npos);
+  }
+}
+
+TEST(Doctor, ChecksWhatItCanOfAnEmptySurvey) {
+  const std::vector<Finding> findings = check_machine(Survey{});
+  for (const Finding& finding : findings) {
+    EXPECT_FALSE(finding.value.empty()) << finding.id << ": a reason is due";
+  }
+  EXPECT_TRUE(std::ranges::any_of(
+      findings, [](const Finding& finding) { return finding.verdict == not_checkable; }));
+}
+
+TEST(DoctorGpus, Driver) {
+  expect_finding(healthy_survey(), "gpu-driver", "host", ok, "2 GPUs, driver 580.159.04");
+  Survey none = no_gpu_survey();
+  expect_finding(none, "gpu-driver", "host", not_checkable, "libnvidia-ml.so.1");
+  none.host.nvidia_devices = std::vector<std::string>{"0000:01:00.0"};
+  expect_finding(none, "gpu-driver", "host", problem, "1 NVIDIA GPUs on PCIe, none usable");
+}
+
+TEST(DoctorGpus, Present) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "gpus-present", "host", ok, "all 2");
+  survey.host.nvidia_devices = std::vector<std::string>(8, "0000:01:00.0");
+  expect_finding(survey, "gpus-present", "host", warning, "2 of 8");
+  survey.host.nvidia_devices = Reading<std::vector<std::string>>::missing("there is no /sys");
+  expect_finding(survey, "gpus-present", "host", not_checkable, "no /sys");
+}
+
+TEST(DoctorGpus, OneThatFellOffTheBusIsAProblemAndAskedNothingElse) {
+  Survey survey = healthy_survey();
+  survey.gpus[1] = GpuSurvey{};
+  survey.gpus[1].index = 1;
+  survey.gpus[1].lost = "GPU is lost";
+  expect_finding(survey, "gpu-responds", "GPU0", ok, "NVIDIA H200");
+  expect_finding(survey, "gpu-responds", "GPU1", problem, "GPU is lost");
+  for (const Finding& finding : check_machine(survey)) {
+    if (finding.subject != "GPU1") continue;
+    EXPECT_EQ(finding.id, "gpu-responds");
+  }
+}
+
+TEST(DoctorGpus, MemoryRows) {
+  Survey survey = healthy_survey();
+  survey.gpus[0].memory_remap_pending = true;
+  survey.gpus[1].memory_remap_pending = unknown_flag();
+  expect_finding(survey, "memory-rows", "GPU0", problem, "wait to be replaced");
+  expect_finding(survey, "memory-rows", "GPU1", not_checkable, "Not Supported");
+  expect_finding(healthy_survey(), "memory-rows", "GPU1", ok, "none");
+}
+
+TEST(DoctorGpus, ComputeMode) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "compute-mode", "GPU0", ok, "default");
+  survey.gpus[0].compute_mode = ComputeModeName::exclusive_process;
+  survey.gpus[1].compute_mode = ComputeModeName::exclusive_thread;
+  expect_finding(survey, "compute-mode", "GPU0", warning, "one process");
+  expect_finding(survey, "compute-mode", "GPU1", warning, "one thread");
+  survey.gpus[0].compute_mode = ComputeModeName::prohibited;
+  survey.gpus[1].compute_mode = Reading<ComputeModeName>::missing("Unknown Error");
+  expect_finding(survey, "compute-mode", "GPU0", problem, "prohibited");
+  expect_finding(survey, "compute-mode", "GPU1", not_checkable, "Unknown Error");
+}
+
+TEST(DoctorGpus, Persistence) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "persistence", "GPU0", ok, "on");
+  survey.gpus[0].persistence_mode = false;
+  survey.gpus[1].persistence_mode = unknown_flag();
+  expect_finding(survey, "persistence", "GPU0", warning, "off");
+  expect_finding(survey, "persistence", "GPU1", not_checkable, "Not Supported");
+}
+
+TEST(DoctorGpus, Visible) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "cuda-visible", "host", ok, "2 of 2");
+  const auto hidden = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  survey.visible_devices = "0";
+  survey.topology.gpus[1].cuda_index = hidden;
+  expect_finding(survey, "cuda-visible", "host", warning,
+                 "1 of 2 GPUs with CUDA_VISIBLE_DEVICES=0");
+  survey.visible_devices = "";
+  survey.topology.gpus[0].cuda_index = hidden;
+  expect_finding(survey, "cuda-visible", "host", problem, "0 of 2");
+  survey.visible_devices.reset();
+  survey.topology.gpus[0].cuda_index = Reading<int>::missing("the order is not known");
+  expect_finding(survey, "cuda-visible", "host", not_checkable, "not known");
+}
+
+TEST(DoctorGpus, SomeHiddenOfMany) {
+  Survey survey = healthy_survey();
+  survey.topology.gpus.push_back(healthy_links(2));
+  survey.gpus.push_back(healthy_gpu(2));
+  survey.topology.gpus[2].cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  survey.visible_devices = "0,1";
+  expect_finding(survey, "cuda-visible", "host", warning, "2 of 3");
+}
+
+TEST(DoctorGpus, Order) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "cuda-order", "host", ok, "as nvidia-smi does");
+  survey.topology.gpus[0].cuda_index = 1;
+  survey.topology.gpus[1].cuda_index = 0;
+  expect_finding(survey, "cuda-order", "host", warning, "CUDA's device 0 is GPU1");
+  for (TopologyGpu& gpu : survey.topology.gpus) gpu.cuda_index = Reading<int>::missing("hidden");
+  expect_finding(survey, "cuda-order", "host", not_checkable, "not known");
+}
+
+TEST(DoctorGpus, ALoadThatFailedIsSaid) {
+  Survey survey = healthy_survey();
+  for (const Finding& finding : check_machine(survey)) EXPECT_NE(finding.id, "load");
+  survey.load_failure = "this build has no CUDA (exit status 3)";
+  expect_finding(survey, "load", "host", not_checkable, "put to work: this build has no CUDA");
+}
+
+XidEvent xid(const std::string& place, int code, const std::string& text = {}) {
+  XidEvent event;
+  event.pci_bus_id = place;
+  event.code = code;
+  event.text = text;
+  event.seconds_after_boot = 12.3;
+  return event;
+}
+
+TEST(DoctorGpus, Xid) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "xid", "host", ok, "no Xid");
+  survey.host.xid_events = std::vector<XidEvent>{xid("0000:07:00", 79), xid("0000:06:00", 31),
+                                                 xid("0000:06:00", 31), xid("0000:99:00", 63)};
+  expect_finding(survey, "xid", "GPU1", problem, "Xid 79: the GPU fell off the bus; once");
+  expect_finding(survey, "xid", "GPU0", warning, "2 times, last 12 s");
+  expect_finding(survey, "xid", "PCI 0000:99:00", warning, "Xid 63");
+  survey.host.xid_events = Reading<std::vector<XidEvent>>::missing("root only");
+  expect_finding(survey, "xid", "host", not_checkable, "root only");
+}
+
+TEST(DoctorGpus, SwitchErrorsHaveTheirOwnSubject) {
+  Survey survey = healthy_survey();
+  XidEvent event = xid("0000:05:00", 20034, "Fatal, Link 30 LTSSM Fault Up");
+  event.from_switch = true;
+  survey.host.xid_events = std::vector<XidEvent>{event};
+  expect_finding(survey, "xid", "NVSwitch 0000:05:00", problem, "SXid 20034: NVSwitch error");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,197 @@
+#include <gtest/gtest.h>
+
+#include "telemetry/doctor_support.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::testing;
+using enum CheckVerdict;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+Survey with_shared_memory(std::int64_t bytes, std::int64_t free_bytes, Survey survey) {
+  survey.host.shared_memory = Capacity{bytes, free_bytes};
+  return survey;
+}
+
+TEST(DoctorHost, SharedMemory) {
+  expect_finding(healthy_survey(), "shared-memory", "host", ok, "256 GiB free of 256 GiB");
+  const auto two_gpus = healthy_survey();
+  expect_finding(with_shared_memory(64 * kMiB, 64 * kMiB, two_gpus), "shared-memory", "host",
+                 warning, "64 MiB free of 64 MiB");
+  expect_finding(with_shared_memory(64 * kMiB, 10 * kMiB, two_gpus), "shared-memory", "host",
+                 problem, "10 MiB free of 64 MiB");
+  Survey eight = two_gpus;
+  for (int index = 2; index < 8; ++index) eight.topology.gpus.push_back(healthy_links(index));
+  expect_finding(with_shared_memory(64 * kMiB, 64 * kMiB, eight), "shared-memory", "host", problem,
+                 "64 MiB");
+  Survey survey = two_gpus;
+  survey.host.shared_memory = Reading<Capacity>::missing("/dev/shm: No such file");
+  expect_finding(survey, "shared-memory", "host", not_checkable, "No such file");
+}
+
+TEST(DoctorHost, LockedMemoryMattersWhereThereAreAdapters) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "locked-memory", "host", ok, "unlimited");
+  survey.host.locked_memory = MemoryLimit{8 * kMiB};
+  expect_finding(survey, "locked-memory", "host", ok, "8 MiB");
+  survey.topology.nics.push_back({"mlx5_0", "0000:0a:00.0", 0});
+  expect_finding(survey, "locked-memory", "host", warning, "8 MiB");
+  survey.host.locked_memory = MemoryLimit{64 * 1024 * kMiB};
+  expect_finding(survey, "locked-memory", "host", ok, "64 GiB");
+  survey.host.locked_memory = Reading<MemoryLimit>::missing("refused");
+  expect_finding(survey, "locked-memory", "host", not_checkable, "refused");
+}
+
+TEST(DoctorHost, Cores) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "cores", "host", ok, "32 processors for 2 ranks");
+  survey.host.processors = 3;
+  expect_finding(survey, "cores", "host", warning, "3 processors");
+  survey.host.processors = 1;
+  expect_finding(survey, "cores", "host", problem, "1 processors");
+  survey.host.processors = 32;
+  survey.host.processor_quota = 1.5;
+  expect_finding(survey, "cores", "host", problem, "1.5 of 32 processors' time");
+}
+
+/// A healthy machine whose worker says this of its software.
+Survey with_software(Software software) {
+  Survey survey = healthy_survey();
+  survey.software.worker = std::move(software);
+  return survey;
+}
+
+Software software() { return healthy_survey().software.worker.value(); }
+
+TEST(DoctorSoftware, Worker) {
+  expect_finding(healthy_survey(), "worker", "host", ok, "linkgain-bench 0.2.0 (nccl+mpi");
+  expect_finding(no_gpu_survey(), "worker", "host", ok, "(mpi, Release)");
+  Survey survey = healthy_survey();
+  survey.software.worker = no_gpu_survey().software.worker;
+  expect_finding(survey, "worker", "host", warning, "(mpi, Release)");
+  survey.software.worker = Reading<Software>::missing("'linkgain-bench' is not on PATH");
+  expect_finding(survey, "worker", "host", not_checkable, "not on PATH");
+}
+
+TEST(DoctorSoftware, DriverAndRuntime) {
+  expect_finding(healthy_survey(), "cuda-driver", "host", ok, "driver for CUDA 13.0, runtime 13.0");
+  Software old_driver = software();
+  old_driver.cuda_driver = "12.8";
+  expect_finding(with_software(old_driver), "cuda-driver", "host", problem, "12.8, runtime 13.0");
+  old_driver.cuda_runtime = "12.9";
+  expect_finding(with_software(old_driver), "cuda-driver", "host", warning, "12.8, runtime 12.9");
+  old_driver.cuda_runtime = "11.8";
+  expect_finding(with_software(old_driver), "cuda-driver", "host", ok, "12.8, runtime 11.8");
+  old_driver.cuda_driver.reset();
+  expect_finding(with_software(old_driver), "cuda-driver", "host", not_checkable, "does not tell");
+  old_driver.cuda_runtime.reset();
+  expect_finding(with_software(old_driver), "cuda-driver", "host", not_checkable, "without CUDA");
+}
+
+TEST(DoctorSoftware, NcclHeaderAndLibrary) {
+  expect_finding(healthy_survey(), "nccl-version", "host", ok, "header 2.28.9, library 2.28.9");
+  Software mixed = software();
+  mixed.nccl_library = "2.30.7";
+  expect_finding(with_software(mixed), "nccl-version", "host", warning, "library 2.30.7");
+  mixed.nccl_library = "2.27.5";
+  expect_finding(with_software(mixed), "nccl-version", "host", warning, "library 2.27.5");
+  mixed.nccl_library = "3.0.1";
+  expect_finding(with_software(mixed), "nccl-version", "host", problem, "library 3.0.1");
+  mixed.nccl_library = "unknown";
+  expect_finding(with_software(mixed), "nccl-version", "host", not_checkable, "does not tell");
+}
+
+TEST(DoctorSoftware, NcclKnownBugs) {
+  expect_finding(healthy_survey(), "nccl-known-bugs", "host", ok, "2.28.9");
+  Software buggy = software();
+  for (const char* version : {"2.28.3", "2.28.6"}) {
+    buggy.nccl_library = version;
+    expect_finding(with_software(buggy), "nccl-known-bugs", "host", warning, version);
+  }
+  for (const char* version : {"2.27.7", "2.28.7", "2.30.4"}) {
+    buggy.nccl_library = version;
+    expect_finding(with_software(buggy), "nccl-known-bugs", "host", ok, version);
+  }
+  buggy.nccl_library.reset();
+  expect_finding(with_software(buggy), "nccl-known-bugs", "host", not_checkable, "does not tell");
+}
+
+TEST(DoctorSoftware, Launcher) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "mpirun", "host", ok, "/usr/bin/mpirun, Open MPI 4.1.4");
+  survey.software.root = true;
+  expect_finding(survey, "mpirun", "host", warning, "as root");
+  survey.software.root_allowed = true;
+  expect_finding(survey, "mpirun", "host", ok, "/usr/bin/mpirun");
+  survey.software.mpirun = Reading<std::string>::missing("it is not on PATH");
+  expect_finding(survey, "mpirun", "host", problem, "not on PATH");
+}
+
+Survey with_settings(std::vector<NcclSetting> settings, std::vector<std::string> faults = {}) {
+  Survey survey = healthy_survey();
+  survey.software.nccl = {std::move(settings), std::move(faults)};
+  return survey;
+}
+
+TEST(DoctorNccl, NothingSet) {
+  expect_finding(healthy_survey(), "nccl-variable", "host", ok, "none set");
+  const Survey harmless = with_settings({{"NCCL_DEBUG", "WARN", "environment"},
+                                         {"NCCL_P2P_DISABLE", "0", "environment"},
+                                         {"NCCL_SOCKET_IFNAME", "eth0", "/etc/nccl.conf"}});
+  expect_finding(harmless, "nccl-variable", "host", ok, "none set");
+}
+
+TEST(DoctorNccl, WhatForbidsP2pIsAProblem) {
+  expect_finding(with_settings({{"NCCL_P2P_DISABLE", "1", "/etc/nccl.conf"}}), "nccl-variable",
+                 "NCCL_P2P_DISABLE", problem, "=1 (/etc/nccl.conf)");
+  for (const char* level : {"LOC", "loc", "0"}) {
+    expect_finding(with_settings({{"NCCL_P2P_LEVEL", level, "environment"}}), "nccl-variable",
+                   "NCCL_P2P_LEVEL", problem, level);
+  }
+}
+
+TEST(DoctorNccl, WhatSteersIsAWarning) {
+  for (const char* name : {"NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE", "NCCL_ALGO", "NCCL_PROTO",
+                           "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_NTHREADS",
+                           "NCCL_TOPO_FILE", "NCCL_NET", "NCCL_NET_GDR_LEVEL"}) {
+    const Survey survey = with_settings({{name, "PIX", "environment"}});
+    expect_finding(survey, "nccl-variable", name, warning, "=PIX (environment)");
+    EXPECT_THAT(finding_of(survey, "nccl-variable", name).advice,
+                HasSubstr(std::string("unset ") + name));
+  }
+  for (const char* name : {"NCCL_NVLS_ENABLE", "NCCL_CUMEM_ENABLE"}) {
+    expect_finding(with_settings({{name, "0", "environment"}}), "nccl-variable", name, warning,
+                   "=0");
+  }
+  const Survey file = with_settings({{"NCCL_ALGO", "Ring", "/home/me/.nccl.conf"}});
+  EXPECT_THAT(finding_of(file, "nccl-variable", "NCCL_ALGO").advice,
+              HasSubstr("take it out of /home/me/.nccl.conf"));
+}
+
+TEST(DoctorNccl, LogsOfEachCallAreAWarning) {
+  using Settings = std::vector<NcclSetting>;
+  const auto debug = [](const std::string& level, const std::string& subsystems) {
+    Settings settings{{"NCCL_DEBUG", level, "environment"}};
+    if (!subsystems.empty()) settings.push_back({"NCCL_DEBUG_SUBSYS", subsystems, "environment"});
+    return with_settings(settings);
+  };
+  for (const auto& survey : {debug("TRACE", ""), debug("INFO", "INIT,COLL"), debug("info", "all"),
+                             debug("INFO", "TUNING"), debug("INFO", "^INIT")}) {
+    expect_finding(survey, "nccl-variable", "NCCL_DEBUG", warning, "=");
+  }
+  for (const auto& survey :
+       {debug("INFO", ""), debug("INFO", "INIT,ENV"), debug("WARN", "ALL"), debug("VERSION", "")}) {
+    expect_finding(survey, "nccl-variable", "host", ok, "none set");
+  }
+}
+
+TEST(DoctorNccl, FaultsOfFilesAreWarnings) {
+  expect_finding(with_settings({}, {"/etc/nccl.conf, line 3: blanks"}), "nccl-conf", "host",
+                 warning, "line 3");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include "telemetry/doctor_support.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::testing;
+using enum CheckVerdict;
+using ::testing::HasSubstr;
+
+/// Both GPUs with this many links, joined by bridges.
+Survey bridged(int active0, int active1, int possible) {
+  Survey survey = healthy_survey();
+  for (TopologyGpu& gpu : survey.topology.gpus) {
+    gpu.nvlink.possible = possible;
+    gpu.nvlink.switched = false;
+  }
+  survey.topology.gpus[0].nvlink.active = active0;
+  survey.topology.gpus[1].nvlink.active = active1;
+  return survey;
+}
+
+TEST(DoctorNvlink, AllLinksActive) {
+  expect_finding(healthy_survey(), "nvlink-links", "GPU0", ok, "18 of 18 links active");
+  expect_finding(pcie_survey(), "nvlink-links", "GPU0", ok, "has no NVLink");
+  Survey survey = healthy_survey();
+  survey.topology.gpus[0].nvlink.possible = 0;
+  expect_finding(survey, "nvlink-links", "GPU0", ok, "has no NVLink");
+}
+
+TEST(DoctorNvlink, ALinkDownOnASwitchIsAProblem) {
+  Survey survey = healthy_survey();
+  survey.topology.gpus[0].nvlink.active = 17;
+  survey.gpus[0].dark_links = std::vector<int>{5};
+  expect_finding(survey, "nvlink-links", "GPU0", problem, "17 of 18 links active, not active: 5");
+  EXPECT_THAT(finding_of(survey, "nvlink-links", "GPU0").advice, HasSubstr("fabricmanager"));
+}
+
+TEST(DoctorNvlink, ALinkDownOnASingleBridgeIsAProblem) {
+  expect_finding(bridged(3, 3, 4), "nvlink-links", "GPU0", problem, "3 of 4");
+  EXPECT_THAT(finding_of(bridged(3, 3, 4), "nvlink-links", "GPU0").advice, HasSubstr("reseat"));
+}
+
+TEST(DoctorNvlink, FewerBridgesThanFitMayBeMeant) {
+  expect_finding(bridged(8, 8, 12), "nvlink-links", "GPU0", warning, "8 of 12");
+  expect_finding(bridged(11, 12, 12), "nvlink-links", "GPU0", problem, "11 of 12");
+  expect_finding(bridged(11, 12, 12), "nvlink-links", "GPU1", ok, "12 of 12");
+}
+
+TEST(DoctorNvlink, NoLinkActive) {
+  expect_finding(bridged(0, 0, 4), "nvlink-links", "GPU0", warning, "0 of 4");
+  expect_finding(bridged(0, 4, 4), "nvlink-links", "GPU0", problem, "0 of 4");
+  Survey alone = bridged(0, 0, 4);
+  alone.gpus.pop_back();
+  alone.topology.gpus.pop_back();
+  alone.topology.pairs.clear();
+  expect_finding(alone, "nvlink-links", "GPU0", ok, "no second GPU");
+}
+
+TEST(DoctorNvlink, NotCheckable) {
+  Survey survey = healthy_survey();
+  survey.topology.gpus[0].nvlink.possible = Reading<int>::missing("Unknown Error");
+  survey.topology.gpus[1].nvlink.active = Reading<int>::missing("Timeout");
+  expect_finding(survey, "nvlink-links", "GPU0", not_checkable, "Unknown Error");
+  expect_finding(survey, "nvlink-links", "GPU1", not_checkable, "Timeout");
+}
+
+TEST(DoctorNvlink, Errors) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "nvlink-errors", "GPU0", ok, "none");
+  survey.gpus[0].nvlink_errors = NvlinkErrors{.replays = 3, .recoveries = 1, .crc = 7};
+  survey.gpus[1].nvlink_errors = Reading<NvlinkErrors>::missing("Not Supported");
+  expect_finding(survey, "nvlink-errors", "GPU0", warning, "7 CRC errors, 3 replays, 1 recoveries");
+  expect_finding(survey, "nvlink-errors", "GPU1", not_checkable, "Not Supported");
+}
+
+TEST(DoctorP2p, Allowed) {
+  expect_finding(healthy_survey(), "p2p", "GPU0-GPU1", ok, "over NVLink (NV18)");
+  expect_finding(pcie_survey(), "p2p", "GPU0-GPU1", ok, "over PCIe (PHB)");
+}
+
+TEST(DoctorP2p, NvlinkThereAndP2pRefusedIsAProblem) {
+  Survey survey = bridged(4, 4, 4);
+  survey.topology.pairs[0] = nvlink_pair(0, 1, 4);
+  survey.topology.pairs[0].write = P2pStatus{false, "GPU not supported"};
+  expect_finding(survey, "p2p", "GPU0-GPU1", problem, "NV4, writes refused: GPU not supported");
+  EXPECT_THAT(finding_of(survey, "p2p", "GPU0-GPU1").advice, HasSubstr("bridge"));
+  survey = healthy_survey();
+  survey.topology.pairs[1].read = P2pStatus{false, "disabled"};  // the other way
+  expect_finding(survey, "p2p", "GPU0-GPU1", problem, "reads refused: disabled");
+  EXPECT_THAT(finding_of(survey, "p2p", "GPU0-GPU1").advice, HasSubstr("fabricmanager"));
+}
+
+TEST(DoctorP2p, RefusedWithoutNvlinkIsAWarning) {
+  Survey survey = pcie_survey();
+  survey.topology.pairs[0].read = P2pStatus{false, "chipset not supported"};
+  expect_finding(survey, "p2p", "GPU0-GPU1", warning,
+                 "reads refused: chipset not supported (joined by PHB)");
+}
+
+TEST(DoctorP2p, NotCheckable) {
+  Survey survey = pcie_survey();
+  survey.topology.pairs[0].read = Reading<P2pStatus>::missing("Unknown Error");
+  expect_finding(survey, "p2p", "GPU0-GPU1", not_checkable, "Unknown Error");
+}
+
+}  // namespace
+}  // namespace linkgain

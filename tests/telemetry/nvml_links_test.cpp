@@ -1,0 +1,194 @@
+// The GPU's own links through the NVML double: NVLink and PCIe.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/nvml_scenario.hpp"
+
+namespace linkgain {
+namespace {
+
+using linkgain::testing::NvmlScenario;
+using ::testing::Optional;
+
+constexpr const char* kNotSupported = "Not Supported (NVML error 3)";
+
+GpuInfo links_of(const Nvml::Device& gpu) {
+  GpuInfo info;
+  gpu.read_links(info);
+  return info;
+}
+
+struct Expectation {
+  const char* scenario;
+  int links;
+  int active;
+  std::optional<int> version;
+  std::optional<double> rate;
+  NvlinkRemote remote;
+};
+
+class NvmlLinks : public ::testing::TestWithParam<Expectation> {};
+
+TEST_P(NvmlLinks, TellsWhatEachMachineHas) {
+  const Expectation& expected = GetParam();
+  const NvmlScenario scenario(expected.scenario, NVML_DOUBLE);
+  ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
+  for (const int index : {0, 1}) {
+    const Nvml::Device gpu = scenario.gpu(index);
+    ASSERT_TRUE(gpu.nvlink_count().measured()) << gpu.nvlink_count().reason();
+    EXPECT_EQ(gpu.nvlink_count().value(), expected.links);
+    const GpuInfo info = links_of(gpu);
+    EXPECT_THAT(info.nvlink_links, Optional(expected.links));
+    EXPECT_THAT(info.nvlink_links_active, Optional(expected.active));
+    EXPECT_EQ(info.nvlink_version, expected.version);
+    EXPECT_EQ(info.nvlink_rate_gb_per_s, expected.rate);
+    const NvlinkState last = gpu.nvlink(expected.links - 1).value();
+    EXPECT_EQ(last.active, expected.active > 0);
+    EXPECT_EQ(last.version, expected.version);
+    EXPECT_EQ(last.rate_gb_per_s, expected.rate);
+    EXPECT_EQ(last.remote, expected.remote);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Machines, NvmlLinks,
+    ::testing::Values(Expectation{"h200x2", 18, 18, 6, 26.5625, NvlinkRemote::nvswitch},
+                      Expectation{"h200x8", 18, 18, 6, 26.5625, NvlinkRemote::nvswitch},
+                      Expectation{"titan-rtx-nv2", 2, 2, 2, 25.78125, NvlinkRemote::gpu},
+                      Expectation{"rtx3090-nv4", 4, 4, 4, 14.0625, NvlinkRemote::gpu},
+                      Expectation{"p2p-refused", 4, 4, 4, 14.0625, NvlinkRemote::gpu},
+                      Expectation{"one-link-down", 18, 17, 6, 26.5625, NvlinkRemote::nvswitch},
+                      Expectation{"titan-rtx-phb", 2, 0, {}, {}, NvlinkRemote::unknown},
+                      Expectation{"rtx3090-no-bridge", 4, 0, {}, {}, NvlinkRemote::unknown}),
+    [](const auto& test) {
+      std::string name = test.param.scenario;
+      std::erase(name, '-');
+      return name;
+    });
+
+TEST(NvmlLink, ThatIsDownIsThereButNotActive) {
+  const NvmlScenario scenario("one-link-down", NVML_DOUBLE);
+  const NvlinkState down = scenario.gpu(0).nvlink(0).value();
+  EXPECT_FALSE(down.active);
+  EXPECT_EQ(down.version, std::nullopt);
+  EXPECT_EQ(down.rate_gb_per_s, std::nullopt);
+  EXPECT_EQ(down.remote, NvlinkRemote::unknown);
+  EXPECT_EQ(down.remote_pci_bus_id, "");
+  EXPECT_TRUE(scenario.gpu(0).nvlink(1).value().active);
+}
+
+TEST(NvmlLink, NamesTheGpuAtItsOtherEnd) {
+  const NvmlScenario bridge("rtx3090-nv4", NVML_DOUBLE);
+  EXPECT_EQ(bridge.gpu(0).nvlink(3).value().remote_pci_bus_id, "00000000:07:00.0");
+  EXPECT_EQ(bridge.gpu(1).nvlink(3).value().remote_pci_bus_id, "00000000:06:00.0");
+  const NvmlScenario guest("h200x2", NVML_DOUBLE);  // which does not see the switches
+  EXPECT_EQ(guest.gpu(0).nvlink(17).value().remote_pci_bus_id, "");
+}
+
+TEST(NvmlLink, ThatTheGpuLacksIsMissingWithNvmlsWords) {
+  const NvmlScenario scenario("h200x2", NVML_DOUBLE);
+  const auto beyond = scenario.gpu(0).nvlink(18);
+  EXPECT_FALSE(beyond.measured());
+  EXPECT_EQ(beyond.reason(), "Invalid Argument (NVML error 2)");
+  EXPECT_FALSE(scenario.gpu(0).nvlink(-1).measured());
+}
+
+TEST(NvmlLink, OnAGpuWithoutNvlinkIsMissing) {
+  for (const char* name : {"no-nvlink", "phb"}) {
+    const NvmlScenario scenario(name, NVML_DOUBLE);
+    EXPECT_EQ(scenario.gpu(0).nvlink_count(), Reading<int>::missing(kNotSupported));
+    EXPECT_EQ(scenario.gpu(0).nvlink(0).reason(), kNotSupported);
+  }
+}
+
+TEST(NvmlLink, OfAGpuThatSaysItHasNoneIsZero) {
+  const NvmlScenario scenario("nvlink-count-0", NVML_DOUBLE);
+  EXPECT_EQ(scenario.gpu(0).nvlink_count(), Reading<int>(0));
+  const GpuInfo info = links_of(scenario.gpu(0));
+  EXPECT_THAT(info.nvlink_links, Optional(0));
+  EXPECT_THAT(info.nvlink_links_active, Optional(0));
+}
+
+TEST(NvmlLink, IsFoundByStatesWhereNoFieldWorks) {
+  for (const char* name : {"no-fields", "failing-fields"}) {
+    const NvmlScenario scenario(name, NVML_DOUBLE);
+    EXPECT_EQ(scenario.gpu(0).nvlink_count(), Reading<int>(18)) << name;
+    const GpuInfo info = links_of(scenario.gpu(0));
+    EXPECT_THAT(info.nvlink_links_active, Optional(18)) << name;
+    EXPECT_THAT(info.nvlink_version, Optional(6)) << name;
+    EXPECT_EQ(info.nvlink_rate_gb_per_s, std::nullopt) << name;
+  }
+}
+
+TEST(NvmlLink, OfAnOldDriverHasNoOtherEnd) {
+  const NvmlScenario old("titan-rtx-nv2", NVML_DOUBLE_OLD);
+  const NvlinkState link = old.gpu(0).nvlink(0).value();
+  EXPECT_TRUE(link.active);
+  EXPECT_THAT(link.rate_gb_per_s, Optional(25.78125));
+  EXPECT_EQ(link.remote, NvlinkRemote::unknown);
+  EXPECT_EQ(link.remote_pci_bus_id, "");
+}
+
+TEST(NvmlLink, WithoutAnyFunctionSaysWhichIsMissing) {
+  const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
+  const char* why = "this driver's NVML has no nvmlDeviceGetNvLinkState";
+  EXPECT_EQ(minimal.gpu(0).nvlink_count().reason(), why);
+  EXPECT_EQ(minimal.gpu(0).nvlink(0).reason(), why);
+  EXPECT_EQ(minimal.gpu(0).pcie().most_width.reason(),
+            "this driver's NVML has no nvmlDeviceGetMaxPcieLinkWidth");
+  EXPECT_EQ(minimal.gpu(0).pci_bus_id().reason(),
+            "this driver's NVML has no nvmlDeviceGetPciInfo_v3");
+}
+
+TEST(NvmlPcie, IsReadNowAndAtMost) {
+  const NvmlScenario scenario("pcie-trained-down", NVML_DOUBLE);
+  const PcieInfo good = scenario.gpu(0).pcie();
+  EXPECT_EQ(good.generation, Reading<int>(3));
+  EXPECT_EQ(good.width, Reading<int>(16));
+  const PcieInfo slow = scenario.gpu(1).pcie();
+  EXPECT_EQ(slow.generation, Reading<int>(1));
+  EXPECT_EQ(slow.width, Reading<int>(4));
+  EXPECT_EQ(slow.most_generation, Reading<int>(3));
+  EXPECT_EQ(slow.most_width, Reading<int>(16));
+  EXPECT_THAT(links_of(scenario.gpu(1)).pcie_width, Optional(4));
+}
+
+TEST(NvmlPcie, IdIsInLowerCase) {
+  const NvmlScenario eight("h200x8", NVML_DOUBLE);
+  EXPECT_EQ(eight.gpu(0).pci_bus_id(), Reading<std::string>("00000000:00:06.0"));
+  EXPECT_EQ(eight.gpu(4).pci_bus_id(), Reading<std::string>("00000000:00:0a.0"));
+}
+
+TEST(NvmlLostGpu, AnswersEveryQuestionWithTheReason) {
+  const NvmlScenario scenario("lost-gpu", NVML_DOUBLE);
+  const Nvml::Device lost = scenario.gpu(1);
+  const char* why = "GPU is lost (NVML error 15)";
+  EXPECT_EQ(lost.nvlink_count().reason(), why);
+  EXPECT_EQ(lost.nvlink(0).reason(), why);
+  EXPECT_EQ(lost.pci_bus_id().reason(), why);
+  EXPECT_EQ(lost.pcie().generation.reason(), why);
+  GpuInfo info;
+  info.nvlink_links_active = 18;  // what another reading left behind
+  info.nvlink_rate_gb_per_s = 26.5625;
+  info.pcie_width = 16;
+  lost.read_links(info);
+  EXPECT_EQ(info.nvlink_links, std::nullopt);
+  EXPECT_EQ(info.nvlink_links_active, std::nullopt);
+  EXPECT_EQ(info.nvlink_rate_gb_per_s, std::nullopt);
+  EXPECT_EQ(info.pcie_width, std::nullopt);
+  EXPECT_EQ(lost.health(), Health{});
+  EXPECT_TRUE(scenario.gpu(0).nvlink(0).measured());
+}
+
+TEST(NvmlLostGpu, MayHaveNoHandle) {
+  const NvmlScenario scenario("lost-gpu-at-start", NVML_DOUBLE);
+  EXPECT_EQ(scenario.nvml()->device_count(), 2);
+  std::string reason;
+  EXPECT_TRUE(scenario.nvml()->device_by_index(0, &reason).has_value());
+  EXPECT_EQ(reason, "");
+  EXPECT_FALSE(scenario.nvml()->device_by_index(1, &reason).has_value());
+  EXPECT_EQ(reason, "GPU is lost (NVML error 15)");
+}
+
+}  // namespace
+}  // namespace linkgain

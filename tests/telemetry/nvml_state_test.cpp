@@ -1,0 +1,110 @@
+// Power, temperature, clocks, modes and memory through the NVML double.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/nvml_scenario.hpp"
+
+namespace linkgain {
+namespace {
+
+using linkgain::testing::NvmlScenario;
+using ::testing::Optional;
+
+TEST(NvmlState, OfAGpuInOrder) {
+  const NvmlScenario h200("h200x2", NVML_DOUBLE);
+  const Nvml::Device gpu = h200.gpu(1);
+  EXPECT_EQ(gpu.temperature_c(), Reading<int>(47));
+  EXPECT_EQ(gpu.slowdown_temperature_c(), Reading<int>(89));
+  EXPECT_EQ(gpu.shutdown_temperature_c(), Reading<int>(95));
+  EXPECT_EQ(gpu.most_sm_clock_mhz(), Reading<int>(1980));
+  EXPECT_EQ(gpu.clock_event_reasons(), Reading<std::uint64_t>(4));
+  EXPECT_EQ(gpu.persistence_mode(), Reading<bool>(true));
+  EXPECT_EQ(gpu.compute_mode(), Reading<ComputeModeName>(ComputeModeName::shared));
+  EXPECT_EQ(gpu.memory_remap_pending(), Reading<bool>(false));
+}
+
+TEST(NvmlState, PowerIsInWatts) {
+  const NvmlScenario h200("h200x2", NVML_DOUBLE);
+  const PowerState power = h200.gpu(0).power().value();
+  EXPECT_DOUBLE_EQ(power.draw_w, 81.974);
+  EXPECT_THAT(power.limit_w, Optional(700.0));
+  EXPECT_THAT(power.default_limit_w, Optional(700.0));
+  EXPECT_THAT(power.most_limit_w, Optional(700.0));
+  EXPECT_THAT(power.least_limit_w, Optional(200.0));
+}
+
+TEST(NvmlState, OfThrottlingGpus) {
+  const NvmlScenario throttling("throttling", NVML_DOUBLE);
+  const Nvml::Device hot = throttling.gpu(0);
+  EXPECT_EQ(hot.temperature_c(), Reading<int>(96));
+  EXPECT_EQ(hot.slowdown_temperature_c(), Reading<int>(95));
+  EXPECT_EQ(hot.clock_event_reasons(), Reading<std::uint64_t>(0x48));
+  EXPECT_THAT(hot.health().clock_event_reasons, Optional(std::uint64_t{0x48}));
+  EXPECT_THAT(hot.power().value().limit_w, Optional(350.0));
+  const Nvml::Device starved = throttling.gpu(1);
+  EXPECT_EQ(starved.clock_event_reasons(), Reading<std::uint64_t>(0x88));
+  EXPECT_THAT(starved.power().value().limit_w, Optional(200.0));
+  EXPECT_THAT(starved.power().value().default_limit_w, Optional(350.0));
+}
+
+TEST(NvmlState, SeesModes) {
+  const NvmlScenario off("persistence-off", NVML_DOUBLE);
+  EXPECT_EQ(off.gpu(0).persistence_mode(), Reading<bool>(false));
+  const NvmlScenario exclusive("exclusive", NVML_DOUBLE);
+  EXPECT_EQ(exclusive.gpu(0).compute_mode(),
+            Reading<ComputeModeName>(ComputeModeName::exclusive_process));
+  const NvmlScenario prohibited("prohibited", NVML_DOUBLE);
+  EXPECT_EQ(prohibited.gpu(0).compute_mode(),
+            Reading<ComputeModeName>(ComputeModeName::prohibited));
+}
+
+TEST(NvmlState, SeesMemoryThatNeedsAReset) {
+  for (const char* name : {"remap-pending", "remap-failed"}) {
+    const NvmlScenario scenario(name, NVML_DOUBLE);
+    EXPECT_EQ(scenario.gpu(0).memory_remap_pending(), Reading<bool>(false)) << name;
+    EXPECT_EQ(scenario.gpu(1).memory_remap_pending(), Reading<bool>(true)) << name;
+  }
+  const NvmlScenario turing("titan-rtx-nv2", NVML_DOUBLE);
+  EXPECT_EQ(turing.gpu(0).memory_remap_pending().reason(), "Not Supported (NVML error 3)");
+}
+
+/// Every reading that carries a reason, by the function it needs.
+std::vector<std::pair<std::string, std::string>> reasons_of(const Nvml::Device& gpu) {
+  return {{"nvmlDeviceGetPowerUsage", gpu.power().reason()},
+          {"nvmlDeviceGetTemperature", gpu.temperature_c().reason()},
+          {"nvmlDeviceGetTemperatureThreshold", gpu.slowdown_temperature_c().reason()},
+          {"nvmlDeviceGetTemperatureThreshold", gpu.shutdown_temperature_c().reason()},
+          {"nvmlDeviceGetPersistenceMode", gpu.persistence_mode().reason()},
+          {"nvmlDeviceGetComputeMode", gpu.compute_mode().reason()},
+          {"nvmlDeviceGetCurrentClocksThrottleReasons", gpu.clock_event_reasons().reason()},
+          {"nvmlDeviceGetMaxClockInfo", gpu.most_sm_clock_mhz().reason()},
+          {"nvmlDeviceGetRemappedRows", gpu.memory_remap_pending().reason()}};
+}
+
+TEST(NvmlState, OfALostGpuIsMissing) {
+  const NvmlScenario lost("lost-gpu", NVML_DOUBLE);
+  for (const auto& [function, reason] : reasons_of(lost.gpu(1))) {
+    EXPECT_EQ(reason, "GPU is lost (NVML error 15)") << function;
+  }
+  for (const auto& [function, reason] : reasons_of(lost.gpu(0))) {
+    EXPECT_EQ(reason, "") << function;
+  }
+}
+
+TEST(NvmlState, WithoutTheFunctionsNamesThem) {
+  const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
+  for (const auto& [function, reason] : reasons_of(minimal.gpu(0))) {
+    EXPECT_EQ(reason, "this driver's NVML has no " + function);
+  }
+}
+
+TEST(NvmlState, OfAnOldDriverLacksOnlyTheYoungerFunctions) {
+  const NvmlScenario old("h200x2", NVML_DOUBLE_OLD);
+  EXPECT_EQ(old.gpu(0).memory_remap_pending().reason(),
+            "this driver's NVML has no nvmlDeviceGetRemappedRows");
+  EXPECT_EQ(old.gpu(0).pci_bus_id().reason(), "this driver's NVML has no nvmlDeviceGetPciInfo_v3");
+  EXPECT_EQ(old.gpu(0).slowdown_temperature_c(), Reading<int>(89));
+}
+
+}  // namespace
+}  // namespace linkgain

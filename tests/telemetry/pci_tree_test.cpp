@@ -1,0 +1,121 @@
+#include "pci_tree.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/program.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace fs = std::filesystem;
+
+/// 4096 bytes with a capability before the one of access control.
+std::string configuration_space(unsigned char control, bool has_acs = true) {
+  std::string space(4096, '\0');
+  const auto put = [&](std::size_t at, unsigned value) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      space[at + i] = static_cast<char>(value >> (8 * i) & 0xff);
+    }
+  };
+  put(0x100, 0x14820001);  // advanced error reporting, version 2, next at 0x148
+  put(0x148, has_acs ? 0x0001000d : 0x00010019);
+  put(0x14c, static_cast<unsigned>(control) << 16 | 0x5f);
+  return space;
+}
+
+TEST(PciTree, ReadsAccessControl) {
+  EXPECT_EQ(acs_redirects(configuration_space(0x00)), Reading<bool>(false));
+  EXPECT_EQ(acs_redirects(configuration_space(0x1d)), Reading<bool>(true));
+  EXPECT_EQ(acs_redirects(configuration_space(0x04)), Reading<bool>(true));
+  EXPECT_EQ(acs_redirects(configuration_space(0x08)), Reading<bool>(true));
+  EXPECT_EQ(acs_redirects(configuration_space(0x11)), Reading<bool>(false)) << "no redirect";
+  EXPECT_EQ(acs_redirects(configuration_space(0x1d, false)), Reading<bool>(false)) << "no ACS";
+  EXPECT_EQ(acs_redirects(std::string(4096, '\0')), Reading<bool>(false)) << "no capability";
+  EXPECT_EQ(acs_redirects(std::string(4096, '\xff')), Reading<bool>(false)) << "device is gone";
+}
+
+TEST(PciTree, WithoutRootTheCapabilitiesCannotBeRead) {
+  const Reading<bool> redirects = acs_redirects(std::string(64, '\0'));
+  EXPECT_FALSE(redirects.measured());
+  EXPECT_THAT(redirects.reason(), HasSubstr("root"));
+}
+
+TEST(PciTree, ACircleOfCapabilitiesEnds) {
+  std::string space = configuration_space(0x1d, false);
+  space[0x14b] = '\x10';  // back to 0x100
+  space[0x14a] = '\x01';
+  EXPECT_EQ(acs_redirects(space), Reading<bool>(false));
+}
+
+/// A GPU below a switch below a root port, and one at the root.
+class PciFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path root = sys() / "devices/pci0000:00";
+    add(root / "0000:00:01.0", "0x8086", "0x060400", 0x1d);
+    add(root / "0000:00:01.0/0000:01:00.0", "0x1000", "0x060400", 0x00);
+    add(root / "0000:00:01.0/0000:01:00.0/0000:02:00.0", "0x10de", "0x030200", 0x00);
+    add(root / "0000:00:06.0", "0x10de", "0x030000", 0x00);
+    add(root / "0000:00:06.1", "0x10de", "0x040300", 0x00);  // its sound
+  }
+
+  void add(const fs::path& folder, const std::string& vendor, const std::string& kind,
+           unsigned char control) {
+    fs::create_directories(folder);
+    std::ofstream(folder / "vendor") << vendor << "\n";
+    std::ofstream(folder / "class") << kind << "\n";
+    std::ofstream(folder / "config", std::ios::binary) << configuration_space(control);
+    fs::create_directories(sys() / "bus/pci/devices");
+    fs::create_directory_symlink(folder, sys() / "bus/pci/devices" / folder.filename());
+  }
+
+  fs::path sys() const { return folder_.path() / "sys"; }
+
+ private:
+  test::ScratchFolder folder_;
+};
+
+TEST_F(PciFolder, FindsTheBridgesAboveAGpu) {
+  const auto bridges = bridges_above(sys(), {"00000000:02:00.0", "00000000:00:06.0"});
+  ASSERT_TRUE(bridges.measured());
+  ASSERT_EQ(bridges.value().size(), 2U);
+  EXPECT_EQ(bridges.value()[0].pci_bus_id, "0000:01:00.0");
+  EXPECT_EQ(bridges.value()[0].redirects, Reading<bool>(false));
+  EXPECT_EQ(bridges.value()[1].pci_bus_id, "0000:00:01.0");
+  EXPECT_EQ(bridges.value()[1].redirects, Reading<bool>(true));
+  EXPECT_THAT(bridges_above(sys(), {"00000000:00:06.0"}).value(), IsEmpty());
+  EXPECT_FALSE(bridges_above(sys(), {"00000000:77:00.0"}).measured());
+}
+
+TEST_F(PciFolder, FindsNvidiasGpus) {
+  EXPECT_THAT(nvidia_devices(sys()).value(), ElementsAre("0000:00:06.0", "0000:02:00.0"));
+  EXPECT_FALSE(nvidia_devices("/nonexistent").measured());
+}
+
+TEST_F(PciFolder, FindsTheKindOfTranslation) {
+  EXPECT_FALSE(iommu_domain(sys(), "00000000:00:06.0").measured());
+  const fs::path group = sys() / "kernel/iommu_groups/7";
+  fs::create_directories(group);
+  fs::create_directory_symlink(group, sys() / "bus/pci/devices/0000:00:06.0/iommu_group");
+  EXPECT_FALSE(iommu_domain(sys(), "00000000:00:06.0").measured()) << "an old kernel";
+  std::ofstream(group / "type") << "DMA-FQ\n";
+  EXPECT_EQ(iommu_domain(sys(), "00000000:00:06.0"), Reading<std::string>("DMA-FQ"));
+}
+
+TEST_F(PciFolder, FindsTheIommus) {
+  EXPECT_FALSE(iommu_units(sys()).measured());
+  fs::create_directories(sys() / "class/iommu");
+  EXPECT_THAT(iommu_units(sys()).value(), IsEmpty());
+  fs::create_directories(sys() / "class/iommu/dmar1");
+  fs::create_directories(sys() / "class/iommu/dmar0");
+  EXPECT_THAT(iommu_units(sys()).value(), ElementsAre("dmar0", "dmar1"));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,175 @@
+#include "linkgain/telemetry/topology.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/scoped_environment.hpp"
+#include "telemetry/fake_sys.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::FakeSys;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::ScopedEnvironment;
+using ::testing::SizeIs;
+
+class SurveyTopology : public ::testing::Test {
+ protected:
+  void SetUp() override { unsetenv("CUDA_VISIBLE_DEVICES"); }
+
+  Topology survey(const std::string& scenario) const {
+    const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
+    const ScopedEnvironment name("LINKGAIN_NVML_SCENARIO", scenario);
+    return survey_topology(sys_.root());
+  }
+
+  FakeSys sys_;
+};
+
+std::vector<std::string> labels(const Topology& topology) {
+  std::vector<std::string> all;
+  for (const TopologyPair& pair : topology.pairs) all.push_back(label_of(pair));
+  return all;
+}
+
+TEST_F(SurveyTopology, OfGpusOnASwitch) {
+  sys_.add_device("pci0000:00/0000:00:06.0", -1, "0-31");
+  const Topology topology = survey("h200x2");
+  EXPECT_FALSE(topology.host.empty());
+  EXPECT_EQ(topology.driver, Reading<std::string>("580.159.04"));
+  EXPECT_EQ(topology.no_gpus, "");
+  ASSERT_THAT(topology.gpus, SizeIs(2));
+  const TopologyGpu& gpu = topology.gpus[0];
+  EXPECT_EQ(gpu.name, "NVIDIA H200");
+  EXPECT_EQ(gpu.uuid, "GPU-00000000-0000-0000-0000-000000000000");
+  EXPECT_EQ(gpu.pci_bus_id, "00000000:00:06.0");
+  EXPECT_EQ(gpu.cpus, Reading<std::string>("0-31"));
+  EXPECT_EQ(gpu.numa_node, Reading<int>(0));
+  EXPECT_EQ(gpu.nvlink.version, Reading<int>(6));
+  EXPECT_EQ(gpu.nvlink.possible, Reading<int>(18));
+  EXPECT_EQ(gpu.nvlink.active, Reading<int>(18));
+  EXPECT_NEAR(gpu.nvlink.rate_gb_per_s.value(), 26.562, 0.001);
+  EXPECT_EQ(gpu.nvlink.switched, Reading<bool>(true));
+  EXPECT_EQ(gpu.pcie.generation, Reading<int>(5));
+  EXPECT_EQ(gpu.pcie.most_width, Reading<int>(16));
+  EXPECT_EQ(topology.gpus[1].index, 1);
+  EXPECT_EQ(topology.gpus[1].cpus.reason(), "the kernel shows no PCI device of the GPU's id");
+  EXPECT_THAT(labels(topology), ElementsAre("NV18", "NV18"));
+  EXPECT_EQ(topology.pairs[0].read, Reading<P2pStatus>(P2pStatus{true, ""}));
+}
+
+TEST_F(SurveyTopology, OfFourAndEightGpus) {
+  EXPECT_THAT(labels(survey("h200x4")), AllOf(SizeIs(12), Each("NV18")));
+  EXPECT_THAT(labels(survey("h200x8")), AllOf(SizeIs(56), Each("NV18")));
+}
+
+TEST_F(SurveyTopology, OfBridgedPairs) {
+  const Topology titan = survey("titan-rtx-nv2");
+  EXPECT_THAT(labels(titan), ElementsAre("NV2", "NV2"));
+  EXPECT_EQ(titan.gpus[0].nvlink.switched, Reading<bool>(false));
+  EXPECT_EQ(titan.gpus[0].nvlink.possible, Reading<int>(2));
+  const Topology ga102 = survey("rtx3090-nv4");
+  EXPECT_THAT(labels(ga102), ElementsAre("NV4", "NV4"));
+  EXPECT_NEAR(rate_of(ga102.gpus[1].nvlink).value(), 56.25, 0.01);
+  EXPECT_FALSE(payload_limit_of(ga102.gpus[1].nvlink).measured());
+}
+
+TEST_F(SurveyTopology, OfLinksThatAreDown) {
+  const Topology one = survey("one-link-down");
+  EXPECT_THAT(labels(one), ElementsAre("NV17", "NV17"));
+  EXPECT_EQ(one.gpus[0].nvlink.active, Reading<int>(17));
+  EXPECT_EQ(one.gpus[0].nvlink.possible, Reading<int>(18));
+  const Topology all = survey("rtx3090-no-bridge");
+  EXPECT_THAT(labels(all), ElementsAre("PHB", "PHB"));
+  EXPECT_EQ(all.gpus[0].nvlink.active, Reading<int>(0));
+  EXPECT_EQ(all.gpus[0].nvlink.possible, Reading<int>(4));
+  EXPECT_EQ(all.gpus[0].nvlink.switched.reason(), "no link is active");
+  EXPECT_EQ(all.gpus[0].nvlink.rate_gb_per_s.reason(), "no link is active");
+}
+
+TEST_F(SurveyTopology, OfGpusWithoutNvlink) {
+  const Topology topology = survey("no-nvlink");
+  EXPECT_THAT(labels(topology), ElementsAre("PHB", "PHB"));
+  EXPECT_THAT(topology.gpus[0].nvlink.possible.reason(), HasSubstr("Not Supported"));
+  EXPECT_FALSE(topology.pairs[0].read.value().ok);
+}
+
+TEST_F(SurveyTopology, KeepsTheLinksOfAPairThatMayNotUseThem) {
+  const Topology topology = survey("p2p-refused");
+  EXPECT_THAT(labels(topology), ElementsAre("NV4", "NV4"));
+  EXPECT_EQ(topology.pairs[0].read.value().why_not, "chipset not supported");
+}
+
+TEST_F(SurveyTopology, NamesEveryLevelAsTheDriverDoes) {
+  const Topology topology = survey("every-level");
+  std::vector<std::string> row;
+  for (const TopologyPair& pair : topology.pairs) {
+    if (pair.from == 0 && pair.ancestor.measured()) {
+      row.emplace_back(label_of(pair.ancestor.value()));
+    }
+  }
+  EXPECT_THAT(row, ElementsAre("PIX", "PIX", "PXB", "PHB", "NODE", "SYS"));
+}
+
+TEST_F(SurveyTopology, KeepsAGpuThatIsLost) {
+  for (const char* scenario : {"lost-gpu", "lost-gpu-at-start"}) {
+    const Topology topology = survey(scenario);
+    ASSERT_THAT(topology.gpus, SizeIs(2));
+    EXPECT_EQ(topology.gpus[0].name, "NVIDIA H200");
+    EXPECT_EQ(topology.gpus[0].nvlink.active, Reading<int>(18));
+    EXPECT_EQ(topology.gpus[0].no_answer, "");
+    EXPECT_THAT(topology.gpus[0].cuda_index.reason(), HasSubstr("does not answer"));
+    EXPECT_THAT(topology.gpus[1].no_answer, HasSubstr("GPU is lost"));
+    EXPECT_EQ(topology.gpus[1].cuda_index.reason(), topology.gpus[1].no_answer);
+    EXPECT_EQ(topology.gpus[1].nvlink.active.reason(), topology.gpus[1].no_answer);
+    EXPECT_THAT(labels(topology), ElementsAre("?", "?"));
+    EXPECT_EQ(topology.pairs[0].read.reason(), topology.gpus[1].no_answer);
+  }
+}
+
+TEST_F(SurveyTopology, SaysWhyThereAreNoGpus) {
+  const Topology no_driver = survey("no-driver");
+  EXPECT_THAT(no_driver.gpus, IsEmpty());
+  EXPECT_NE(no_driver.no_gpus, "");
+  EXPECT_EQ(no_driver.driver.reason(), no_driver.no_gpus);
+  const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", "/nowhere/libnvidia-ml.so");
+  EXPECT_THAT(survey_topology(sys_.root()).no_gpus, HasSubstr("/nowhere/libnvidia-ml.so"));
+}
+
+TEST_F(SurveyTopology, FollowsCudaVisibleDevices) {
+  const ScopedEnvironment list("CUDA_VISIBLE_DEVICES", "1,0");
+  const Topology topology = survey("h200x2");
+  EXPECT_EQ(topology.gpus[0].cuda_index, Reading<int>(1));
+  EXPECT_EQ(topology.gpus[1].cuda_index, Reading<int>(0));
+  EXPECT_EQ(topology.gpus[0].pci_bus_id, "00000000:00:06.0") << "NVML's order is not changed";
+}
+
+TEST_F(SurveyTopology, FindsNicsAndTheirWays) {
+  const std::string top = "pci0000:00/0000:00:01.0/0000:01:00.0/";
+  sys_.write("devices/system/node/online", "0-1");
+  sys_.add_device(top + "0000:02:00.0/0000:06:00.0", 0, "0-15");        // GPU0
+  sys_.add_device("pci0000:80/0000:80:01.0/0000:07:00.0", 1, "16-31");  // GPU1
+  const std::string near = top + "0000:02:01.0/0000:0a:00.0";
+  const std::string far = "pci0000:80/0000:80:02.0/0000:8a:00.0";
+  sys_.add_device(near, 0, "0-15");
+  sys_.add_device(far, 1, "16-31");
+  sys_.add_rdma("mlx5_10", far);
+  sys_.add_rdma("mlx5_9", near);
+  std::filesystem::create_directories(sys_.root() / "class/infiniband/rxe0");
+  const Topology topology = survey("rtx3090-nv4");
+  ASSERT_THAT(topology.nics, SizeIs(2));
+  EXPECT_EQ(topology.nics[0].name, "mlx5_9");
+  EXPECT_EQ(topology.nics[0].pci_bus_id, "0000:0a:00.0");
+  EXPECT_EQ(topology.nics[1].name, "mlx5_10");
+  EXPECT_EQ(topology.nics[1].numa_node, Reading<int>(1));
+  EXPECT_THAT(labels(topology), ElementsAre("NV4", "PIX", "SYS", "NV4", "SYS", "PHB", "PIX", "SYS",
+                                            "SYS", "SYS", "PHB", "SYS"));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,176 @@
+#include "linkgain/telemetry/tuning_log.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace linkgain {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr const char* kBegin = "vm:7:7 [0] NCCL INFO ";
+
+/// One line of rank 0.
+std::string line(const std::string& message) { return kBegin + message + "\n"; }
+
+Case all_reduce(std::int64_t size) {
+  Case c;
+  c.size = Bytes{size};
+  return c;
+}
+
+Case send_recv(std::int64_t size) {
+  Case c = all_reduce(size);
+  c.operation = OperationKind::send_recv;
+  return c;
+}
+
+TunedCall call(std::optional<OperationKind> operation, std::int64_t size,
+               const std::string& algorithm, const std::string& protocol) {
+  return {.operation = operation,
+          .size = Bytes{size},
+          .plan = {.algorithm = algorithm, .protocol = protocol}};
+}
+
+TEST(TuningLog, ReadsEveryCallOfARecordedLog) {
+  const std::vector<TunedCall> calls = read_tuning_logs(TEST_DATA, "nccl-tuning-p2p");
+  ASSERT_THAT(calls, SizeIs(9 * 4));  // nine sizes, twice out of place and twice in place
+  EXPECT_EQ(calls.front(), call(OperationKind::all_reduce, 8, "RING", "LL"));
+  EXPECT_EQ(calls.back(), call(OperationKind::all_reduce, 134217728, "RING", "SIMPLE"));
+}
+
+TEST(TuningLog, FindsThePlanOfACaseInARecordedLog) {
+  const std::vector<TunedCall> calls = read_tuning_logs(TEST_DATA, "nccl-tuning-p2p");
+  EXPECT_EQ(plan_of(all_reduce(262144), calls), (TransferPlan{"RING", "LL"}));
+  EXPECT_EQ(plan_of(all_reduce(2097152), calls), (TransferPlan{"RING", "SIMPLE"}));
+  EXPECT_EQ(plan_of(all_reduce(1048576), calls), TransferPlan{});
+}
+
+TEST(TuningLog, ReadsALineBehindOtherOutput) {
+  const std::vector<TunedCall> calls = parse_tuning_lines(
+      "   245.32    0.00    N/Avm:1653:1653 [0] NCCL INFO AllReduce: 8 Bytes -> "
+      "Algo RING proto LL channel{Lo..Hi}={0..0}\n");
+  EXPECT_THAT(calls, ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL")));
+}
+
+struct FormExpectation {
+  const char* message;
+  const char* algorithm;
+  const char* protocol;
+};
+
+class NumberedForm : public ::testing::TestWithParam<FormExpectation> {};
+
+TEST_P(NumberedForm, HasNumbersForNames) {
+  const std::string message = GetParam().message;
+  const TransferPlan plan{GetParam().algorithm, GetParam().protocol};
+  const std::vector<TunedCall> named = parse_tuning_lines(line("AllReduce: " + message));
+  ASSERT_THAT(named, SizeIs(1));
+  EXPECT_EQ(named[0].plan, plan);
+  EXPECT_EQ(named[0].operation, OperationKind::all_reduce);
+  const std::vector<TunedCall> unnamed = parse_tuning_lines(line(message));
+  ASSERT_THAT(unnamed, SizeIs(1));
+  EXPECT_EQ(unnamed[0].plan, plan);
+  EXPECT_EQ(unnamed[0].operation, std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, NumberedForm,
+    ::testing::Values(
+        FormExpectation{"1048576 Bytes -> Algo 0 proto 0 time 12.345678", "TREE", "LL"},
+        FormExpectation{"1048576 Bytes -> Algo 1 proto 1 time 12.345678", "RING", "LL128"},
+        FormExpectation{"1048576 Bytes -> Algo 2 proto 2 time 12.345678", "COLLNET_DIRECT",
+                        "SIMPLE"},
+        FormExpectation{"1048576 Bytes -> Algo 3 proto 2 time 12.345678", "COLLNET_CHAIN",
+                        "SIMPLE"},
+        FormExpectation{"1048576 Bytes -> Algo 4 proto 2 time 12.345678", "NVLS", "SIMPLE"},
+        FormExpectation{"1048576 Bytes -> Algo 5 proto 2 time 12.345678", "NVLS_TREE", "SIMPLE"},
+        FormExpectation{"1048576 Bytes -> Algo 6 proto 2 time 12.345678", "PAT", "SIMPLE"}));
+
+class NoCall : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(NoCall, GivesNothing) { EXPECT_THAT(parse_tuning_lines(line(GetParam())), IsEmpty()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Messages, NoCall,
+    ::testing::Values("Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM",
+                      "  Algorithm   |          Tree            |      Ring       |",
+                      "AllGather: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+                      "AllReduce: Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+                      "AllReduce: -8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+                      "AllReduce: 99999999999999999999 Bytes -> Algo RING proto LL channel",
+                      "AllReduce: 8 Bytes -> Algo Unknown proto LL channel{Lo..Hi}={0..0}",
+                      "AllReduce: 8 Bytes -> Algo RING proto Unknown channel{Lo..Hi}={0..0}",
+                      "AllReduce: 8 Bytes -> Algo 7 proto 2 time 5.3",
+                      "AllReduce: 8 Bytes -> Algo 1 proto 3 time 5.3",
+                      "AllReduce: 8 Bytes -> Algo -1 proto -1 time 5.3",
+                      "AllReduce: 8 Bytes -> Algo 1x proto 2 time 5.3",
+                      "AllReduce: 8 Bytes -> Algo RING", "AllReduce: 8 Bytes -> Algo RING proto LL",
+                      "AllReduce: 8 Bytes -> Algo RING proto LLvm:7:7 [1] and more",
+                      "AllReduce [Symmetric]: 8 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1"));
+
+TEST(TuningLog, SkipsALineThatIsStillBeingWritten) {
+  EXPECT_THAT(
+      parse_tuning_lines("vm:7:7 [0] NCCL INFO AllReduce: 8 Bytes -> Algo RING proto LL ch"),
+      IsEmpty());
+  EXPECT_THAT(parse_tuning_lines("AllReduce: 8 Bytes -> Algo RING proto LL channel\n"), IsEmpty());
+  EXPECT_THAT(parse_tuning_lines(""), IsEmpty());
+}
+
+TEST(TuningLog, WritesNamesInCapitalsAndKeepsUnknownOnes) {
+  EXPECT_THAT(parse_tuning_lines(line("AllReduce: 8 Bytes -> Algo Ring proto Simple channel") +
+                                 line("AllReduce: 8 Bytes -> Algo NEW_ONE proto LL256 channel")),
+              ElementsAre(call(OperationKind::all_reduce, 8, "RING", "SIMPLE"),
+                          call(OperationKind::all_reduce, 8, "NEW_ONE", "LL256")));
+}
+
+TEST(TuningLog, TheLastCallOfTheSizeCounts) {
+  const std::vector<TunedCall> calls{call(OperationKind::all_reduce, 8, "RING", "LL"),
+                                     call(OperationKind::all_reduce, 16, "TREE", "LL128"),
+                                     call(OperationKind::all_reduce, 8, "NVLS", "SIMPLE"),
+                                     call(OperationKind::send_recv, 16, "RING", "LL")};
+  EXPECT_EQ(plan_of(all_reduce(8), calls), (TransferPlan{"NVLS", "SIMPLE"}));
+  EXPECT_EQ(plan_of(all_reduce(16), calls), (TransferPlan{"TREE", "LL128"}));
+}
+
+TEST(TuningLog, ACallWithoutOperationCountsForReductionsOnly) {
+  const std::int64_t size = kJudgedSize.value;
+  const std::vector<TunedCall> calls{call(std::nullopt, size, "RING", "LL128")};
+  EXPECT_EQ(plan_of(all_reduce(size), calls), (TransferPlan{"RING", "LL128"}));
+  EXPECT_EQ(plan_of(send_recv(size), calls), (TransferPlan{"", "SIMPLE"}));
+}
+
+TEST(TuningLog, WithoutACallTheDefaultPlanHolds) {
+  EXPECT_EQ(plan_of(all_reduce(kJudgedSize.value), {}), TransferPlan{});
+  EXPECT_EQ(plan_of(send_recv(kJudgedSize.value), {}), (TransferPlan{"", "SIMPLE"}));
+  EXPECT_EQ(plan_of(send_recv(8), {}), TransferPlan{});
+}
+
+TEST(TuningLog, ReadsFilesByNameAndNoOtherThings) {
+  const std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / "linkgain-tuning-log-test";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory / "p2p.0-directory");
+  for (const char* size : {"6", "2", "8", "1", "7", "3", "5", "4"}) {
+    std::ofstream(directory / (std::string("p2p.") + size))
+        << line(std::string("AllReduce: ") + size + " Bytes -> Algo RING proto LL channel");
+  }
+  std::ofstream(directory / "host.1") << line("AllReduce: 9 Bytes -> Algo NVLS proto LL channel");
+  std::vector<std::int64_t> sizes;
+  for (const TunedCall& found : read_tuning_logs(directory, "p2p")) {
+    sizes.push_back(found.size.value);
+  }
+  EXPECT_THAT(sizes, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  std::filesystem::remove_all(directory);
+  EXPECT_THAT(read_tuning_logs(directory, "p2p"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace linkgain
