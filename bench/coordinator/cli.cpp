@@ -27,7 +27,7 @@ constexpr const char* kTopoExamples =
 constexpr const char* kDoctorExamples =
     "Examples:\n"
     "  linkgain doctor            every check that needs no load\n"
-    "  linkgain doctor --load     the PCIe links and clocks under load too";
+    "  linkgain doctor --load     the PCIe links at work too";
 
 constexpr const char* kReportExamples =
     "Examples:\n"
@@ -74,7 +74,7 @@ const CLI::App* add_doctor(CLI::App& app, DoctorOptions& options, bool& no_color
   doctor->footer(kDoctorExamples);
   doctor->add_flag("--json", options.json, "Print one JSON document");
   doctor->add_flag("--load", options.load,
-                   "Put the GPUs to work meanwhile: PCIe links and clocks under load");
+                   "Copy between host and GPUs and look at PCIe links meanwhile");
   doctor->add_flag("--no-color", no_color, "No colour; NO_COLOR in the environment does the same");
   return doctor;
 }

@@ -18,7 +18,7 @@ namespace {
 
 /// For the worker's description, from its start; the machine is looked at meanwhile.
 constexpr Seconds kDescribeLimit{2.3};
-/// How long the GPUs are put to work, what starting takes at most, and how often they are looked
+/// How long host and GPUs copy, what starting takes at most, and how often they are looked
 /// at.
 constexpr int kLoadSeconds = 5;
 constexpr Seconds kLoadLimit{30.0};
@@ -37,7 +37,7 @@ void set_load_failure(Survey& survey, const std::string& reason) {
   for (GpuSurvey& gpu : survey.gpus) gpu.load = Reading<GpuLoad>::missing("no load: " + reason);
 }
 
-/// Puts all visible GPUs to work and watches them.
+/// Copies between the host and all visible GPUs and watches them.
 void survey_load(Survey& survey, const Environment& environment, const SignalWatch& watch) {
   if (survey.gpus.empty()) return;
   const Deadline limit(kLoadLimit);

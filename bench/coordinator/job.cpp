@@ -65,8 +65,8 @@ Verification Job::verify(int handle, Seconds deadline) {
   return exchange<protocol::VerifyReply>(protocol::Verify{handle}, deadline).verification;
 }
 
-std::vector<LinkCounters> Job::counters(Seconds deadline) {
-  return exchange<protocol::CountersReply>(protocol::Counters{}, deadline).ranks;
+protocol::CountersReply Job::counters(Seconds deadline) {
+  return exchange<protocol::CountersReply>(protocol::Counters{}, deadline);
 }
 
 void Job::probe(const Case& c, Seconds deadline) {
@@ -83,8 +83,10 @@ void Job::close(int handle, Seconds deadline) {
 
 void Job::bye(Seconds deadline) {
   const Deadline end(deadline);
-  exchange<protocol::DoneReply>(protocol::Bye{}, deadline);
-  do_finish(end.remaining());
+  ask_to_end(deadline);
+  wait_for_end(end.remaining());
 }
+
+void Job::ask_to_end(Seconds deadline) { exchange<protocol::DoneReply>(protocol::Bye{}, deadline); }
 
 }  // namespace linkgain

@@ -68,6 +68,7 @@ class CaseRun {
   bool sample_round(BalancedOrder& order, int round);
   void sample_one(const Opened& opened, const Turn& turn);
   protocol::RunReply run_batch(const Opened& opened, std::int64_t operations, int round);
+  protocol::CountersReply read_counters(Job& job) const;
   void keep_evidence();
   std::vector<Ratio> ratios() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
@@ -134,9 +135,16 @@ protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operati
   if (!settings_.wires.counting || !WireCount::counts(result_.definition, round)) {
     return job.run(opened.reply.handle, operations, deadline);
   }
-  const std::vector<LinkCounters> before = job.counters(settings_.deadline);
+  const protocol::CountersReply before = read_counters(job);
   protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
-  wires_[opened.place].add(before, job.counters(settings_.deadline), operations);
+  wires_[opened.place].add(before, read_counters(job), operations);
+  return reply;
+}
+
+protocol::CountersReply CaseRun::read_counters(Job& job) const {
+  const double start = settings_.clock().value;
+  protocol::CountersReply reply = job.counters(settings_.deadline);
+  if (settings_.wires.spent) settings_.wires.spent(settings_.clock().value - start);
   return reply;
 }
 

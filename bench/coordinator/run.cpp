@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "linkgain/coordinator/host_copies.hpp"
 #include "linkgain/coordinator/measurement.hpp"
 #include "linkgain/coordinator/run_pace.hpp"
 #include "linkgain/coordinator/signals.hpp"
@@ -23,7 +24,7 @@ class Run {
  private:
   void launch(int number, const std::vector<int>& variants);
   void start(int number, const std::vector<int>& variants);
-  void greet(int number);
+  void greet();
   void adopt(const VariantJob& job, const protocol::HelloReply& reply);
   void write_head();
   void measure(int index, int number);
@@ -33,6 +34,8 @@ class Run {
   bool all_gave_up() const;
   void locate(VariantResult& variant, Path by_transport) const;
   void measure_host_copies();
+  void begin_record();
+  void probe(bool to_the_end);
 
   const RunPlan& plan_;
   const RunWorld& world_;
@@ -46,6 +49,7 @@ class Run {
   std::optional<MachineError> first_problem_;
   bool machine_known_ = false;
   bool head_written_ = false;
+  bool any_greeted_ = false;  ///< in the current launch
   RunPace pace_;
   Probes probes_;
 };
@@ -66,6 +70,8 @@ Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWrit
   settings_.precision = plan.precision;
   settings_.clock = world.clock;
   settings_.wires.counting = plan.backend == BackendKind::nccl;
+  if (settings_.wires.counting) record_.evidence_cost.emplace();
+  settings_.wires.spent = [this](double seconds) { record_.evidence_cost->counters_s += seconds; };
   settings_.wires.plan_of = [this](int variant, int index) {
     return probes_.plan_of(variant, index);
   };
@@ -102,22 +108,27 @@ void Run::execute() {
 }
 
 /// The first launch is preceded by the probes. Where jobs may run side by side they come up while
-/// the probes work.
+/// the probes work, and probes end while the jobs are greeted.
 void Run::launch(int number, const std::vector<int>& variants) {
   if (number == 0) probes_.start(variants);
-  if (plan_.sequential) probes_.finish();
+  if (plan_.sequential) probe(true);
   start(number, variants);
-  probes_.finish();
-  greet(number);
+  probe(false);
+  greet();
+  probe(true);
+  if (number == 0) begin_record();
   for (std::size_t i = 0; i < record_.cases.size(); ++i) measure(static_cast<int>(i), number);
-  for (VariantJob& job : jobs_) {
-    try {
-      if (job.job) job.job->bye(kFarewell);
-    } catch (const JobLost& loss) {
-      progress_.note(fmt::format("warning: {}", loss.what()));
-    }
+  end_together(jobs_, kFarewell, [this](const std::string& text) { progress_.note(text); });
+}
+
+void Run::probe(bool to_the_end) {
+  const double before = world_.clock().value;
+  if (to_the_end) {
+    probes_.finish(gave_up_);
+  } else {
+    probes_.run();
   }
-  jobs_.clear();
+  if (record_.evidence_cost) record_.evidence_cost->probes_s += world_.clock().value - before;
 }
 
 /// All at once, so that their start-up overlaps.
@@ -137,7 +148,7 @@ void Run::start(int number, const std::vector<int>& variants) {
   }
 }
 
-void Run::greet(int number) {
+void Run::greet() {
   bool any = false;
   for (VariantJob& job : jobs_) {
     if (!job.job) continue;
@@ -151,11 +162,15 @@ void Run::greet(int number) {
       job.job.reset();
     }
   }
-  if (any && number == 0) {
-    measure_host_copies();
-    write_head();
-  }
-  if (!head_written_ && all_gave_up()) throw *first_problem_;
+  any_greeted_ = any;
+  if (!any && !head_written_ && all_gave_up()) throw *first_problem_;
+}
+
+/// What must be known before the first case, and the journal's head.
+void Run::begin_record() {
+  if (!any_greeted_) return;
+  measure_host_copies();
+  write_head();
 }
 
 void Run::lost(const VariantJob& job, const Error& error) {
@@ -216,24 +231,11 @@ void Run::locate(VariantResult& variant, Path by_transport) const {
 
 /// Once in a run, in the first job that is up.
 void Run::measure_host_copies() {
-  std::vector<RankInfo>& ranks = record_.machine.ranks;
-  const bool known = std::any_of(ranks.begin(), ranks.end(),
-                                 [](const RankInfo& rank) { return rank.host_copy.has_value(); });
-  if (plan_.backend != BackendKind::nccl || known) return;
+  if (plan_.backend != BackendKind::nccl || has_host_copies(record_.machine)) return;
   for (VariantJob& job : jobs_) {
     if (!job.job) continue;
     try {
-      const auto rates = job.job->host_copy(plan_.deadline);
-      for (std::size_t i = 0; i < std::min(rates.size(), ranks.size()); ++i) {
-        ranks[i].host_copy = rates[i];
-      }
-      return;
-    } catch (const JobRefused& refusal) {
-      settings_.warn(
-          {"no-host-copy",
-           fmt::format("the rate of pinned host copies was not measured: {}", refusal.what()),
-           refusal.advice()});
-      return;
+      return read_host_copies(*job.job, plan_.deadline, record_.machine, settings_.warn);
     } catch (const JobLost& loss) {
       lost(job, loss);
       job.job.reset();

@@ -8,7 +8,7 @@ namespace {
 
 /// Measuring time that a case may take on average where no budget is given. CPUs' timings scatter
 /// more than GPUs', so their rounds get longer.
-constexpr Seconds kTimePerGpuCase{0.36};
+constexpr Seconds kTimePerGpuCase{0.33};
 constexpr Seconds kTimePerCpuCase{1.5};
 /// Short runs may take this long in all, so that few cases get nearer to the precision asked for.
 constexpr Seconds kTimeOfShortRun{10.0};

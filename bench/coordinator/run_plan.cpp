@@ -209,6 +209,10 @@ void require_range(double value, double low, double high, std::string_view optio
 RunPlan make_plan(const RunOptions& options, const Site& site) {
   RunPlan plan;
   plan.backend = choose_backend(options, site, plan);
+  if (options.require_healthy && plan.backend == BackendKind::mpi) {
+    throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
+                     "leave --require-healthy away");
+  }
   plan.variants = choose_variants(options, site, plan.backend);
   plan.ranks = choose_ranks(options, site, plan.backend);
   if (plan.backend == BackendKind::mpi && !options.hostfile && plan.ranks > site.processors) {

@@ -1,36 +1,34 @@
-#include <cstdlib>
-#include <string>
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/core/build_info.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/core/topology.hpp"
+#include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
 namespace {
 
-/// The devices CUDA_VISIBLE_DEVICES leaves, found the way CUDA reads it: the list ends at the first
-/// entry that names no device. Indices count in NVML's order, which is CUDA's with
-/// CUDA_DEVICE_ORDER=PCI_BUS_ID and on machines with equal GPUs.
-std::vector<Nvml::Device> visible_devices(const Nvml& nvml) {
+/// The GPUs that CUDA sees, in its order as far as that can be known from outside.
+std::vector<Nvml::Device> visible_devices(const Nvml& nvml, const CudaSettings& settings) {
   std::vector<Nvml::Device> devices;
-  const char* restriction = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (restriction == nullptr) {
-    for (int i = 0; i < nvml.device_count(); ++i) {
-      if (const auto device = nvml.device_by_index(i)) devices.push_back(*device);
-    }
-    return devices;
-  }
-  for (const std::string& entry : split(restriction, ',')) {
-    const bool number =
-        !entry.empty() && entry.find_first_not_of("0123456789") == std::string::npos;
-    const auto device = number && entry.size() < 6 ? nvml.device_by_index(std::stoi(entry))
-                                                   : nvml.device_by_uuid(entry);
-    if (!device) break;
+  std::vector<TopologyGpu> gpus;
+  for (int i = 0; i < nvml.device_count(); ++i) {
+    const auto device = nvml.device_by_index(i);
+    if (!device) continue;
+    TopologyGpu& gpu = gpus.emplace_back();
+    gpu.name = device->name().value_or("");
+    gpu.uuid = device->uuid().value_or("");
+    gpu.pci_bus_id = device->pci_bus_id().value_or("");
     devices.push_back(*device);
   }
-  return devices;
+  std::vector<Nvml::Device> visible;
+  for (const std::size_t i : visible_to_cuda(gpus, settings)) visible.push_back(devices[i]);
+  return visible;
 }
 
 }  // namespace
@@ -45,7 +43,8 @@ Site survey_site() {
   site.nccl_missing = build_info().nccl_missing;
   const std::shared_ptr<Nvml> nvml = Nvml::open(&site.no_gpus_reason);
   if (!nvml) return site;
-  for (const Nvml::Device& device : visible_devices(*nvml)) {
+  const CudaSettings settings = cuda_settings();
+  for (const Nvml::Device& device : visible_devices(*nvml, settings)) {
     if (site.gpus++ == 0) site.gpu_name = device.name().value_or("GPU");
     if (const auto memory = device.memory_bytes()) {
       site.gpu_memory_bytes = std::min(site.gpu_memory_bytes.value_or(*memory), *memory);
@@ -54,7 +53,7 @@ Site survey_site() {
   }
   if (site.gpus < 2) {
     site.no_gpus_reason = site.gpus == 1 ? "there is one GPU" : "no GPU is visible";
-    if (std::getenv("CUDA_VISIBLE_DEVICES") != nullptr && nvml->device_count() > site.gpus) {
+    if (settings.visible_devices && nvml->device_count() > site.gpus) {
       site.no_gpus_reason += " (CUDA_VISIBLE_DEVICES hides others)";
     }
   }

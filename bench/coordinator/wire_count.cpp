@@ -8,15 +8,19 @@ namespace linkgain {
 WireCount::WireCount(const Case& c, TransferPlan plan, bool several_hosts)
     : case_(c), plan_(std::move(plan)), several_hosts_(several_hosts) {}
 
-bool WireCount::counts(const Case& c, int round) { return round < (c.size < kJudgedSize ? 1 : 2); }
+bool WireCount::counts(const Case& c, int round) {
+  constexpr int kEvery = 10;
+  return c.size < kJudgedSize ? round == 0 : round % kEvery == 0;
+}
 
-void WireCount::add(const std::vector<LinkCounters>& before, const std::vector<LinkCounters>& after,
+void WireCount::add(const protocol::CountersReply& before, const protocol::CountersReply& after,
                     std::int64_t operations) {
   std::vector<LinkCounters> growths;
-  for (std::size_t rank = 0; rank < std::min(before.size(), after.size()); ++rank) {
-    growths.push_back(growth(before[rank], after[rank]));
+  for (std::size_t rank = 0; rank < std::min(before.ranks.size(), after.ranks.size()); ++rank) {
+    growths.push_back(growth(before.ranks[rank], after.ranks[rank]));
   }
-  const WireEvidence found = assess(case_, plan_, operations, growths, several_hosts_);
+  WireEvidence found = assess(case_, plan_, operations, growths, several_hosts_);
+  if (!found.nvlink_sent && !after.reason.empty()) found.reason += ": " + after.reason;
   evidence_ = evidence_ ? combine(*evidence_, found) : found;
 }
 

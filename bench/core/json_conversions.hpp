@@ -66,6 +66,8 @@ Health read_health(const In& json);
 /// One rank's counters, in bytes.
 Out write_link_counters(const LinkCounters& counters);
 LinkCounters read_link_counters(const In& json);
+Out write_evidence_cost(const EvidenceCost& cost);
+EvidenceCost read_evidence_cost(const In& json);
 Out write_host_copy(const HostCopyRates& rates);
 HostCopyRates read_host_copy(const In& json);
 

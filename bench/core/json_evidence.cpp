@@ -53,6 +53,14 @@ WireEvidence read_evidence(const In& json) {
   return evidence;
 }
 
+Out write_evidence_cost(const EvidenceCost& cost) {
+  return {{"probes_s", cost.probes_s}, {"counters_s", cost.counters_s}};
+}
+
+EvidenceCost read_evidence_cost(const In& json) {
+  return {json.at("probes_s"), json.at("counters_s")};
+}
+
 Out write_health_summary(const HealthSummary& summary) {
   return {{"lowest_temperature_c", nullable(summary.lowest_temperature_c)},
           {"highest_temperature_c", nullable(summary.highest_temperature_c)},

@@ -1,3 +1,7 @@
+#include <array>
+#include <stdexcept>
+#include <string>
+
 #include "json_conversions.hpp"
 
 namespace linkgain::json {
@@ -60,16 +64,28 @@ RankInfo read_rank(const In& json) {
   return rank;
 }
 
+/// Absent in records from before it was asked for.
+std::optional<Ancestor> read_ancestor(const In& json) {
+  const auto label = optional_at<std::string>(json, "ancestor");
+  if (!label) return std::nullopt;
+  for (const Ancestor each : {Ancestor::self, Ancestor::pix, Ancestor::pxb, Ancestor::phb,
+                              Ancestor::node, Ancestor::sys}) {
+    if (*label == label_of(each)) return each;
+  }
+  throw std::invalid_argument("no such ancestor: " + *label);
+}
+
 Out write_link(const PairLink& link) {
   return {{"from", link.from},
           {"to", link.to},
           {"p2p", nullable(link.p2p)},
-          {"nvlink", nullable(link.nvlink)}};
+          {"nvlink", nullable(link.nvlink)},
+          {"ancestor", link.ancestor ? Out(label_of(*link.ancestor)) : Out(nullptr)}};
 }
 
 PairLink read_link(const In& json) {
   return {json.at("from"), json.at("to"), optional_at<bool>(json, "p2p"),
-          optional_at<bool>(json, "nvlink")};
+          optional_at<bool>(json, "nvlink"), read_ancestor(json)};
 }
 
 Out write_software(const Software& software) {

@@ -24,6 +24,8 @@ json::Out write_head(const Record& record) {
           {"exit_code", record.exit_code},
           {"machine", json::write_machine(record.machine)},
           {"settings", json::write_settings(record.settings)},
+          {"evidence_cost", record.evidence_cost ? json::write_evidence_cost(*record.evidence_cost)
+                                                 : json::Out(nullptr)},
           {"cases", json::array_of(record.cases, json::write_case)},
           {"warnings", json::array_of(record.warnings, json::write_warning)}};
 }
@@ -70,6 +72,9 @@ Record read_document(const json::In& document) {
   record.exit_code = document.at("exit_code");
   record.machine = json::read_machine(document.at("machine"));
   record.settings = json::read_settings(document.at("settings"));
+  if (document.contains("evidence_cost") && !document.at("evidence_cost").is_null()) {
+    record.evidence_cost = json::read_evidence_cost(document.at("evidence_cost"));
+  }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);
   record.samples = json::read_samples(document.at("samples"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -67,12 +68,24 @@ bool matches(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
+/// The number that a value begins with, in C's notation; 0 where it begins with none.
+int number_of(std::string_view value) {
+  return static_cast<int>(std::strtol(std::string(value).c_str(), nullptr, 0));
+}
+
 }  // namespace
 
 const SteeringVariable* steering_variable(std::string_view name) {
   const auto* row = std::ranges::find_if(
       kVariables, [&](const SteeringVariable& each) { return matches(each.name, name); });
   return row == kVariables.end() ? nullptr : row;
+}
+
+bool forbids_p2p(std::string_view name, std::string_view value) {
+  if (name == "NCCL_P2P_DISABLE") return number_of(value) == 1;
+  if (name != "NCCL_P2P_LEVEL" || value.empty()) return false;
+  const bool is_number = value.front() >= '0' && value.front() <= '9';
+  return value == "LOC" || (is_number && number_of(value) == 0);
 }
 
 bool is_harmless(const SteeringVariable& variable, std::string_view value) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 
+#include "linkgain/core/backend.hpp"
 #include "linkgain/core/steering_variables.hpp"
 #include "verdict_parts.hpp"
 
@@ -17,7 +18,10 @@ namespace {
 /// made.
 std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
   std::vector<std::string> assignments;
+  // Open MPI carries the messages of its own backend; NCCL's it only starts.
+  const bool by_mpi = record.settings.backend == name_of(BackendKind::mpi);
   for (const auto& [name, unused] : in_force(record, variant)) {
+    if (name.starts_with("OMPI_") != by_mpi) continue;
     const SteeringVariable* row = steering_variable(name);
     if (row == nullptr || row->steers == Steers::network || row->steers == Steers::log) continue;
     const std::string value = inherited(record, variant, name);
@@ -45,6 +49,28 @@ bool judge_data(Record& record) {
   return wrong;
 }
 
+/// What could make variants part that took one road.
+std::string part_roads(const Record& record) {
+  for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
+    if (const std::string assignment = forbidden_by_caller(record, i); !assignment.empty()) {
+      return fmt::format("unset {}, also in NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf",
+                         assignment);
+    }
+  }
+  const auto& links = record.machine.links;
+  if (std::any_of(links.begin(), links.end(),
+                  [](const PairLink& link) { return link.nvlink == true && link.p2p == false; })) {
+    return "`linkgain doctor`: NVLink joins the GPUs but the driver refuses P2P (a bad bridge, "
+           "IOMMU/ACS, a virtual machine)";
+  }
+  if (offers_nvlink(record.machine)) {
+    return "NVLink joins every pair and P2P works: the warning of a wrong path says what to do, or "
+           "compare variants of which one forbids P2P";
+  }
+  return "where the driver allows P2P, --variant p2p-sys lets NCCL use it over PCIe across the "
+         "host bridge";
+}
+
 void judge_roads(Record& record) {
   std::set<std::string> roads;
   for (const CaseResult& result : record.cases) {
@@ -58,9 +84,8 @@ void judge_roads(Record& record) {
     }
   }
   for (const std::string& text : roads) {
-    add_once(record, {"same-road", text,
-                      "their ratio says nothing about the link; without NVLink, --variant p2p-sys "
-                      "lets NCCL use P2P over PCIe across the host bridge"});
+    add_once(record,
+             {"same-road", text, "their ratio says nothing about the link; " + part_roads(record)});
   }
 }
 
@@ -156,9 +181,11 @@ std::string inherited(const Record& record, std::size_t variant, const std::stri
 }
 
 std::string forbidden_by_caller(const Record& record, std::size_t variant) {
-  if (inherited(record, variant, "NCCL_P2P_DISABLE") == "1") return "NCCL_P2P_DISABLE=1";
-  const std::string level = inherited(record, variant, "NCCL_P2P_LEVEL");
-  return level == "LOC" || level == "0" ? "NCCL_P2P_LEVEL=" + level : "";
+  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
+    const std::string value = inherited(record, variant, name);
+    if (forbids_p2p(name, value)) return fmt::format("{}={}", name, value);
+  }
+  return {};
 }
 
 std::string variable_of(const Record& record, const std::string& variant,

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "linkgain/core/steering_variables.hpp"
 #include "linkgain/core/variants.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "verdict_parts.hpp"
@@ -22,10 +23,6 @@ struct Contradiction {
 
 constexpr std::string_view kReadLog =
     "NCCL's log beside the record says which transport it chose for every channel";
-
-std::string percent(double share) {
-  return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
-}
 
 bool on_one_host(const Machine& machine) {
   return std::all_of(machine.ranks.begin(), machine.ranks.end(),
@@ -89,7 +86,7 @@ std::vector<std::string> suspects(const Record& record, std::size_t variant) {
   return found;
 }
 
-std::string open_nvlink(const Record& record, std::size_t variant) {
+std::string open_p2p(const Record& record, std::size_t variant) {
   const std::vector<std::string> found = suspects(record, variant);
   if (!found.empty()) {
     return fmt::format(
@@ -117,7 +114,31 @@ std::optional<Contradiction> against_nvlink(const Record& record, std::size_t va
   return Contradiction{
       fmt::format("NVLink joins every pair and nothing forbids P2P, and yet the path is {}",
                   name_of(result.path)),
-      carried, open_nvlink(record, variant)};
+      carried, open_p2p(record, variant)};
+}
+
+/// Whether P2P joins every pair, over NVLink or no further than NCCL uses PCIe by itself: from one
+/// PCIe switch to the next, not across a host bridge.
+bool offers_near_p2p(const Machine& machine) {
+  return !machine.links.empty() &&
+         std::all_of(machine.links.begin(), machine.links.end(), [](const PairLink& link) {
+           const bool near = link.ancestor == Ancestor::pix || link.ancestor == Ancestor::pxb;
+           return link.p2p == true && (link.nvlink == true || near);
+         });
+}
+
+/// Of the variant that forces nothing, where P2P over PCIe is offered to the pairs without NVLink.
+std::optional<Contradiction> against_pcie(const Record& record, std::size_t variant,
+                                          const VariantResult& result) {
+  static const std::set<std::string> kFarEnough{"", "PXB", "PHB", "SYS"};
+  const bool allowed = kFarEnough.contains(inherited(record, variant, "NCCL_P2P_LEVEL"));
+  const bool elsewhere = result.path == Path::host_memory || result.path == Path::network;
+  if (!allowed || !elsewhere) return std::nullopt;
+  return Contradiction{
+      fmt::format("the driver allows P2P between every pair, none further apart than PCIe "
+                  "switches (PXB), nothing forbids it, and yet the path is {}",
+                  name_of(result.path)),
+      "", open_p2p(record, variant)};
 }
 
 /// Of a variant that asks for P2P across the host bridge, where the driver allows it.
@@ -137,7 +158,7 @@ std::optional<Contradiction> against_p2p(const Record& record, const VariantResu
 std::optional<Contradiction> contradiction(const Record& record, std::size_t variant,
                                            const Case& definition, const VariantResult& result) {
   const Environment& forced = record.settings.variants[variant].environment;
-  if (variable_of(record, result.variant, "NCCL_P2P_DISABLE") == "1") {
+  if (is_p2p_off(record, result.variant)) {
     if (const auto found = against_no_p2p(record, definition, result)) return found;
     if (variable_of(record, result.variant, "NCCL_SHM_DISABLE") == "1" &&
         result.path == Path::host_memory) {
@@ -152,14 +173,11 @@ std::optional<Contradiction> contradiction(const Record& record, std::size_t var
   if (forced.empty() && offers_nvlink(record.machine)) {
     return against_nvlink(record, variant, result);
   }
+  if (forced.empty() && offers_near_p2p(record.machine)) {
+    return against_pcie(record, variant, result);
+  }
   const bool asks_for_p2p = forced.size() == 1 && value_of(forced, "NCCL_P2P_LEVEL") == "SYS";
   return asks_for_p2p ? against_p2p(record, result) : std::nullopt;
-}
-
-/// Cases by number, as in "all_reduce/… and 3 more".
-std::string named(const std::vector<std::string>& cases) {
-  return cases.size() == 1 ? cases.front()
-                           : fmt::format("{} and {} more", cases.front(), cases.size() - 1);
 }
 
 /// One contradiction of a variant, and the cases that show it.
@@ -176,61 +194,11 @@ Warning warning_of(const std::string& variant, const Found& found) {
       found.first.advice};
 }
 
-/// Others' work on the links: of judged variants that may use them.
-void warn_of_disturbed(Record& record) {
-  std::vector<std::string> cases;
-  double most = 0.0;
-  for (const CaseResult& result : record.cases) {
-    for (const VariantResult& variant : result.variants) {
-      const bool judged = variant.evidence && variant.evidence->judged;
-      const double share = judged ? variant.evidence->nvlink_share().value_or(0.0) : 0.0;
-      if (share <= kDisturbed || variable_of(record, variant.variant, "NCCL_P2P_DISABLE") == "1") {
-        continue;
-      }
-      cases.push_back(fmt::format("{} with {}", case_name(result.definition), variant.variant));
-      most = std::max(most, share);
-    }
-  }
-  if (cases.empty()) return;
-  add_once(record,
-           {"links-disturbed",
-            fmt::format("NVLink carried up to {} of the expected bytes, so other work used the "
-                        "links too: {}",
-                        percent(most), named(cases)),
-            "see with nvidia-smi what else runs on these GPUs, and measure again without it"});
-}
-
-/// Why a variant of a case has no evidence where there should be some; empty where nothing is
-/// missing. Of small messages nothing need be expected.
-std::string missing_evidence(const Case& definition, const VariantResult& result) {
-  if (!result.time) return {};
-  const bool large = definition.size >= kJudgedSize;
-  if (!result.evidence) return large ? "the links' counters were not read" : "";
-  const bool counted = result.evidence->nvlink_sent.has_value();
-  if (counted && (!large || result.evidence->nvlink_share())) return {};
-  return result.evidence->reason.empty() ? "no reason was given" : result.evidence->reason;
-}
-
-void warn_of_missing(Record& record) {
-  if (!offers_nvlink(record.machine)) return;
-  std::map<std::string, std::vector<std::string>> reasons;
-  for (const CaseResult& result : record.cases) {
-    for (const VariantResult& variant : result.variants) {
-      const std::string reason = missing_evidence(result.definition, variant);
-      if (reason.empty()) continue;
-      reasons[reason].push_back(
-          fmt::format("{} with {}", case_name(result.definition), variant.variant));
-    }
-  }
-  for (const auto& [reason, cases] : reasons) {
-    add_once(record, {"evidence-missing",
-                      fmt::format("what NVLink carried is not known: {}: {}", reason, named(cases)),
-                      "the path there rests on NCCL's transport lines alone; `linkgain doctor` "
-                      "says which of the driver's counters can be read"});
-  }
-}
-
 }  // namespace
+
+bool is_p2p_off(const Record& record, const std::string& variant) {
+  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
+}
 
 bool offers_nvlink(const Machine& machine) {
   return all_pairs(machine.links, &PairLink::nvlink).value_or(false) &&
@@ -252,8 +220,7 @@ bool judge_paths(Record& record) {
     }
   }
   for (const auto& [key, entry] : found) add_once(record, warning_of(key.first, entry));
-  warn_of_disturbed(record);
-  warn_of_missing(record);
+  judge_evidence(record);
   return !found.empty();
 }
 

@@ -90,7 +90,7 @@ int benchmark_mode(Session& session, const WorkerOptions& options) {
   const auto hello = std::get<protocol::HelloReply>(engine.lead(protocol::Hello{}));
   ExitCode outcome = ExitCode::success;
   try {
-    outcome = run_benchmarks(collective_sweep(engine, cases),
+    outcome = run_benchmarks(collective_sweep(engine, cases, options.sample_target),
                              {options.benchmark_arguments, context_of(hello)});
   } catch (const UsageError&) {
     engine.lead(protocol::Bye{});

@@ -49,6 +49,42 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_flag("--in-place", texts.in_place, "all_reduce in place");
 }
 
+/// What to do instead of a benchmark, and how.
+struct Modes {
+  bool serve = false;
+  bool describe = false;
+  bool version = false;
+  double load = 0.0;
+  double sample = 0.005;
+};
+
+void add_mode_options(CLI::App& app, Modes& modes) {
+  app.add_flag("--serve", modes.serve, "answer linkgain's protocol on standard input and output");
+  app.add_flag("--describe", modes.describe, "print versions and capabilities as JSON");
+  app.add_option("--load", modes.load,
+                 "copy between host and every visible GPU for that long, and end")
+      ->check(CLI::Range(0.1, 600.0))
+      ->type_name("SECONDS");
+  app.add_option("--sample", modes.sample, "length of a timed batch of operations")
+      ->check(CLI::Range(0.0005, 10.0))
+      ->capture_default_str()
+      ->type_name("SECONDS");
+  app.add_flag("--version", modes.version, "version and what was built");
+}
+
+WorkerOptions::Mode mode_of(const Modes& modes) {
+  if (modes.load > 0.0) return WorkerOptions::Mode::load;
+  if (modes.describe) return WorkerOptions::Mode::describe;
+  return modes.serve ? WorkerOptions::Mode::serve : WorkerOptions::Mode::benchmark;
+}
+
+WorkerOptions text_request(std::string text) {
+  WorkerOptions options;
+  options.mode = WorkerOptions::Mode::text;
+  options.text = std::move(text);
+  return options;
+}
+
 Selection read_selection(const Texts& texts) {
   Selection selection;
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
@@ -87,38 +123,26 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   app.footer(kExamples);
   app.allow_extras();
   Texts texts;
+  Modes modes;
   add_options(app, texts);
-  bool serve = false;
-  bool describe = false;
-  bool version = false;
-  double load = 0.0;
-  app.add_flag("--serve", serve, "answer linkgain's protocol on standard input and output");
-  app.add_flag("--describe", describe, "print versions and capabilities as JSON");
-  app.add_option("--load", load, "copy between host and every visible GPU for that long, and end")
-      ->check(CLI::Range(0.1, 600.0))
-      ->type_name("SECONDS");
-  app.add_flag("--version", version, "version and what was built");
+  add_mode_options(app, modes);
   WorkerOptions options;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    options.mode = WorkerOptions::Mode::text;
-    options.text = app.help();
-    return options;
+    return text_request(app.help());
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what(), "see linkgain-bench --help");
   }
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
-  if (version) {
-    options.mode = WorkerOptions::Mode::text;
-    options.text = fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text);
-    return options;
+  if (modes.version) {
+    return text_request(
+        fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
-  if (serve) options.mode = WorkerOptions::Mode::serve;
-  if (describe) options.mode = WorkerOptions::Mode::describe;
-  if (load > 0.0) options.mode = WorkerOptions::Mode::load;
-  options.load_time = Seconds{load};
+  options.mode = mode_of(modes);
+  options.load_time = Seconds{modes.load};
+  options.sample_target = Seconds{modes.sample};
   options.backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   if (!texts.backend.empty()) options.backend = parse_backend(texts.backend);
   if (!texts.gpus.empty()) options.gpus = parse_gpus(texts.gpus);

@@ -17,6 +17,7 @@ struct WorkerOptions {
   BackendKind backend = BackendKind::mpi;
   std::vector<int> gpus;
   Selection selection;
+  Seconds sample_target{0.005};
   std::vector<std::string> benchmark_arguments;  ///< `--benchmark_*`, as given
 };
 

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "linkgain/core/steering_variables.hpp"
 #include "linkgain/core/verdict.hpp"
 
 namespace linkgain {
 namespace {
 
-bool forbids_p2p(const Record& record, const std::string& variant) {
-  return variable_of(record, variant, "NCCL_P2P_DISABLE") == "1";
+bool turns_p2p_off(const Record& record, const std::string& variant) {
+  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
 }
 
 Outcome judge(const Ratio& ratio) {
@@ -69,7 +70,7 @@ Contrast contrast_of(const Record& record, const CaseResult& result) {
   if (first.path == Path::nvlink && other.path != Path::nvlink && other.path != Path::mixed) {
     return Contrast::nvlink;
   }
-  return !forbids_p2p(record, first.variant) && forbids_p2p(record, other.variant)
+  return !turns_p2p_off(record, first.variant) && turns_p2p_off(record, other.variant)
              ? Contrast::p2p
              : Contrast::variant;
 }

@@ -45,6 +45,14 @@ void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
   }
 }
 
+/// What a variant's samples show of themselves.
+std::string describe_variant(const HealthSummary& summary) {
+  std::vector<std::string> parts;
+  add_range(parts, "SM ", summary.lowest_sm_clock_mhz, summary.highest_sm_clock_mhz, "MHz");
+  add_events(parts, summary);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string describe(const HealthSummary& summary) {
   if (summary == HealthSummary{}) {
     return "not measured";
@@ -52,8 +60,7 @@ std::string describe(const HealthSummary& summary) {
   std::vector<std::string> parts;
   add_range(parts, "", summary.lowest_temperature_c, summary.highest_temperature_c, "°C");
   add_range(parts, "", summary.lowest_power_w, summary.highest_power_w, "W");
-  add_range(parts, "SM ", summary.lowest_sm_clock_mhz, summary.highest_sm_clock_mhz, "MHz");
-  add_events(parts, summary);
+  parts.push_back(describe_variant(summary));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -122,10 +129,17 @@ std::string health_section(const Record& record) {
   for (const Variant& variant : record.settings.variants) {
     const HealthSummary summary = summary_of(record, &variant.name);
     if (summary != HealthSummary{}) {
-      variants += fmt::format("- {}: {}\n", variant.name, describe(summary));
+      variants += fmt::format("- {}: {}\n", variant.name, describe_variant(summary));
     }
   }
-  return variants.empty() ? text : text + "\n" + variants;
+  if (variants.empty()) {
+    return text;
+  }
+  // Power is the driver's average over longer than a batch, and heat lasts longer still.
+  return fmt::format(
+      "{}\nTemperature and power are the GPUs', which all variants share. Of each variant's own "
+      "samples:\n\n{}",
+      text, variants);
 }
 
 }  // namespace linkgain

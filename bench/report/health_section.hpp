@@ -6,7 +6,8 @@
 
 namespace linkgain {
 
-/// The report's section: health_line() and the same for each variant, or empty.
+/// The report's section: health_line(), and SM clock and what held samples back for each variant;
+/// or empty.
 std::string health_section(const Record& record);
 
 }  // namespace linkgain

@@ -29,7 +29,8 @@ std::string sizes_section(const Record& record) {
   return tables.empty()
              ? tables
              : "## By size\n\nTimes are medians for one operation; busbw compares with the "
-               "link's rate. Less time is 1 − 1/speed-up.\n\n" +
+               "limit of the path that carried the bytes, where that is known. Less time is 1 − "
+               "1/speed-up.\n\n" +
                    tables;
 }
 

@@ -17,6 +17,13 @@ constexpr std::string_view kWiresLead =
     "carried, and those that it must carry if every message goes over it. The algorithm is the one "
     "that NCCL's log names. A note says why a share is not judged.";
 
+std::string cost_of(const Record& record) {
+  if (!record.evidence_cost) return {};
+  return fmt::format(" Reading counters took {} of the run, the probe launches {}.",
+                     readable_time(Seconds{record.evidence_cost->counters_s}),
+                     readable_time(Seconds{record.evidence_cost->probes_s}));
+}
+
 bool is_judged(const VariantResult& variant) {
   return variant.evidence && variant.evidence->judged && variant.evidence->nvlink_share();
 }
@@ -171,8 +178,8 @@ std::string wires_section(const Record& record) {
       pcie
           ? " PCIe bytes, out of the GPUs and into them, count everything, packet headers included."
           : "";
-  return fmt::format("## Wires\n\n{}{}\n\n{}{}", kWiresLead, of_pcie, table.text(),
-                     notes.empty() ? "" : "\n" + notes);
+  return fmt::format("## Wires\n\n{}{}{}\n\n{}{}", kWiresLead, of_pcie, cost_of(record),
+                     table.text(), notes.empty() ? "" : "\n" + notes);
 }
 
 }  // namespace linkgain

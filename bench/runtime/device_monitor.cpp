@@ -4,8 +4,10 @@ namespace linkgain {
 
 DeviceMonitor::DeviceMonitor(const std::optional<GpuInfo>& gpu) {
   if (!gpu) return;
-  nvml_ = Nvml::open();
-  if (nvml_) device_ = nvml_->device_by_pci_bus_id(gpu->pci_bus_id);
+  nvml_ = Nvml::open(&no_device_);
+  if (!nvml_) return;
+  device_ = nvml_->device_by_pci_bus_id(gpu->pci_bus_id);
+  if (!device_) no_device_ = "NVML knows no GPU at " + gpu->pci_bus_id;
 }
 
 Health DeviceMonitor::health() const { return device_ ? device_->health() : Health{}; }
@@ -14,8 +16,10 @@ std::optional<int> DeviceMonitor::sm_clock_mhz() const {
   return device_ ? device_->sm_clock_mhz() : std::nullopt;
 }
 
-LinkCounters DeviceMonitor::link_counters() const {
-  return device_ ? device_->link_counters() : LinkCounters{};
+LinkCounters DeviceMonitor::link_counters(std::string& why_no_nvlink) const {
+  if (device_) return device_->link_counters(&why_no_nvlink);
+  why_no_nvlink = no_device_;
+  return {};
 }
 
 void DeviceMonitor::complete(GpuInfo& gpu) const {

@@ -233,7 +233,11 @@ protocol::Reply Engine::verify(const protocol::Verify& command) {
   return protocol::VerifyReply{gather_verification(session_, own)};
 }
 
-protocol::Reply Engine::counters() { return gather_counters(session_, monitor_.link_counters()); }
+protocol::Reply Engine::counters() {
+  std::string why_no_nvlink;
+  const LinkCounters own = monitor_.link_counters(why_no_nvlink);
+  return gather_counters(session_, own, why_no_nvlink);
+}
 
 protocol::Reply Engine::probe(const protocol::Probe& command) {
   auto made = make_operation(command.case_name);

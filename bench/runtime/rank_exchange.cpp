@@ -49,7 +49,8 @@ protocol::RunReply gather_run(Session& session, std::optional<double> seconds_pe
   return reply;
 }
 
-protocol::CountersReply gather_counters(Session& session, const LinkCounters& own) {
+protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
+                                        const std::string& why_no_nvlink) {
   constexpr std::size_t kFields = 4;
   const auto number = [](const std::optional<std::int64_t>& value) {
     return value ? static_cast<double>(*value) : kAbsent;
@@ -63,6 +64,9 @@ protocol::CountersReply gather_counters(Session& session, const LinkCounters& ow
     reply.ranks.push_back({present<std::int64_t>(all[i]), present<std::int64_t>(all[i + 1]),
                            present<std::int64_t>(all[i + 2]), present<std::int64_t>(all[i + 3])});
   }
+  std::optional<std::string> reason;
+  if (!own.nvlink_sent) reason = fmt::format("rank {}: {}", session.rank(), why_no_nvlink);
+  reply.reason = session.first_text(reason).value_or("");
   return reply;
 }
 

@@ -14,7 +14,8 @@ std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own);
 protocol::RunReply gather_run(Session& session, std::optional<double> seconds_per_operation,
                               const Health& health);
 
-protocol::CountersReply gather_counters(Session& session, const LinkCounters& own);
+protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
+                                        const std::string& why_no_nvlink);
 
 protocol::HostCopyReply gather_host_copy(Session& session, const std::optional<HostCopyRates>& own);
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/core/finding.hpp"
@@ -44,10 +48,19 @@ std::vector<GpuSurvey> reachable(const Survey& survey);
 std::string subject_of(const Topology& topology, const TopologyPair& pair);
 /// Pairs of two GPUs, each once.
 std::vector<TopologyPair> gpu_pairs(const Topology& topology);
-/// Whether messages between GPUs go over PCIe: there are pairs, and not all are joined by NVLink.
-bool needs_pcie_p2p(const Topology& topology);
+/// Absent where the driver says neither how many NVLinks join the GPUs nor whether P2P uses them.
+std::optional<bool> joined_by_nvlink(const TopologyPair& pair);
+/// Whether messages between GPUs go over PCIe: a pair is not joined by NVLink. Absent where that is
+/// not known of a pair and no other needs PCIe.
+std::optional<bool> needs_pcie_p2p(const Topology& topology);
 /// Clock events now and, where there was one, during the load.
 Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu);
+/// When those were looked for: "while host copies ran" or "now".
+std::string when_events(const GpuSurvey& gpu);
+/// What the GPUs do under `--load`: the SMs stay idle.
+inline constexpr const char* kWhileCopying = "while host copies ran";
+/// "1 recovery", "2 recoveries"
+std::string counted(std::int64_t count, std::string_view one, std::string_view many);
 /// CUDA devices that a run would use: those that are visible; all GPUs where that is not known.
 int visible_gpus(const Survey& survey);
 

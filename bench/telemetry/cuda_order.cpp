@@ -1,4 +1,4 @@
-#include "cuda_order.hpp"
+#include "linkgain/telemetry/cuda_order.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -100,15 +100,23 @@ Order named_gpus(const std::vector<TopologyGpu>& gpus, const std::vector<std::st
   return named;
 }
 
-Indexes indexes_of(std::size_t count, const Order& visible) {
-  Indexes indexes = all_missing(count, kHiddenFromCuda);
-  for (std::size_t i = 0; i < visible.size(); ++i) {
-    if (std::count(visible.begin(), visible.end(), visible[i]) > 1) {
-      return all_missing(count, "CUDA_VISIBLE_DEVICES names a GPU twice: CUDA then sees none");
-    }
-    indexes[visible[i]] = static_cast<int>(i);
+/// The GPUs that CUDA_VISIBLE_DEVICES leaves of those in `order`, one named twice still twice.
+Reading<Order> listed_gpus(const std::vector<TopologyGpu>& gpus, const CudaSettings& settings,
+                           const Reading<Order>& order) {
+  if (!settings.visible_devices) return order;
+  std::vector<std::string> entries = split(*settings.visible_devices, ',');
+  std::transform(entries.begin(), entries.end(), entries.begin(), trimmed);
+  if (entries.empty()) return Order{};
+  if (entries.front().starts_with("MIG-")) {
+    return Reading<Order>::missing("CUDA_VISIBLE_DEVICES names a MIG instance");
   }
-  return indexes;
+  if (number_of(entries.front()) && !order.measured()) return order;
+  return named_gpus(gpus, entries, order.value_or({}));
+}
+
+bool names_one_twice(Order listed) {
+  std::sort(listed.begin(), listed.end());
+  return std::adjacent_find(listed.begin(), listed.end()) != listed.end();
 }
 
 }  // namespace
@@ -119,20 +127,24 @@ CudaSettings cuda_settings() {
 
 std::vector<Reading<int>> cuda_indexes(const std::vector<TopologyGpu>& gpus,
                                        const CudaSettings& settings) {
-  const Reading<Order> order = physical_order(gpus, settings);
-  if (!settings.visible_devices) {
-    return order.measured() ? indexes_of(gpus.size(), order.value())
-                            : all_missing(gpus.size(), order.reason());
+  const Reading<Order> listed = listed_gpus(gpus, settings, physical_order(gpus, settings));
+  if (!listed.measured()) return all_missing(gpus.size(), listed.reason());
+  const Order& visible = listed.value();
+  if (names_one_twice(visible)) {
+    return all_missing(gpus.size(), "CUDA_VISIBLE_DEVICES names a GPU twice: CUDA then sees none");
   }
-  std::vector<std::string> entries = split(*settings.visible_devices, ',');
-  std::transform(entries.begin(), entries.end(), entries.begin(), trimmed);
-  if (entries.empty()) return indexes_of(gpus.size(), {});
-  if (entries.front().starts_with("MIG-")) {
-    return all_missing(gpus.size(), "CUDA_VISIBLE_DEVICES names a MIG instance");
-  }
-  const bool by_number = number_of(entries.front()).has_value();
-  if (by_number && !order.measured()) return all_missing(gpus.size(), order.reason());
-  return indexes_of(gpus.size(), named_gpus(gpus, entries, order.value_or({})));
+  Indexes indexes = all_missing(gpus.size(), kHiddenFromCuda);
+  for (std::size_t i = 0; i < visible.size(); ++i) indexes[visible[i]] = static_cast<int>(i);
+  return indexes;
+}
+
+std::vector<std::size_t> visible_to_cuda(const std::vector<TopologyGpu>& gpus,
+                                         const CudaSettings& settings) {
+  Order as_given(gpus.size());
+  std::iota(as_given.begin(), as_given.end(), std::size_t{0});
+  const Order order = physical_order(gpus, settings).value_or(as_given);
+  const Order listed = listed_gpus(gpus, settings, order).value_or(as_given);
+  return names_one_twice(listed) ? Order{} : listed;
 }
 
 }  // namespace linkgain

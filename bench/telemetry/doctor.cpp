@@ -54,15 +54,34 @@ std::vector<TopologyPair> gpu_pairs(const Topology& topology) {
   return pairs;
 }
 
-bool needs_pcie_p2p(const Topology& topology) {
-  const std::vector<TopologyPair> pairs = gpu_pairs(topology);
-  return std::ranges::any_of(
-      pairs, [](const TopologyPair& pair) { return pair.nvlinks.value_or(0) == 0; });
+std::optional<bool> joined_by_nvlink(const TopologyPair& pair) {
+  if (pair.nvlinks.measured()) return pair.nvlinks.value() > 0;
+  if (pair.over_nvlink.measured()) return pair.over_nvlink.value().ok;
+  return std::nullopt;
+}
+
+std::optional<bool> needs_pcie_p2p(const Topology& topology) {
+  std::optional<bool> needed = false;
+  for (const TopologyPair& pair : gpu_pairs(topology)) {
+    const std::optional<bool> joined = joined_by_nvlink(pair);
+    if (joined == false) return true;
+    if (!joined) needed.reset();
+  }
+  return needed;
 }
 
 Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu) {
   if (!gpu.load.measured() || !gpu.load.value().clock_events.measured()) return gpu.clock_events;
   return gpu.load.value().clock_events.value() | (gpu.clock_events.value_or(0) & ~kIdle);
+}
+
+std::string when_events(const GpuSurvey& gpu) {
+  const bool loaded = gpu.load.measured() && gpu.load.value().clock_events.measured();
+  return loaded ? kWhileCopying : "now";
+}
+
+std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 int visible_gpus(const Survey& survey) {

@@ -8,8 +8,8 @@ namespace linkgain {
 namespace {
 
 constexpr CheckGroup kGroup = CheckGroup::cooling;
-/// Below it a GPU under load is well cooled; from it on it is hot. Where the GPU does not tell its
-/// own threshold, throttling is to be expected from kThrottling on and sure at kTooHot.
+/// Up to kGood a GPU at work is well cooled, from kHot on it is hot. Where the GPU does not tell
+/// its own threshold, throttling is to be expected from kThrottling on and sure at kTooHot.
 constexpr int kGood = 75;
 constexpr int kHot = 80;
 constexpr int kThrottling = 84;
@@ -23,14 +23,14 @@ const char* kAdvice =
 Finding check_temperature(const GpuSurvey& gpu) {
   const Check check(kGroup, "temperature", subject_of(gpu));
   if (!gpu.temperature_c.measured()) return check.not_checkable(gpu.temperature_c.reason());
-  Reading<int> under_load;
-  if (gpu.load.measured()) under_load = gpu.load.value().highest_temperature_c;
-  const int now = std::max(gpu.temperature_c.value(), under_load.value_or(-273));
+  Reading<int> copying;
+  if (gpu.load.measured()) copying = gpu.load.value().highest_temperature_c;
+  const int now = std::max(gpu.temperature_c.value(), copying.value_or(-273));
   const auto& limit = gpu.slowdown_temperature_c;
   const int slowdown = limit.value_or(kTooHot);
   std::string value = fmt::format("{} °C", now);
-  if (under_load.measured()) {
-    value += " under load";
+  if (copying.measured()) {
+    value += fmt::format(" {}", kWhileCopying);
   } else if (gpu.clock_events.value_or(0) & kIdle) {
     value += " idle";
   }
@@ -59,7 +59,7 @@ Finding check_slowdown(const GpuSurvey& gpu) {
   const Check check(kGroup, "thermal-slowdown", subject_of(gpu));
   const Reading<std::uint64_t> events = all_clock_events(gpu);
   if (!events.measured()) return check.not_checkable(events.reason());
-  const std::string when = gpu.load.measured() ? "under load" : "now";
+  const std::string when = when_events(gpu);
   const char* why = "the GPU lowers its clocks because it is too hot";
   if (events.value() & static_cast<std::uint64_t>(ClockEvent::hw_thermal)) {
     return check.problem("slowed down by the hardware " + when, why, kAdvice);

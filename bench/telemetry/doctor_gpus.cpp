@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 
 #include "checks.hpp"
 
@@ -13,15 +15,16 @@ constexpr const char* kHost = "host";
 Finding check_driver(const Survey& survey) {
   const Check check(kGroup, "gpu-driver", kHost);
   if (!survey.gpus.empty()) {
-    return check.ok(fmt::format("{} GPUs, driver {}", survey.gpus.size(),
+    return check.ok(fmt::format("{}, driver {}", counted(std::ssize(survey.gpus), "GPU", "GPUs"),
                                 survey.topology.driver.value_or("of unknown version")));
   }
   const std::string reason =
       survey.topology.no_gpus.empty() ? "the driver knows no GPU" : survey.topology.no_gpus;
-  const std::size_t on_bus = survey.host.nvidia_devices.value_or({}).size();
+  const std::int64_t on_bus = std::ssize(survey.host.nvidia_devices.value_or({}));
   if (on_bus == 0) return check.not_checkable("no GPU: " + reason);
   return check.problem(
-      fmt::format("{} NVIDIA GPUs on PCIe, none usable: {}", on_bus, reason),
+      fmt::format("{} on PCIe, none usable: {}", counted(on_bus, "NVIDIA GPU", "NVIDIA GPUs"),
+                  reason),
       "nothing can run on them",
       "install or load the driver (nvidia-smi must list them), after an update restart the "
       "machine; in a container, start it with --gpus all");
@@ -91,13 +94,27 @@ Finding check_persistence(const GpuSurvey& gpu) {
                        "run nvidia-persistenced, or nvidia-smi -pm 1");
 }
 
+/// Why it is not known of a GPU that answers whether CUDA sees it, or of all where none answers;
+/// empty where it is known.
+std::string visibility_unknown(const std::vector<TopologyGpu>& gpus) {
+  bool answers = false;
+  for (const TopologyGpu& gpu : gpus) {
+    if (!gpu.no_answer.empty()) continue;
+    answers = true;
+    if (!gpu.cuda_index.measured() && gpu.cuda_index.reason() != kHiddenFromCuda) {
+      return gpu.cuda_index.reason();
+    }
+  }
+  return answers ? std::string() : gpus.front().no_answer;
+}
+
 Finding check_visible(const Survey& survey) {
   const Check check(kGroup, "cuda-visible", kHost);
   const auto& gpus = survey.topology.gpus;
   const auto visible =
       std::ranges::count_if(gpus, [](const TopologyGpu& gpu) { return gpu.cuda_index.measured(); });
-  if (visible == 0 && !survey.visible_devices) {
-    return check.not_checkable(gpus.front().cuda_index.reason());
+  if (const std::string unknown = visibility_unknown(gpus); !unknown.empty()) {
+    return check.not_checkable(unknown);
   }
   const std::string setting =
       survey.visible_devices ? "CUDA_VISIBLE_DEVICES=" + *survey.visible_devices : "";

@@ -78,7 +78,7 @@ Finding check_cores(const Survey& survey) {
   const HostSurvey& host = survey.host;
   const int ranks = std::max(2, visible_gpus(survey));
   double usable = host.processors;
-  std::string value = fmt::format("{} processors", host.processors);
+  std::string value = counted(host.processors, "processor", "processors");
   if (host.processor_quota.measured() && host.processor_quota.value() < usable) {
     usable = host.processor_quota.value();
     value = fmt::format("{:.3g} of {} processors' time (control group)", usable, host.processors);

@@ -40,13 +40,6 @@ bool logs_each_call(const NcclSettings& settings) {
   return std::ranges::any_of(split(*subsystems, ','), speaks_of_calls);
 }
 
-/// Values that surely keep P2P from every NCCL program.
-bool forbids_p2p(const NcclSetting& setting) {
-  if (setting.name == "NCCL_P2P_DISABLE") return setting.value == "1";
-  return setting.name == "NCCL_P2P_LEVEL" &&
-         (setting.value == "0" || upper(setting.value) == "LOC");
-}
-
 std::string removal(const NcclSetting& setting) {
   if (setting.source == "environment") return "unset " + setting.name + " unless it is meant";
   return fmt::format("take it out of {} unless it is meant", setting.source);
@@ -55,7 +48,7 @@ std::string removal(const NcclSetting& setting) {
 Finding judge(const NcclSetting& setting, const SteeringVariable& variable) {
   const Check check(kGroup, "nccl-variable", setting.name);
   const std::string value = fmt::format("={} ({})", setting.value, setting.source);
-  if (forbids_p2p(setting)) {
+  if (forbids_p2p(setting.name, setting.value)) {
     return check.problem(value,
                          "no NCCL program of yours uses NVLink or PCIe P2P: all variants take the "
                          "road through host memory",

@@ -15,9 +15,9 @@ constexpr int kOneBridge = 4;
 /// NVML's answer for links that the GPU does not have at all.
 constexpr std::string_view kNotSupported = "Not Supported";
 
-bool any_active(const Survey& survey) {
+bool any_switched(const Survey& survey) {
   return std::ranges::any_of(survey.topology.gpus, [](const TopologyGpu& gpu) {
-    return gpu.nvlink.active.value_or(0) > 0;
+    return gpu.nvlink.active.value_or(0) > 0 && gpu.nvlink.switched.value_or(false);
   });
 }
 
@@ -36,9 +36,9 @@ std::string reseat(bool switched) {
 
 Finding judge_inactive(const Check& check, const Survey& survey, const std::string& value) {
   if (survey.gpus.size() < 2) return check.ok(value + ": no second GPU to join");
-  if (any_active(survey)) {
-    return check.problem(value, "other GPUs of this machine are joined by NVLink, this one is not",
-                         reseat(false));
+  if (any_switched(survey)) {
+    return check.problem(value, "other GPUs of this machine reach the switch, this one does not",
+                         reseat(true));
   }
   return check.warning(value,
                        "the GPU has NVLink and nothing is at its other end: no bridge, a bridge "
@@ -52,7 +52,8 @@ Finding judge_partial(const Check& check, const Survey& survey, const TopologyGp
                       const std::string& value) {
   const bool switched = gpu.nvlink.switched.value_or(false);
   const bool others_differ = std::ranges::any_of(survey.topology.gpus, [&](const auto& other) {
-    return other.nvlink.active.measured() && other.nvlink.active != gpu.nvlink.active;
+    const int active = other.nvlink.active.value_or(0);  // a GPU without a bridge does not count
+    return active > 0 && active != gpu.nvlink.active.value();
   });
   const std::string why =
       "links that are down carry nothing: the bandwidth is lower by their share";
@@ -89,8 +90,10 @@ Finding check_errors(const GpuSurvey& gpu) {
     return check.ok("none since the driver was loaded");
   }
   return check.warning(
-      fmt::format("{} CRC errors, {} replays, {} recoveries since the driver was loaded",
-                  errors.crc, errors.replays, errors.recoveries),
+      fmt::format("{}, {}, {} since the driver was loaded",
+                  counted(errors.crc, "CRC error", "CRC errors"),
+                  counted(errors.replays, "replay", "replays"),
+                  counted(errors.recoveries, "recovery", "recoveries")),
       "the link repeats what arrived broken, which costs bandwidth, and trains anew after many",
       "see whether the numbers grow during a run; if they do, reseat the bridge and have it or the "
       "GPU replaced");

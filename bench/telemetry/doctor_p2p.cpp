@@ -30,7 +30,6 @@ const TopologyPair* reverse_of(const Topology& topology, const TopologyPair& pai
   return found == topology.pairs.end() ? nullptr : &*found;
 }
 
-/// Over NVLink.
 Finding judge_refused_nvlink(const Check& check, const Topology& topology, const TopologyPair& pair,
                              const std::string& value) {
   const TopologyGpu& gpu = topology.gpus[static_cast<std::size_t>(pair.from)];
@@ -59,6 +58,23 @@ Finding judge_refused_pcie(const Check& check, const TopologyPair& pair, const s
       "that support it");
 }
 
+Finding judge_refused_unknown(const Check& check, const std::string& value) {
+  return check.warning(value + "; not known whether NVLink joins the GPUs",
+                       "without P2P all messages go through host memory; the p2p and host variants "
+                       "then take the same road",
+                       "where there is a bridge or a switch, see nvidia-smi nvlink --status and "
+                       "reseat the bridge; PCIe P2P needs GPUs and a chipset that support it");
+}
+
+Finding judge_refused(const Check& check, const Topology& topology, const TopologyPair& pair,
+                      const std::string& refused) {
+  const std::optional<bool> joined = joined_by_nvlink(pair);
+  if (!joined) return judge_refused_unknown(check, refused);
+  if (!*joined) return judge_refused_pcie(check, pair, refused);
+  return judge_refused_nvlink(check, topology, pair,
+                              fmt::format("{}, {}", label_of(pair), refused));
+}
+
 Finding check_pair(const Topology& topology, const TopologyPair& pair) {
   const Check check(kGroup, "p2p", subject_of(topology, pair));
   std::string unknown;
@@ -66,14 +82,11 @@ Finding check_pair(const Topology& topology, const TopologyPair& pair) {
   if (const TopologyPair* reverse = reverse_of(topology, pair); reverse && refused.empty()) {
     refused = refusal(*reverse, unknown);
   }
-  const int links = pair.nvlinks.value_or(0);
-  if (!refused.empty() && links > 0) {
-    return judge_refused_nvlink(check, topology, pair,
-                                fmt::format("{}, {}", label_of(pair), refused));
-  }
-  if (!refused.empty()) return judge_refused_pcie(check, pair, refused);
+  if (!refused.empty()) return judge_refused(check, topology, pair, refused);
   if (!unknown.empty()) return check.not_checkable(unknown);
-  if (links > 0) return check.ok(fmt::format("reads and writes over NVLink ({})", label_of(pair)));
+  const std::optional<bool> joined = joined_by_nvlink(pair);
+  if (!joined) return check.ok("reads and writes work; not known whether over NVLink");
+  if (*joined) return check.ok(fmt::format("reads and writes over NVLink ({})", label_of(pair)));
   return check.ok(fmt::format("reads and writes over PCIe ({})", label_of(pair)));
 }
 

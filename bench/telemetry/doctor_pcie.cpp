@@ -10,8 +10,10 @@ namespace {
 
 constexpr CheckGroup kGroup = CheckGroup::connectivity;
 constexpr const char* kHost = "host";
+constexpr const char* kNotNeeded = "; no pair relies on PCIe P2P";
+constexpr const char* kMaybeNeeded = "; it is not known whether a pair relies on PCIe P2P";
 
-/// Now, or under load where there was one.
+/// Now, or under the load of host copies where there was one.
 struct TrainedLink {
   int generation;
   int width;
@@ -96,7 +98,9 @@ Finding check_iommu(const Survey& survey) {
   if (translated.empty()) return check.ok("on, and passes the GPUs' addresses through" + options);
   const std::string value =
       fmt::format("translates the addresses of {}{}", fmt::join(translated, ", "), options);
-  if (!needs_pcie_p2p(survey.topology)) return check.ok(value + "; no pair relies on PCIe P2P");
+  const std::optional<bool> needed = needs_pcie_p2p(survey.topology);
+  if (!needed) return check.not_checkable(value + kMaybeNeeded);
+  if (!*needed) return check.ok(value + kNotNeeded);
   return check.warning(value,
                        "PCIe P2P through a translating IOMMU is not supported on bare metal: it is "
                        "slow, hangs, or spoils data",
@@ -105,6 +109,10 @@ Finding check_iommu(const Survey& survey) {
 
 Finding check_acs(const Survey& survey) {
   const Check check(kGroup, "pcie-acs", kHost);
+  const std::vector<GpuSurvey> gpus = reachable(survey);
+  if (std::ranges::any_of(gpus, &std::string::empty, &GpuSurvey::pci_bus_id)) {
+    return check.not_checkable("the driver does not say the GPUs' PCI ids");
+  }
   const auto& bridges = survey.host.bridges;
   if (!bridges.measured()) return check.not_checkable(bridges.reason());
   if (bridges.value().empty()) return check.ok("no PCIe bridge above the GPUs");
@@ -120,7 +128,9 @@ Finding check_acs(const Survey& survey) {
   }
   const std::string value = fmt::format("redirects on {} of {} bridges: {}", redirecting.size(),
                                         bridges.value().size(), fmt::join(redirecting, ", "));
-  if (!needs_pcie_p2p(survey.topology)) return check.ok(value + "; no pair relies on PCIe P2P");
+  const std::optional<bool> needed = needs_pcie_p2p(survey.topology);
+  if (!needed) return check.not_checkable(value + kMaybeNeeded);
+  if (!*needed) return check.ok(value + kNotNeeded);
   return check.warning(value,
                        "access control sends PCIe P2P up to the host bridge and back: it is slower "
                        "than through the switch, and may hang",

@@ -13,9 +13,6 @@ std::string cables() {
          "has watts to spare and a stable voltage";
 }
 
-/// When events were looked for.
-std::string when(const GpuSurvey& gpu) { return gpu.load.measured() ? "under load" : "now"; }
-
 Finding check_limit(const GpuSurvey& gpu) {
   const Check check(kGroup, "power-limit", subject_of(gpu));
   if (!gpu.power.measured()) return check.not_checkable(gpu.power.reason());
@@ -39,32 +36,41 @@ Finding check_brake(const GpuSurvey& gpu) {
   if (!events.measured()) return check.not_checkable(events.reason());
   if (events.value() & static_cast<std::uint64_t>(ClockEvent::power_brake)) {
     return check.problem(
-        "slowed down by the power brake " + when(gpu),
+        "slowed down by the power brake " + when_events(gpu),
         "the power supply or the machine tells the GPU to halve its clocks or worse", cables());
   }
   const auto heat = static_cast<std::uint64_t>(ClockEvent::hw_thermal);
   const auto slowdown = static_cast<std::uint64_t>(ClockEvent::hw_slowdown);
   if ((events.value() & slowdown) && !(events.value() & heat)) {
-    return check.problem("slowed down by the hardware " + when(gpu),
+    return check.problem("slowed down by the hardware " + when_events(gpu),
                          "the GPU draws more current than it is given, or is too hot: its clocks "
                          "are halved or worse",
                          cables());
   }
-  return check.ok("none " + when(gpu));
+  return check.ok("none " + when_events(gpu));
+}
+
+/// ", 150 W drawn at most": while host copies ran, else now; empty where it was not measured.
+std::string draw_of(const GpuSurvey& gpu) {
+  if (gpu.load.measured()) {
+    const Reading<double>& highest = gpu.load.value().highest_power_w;
+    return highest.measured() ? fmt::format(", {:.0f} W drawn at most", highest.value()) : "";
+  }
+  return gpu.power.measured() ? fmt::format(", {:.0f} W drawn", gpu.power.value().draw_w) : "";
 }
 
 Finding check_cap(const GpuSurvey& gpu) {
   const Check check(kGroup, "power-cap", subject_of(gpu));
   const Reading<std::uint64_t> events = all_clock_events(gpu);
   if (!events.measured()) return check.not_checkable(events.reason());
-  const std::string draw =
-      gpu.power.measured() ? fmt::format(", {:.0f} W drawn", gpu.power.value().draw_w) : "";
+  const std::string draw = draw_of(gpu);
   if (!(events.value() & static_cast<std::uint64_t>(ClockEvent::power_cap))) {
-    return check.ok(fmt::format("not reached {}", when(gpu)));
+    return check.ok(fmt::format("not reached {}{}", when_events(gpu), draw));
   }
-  const bool busy = gpu.load.measured() || !(events.value() & kIdle);
-  if (busy)
-    return check.ok(fmt::format("reached {}: expected under heavy work{}", when(gpu), draw));
+  if (gpu.load.measured()) return check.ok(fmt::format("reached {}{}", when_events(gpu), draw));
+  if (!(events.value() & kIdle)) {
+    return check.ok(fmt::format("reached now: expected under heavy work{}", draw));
+  }
   return check.warning("reached while idle" + draw, "an idle GPU should be far below its limit",
                        "look at its power limit and its cables");
 }

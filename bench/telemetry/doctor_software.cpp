@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <compare>
+#include <optional>
+#include <utility>
 
 #include "checks.hpp"
 #include "linkgain/core/names.hpp"
@@ -48,8 +50,11 @@ Finding check_worker(const Survey& survey) {
                        "install CUDA and NCCL, then build again with cmake --preset cuda");
 }
 
-Finding check_cuda(const Software& software) {
+/// What the worker's CUDA says, on a machine with GPUs.
+Finding check_cuda(const Reading<Software>& worker) {
   const Check check(kGroup, "cuda-driver", kHost);
+  if (!worker.measured()) return check.not_checkable(worker.reason());
+  const Software& software = worker.value();
   const auto driver = parse_version(software.cuda_driver);
   const auto runtime = parse_version(software.cuda_runtime);
   if (!runtime) return check.not_checkable("linkgain-bench was built without CUDA");
@@ -126,11 +131,7 @@ Finding check_launcher(const Survey& survey) {
                               ? fmt::format("{}, {}", path, software.worker.value().mpi)
                               : path;
   if (!software.root || software.root_allowed) return check.ok(mpi);
-  return check.warning(
-      mpi + ", as root",
-      "linkgain run tells mpirun that root is meant; started by hand, mpirun refuses",
-      "mpirun --allow-run-as-root, or set OMPI_ALLOW_RUN_AS_ROOT=1 and "
-      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+  return check.ok(mpi + ", as root: linkgain run tells mpirun that this is meant");
 }
 
 }  // namespace
@@ -138,10 +139,10 @@ Finding check_launcher(const Survey& survey) {
 void check_software(const Survey& survey, Findings& findings) {
   findings.push_back(check_worker(survey));
   findings.push_back(check_launcher(survey));
+  if (!survey.gpus.empty()) findings.push_back(check_cuda(survey.software.worker));
   if (!survey.software.worker.measured()) return;
   const Software& worker = survey.software.worker.value();
   if (!worker.cuda_runtime && !worker.nccl_library && survey.gpus.empty()) return;
-  findings.push_back(check_cuda(worker));
   findings.push_back(check_nccl_versions(worker));
   findings.push_back(check_nccl_bugs(worker));
 }

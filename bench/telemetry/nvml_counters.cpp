@@ -54,10 +54,10 @@ Reading<NvlinkErrors> Nvml::Device::count_errors_by_link() const {
     if (state.value_or(nvml_api::EnableState::off) == nvml_api::EnableState::off) {
       continue;
     }
+    // Not crc_data: a healthy H200 counts there, too, where its field of CRC errors stays 0.
     for (const auto& [counter, total] : {std::pair(NvlinkErrorCounter::replay, &sum.replays),
                                          std::pair(NvlinkErrorCounter::recovery, &sum.recoveries),
-                                         std::pair(NvlinkErrorCounter::crc_flit, &sum.crc),
-                                         std::pair(NvlinkErrorCounter::crc_data, &sum.crc)}) {
+                                         std::pair(NvlinkErrorCounter::crc_flit, &sum.crc)}) {
       const auto errors = library_->read<unsigned long long>(library_->nvlink_error_counter,
                                                              handle_, number, counter);
       if (!errors.measured()) {

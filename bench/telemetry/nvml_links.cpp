@@ -95,25 +95,30 @@ void Nvml::Device::read_links(GpuInfo& gpu) const {
 
   const Reading<int> count = nvlink_count();
   gpu.nvlink_links = count.optional();
-  gpu.nvlink_links_active = count.value_or(-1) == 0 ? std::optional(0) : std::nullopt;
+  std::optional<int> active_links = count.measured() ? std::optional(0) : std::nullopt;
   gpu.nvlink_version.reset();
   gpu.nvlink_rate_gb_per_s.reset();
   for (int link = 0; link < count.value_or(0); ++link) {
     const auto number = static_cast<unsigned int>(link);
     const auto state = nvml.read<EnableState>(nvml.nvlink_state, handle_, number);
     if (!state.measured()) {
+      active_links.reset();  // a count of the others would be too small
       continue;
     }
     const bool active = state.value() == EnableState::on;
-    gpu.nvlink_links_active = gpu.nvlink_links_active.value_or(0) + (active ? 1 : 0);
+    if (active_links) {
+      *active_links += active ? 1 : 0;
+    }
     if (active && !gpu.nvlink_version) {
       gpu.nvlink_version =
           to_int(nvml.read<unsigned int>(nvml.nvlink_version, handle_, number)).optional();
     }
-    if (active && !gpu.nvlink_rate_gb_per_s) {
-      gpu.nvlink_rate_gb_per_s = nvlink_rate(number);
+    const std::optional<double> rate = active ? nvlink_rate(number) : std::nullopt;
+    if (rate) {
+      gpu.nvlink_rate_gb_per_s = std::min(*rate, gpu.nvlink_rate_gb_per_s.value_or(*rate));
     }
   }
+  gpu.nvlink_links_active = active_links;
 }
 
 }  // namespace linkgain

@@ -104,6 +104,7 @@ PairLink Nvml::Device::link_to(const Device& peer) const {
   PairLink link;
   link.p2p = both(works(p2p_read(peer)), works(p2p_write(peer)));
   link.nvlink = works(p2p_over_nvlink(peer));
+  link.ancestor = common_ancestor(peer).optional();
   return link;
 }
 

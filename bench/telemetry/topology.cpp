@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda_order.hpp"
+#include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "pci_name.hpp"
 #include "pci_place.hpp"

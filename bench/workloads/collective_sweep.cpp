@@ -21,12 +21,13 @@ ReplyType expect(protocol::Reply reply) {
 /// The case that is open on the ranks now; opening another closes it.
 class OpenCase {
  public:
-  explicit OpenCase(Engine& engine) : engine_(engine) {}
+  OpenCase(Engine& engine, Seconds sample_target)
+      : engine_(engine), sample_target_(sample_target) {}
 
   const protocol::OpenReply& require(const std::string& name) {
     if (name != name_) {
       close();
-      reply_ = expect<protocol::OpenReply>(engine_.lead(protocol::Open{name}));
+      reply_ = expect<protocol::OpenReply>(engine_.lead(protocol::Open{name, sample_target_}));
       name_ = name;
     }
     return reply_;
@@ -41,6 +42,7 @@ class OpenCase {
 
  private:
   Engine& engine_;
+  Seconds sample_target_;
   std::string name_;
   protocol::OpenReply reply_;
 };
@@ -87,8 +89,9 @@ class CaseSubject : public BenchmarkSubject {
 }  // namespace
 
 std::vector<std::unique_ptr<BenchmarkSubject>> collective_sweep(Engine& engine,
-                                                                const std::vector<Case>& cases) {
-  const auto open = std::make_shared<OpenCase>(engine);
+                                                                const std::vector<Case>& cases,
+                                                                Seconds sample_target) {
+  const auto open = std::make_shared<OpenCase>(engine, sample_target);
   std::vector<std::unique_ptr<BenchmarkSubject>> subjects;
   for (const Case& c : cases) subjects.push_back(std::make_unique<CaseSubject>(open, c));
   return subjects;

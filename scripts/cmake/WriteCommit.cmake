@@ -1,9 +1,11 @@
-# Writes OUTPUT, the source of bench/core/commit.hpp, with the commit of SOURCE, or FALLBACK where SOURCE is no git checkout; only
-# when it changes, so that nothing is compiled anew otherwise.
+# Writes OUTPUT, the source of bench/core/commit.hpp, with COMMIT where that was given, else with the commit of SOURCE, none where
+# SOURCE is no git checkout; only when it changes, so that nothing is compiled anew otherwise.
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=7 --exclude=*
   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
-if(failed OR NOT EXISTS ${SOURCE}/.git)
-  set(commit "${FALLBACK}")
+if(COMMIT)
+  set(commit "${COMMIT}")
+elseif(failed OR NOT EXISTS ${SOURCE}/.git)
+  set(commit "")
 endif()
 if(commit)
   set(commit "+${commit}")

@@ -119,6 +119,16 @@ TEST_F(RunEvidence, AFailedProbeIsAWarningAndTheRunGoesOn) {
   EXPECT_EQ(result(0).path, Path::nvlink) << "as NCCL's log says";
 }
 
+TEST_F(RunEvidence, WhatFailsForProbeAndJobAlikeIsSaidOnce) {
+  FakeScript failing;
+  failing.failures = {{"hello", FakeFailure::Kind::lost, {}, 1}};
+  bench.add_probes(failing, {kRing});
+  bench.script_of_launch[{1, 0}] = failing;
+  bench.script_of_launch[{0, 0}] = failing;
+  EXPECT_THROW(bench.execute(), MachineError);
+  for (const Warning& warning : bench.record.warnings) EXPECT_EQ(warning.code, "job-lost");
+}
+
 TEST_F(RunEvidence, ACaseThatAProbeRefusesIsLeftToTheJobs) {
   FakeScript refusing;
   refusing.failures = {{"probe", FakeFailure::Kind::refuse, {}, 1}};

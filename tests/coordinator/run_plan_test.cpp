@@ -211,6 +211,16 @@ TEST(ChooseVariants, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(make_plan(with_variants({"host"}), with_gpus(2)).variants.size(), 1U);
 }
 
+TEST(ChooseBackend, OfMpiCannotBeShownToBeHealthy) {
+  RunOptions options;
+  options.require_healthy = true;
+  EXPECT_NO_THROW(make_plan(options, with_gpus(2)));
+  EXPECT_THAT(usage_error(options, with_gpus(1)), HasSubstr("--require-healthy goes with"));
+  options.backend = BackendKind::mpi;
+  EXPECT_THAT(usage_error(options, with_gpus(2)), HasSubstr("--require-healthy goes with"));
+  EXPECT_THAT(refusal(options).advice, HasSubstr("leave --require-healthy away"));
+}
+
 TEST(Ranges, AreNamed) {
   RunOptions options;
   options.launches = 0;

@@ -47,8 +47,8 @@ inline auto members(const RankInfo& value) {
   return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const PairLink& value) {
-  const auto& [a, b, c, d] = value;
-  return std::tie(a, b, c, d);
+  const auto& [a, b, c, d, e] = value;
+  return std::tie(a, b, c, d, e);
 }
 inline auto members(const Software& value) {
   const auto& [a, b, c, d, e, f, g, h] = value;
@@ -67,8 +67,8 @@ inline auto members(const Sample& value) {
   return std::tie(a, b, c, d, e, f, g, h);
 }
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i);
+  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 
 template <typename T>
@@ -120,22 +120,23 @@ inline Machine full_machine() {
   GpuInfo bare;
   bare.cuda_index = 1;
   bare.name = "NVIDIA L4";
-  Machine machine{.host = "node \"1\"",
-                  .kernel = "Linux 6.1.0",
-                  .processor = "a processor with µ",
-                  .processors = 32,
-                  .software = {.linkgain = "0.1.0",
-                               .build = "nccl+mpi",
-                               .mpi = "Open MPI 4.1.4",
-                               .driver = "580.159.04",
-                               .cuda_driver = "13.0",
-                               .cuda_runtime = "12.9",
-                               .nccl_header = "2.28.3",
-                               .nccl_library = "2.28.9"},
-                  .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{55.375, 55.25}},
-                            {1, "node2", 12, "16,17", bare, {}},
-                            {2, "node2", 13, "", std::nullopt, {}}},
-                  .links = {{0, 1, true, false}, {0, 2, std::nullopt, true}, {1, 2, false, {}}}};
+  Machine machine{
+      .host = "node \"1\"",
+      .kernel = "Linux 6.1.0",
+      .processor = "a processor with µ",
+      .processors = 32,
+      .software = {.linkgain = "0.1.0",
+                   .build = "nccl+mpi",
+                   .mpi = "Open MPI 4.1.4",
+                   .driver = "580.159.04",
+                   .cuda_driver = "13.0",
+                   .cuda_runtime = "12.9",
+                   .nccl_header = "2.28.3",
+                   .nccl_library = "2.28.9"},
+      .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{55.375, 55.25}},
+                {1, "node2", 12, "16,17", bare, {}},
+                {2, "node2", 13, "", std::nullopt, {}}},
+      .links = {{0, 1, true, false, Ancestor::pxb}, {0, 2, std::nullopt, true}, {1, 2, false, {}}}};
   return machine;
 }
 
@@ -240,6 +241,7 @@ inline Record full_record() {
   Record record;
   record.started = "2026-11-20T16:40:00Z";
   record.wall_seconds = 14.125;
+  record.evidence_cost = {0.75, 0.25};
   record.machine = full_machine();
   record.settings = {.argv = {"linkgain", "run", "--out", "my \\ results"},
                      .backend = "nccl",

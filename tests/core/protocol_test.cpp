@@ -76,8 +76,10 @@ TEST(Protocol, HelloRepliesRoundTrip) {
 }
 
 TEST(Protocol, ReadingsOfLinksRoundTrip) {
-  const CountersReply counters{{{std::int64_t{1} << 52, 2, std::nullopt, 4}, {}}};
+  const CountersReply counters{{{std::int64_t{1} << 52, 2, std::nullopt, 4}, {}},
+                               "rank 1: no NVML"};
   EXPECT_EQ(reply_back(counters).ranks, counters.ranks);
+  EXPECT_EQ(reply_back(counters).reason, "rank 1: no NVML");
   const HostCopyReply copies{{HostCopyRates{55.4, 1.0 / 3}, std::nullopt}};
   EXPECT_EQ(reply_back(copies).ranks, copies.ranks);
   EXPECT_THAT(reply_back(CountersReply{}).ranks, ::testing::IsEmpty());

@@ -42,6 +42,7 @@ TEST(RecordJson, RoundTripsEveryMember) {
   const Record back = parse_record(to_json(record), "a.json");
   EXPECT_EQ(back.started, record.started);
   EXPECT_EQ(back.wall_seconds, record.wall_seconds);
+  EXPECT_EQ(back.evidence_cost, record.evidence_cost);
   EXPECT_EQ(back.status, record.status);
   EXPECT_EQ(back.exit_code, record.exit_code);
   EXPECT_TRUE(same(back.machine, record.machine));
@@ -103,6 +104,7 @@ TEST(RecordJson, ReadsRecordsWithoutEvidenceAndHealth) {
   }
   document["settings"].erase("require_healthy");
   for (Json& rank : document["machine"]["ranks"]) rank.erase("host_copy");
+  for (Json& link : document["machine"]["links"]) link.erase("ancestor");
   const Record record = parse_record(document.dump(), "");
   const VariantResult& variant = record.cases[0].variants[0];
   EXPECT_FALSE(variant.evidence);
@@ -111,6 +113,7 @@ TEST(RecordJson, ReadsRecordsWithoutEvidenceAndHealth) {
   EXPECT_EQ(variant.health, HealthSummary{});
   EXPECT_FALSE(record.settings.require_healthy);
   EXPECT_FALSE(record.machine.ranks[0].host_copy);
+  EXPECT_FALSE(record.machine.links[0].ancestor);
 }
 
 TEST(RecordJson, ReadsTheRecordsInResults) {
@@ -153,8 +156,8 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
 
 /// Members that older records lack, and those that a driver may not tell.
 bool is_optional(const std::string& key) {
-  const std::vector<std::string> later{"evidence", "fraction_of_limit", "health", "host_copy",
-                                       "limit",    "require_healthy"};
+  const std::vector<std::string> later{"ancestor", "evidence_cost", "evidence", "fraction_of_limit",
+                                       "health",   "host_copy",     "limit",    "require_healthy"};
   const std::vector<std::string> driver{"nvlink_", "pcie_", "lowest_", "highest_",
                                         "clock_event_reasons"};
   const bool told_by_driver = std::any_of(driver.begin(), driver.end(), [&](const auto& start) {
@@ -197,6 +200,7 @@ TEST(RecordSchema, RefusesAnotherTypeOrRangeAndNamesThePlace) {
   EXPECT_THAT(refusal(with("/machine/processors", 1.5)), HasSubstr("[machine][processors]"));
   EXPECT_THAT(refusal(with("/machine/ranks/1/gpu", 7)), HasSubstr("[machine][ranks][1][gpu]"));
   EXPECT_THAT(refusal(with("/machine/links/0/p2p", "yes")), HasSubstr("[links][0][p2p]"));
+  EXPECT_THAT(refusal(with("/machine/links/0/ancestor", "NEAR")), HasSubstr("[0][ancestor]"));
   EXPECT_THAT(refusal(with("/settings/backend", "gloo")), HasSubstr("[settings][backend]"));
   EXPECT_THAT(refusal(with("/settings/variants", Json::array())), HasSubstr("[variants]"));
   EXPECT_THAT(refusal(with("/settings/environment_in_force/0/NCCL_ALGO", 1)),

@@ -54,6 +54,37 @@ TEST(Judge, AFreeVariantWithoutP2pIsNoErrorWhereTheMachineOffersNone) {
   EXPECT_EQ(with_links(true, std::nullopt), ExitCode::success);
 }
 
+TEST(Judge, AFreeVariantThatLeftP2pOverPcieAloneIsOnTheWrongPath) {
+  const auto with = [](std::vector<PairLink> links, Path path, const Environment& caller = {}) {
+    Record record = good_record();
+    record.machine.links = std::move(links);
+    record.settings.environment_in_force[0] = caller;
+    set_path(record, 0, path);
+    return judge(record);
+  };
+  using enum Ancestor;
+  for (const Ancestor near : {pix, pxb}) {
+    EXPECT_EQ(with({{0, 1, true, false, near}}, Path::host_memory), ExitCode::wrong_path);
+    EXPECT_EQ(with({{0, 1, true, false, near}}, Path::network), ExitCode::wrong_path);
+    EXPECT_EQ(with({{0, 1, true, false, near}}, Path::pcie_p2p), ExitCode::success);
+    EXPECT_EQ(with({{0, 1, false, false, near}}, Path::host_memory), ExitCode::success);
+  }
+  for (const Ancestor far : {phb, node, sys}) {
+    EXPECT_EQ(with({{0, 1, true, false, far}}, Path::host_memory), ExitCode::success);
+  }
+  const std::vector<PairLink> pair{{0, 1, true, false, pix}};
+  EXPECT_EQ(with(pair, Path::host_memory, {{"NCCL_P2P_LEVEL", "NVL"}}), ExitCode::success);
+  EXPECT_EQ(with(pair, Path::host_memory, {{"NCCL_P2P_LEVEL", "SYS"}}), ExitCode::wrong_path);
+  EXPECT_EQ(with(pair, Path::host_memory, {{"NCCL_P2P_DISABLE", "01"}}), ExitCode::success);
+  // Bridged in pairs: the bridges' own pairs may be far apart, the others not.
+  EXPECT_EQ(with({{0, 1, true, true, sys}, {0, 2, true, false, pxb}}, Path::host_memory),
+            ExitCode::wrong_path);
+  EXPECT_EQ(with({{0, 1, true, true, pix}, {0, 2, true, false, phb}}, Path::host_memory),
+            ExitCode::success);
+  EXPECT_EQ(with({{0, 1, true, true, pix}, {0, 2, true, false, pxb}}, Path::mixed),
+            ExitCode::success);
+}
+
 TEST(Judge, AFreeVariantMayBeKeptOffByTheCallersEnvironment) {
   for (const auto& [name, value] :
        Environment{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_P2P_LEVEL", "LOC"}}) {
@@ -229,6 +260,23 @@ TEST(Evidence, IsMissedOncePerReason) {
   record.machine.links = {{0, 1, false, false}};
   judge(record);
   EXPECT_THAT(codes(record), Not(::testing::Contains("evidence-missing"))) << "no NVLink to count";
+}
+
+TEST(Evidence, ThatWasCountedButCannotBeJudgedIsNotMissing) {
+  Record record = counted_record(1.0, 0.0);
+  record.cases.push_back(record.cases.back());
+  for (std::size_t i = 2; i < 4; ++i) {
+    WireEvidence& evidence = *record.cases[i].variants[0].evidence;
+    evidence.expected.reset();
+    evidence.judged = false;
+    evidence.reason = "nothing is known of what NVLS moves";
+    evidence.nvlink_sent = 1'500'000'000;
+  }
+  EXPECT_EQ(judge(record), ExitCode::success);
+  ASSERT_THAT(codes(record), ElementsAre("evidence-not-judged")) << "once per reason";
+  EXPECT_THAT(record.warnings[0].text,
+              AllOf(HasSubstr("3 GB in 20 operations"), HasSubstr("of what NVLS moves"),
+                    HasSubstr("and 1 more"), Not(HasSubstr("not known: "))));
 }
 
 TEST(Evidence, OfSkippedVariantsSaysNothing) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/core/steering_variables.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::testing {
@@ -44,6 +45,16 @@ TEST(Judge, WarnsOfVariablesThatTheCallerSet) {
   EXPECT_THAT(record.warnings, IsEmpty()) << "the variant itself set it";
 }
 
+TEST(Judge, OpenMpisVariablesMatterWhereItCarriesTheMessages) {
+  Record record = good_record();
+  record.settings.environment_in_force[0]["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none";
+  judge(record);
+  EXPECT_THAT(record.warnings, IsEmpty()) << "NCCL does";
+  record.settings.backend = "mpi";
+  judge(record);
+  EXPECT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
+}
+
 TEST(Judge, WarnsOfVariantsOnOneRoad) {
   Record record = good_record();
   record.machine.links = {{0, 1, false, false}};
@@ -51,6 +62,40 @@ TEST(Judge, WarnsOfVariantsOnOneRoad) {
   EXPECT_EQ(judge(record), ExitCode::success);
   ASSERT_THAT(codes(record), ::testing::ElementsAre("same-road")) << "once, not for every case";
   EXPECT_THAT(record.warnings[0].text, HasSubstr("p2p and host took the same road: host-memory"));
+}
+
+TEST(Judge, AdviceForOneRoadSuitsTheMachine) {
+  const auto advice = [](const PairLink& link, const Environment& caller) {
+    Record record = good_record();
+    record.machine.links = {link};
+    record.settings.environment_in_force[0] = caller;
+    set_path(record, 0, Path::host_memory);
+    judge(record);
+    return warning(record, "same-road").advice;
+  };
+  EXPECT_THAT(advice({0, 1, true, false}, {}), HasSubstr("--variant p2p-sys"));
+  EXPECT_THAT(advice({0, 1, false, true}, {}),
+              AllOf(HasSubstr("linkgain doctor"), HasSubstr("the driver refuses P2P"),
+                    ::testing::Not(HasSubstr("p2p-sys"))));
+  EXPECT_THAT(advice({0, 1, true, true}, {{"NCCL_P2P_DISABLE", "0x1"}}),
+              AllOf(HasSubstr("unset NCCL_P2P_DISABLE=0x1"), ::testing::Not(HasSubstr("p2p-sys"))));
+  EXPECT_THAT(advice({0, 1, true, true}, {}), HasSubstr("wrong path"));
+}
+
+TEST(ForbidsP2p, ReadsValuesAsNcclDoes) {
+  for (const char* value : {"1", "01", "0x1", "+1", " 1", "1x"}) {
+    EXPECT_TRUE(forbids_p2p("NCCL_P2P_DISABLE", value)) << value;
+  }
+  for (const char* value : {"", "0", "2", "-1", "11", "yes", "true"}) {
+    EXPECT_FALSE(forbids_p2p("NCCL_P2P_DISABLE", value)) << value;
+  }
+  for (const char* value : {"LOC", "0", "00", "0x0", "0a"}) {
+    EXPECT_TRUE(forbids_p2p("NCCL_P2P_LEVEL", value)) << value;
+  }
+  for (const char* value : {"", "loc", "NVL", "SYS", "1", "0x1", "-0", "LOCAL"}) {
+    EXPECT_FALSE(forbids_p2p("NCCL_P2P_LEVEL", value)) << value;
+  }
+  EXPECT_FALSE(forbids_p2p("NCCL_SHM_DISABLE", "1"));
 }
 
 TEST(Judge, VariantsThatChooseNoRoadMayTakeTheSameOne) {

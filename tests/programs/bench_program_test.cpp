@@ -80,6 +80,16 @@ TEST_F(BenchProgram, RunsAsLongAsAskedFor) {
   EXPECT_LT(iterations("0.01"), 0.3);
 }
 
+TEST_F(BenchProgram, BatchesAreAsLongAsAskedFor) {
+  auto operations = [](const std::string& seconds) {
+    const Outcome outcome =
+        run_program(bench(2, {"--only", "send_recv", "--sizes", "64K", "--benchmark_format=json",
+                              "--benchmark_min_time=0.0001", "--sample", seconds}));
+    return Json::parse(outcome.output).at("benchmarks").at(0).at("iterations").get<double>();
+  };
+  EXPECT_GT(operations("0.1"), 4 * operations("0.001")) << "one batch each";
+}
+
 TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
   const ScratchFolder folder;
   for (const std::string format : {"json", "csv"}) {

@@ -37,6 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"one_rank", {}, "a link has two ends", 2, 1},
         Refusal{"unknown_option_of_four", {"--bogus"}, "unknown option '--bogus'", 2, 4},
         Refusal{"benchmark_option", {"--benchmark_bogus=1"}, "'--benchmark_bogus=1' is no option"},
+        Refusal{"sample", {"--sample", "0"}, "--sample"},
+        Refusal{"load", {"--load", "1e9"}, "--load"},
         Refusal{"bad_file", {"--benchmark_out=/nowhere/x"}, "--benchmark_out=/nowhere/x"}),
     [](const auto& test) { return test.param.label; });
 

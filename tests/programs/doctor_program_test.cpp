@@ -90,6 +90,15 @@ TEST(DoctorProgram, SeesThrottling) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("problem"), HasSubstr("slowed down by the")));
 }
 
+TEST(DoctorProgram, AnOldDriverThatDoesNotCountLinksIsNotTakenForPcie) {
+  const ScratchFolder folder;
+  ProgramRequest request = doctor(folder, "h200x2");
+  request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE_OLD;
+  const Outcome outcome = run_program(request);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("reads and writes over NVLink (NV?)"), Not(HasSubstr("over PCIe"))));
+}
+
 TEST(DoctorProgram, WorksWithoutAnyGpu) {
   const ScratchFolder folder;
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});
@@ -156,6 +165,18 @@ TEST(DoctorProgram, ALinkThatStaysDownUnderLoadIsAProblem) {
   EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU0"), "ok");
   EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU1"), "problem");
   EXPECT_EQ(verdict_of(outcome, "load", "host"), "");
+}
+
+TEST(DoctorProgram, OnlyThePcieLinkIsSaidToBeUnderLoad) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor_with_worker(
+      folder, "test \"$1\" != --load || sleep 0.5", "h200x2", {"--load", "--json"}));
+  for (const Json& finding : findings_of(outcome)) {
+    const std::string value = finding["value"];
+    if (value.find("under load") == std::string::npos) continue;
+    EXPECT_EQ(finding["id"], "pcie-link") << value;
+  }
+  EXPECT_THAT(outcome.output, HasSubstr("while host copies ran"));
 }
 
 TEST(DoctorProgram, AWorkerThatSaysNothingDoesNotHoldItUp) {

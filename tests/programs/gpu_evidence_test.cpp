@@ -1,3 +1,11 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "programs/gpu_programs.hpp"
 
 /// What carried the bytes, by the counters of real GPUs' links.
@@ -83,11 +91,69 @@ TEST_F(RunOnGpus, TheWorkerCanKeepTheLinksBusy) {
   EXPECT_EQ(outcome.output, "");
 }
 
+/// Lines of nvidia-smi's output that hold `words`, none where it is missing or fails.
+std::vector<std::string> nvidia_smi(const std::string& arguments, const std::string& words = {}) {
+  const Outcome outcome = run_shell("nvidia-smi " + arguments);
+  std::vector<std::string> lines;
+  if (outcome.status != 0) return lines;
+  std::istringstream text(outcome.output);
+  for (std::string line; std::getline(text, line);) {
+    if (line.find(words) != std::string::npos) lines.push_back(line);
+  }
+  return lines;
+}
+
+/// Values of the findings with this id, in the order of the GPUs.
+std::vector<std::string> values_of(const std::string& diagnosis, const std::string& id) {
+  const std::regex finding("\"id\": \"" + id + "\"[^}]*\"value\": \"([^\"]*)\"");
+  std::vector<std::string> values;
+  for (std::sregex_iterator match(diagnosis.begin(), diagnosis.end(), finding), end; match != end;
+       ++match) {
+    values.push_back((*match)[1]);
+  }
+  return values;
+}
+
+/// Limits as nvidia-smi shows them; what it does not know it writes as N/A.
+void expect_limits_of_nvidia_smi(const std::string& diagnosis) {
+  const auto powers = values_of(diagnosis, "power-limit");
+  const auto limits = nvidia_smi("--query-gpu=power.limit --format=csv,noheader,nounits");
+  for (std::size_t i = 0; i < std::min(powers.size(), limits.size()); ++i) {
+    const double limit = std::strtod(limits[i].c_str(), nullptr);
+    if (limit <= 0.0) continue;
+    EXPECT_NEAR(std::strtod(powers[i].c_str(), nullptr), limit, 1.0) << powers[i];
+  }
+  const auto temperatures = values_of(diagnosis, "temperature");
+  const auto slowdowns = nvidia_smi("-q -d TEMPERATURE", "GPU Slowdown Temp ");
+  for (std::size_t i = 0; i < std::min(temperatures.size(), slowdowns.size()); ++i) {
+    const std::string number = slowdowns[i].substr(slowdowns[i].find(':') + 1);
+    const long slowdown = std::strtol(number.c_str(), nullptr, 10);
+    if (slowdown <= 0) continue;
+    EXPECT_THAT(temperatures[i], HasSubstr("at " + std::to_string(slowdown) + " °C"));
+  }
+}
+
 TEST_F(RunOnGpus, DoctorLooksAtEveryGpuUnderLoad) {
   const Outcome outcome = run_shell(std::string(LINKGAIN) + " doctor --load --json");
   EXPECT_THAT(outcome.status, ::testing::AnyOf(0, 1)) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("linkgain.diagnosis/1"));
   EXPECT_THAT(outcome.output, HasSubstr("GPU1"));
+  EXPECT_THAT(values_of(outcome.output, "load"), ::testing::IsEmpty()) << outcome.output;
+  const auto links = values_of(outcome.output, "pcie-link");
+  EXPECT_THAT(links, AllOf(::testing::SizeIs(Ge(2U)), ::testing::Each(HasSubstr(" under load"))));
+  EXPECT_THAT(
+      values_of(outcome.output, "power-brake"),
+      AllOf(::testing::SizeIs(Ge(2U)), ::testing::Each(HasSubstr("while host copies ran"))));
+  expect_limits_of_nvidia_smi(outcome.output);
+}
+
+TEST_F(RunOnGpus, DoctorIsQuickWithoutLoad) {
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome = run_shell(std::string(LINKGAIN) + " doctor --json");
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  EXPECT_THAT(outcome.status, ::testing::AnyOf(0, 1)) << outcome.output;
+  EXPECT_LT(taken.count(), 3.0);
+  EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("while host copies ran")));
 }
 
 }  // namespace

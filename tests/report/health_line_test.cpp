@@ -57,11 +57,11 @@ TEST(HealthLine, IsNotThereWithoutGpusOrTimes) {
 
 TEST(HealthSection, TellsVariantsApart) {
   Record record = complete(h200_record());
-  for (CaseResult& result : record.cases) result.variants[1].health.highest_power_w = 200.0;
+  for (CaseResult& result : record.cases) result.variants[1].health.lowest_sm_clock_mhz = 1755;
   const std::string text = markdown_report(record);
-  EXPECT_THAT(text, HasSubstr("## Health\n\nHealth: 34–48 °C, 80–310 W,"));
-  EXPECT_THAT(text, HasSubstr("- p2p: 34–48 °C, 80–310 W, SM 1980 MHz, no sample held back\n"));
-  EXPECT_THAT(text, HasSubstr("- host: 34–48 °C, 80–200 W, SM 1980 MHz, no sample held back\n"));
+  EXPECT_THAT(text, HasSubstr("## Health\n\nHealth: 34–48 °C, 80–310 W, SM 1755–1980 MHz,"));
+  EXPECT_THAT(text, HasSubstr("- p2p: SM 1980 MHz, no sample held back\n"));
+  EXPECT_THAT(text, HasSubstr("- host: SM 1755–1980 MHz, no sample held back\n"));
   EXPECT_THAT(markdown_report(mpi_record()), Not(HasSubstr("## Health")));
 }
 

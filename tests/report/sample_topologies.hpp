@@ -72,47 +72,64 @@ inline Topology ga102_pair() {
   return topology;
 }
 
-/// GPU0 and GPU1 are bridged with one of two links, GPU2 has no bridge, GPU3 is lost; two NICs.
-inline Topology troubled_machine() {
-  const std::string lost = "GPU is lost (NVML error 15)";
-  Topology topology;
-  topology.host = "node1";
-  topology.driver = std::string("535.54.03");
+constexpr const char* kLost = "GPU is lost (NVML error 15)";
+
+inline TopologyGpu lost_gpu(int index) {
+  const auto number = Reading<int>::missing(kLost);
+  TopologyGpu gone;
+  gone.index = index;
+  gone.no_answer = kLost;
+  gone.cuda_index = gone.numa_node = number;
+  gone.cpus = Reading<std::string>::missing(kLost);
+  gone.nvlink = {number, number, number, Reading<double>::missing(kLost),
+                 Reading<bool>::missing(kLost)};
+  gone.pcie = {number, number, number, number};
+  return gone;
+}
+
+inline TopologyPair lost_pair(int from, int to) {
+  TopologyPair made{
+      from, to, Reading<Ancestor>::missing(kLost), Reading<int>::missing(kLost), {}, {}, {}, {}};
+  made.read = made.write = made.atomics = made.over_nvlink = Reading<P2pStatus>::missing(kLost);
+  return made;
+}
+
+/// Two bridged GPUs, one without a bridge that CUDA does not see, and a lost one.
+inline std::vector<TopologyGpu> troubled_gpus() {
   const NvlinkInfo bridged = nvlink(2, 1, 2, 25.78125, false);
   NvlinkInfo none = nvlink(2, 0, 2, 0, false);
   none.version = Reading<int>::missing("no link is active");
   none.rate_gb_per_s = Reading<double>::missing("no link is active");
   none.switched = Reading<bool>::missing("no link is active");
-  topology.gpus = {gpu(0, "NVIDIA TITAN RTX", "00000000:06:00.0", bridged, 3),
-                   gpu(1, "NVIDIA TITAN RTX", "00000000:07:00.0", bridged, 3),
-                   gpu(2, "NVIDIA TITAN RTX", "00000000:81:00.0", none, 3), TopologyGpu{}};
-  topology.gpus[2].cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
-  topology.gpus[2].numa_node = Reading<int>::missing("the kernel knows of no NUMA node");
-  TopologyGpu& gone = topology.gpus[3];
-  const auto number = Reading<int>::missing(lost);
-  gone.index = 3;
-  gone.no_answer = lost;
-  gone.cuda_index = gone.numa_node = number;
-  gone.cpus = Reading<std::string>::missing(lost);
-  gone.nvlink = {number, number, number, Reading<double>::missing(lost),
-                 Reading<bool>::missing(lost)};
-  gone.pcie = {number, number, number, number};
+  std::vector<TopologyGpu> gpus{gpu(0, "NVIDIA TITAN RTX", "00000000:06:00.0", bridged, 3),
+                                gpu(1, "NVIDIA TITAN RTX", "00000000:07:00.0", bridged, 3),
+                                gpu(2, "NVIDIA TITAN RTX", "00000000:81:00.0", none, 3),
+                                lost_gpu(3)};
+  gpus[2].cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  gpus[2].numa_node = Reading<int>::missing("the kernel knows of no NUMA node");
+  return gpus;
+}
+
+/// Of the GPUs 0 to 3 and the NICs 4 and 5.
+inline TopologyPair troubled_pair(int from, int to) {
+  if (from == 3 || to == 3) return lost_pair(from, to);
+  if (from > 3 || to > 3) return nic_pair(from, to, Ancestor::node);
+  const bool bridge = from + to == 1;
+  return bridge ? pair(from, to, Ancestor::pix, 1)
+                : pair(from, to, Ancestor::sys, 0, "chipset not supported");
+}
+
+/// GPU0 and GPU1 are bridged with one of two links, GPU2 has no bridge, GPU3 is lost; two NICs.
+inline Topology troubled_machine() {
+  Topology topology;
+  topology.host = "node1";
+  topology.driver = std::string("535.54.03");
+  topology.gpus = troubled_gpus();
   topology.nics = {{"mlx5_0", "0000:0a:00.0", 0},
                    {"mlx5_1", "0000:8a:00.0", Reading<int>::missing("no NUMA node")}};
-  const std::string refused = "chipset not supported";
   for (int from = 0; from < 6; ++from) {
     for (int to = 0; to < 6; ++to) {
-      if (from == to) continue;
-      const bool bridge = from + to == 1;
-      TopologyPair made = from > 3 || to > 3 ? nic_pair(from, to, Ancestor::node)
-                          : bridge           ? pair(from, to, Ancestor::pix, 1)
-                                             : pair(from, to, Ancestor::sys, 0, refused);
-      if (from == 3 || to == 3) {
-        made = {from, to, Reading<Ancestor>::missing(lost), number, {}, {}, {}, {}};
-        made.read = made.write = made.atomics = made.over_nvlink =
-            Reading<P2pStatus>::missing(lost);
-      }
-      topology.pairs.push_back(made);
+      if (from != to) topology.pairs.push_back(troubled_pair(from, to));
     }
   }
   // One way only.

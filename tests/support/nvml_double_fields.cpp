@@ -88,7 +88,8 @@ Result answer_speed(FieldValue& out) {
   if (out.scope >= static_cast<unsigned int>(model.links)) {
     return kNotSupported;  // what 580.159 answers to "all links", too
   }
-  return set(out, ValueType::unsigned_int, model.nvlink_speed);
+  const bool slow = static_cast<int>(out.scope) == machine().scenario->link_slow;
+  return set(out, ValueType::unsigned_int, model.nvlink_speed / (slow ? 2 : 1));
 }
 
 Result answer_common_speed(FieldValue& out) {

@@ -60,6 +60,9 @@ extern "C" {
 Result nvmlDeviceGetNvLinkState(Handle device, unsigned int link, EnableState* state) {
   Gpu* gpu = nullptr;
   const Result result = find_link(device, link, gpu);
+  if (static_cast<int>(link) == machine().scenario->link_unreadable) {
+    return kUnknown;
+  }
   if (result == kSuccess) {
     *state = link_active(link) ? EnableState::on : EnableState::off;
   }

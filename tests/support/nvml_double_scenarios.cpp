@@ -75,6 +75,8 @@ constexpr std::array kScenarios{
     no_p2p("phb", kL4),
     with_fields(no_p2p("nvlink-count-0", kL4), Fields::zero_links),
     Scenario{.name = "one-link-down", .link_down = 0},
+    Scenario{.name = "one-link-unreadable", .link_unreadable = 3},
+    Scenario{.name = "one-link-slow", .link_slow = 3},
     Scenario{.name = "p2p-refused",
              .model = kRtx3090,
              .p2p_read = P2pStatus::chipset_not_supported,

@@ -114,7 +114,9 @@ struct Scenario {
   int gpus = 2;
   Result init = kSuccess;
   Fields fields = Fields::all;
-  int link_down = kNone;  ///< the number of the link that is not active
+  int link_down = kNone;        ///< the number of the link that is not active
+  int link_unreadable = kNone;  ///< the number of the link whose state cannot be read
+  int link_slow = kNone;        ///< the number of the link at half the speed
   unsigned int link_errors = 0;
   P2pStatus p2p_read = P2pStatus::ok;
   P2pStatus p2p_write = P2pStatus::ok;

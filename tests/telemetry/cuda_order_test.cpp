@@ -1,4 +1,4 @@
-#include "cuda_order.hpp"
+#include "linkgain/telemetry/cuda_order.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TopologyGpu gpu(const std::string& uuid, const std::string& id, const std::string& name = "H200") {
   TopologyGpu made;
@@ -109,6 +110,28 @@ TEST(DeviceOrder, IsNotKnownWhereAGpuDoesNotAnswer) {
   gpus[0] = TopologyGpu{};
   EXPECT_THAT(reasons(gpus, {}), Each(HasSubstr("does not answer")));
   EXPECT_THAT(visible("GPU-b3", gpus), ElementsAre(-1, -1, 0));
+}
+
+TEST(VisibleToCuda, AreInCudasOrder) {
+  EXPECT_THAT(visible_to_cuda(kThree, {}), ElementsAre(0, 1, 2));
+  EXPECT_THAT(visible_to_cuda({kThree[2], kThree[0]}, {}), ElementsAre(1, 0));
+  EXPECT_THAT(visible_to_cuda(kThree, {"1, 0", {}}), ElementsAre(1, 0));
+  EXPECT_THAT(visible_to_cuda(kThree, {"GPU-b3,GPU-aa", {}}), ElementsAre(2, 0));
+  EXPECT_THAT(visible_to_cuda(kThree, {"GPU-b3,GPU-a", {}}), ElementsAre(2)) << "GPU-a fits two";
+  for (const char* list : {"", "-1", "0,0", "GPU-aa,GPU-aa11"}) {
+    EXPECT_THAT(visible_to_cuda(kThree, {list, {}}), IsEmpty()) << list;
+  }
+  EXPECT_THAT(visible_to_cuda({}, {"0", {}}), IsEmpty());
+}
+
+TEST(VisibleToCuda, AreAsGivenWhereTheOrderIsNotKnown) {
+  std::vector<TopologyGpu> gpus{kThree[2], kThree[0]};
+  gpus[0].name = "L4";
+  EXPECT_THAT(visible_to_cuda(gpus, {}), ElementsAre(0, 1));
+  EXPECT_THAT(visible_to_cuda(gpus, {"1,0", {}}), ElementsAre(1, 0));
+  EXPECT_THAT(visible_to_cuda(gpus, {"1", {}}), ElementsAre(1)) << "how many is known";
+  EXPECT_THAT(visible_to_cuda(gpus, {"0", "PCI_BUS_ID"}), ElementsAre(1));
+  EXPECT_THAT(visible_to_cuda(gpus, {"MIG-aa11", {}}), ElementsAre(0, 1));
 }
 
 TEST(CudaSettings, AreThisProcessesVariables) {

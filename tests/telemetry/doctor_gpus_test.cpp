@@ -37,7 +37,7 @@ TEST(DoctorGpus, Driver) {
   Survey none = no_gpu_survey();
   expect_finding(none, "gpu-driver", "host", not_checkable, "libnvidia-ml.so.1");
   none.host.nvidia_devices = std::vector<std::string>{"0000:01:00.0"};
-  expect_finding(none, "gpu-driver", "host", problem, "1 NVIDIA GPUs on PCIe, none usable");
+  expect_finding(none, "gpu-driver", "host", problem, "1 NVIDIA GPU on PCIe, none usable");
 }
 
 TEST(DoctorGpus, Present) {
@@ -107,6 +107,22 @@ TEST(DoctorGpus, Visible) {
   survey.visible_devices.reset();
   survey.topology.gpus[0].cuda_index = Reading<int>::missing("the order is not known");
   expect_finding(survey, "cuda-visible", "host", not_checkable, "not known");
+}
+
+TEST(DoctorGpus, WhatCudaSeesIsNotGuessed) {
+  const auto hidden = Reading<int>::missing(kHiddenFromCuda);
+  const auto unknown = Reading<int>::missing("the models differ");
+  Survey survey = healthy_survey();
+  survey.visible_devices = "0,1";
+  for (TopologyGpu& gpu : survey.topology.gpus) gpu.cuda_index = unknown;
+  expect_finding(survey, "cuda-visible", "host", not_checkable, "the models differ");
+  survey.topology.gpus[0].cuda_index = hidden;
+  expect_finding(survey, "cuda-visible", "host", not_checkable, "the models differ");
+  survey.topology.gpus[1].cuda_index = Reading<int>::missing("GPU is lost");
+  survey.topology.gpus[1].no_answer = "GPU is lost";
+  expect_finding(survey, "cuda-visible", "host", problem, "0 of 2");
+  survey.topology.gpus[0].no_answer = "GPU is lost";
+  expect_finding(survey, "cuda-visible", "host", not_checkable, "GPU is lost");
 }
 
 TEST(DoctorGpus, SomeHiddenOfMany) {

@@ -51,7 +51,7 @@ TEST(DoctorHost, Cores) {
   survey.host.processors = 3;
   expect_finding(survey, "cores", "host", warning, "3 processors");
   survey.host.processors = 1;
-  expect_finding(survey, "cores", "host", problem, "1 processors");
+  expect_finding(survey, "cores", "host", problem, "1 processor for 2 ranks");
   survey.host.processors = 32;
   survey.host.processor_quota = 1.5;
   expect_finding(survey, "cores", "host", problem, "1.5 of 32 processors' time");
@@ -91,6 +91,19 @@ TEST(DoctorSoftware, DriverAndRuntime) {
   expect_finding(with_software(old_driver), "cuda-driver", "host", not_checkable, "without CUDA");
 }
 
+TEST(DoctorSoftware, DriverOfAWorkerThatFails) {
+  Survey survey = healthy_survey();
+  survey.software.worker = Reading<Software>::missing("CUDA: system not yet initialized");
+  expect_finding(survey, "cuda-driver", "host", not_checkable, "system not yet initialized");
+  Survey none = no_gpu_survey();
+  none.software.worker = survey.software.worker;
+  for (const Finding& finding : check_machine(none)) EXPECT_NE(finding.id, "cuda-driver");
+  Software no_driver = software();
+  no_driver.cuda_driver.reset();
+  none.software.worker = no_driver;
+  for (const Finding& finding : check_machine(none)) EXPECT_NE(finding.id, "cuda-driver");
+}
+
 TEST(DoctorSoftware, NcclHeaderAndLibrary) {
   expect_finding(healthy_survey(), "nccl-version", "host", ok, "header 2.28.9, library 2.28.9");
   Software mixed = software();
@@ -123,7 +136,7 @@ TEST(DoctorSoftware, Launcher) {
   Survey survey = healthy_survey();
   expect_finding(survey, "mpirun", "host", ok, "/usr/bin/mpirun, Open MPI 4.1.4");
   survey.software.root = true;
-  expect_finding(survey, "mpirun", "host", warning, "as root");
+  expect_finding(survey, "mpirun", "host", ok, "as root: linkgain run tells mpirun");
   survey.software.root_allowed = true;
   expect_finding(survey, "mpirun", "host", ok, "/usr/bin/mpirun");
   survey.software.mpirun = Reading<std::string>::missing("it is not on PATH");
@@ -147,7 +160,7 @@ TEST(DoctorNccl, NothingSet) {
 TEST(DoctorNccl, WhatForbidsP2pIsAProblem) {
   expect_finding(with_settings({{"NCCL_P2P_DISABLE", "1", "/etc/nccl.conf"}}), "nccl-variable",
                  "NCCL_P2P_DISABLE", problem, "=1 (/etc/nccl.conf)");
-  for (const char* level : {"LOC", "loc", "0"}) {
+  for (const char* level : {"LOC", "00", "0"}) {
     expect_finding(with_settings({{"NCCL_P2P_LEVEL", level, "environment"}}), "nccl-variable",
                    "NCCL_P2P_LEVEL", problem, level);
   }

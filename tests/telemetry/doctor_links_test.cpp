@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "telemetry/doctor_support.hpp"
 
 namespace linkgain {
@@ -50,12 +52,36 @@ TEST(DoctorNvlink, FewerBridgesThanFitMayBeMeant) {
 
 TEST(DoctorNvlink, NoLinkActive) {
   expect_finding(bridged(0, 0, 4), "nvlink-links", "GPU0", warning, "0 of 4");
-  expect_finding(bridged(0, 4, 4), "nvlink-links", "GPU0", problem, "0 of 4");
+  expect_finding(bridged(0, 4, 4), "nvlink-links", "GPU0", warning, "0 of 4");
+  Survey switched = bridged(0, 4, 4);
+  switched.topology.gpus[1].nvlink.switched = true;
+  expect_finding(switched, "nvlink-links", "GPU0", problem, "0 of 4");
+  EXPECT_THAT(finding_of(switched, "nvlink-links", "GPU0").advice, HasSubstr("fabricmanager"));
   Survey alone = bridged(0, 0, 4);
   alone.gpus.pop_back();
   alone.topology.gpus.pop_back();
   alone.topology.pairs.clear();
   expect_finding(alone, "nvlink-links", "GPU0", ok, "no second GPU");
+}
+
+/// Two GPUs joined by a bridge, and a third without.
+Survey three_and_a_bridge(int active, int possible) {
+  Survey survey = bridged(active, active, possible);
+  survey.gpus.push_back(healthy_gpu(2));
+  survey.topology.gpus.push_back(survey.topology.gpus[0]);
+  survey.topology.gpus[2].index = 2;
+  survey.topology.gpus[2].nvlink.active = 0;
+  survey.topology.gpus[2].nvlink.switched = Reading<bool>::missing("no link is active");
+  return survey;
+}
+
+TEST(DoctorNvlink, OneBridgeForThreeGpusIsNoProblem) {
+  const Survey all = three_and_a_bridge(4, 4);
+  expect_finding(all, "nvlink-links", "GPU0", ok, "4 of 4");
+  expect_finding(all, "nvlink-links", "GPU2", warning, "0 of 4");
+  const Survey some = three_and_a_bridge(4, 12);
+  expect_finding(some, "nvlink-links", "GPU1", warning, "4 of 12");
+  expect_finding(some, "nvlink-links", "GPU2", warning, "0 of 12");
 }
 
 TEST(DoctorNvlink, NotCheckable) {
@@ -71,7 +97,8 @@ TEST(DoctorNvlink, Errors) {
   expect_finding(survey, "nvlink-errors", "GPU0", ok, "none");
   survey.gpus[0].nvlink_errors = NvlinkErrors{.replays = 3, .recoveries = 1, .crc = 7};
   survey.gpus[1].nvlink_errors = Reading<NvlinkErrors>::missing("Not Supported");
-  expect_finding(survey, "nvlink-errors", "GPU0", warning, "7 CRC errors, 3 replays, 1 recoveries");
+  expect_finding(survey, "nvlink-errors", "GPU0", warning,
+                 "7 CRC errors, 3 replays, 1 recovery since");
   expect_finding(survey, "nvlink-errors", "GPU1", not_checkable, "Not Supported");
 }
 
@@ -97,6 +124,37 @@ TEST(DoctorP2p, RefusedWithoutNvlinkIsAWarning) {
   survey.topology.pairs[0].read = P2pStatus{false, "chipset not supported"};
   expect_finding(survey, "p2p", "GPU0-GPU1", warning,
                  "reads refused: chipset not supported (joined by PHB)");
+}
+
+/// A driver that does not tell the number of links; it may tell whether P2P uses them.
+Survey uncounted(Reading<P2pStatus> over_nvlink) {
+  Survey survey = healthy_survey();
+  for (TopologyPair& pair : survey.topology.pairs) {
+    pair.nvlinks = Reading<int>::missing("this driver's NVML is too old");
+    pair.over_nvlink = over_nvlink;
+  }
+  return survey;
+}
+
+Reading<P2pStatus> not_told() { return Reading<P2pStatus>::missing("Unknown Error"); }
+
+TEST(DoctorP2p, UncountedLinksAreNoPcie) {
+  expect_finding(uncounted(P2pStatus{true, {}}), "p2p", "GPU0-GPU1", ok, "over NVLink (NV?)");
+  expect_finding(uncounted(P2pStatus{false, "not supported"}), "p2p", "GPU0-GPU1", ok,
+                 "over PCIe (PHB)");
+  expect_finding(uncounted(not_told()), "p2p", "GPU0-GPU1", ok, "not known whether over NVLink");
+}
+
+TEST(DoctorP2p, UncountedLinksAndP2pRefused) {
+  const auto refused = [](Reading<P2pStatus> over_nvlink) {
+    Survey survey = uncounted(std::move(over_nvlink));
+    survey.topology.pairs[0].read = P2pStatus{false, "disabled"};
+    return survey;
+  };
+  expect_finding(refused(P2pStatus{true, {}}), "p2p", "GPU0-GPU1", problem, "NV?, reads refused");
+  expect_finding(refused(P2pStatus{false, "no"}), "p2p", "GPU0-GPU1", warning, "joined by PHB");
+  expect_finding(refused(not_told()), "p2p", "GPU0-GPU1", warning,
+                 "not known whether NVLink joins the GPUs");
 }
 
 TEST(DoctorP2p, NotCheckable) {

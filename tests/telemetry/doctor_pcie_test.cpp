@@ -77,6 +77,37 @@ Survey with_bridges(Survey survey, Reading<bool> redirects) {
   return survey;
 }
 
+/// Neither the number of NVLinks nor whether P2P uses them is told.
+Survey unknown_pair_survey() {
+  Survey survey = healthy_survey();
+  for (TopologyPair& pair : survey.topology.pairs) {
+    pair.nvlinks = Reading<int>::missing("too old");
+    pair.over_nvlink = Reading<P2pStatus>::missing("too old");
+  }
+  return survey;
+}
+
+TEST(DoctorPcie, PcieIsNeededOnlyWhereNvlinkIsKnownToBeAbsent) {
+  const Survey unknown = unknown_pair_survey();
+  expect_finding(with_iommu(unknown, "DMA"), "iommu", "host", not_checkable, "not known whether");
+  expect_finding(with_bridges(unknown, true), "pcie-acs", "host", not_checkable,
+                 "not known whether");
+  Survey joined = unknown;
+  for (TopologyPair& pair : joined.topology.pairs) pair.over_nvlink = P2pStatus{true, {}};
+  expect_finding(with_iommu(joined, "DMA"), "iommu", "host", ok, "no pair relies");
+  for (TopologyPair& pair : joined.topology.pairs) pair.over_nvlink = P2pStatus{false, "no"};
+  expect_finding(with_iommu(joined, "DMA"), "iommu", "host", warning, "translates");
+}
+
+TEST(DoctorPcie, WithoutPciIdsAccessControlCannotBeChecked) {
+  Survey survey = pcie_survey();
+  survey.gpus[1].pci_bus_id.clear();
+  expect_finding(with_bridges(survey, false), "pcie-acs", "host", not_checkable,
+                 "does not say the GPUs' PCI ids");
+  survey.gpus[0].pci_bus_id.clear();
+  expect_finding(survey, "pcie-acs", "host", not_checkable, "does not say the GPUs' PCI ids");
+}
+
 TEST(DoctorPcie, AccessControl) {
   expect_finding(pcie_survey(), "pcie-acs", "host", ok, "no PCIe bridge");
   expect_finding(with_bridges(pcie_survey(), false), "pcie-acs", "host", ok, "all 2 bridges");

@@ -50,11 +50,41 @@ TEST(DoctorPower, Brake) {
 TEST(DoctorPower, BrakeUnderLoadCounts) {
   Survey survey = healthy_survey();
   survey.gpus[0].load = healthy_load();
-  expect_finding(survey, "power-brake", "GPU0", ok, "none under load");
+  expect_finding(survey, "power-brake", "GPU0", ok, "none while host copies ran");
   GpuLoad load = healthy_load();
   load.clock_events = std::uint64_t{0x80};
   survey.gpus[0].load = load;
-  expect_finding(survey, "power-brake", "GPU0", problem, "under load");
+  expect_finding(survey, "power-brake", "GPU0", problem, "while host copies ran");
+  load.clock_events = Reading<std::uint64_t>::missing("Unknown Error");
+  survey.gpus[0].load = load;
+  expect_finding(survey, "power-brake", "GPU0", ok, "none now");
+}
+
+TEST(DoctorPower, CapUnderLoadTellsTheLoadsDraw) {
+  Survey survey = healthy_survey();
+  GpuLoad load = healthy_load();
+  survey.gpus[0].load = load;
+  expect_finding(survey, "power-cap", "GPU0", ok,
+                 "not reached while host copies ran, 150 W drawn at most");
+  load.clock_events = std::uint64_t{0x4};
+  survey.gpus[0].load = load;
+  expect_finding(survey, "power-cap", "GPU0", ok,
+                 "reached while host copies ran, 150 W drawn at most");
+}
+
+/// Copies leave the SMs idle: only the PCIe link was under load.
+TEST(DoctorPower, HostCopiesAreNotCalledALoadOfTheGpu) {
+  Survey survey = healthy_survey();
+  GpuLoad load = healthy_load();
+  for (const std::uint64_t bits : {0x0U, 0x4U, 0x80U, 0x48U}) {
+    load.clock_events = bits;
+    survey.gpus[0].load = load;
+    for (const Finding& finding : check_machine(survey)) {
+      if (finding.group != CheckGroup::power && finding.group != CheckGroup::cooling) continue;
+      EXPECT_EQ(finding.value.find("under load"), std::string::npos) << finding.value;
+      EXPECT_EQ(finding.value.find("heavy work"), std::string::npos) << finding.value;
+    }
+  }
 }
 
 TEST(DoctorPower, CapIsExpectedOfABusyGpuOnly) {
@@ -103,7 +133,7 @@ TEST(DoctorCooling, TheLoadsTemperatureCounts) {
   GpuLoad load = healthy_load();
   load.highest_temperature_c = 83;
   survey.gpus[0].load = load;
-  expect_finding(survey, "temperature", "GPU0", warning, "83 °C under load");
+  expect_finding(survey, "temperature", "GPU0", warning, "83 °C while host copies ran");
 }
 
 TEST(DoctorCooling, Slowdown) {

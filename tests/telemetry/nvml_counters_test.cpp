@@ -100,8 +100,13 @@ TEST(NvmlErrors, AreSummedByFieldsOrLinkByLink) {
   expect_errors(healthy.gpu(0).nvlink_errors(), 0, 0, 0);
   const NvmlScenario hopper("link-errors", NVML_DOUBLE);  // fields 161-163
   expect_errors(hopper.gpu(0).nvlink_errors(), 3, 1, 5);
-  const NvmlScenario ampere("link-errors-3090", NVML_DOUBLE);  // flit and data CRC: 4 + 1
-  expect_errors(ampere.gpu(0).nvlink_errors(), 3, 1, 5);
+  const NvmlScenario ampere("link-errors-3090", NVML_DOUBLE);  // flit CRC alone, not the data's
+  expect_errors(ampere.gpu(0).nvlink_errors(), 3, 1, 4);
+}
+
+TEST(NvmlErrors, OfDataThatAHealthyGpuShowsLinkByLinkAreLeftOut) {
+  const NvmlScenario link_by_link("no-fields", NVML_DOUBLE);
+  expect_errors(link_by_link.gpu(0).nvlink_errors(), 0, 0, 0);
 }
 
 TEST(NvmlErrors, CountOnlyLinksThatAreUp) {

@@ -77,6 +77,20 @@ TEST(NvmlLink, ThatIsDownIsThereButNotActive) {
   EXPECT_TRUE(scenario.gpu(0).nvlink(1).value().active);
 }
 
+TEST(NvmlLink, ThatCannotBeReadLeavesTheirNumberUnknown) {
+  const NvmlScenario scenario("one-link-unreadable", NVML_DOUBLE);
+  const GpuInfo info = links_of(scenario.gpu(0));
+  EXPECT_THAT(info.nvlink_links, Optional(18));
+  EXPECT_EQ(info.nvlink_links_active, std::nullopt) << "not the 17 others";
+  EXPECT_THAT(info.nvlink_rate_gb_per_s, Optional(26.5625));
+}
+
+TEST(NvmlLink, ThatIsSlowestGivesTheRate) {
+  const NvmlScenario scenario("one-link-slow", NVML_DOUBLE);
+  EXPECT_THAT(links_of(scenario.gpu(0)).nvlink_rate_gb_per_s,
+              Optional(::testing::DoubleNear(26.5625 / 2, 0.001)));
+}
+
 TEST(NvmlLink, NamesTheGpuAtItsOtherEnd) {
   const NvmlScenario bridge("rtx3090-nv4", NVML_DOUBLE);
   EXPECT_EQ(bridge.gpu(0).nvlink(3).value().remote_pci_bus_id, "00000000:07:00.0");

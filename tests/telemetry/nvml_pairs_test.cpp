@@ -90,6 +90,12 @@ TEST(NvmlAncestor, KnowsEveryLevel) {
             "the driver's answer (60) is younger than linkgain");
 }
 
+TEST(NvmlAncestor, IsPartOfALink) {
+  const NvmlScenario levels("every-level", NVML_DOUBLE);
+  EXPECT_EQ(levels.gpu(0).link_to(levels.gpu(3)).ancestor, Ancestor::pxb);
+  EXPECT_EQ(levels.gpu(0).link_to(levels.gpu(7)).ancestor, std::nullopt) << "younger than linkgain";
+}
+
 TEST(NvmlAncestor, IsMissingWithTheReason) {
   const NvmlScenario lost("lost-gpu", NVML_DOUBLE);
   EXPECT_EQ(lost.gpu(0).common_ancestor(lost.gpu(1)).reason(), "GPU is lost (NVML error 15)");

@@ -4,7 +4,7 @@ namespace linkgain {
 
 struct DoctorOptions {
   bool json = false;
-  bool load = false;  ///< put the GPUs to work and look at their PCIe links and clocks meanwhile
+  bool load = false;  ///< copy between host and GPUs and look at the PCIe links meanwhile
   bool color = true;
 };
 

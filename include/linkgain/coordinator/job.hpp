@@ -33,13 +33,16 @@ class Job {
   protocol::OpenReply open(const Case& c, Seconds sample_target, Seconds deadline);
   protocol::RunReply run(int handle, std::int64_t operations, Seconds deadline);
   Verification verify(int handle, Seconds deadline);
-  std::vector<LinkCounters> counters(Seconds deadline);
+  protocol::CountersReply counters(Seconds deadline);
   /// Throws JobRefused where the backend cannot run the case.
   void probe(const Case& c, Seconds deadline);
   std::vector<std::optional<HostCopyRates>> host_copy(Seconds deadline);
   void close(int handle, Seconds deadline);
   /// Asks the job to end and waits until its processes are gone.
   void bye(Seconds deadline);
+  /// The two halves of bye(), for several jobs that are to end at once.
+  void ask_to_end(Seconds deadline);
+  void wait_for_end(Seconds deadline) { do_finish(deadline); }
 
  private:
   /// Sends one line and returns the reply's, without newlines.

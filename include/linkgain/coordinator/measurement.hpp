@@ -7,19 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/coordinator/job.hpp"
+#include "linkgain/coordinator/variant_job.hpp"
 #include "linkgain/coordinator/wire_count.hpp"
 #include "linkgain/core/ratio.hpp"
 #include "linkgain/core/record.hpp"
 
 namespace linkgain {
-
-/// A variant and its resident job; the job is null before it is started and once it is lost.
-struct VariantJob {
-  int variant = 0;
-  std::string name;
-  std::unique_ptr<Job> job;
-};
 
 /// CaseResult::stopped where only one variant ran.
 inline constexpr std::string_view kNothingToCompare = "nothing to compare";

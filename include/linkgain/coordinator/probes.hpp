@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "linkgain/coordinator/job.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/core/evidence.hpp"
+#include "linkgain/core/record.hpp"
 
 namespace linkgain {
 
@@ -30,8 +32,11 @@ class Probes {
 
   /// Starts the probes of these variants, which come up while the caller does other things.
   void start(const std::vector<int>& variants);
-  /// Runs what was started, waits for its end and reads the logs. Throws Interrupted.
-  void finish();
+  /// Has what was started run every case and asks it to end. Throws Interrupted.
+  void run();
+  /// Does that where it was not done, waits until what ran is gone and reads its logs. Warns of the
+  /// probes that failed, but for variants whose job `gave_up` too. Throws Interrupted.
+  void finish(const std::vector<bool>& gave_up);
 
   /// default_plan() of the case where no probe found one.
   TransferPlan plan_of(int variant, int case_index) const;
@@ -40,15 +45,19 @@ class Probes {
   struct Started {
     int variant = 0;
     std::unique_ptr<Job> job;
+    bool over = false;  ///< has run its cases and was asked to end
   };
 
-  void run(Started& probe);
-  void failed(int variant, const Error& error);
+  void run_cases(Job& job) const;
+  /// Calls step(probe) for each; one that it fails for is dropped and noted.
+  template <typename Step>
+  void for_each(Step step);
 
   const RunPlan& plan_;
   const ProbeWorld& world_;
   const std::function<void(const Warning&)>& warn_;
   std::vector<Started> started_;
+  std::map<int, Warning> failures_;               ///< by variant
   std::vector<std::vector<TransferPlan>> plans_;  ///< by variant and case; empty: not found
 };
 

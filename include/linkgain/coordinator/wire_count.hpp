@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/core/evidence.hpp"
+#include "linkgain/core/protocol.hpp"
 
 namespace linkgain {
 
@@ -13,10 +14,12 @@ struct WireSettings {
   bool counting = false;       ///< the jobs have GPUs whose links could be counted
   bool several_hosts = false;  ///< ranks are on more than one
   std::function<TransferPlan(int variant, int case_index)> plan_of;
+  std::function<void(double seconds)> spent;  ///< told how long each reading took; may be empty
 };
 
 /// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
-/// a millisecond, so the first rounds are counted and not all; one where the share is not judged.
+/// a millisecond, so not every round is counted: where the share is judged the first and every
+/// tenth after it, so that a path that changes in between shows; elsewhere the first.
 class WireCount {
  public:
   WireCount(const Case& c, TransferPlan plan, bool several_hosts);
@@ -24,7 +27,7 @@ class WireCount {
   static bool counts(const Case& c, int round);
 
   /// Readings of every rank just before and just after a batch of `operations`.
-  void add(const std::vector<LinkCounters>& before, const std::vector<LinkCounters>& after,
+  void add(const protocol::CountersReply& before, const protocol::CountersReply& after,
            std::int64_t operations);
 
   /// Absent until something was counted.

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/core/topology.hpp"
+
 namespace linkgain {
 
 /// What carried the bytes. Found from evidence, never assumed.
@@ -57,8 +59,9 @@ struct RankInfo {
 struct PairLink {
   int from = 0;
   int to = 0;
-  std::optional<bool> p2p;     ///< reads and writes of the peer's memory are possible
-  std::optional<bool> nvlink;  ///< the peers are connected by NVLink
+  std::optional<bool> p2p;             ///< reads and writes of the peer's memory are possible
+  std::optional<bool> nvlink;          ///< the peers are connected by NVLink
+  std::optional<Ancestor> ancestor{};  ///< what they have in common by PCIe
 };
 
 /// Versions and build of the software that measured.

@@ -114,12 +114,20 @@ struct Settings {
   bool require_healthy = false;  ///< a sample of a GPU that was held back decides the exit code
 };
 
+/// What looking at the wires cost the run, in seconds of its wall time.
+struct EvidenceCost {
+  double probes_s = 0.0;    ///< waiting for probe launches, while the jobs came up
+  double counters_s = 0.0;  ///< reading counters between batches
+  bool operator==(const EvidenceCost&) const = default;
+};
+
 /// The document of one run.
 struct Record {
   std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
   std::optional<double> wall_seconds;  ///< absent when read from a journal
   Machine machine;
   Settings settings;
+  std::optional<EvidenceCost> evidence_cost;  ///< absent where no wires were looked at
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
   /// "complete", "interrupted", "job lost", or "incomplete" when read from a cut journal.

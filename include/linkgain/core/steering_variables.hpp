@@ -24,6 +24,12 @@ struct SteeringVariable {
 /// as the program.
 const SteeringVariable* steering_variable(std::string_view name);
 
+/// Whether this assignment keeps NCCL from P2P altogether, read as NCCL reads it
+/// (src/graph/paths.cc, ncclGetLevel): NCCL_P2P_DISABLE is 1 as a number of any base, with anything
+/// after it; NCCL_P2P_LEVEL is LOC in these letters, as other cases are ignored, or begins with a
+/// number that is 0.
+bool forbids_p2p(std::string_view name, std::string_view value);
+
 /// Whether `value` leaves things as they are without the variable.
 bool is_harmless(const SteeringVariable& variable, std::string_view value);
 

@@ -19,8 +19,8 @@ class DeviceMonitor {
   /// About 4 us.
   Health health() const;
   std::optional<int> sm_clock_mhz() const;
-  /// About 1.2 ms: for between batches.
-  LinkCounters link_counters() const;
+  /// About 1.2 ms: for between batches. Where NVLink's are absent the reason is given.
+  LinkCounters link_counters(std::string& why_no_nvlink) const;
 
   /// Fills in the NVLink and PCIe members.
   void complete(GpuInfo& gpu) const;
@@ -31,6 +31,7 @@ class DeviceMonitor {
 
  private:
   std::shared_ptr<Nvml> nvml_;
+  std::string no_device_ = "no GPU";  ///< why there is no device_
   std::optional<Nvml::Device> device_;
 };
 

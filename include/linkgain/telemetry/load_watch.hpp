@@ -7,7 +7,7 @@
 
 namespace linkgain {
 
-/// Watches the surveyed GPUs while they have work.
+/// Watches the surveyed GPUs while copies between them and the host run.
 class LoadWatch {
  public:
   explicit LoadWatch(const Survey& survey);

@@ -62,7 +62,7 @@ struct NvlinkState {
 struct NvlinkErrors {
   std::int64_t replays = 0;
   std::int64_t recoveries = 0;
-  std::int64_t crc = 0;  ///< flit and data CRC errors, corrected by replay
+  std::int64_t crc = 0;  ///< CRC errors, corrected by replay; link by link those of flits only
 };
 
 struct PowerState {

@@ -14,7 +14,7 @@
 
 namespace linkgain {
 
-/// What was seen of a GPU while it had work.
+/// What was seen of a GPU while copies between it and the host ran; its SMs had no work.
 struct GpuLoad {
   Reading<int> pcie_generation;         ///< the highest
   Reading<int> pcie_width;              ///< the highest
@@ -86,7 +86,7 @@ struct SoftwareSurvey {
 struct Survey {
   Topology topology;
   std::vector<GpuSurvey> gpus;
-  /// Why the GPUs could not be put to work; empty where they were, or where it was not asked for.
+  /// Why the GPUs' copies could not run; empty where they were, or where it was not asked for.
   std::string load_failure;
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
   HostSurvey host;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,5 +25,11 @@ CudaSettings cuda_settings();
 /// here for others. Uses name, uuid and pci_bus_id of the GPUs.
 std::vector<Reading<int>> cuda_indexes(const std::vector<TopologyGpu>& gpus,
                                        const CudaSettings& settings);
+
+/// Positions in `gpus` of those that CUDA sees, in its order, to plan with; always an answer. Where
+/// CUDA's order is not known the numbers count in the order of `gpus`, and all of `gpus` are there
+/// where the list names a MIG instance; only CUDA itself can tell then.
+std::vector<std::size_t> visible_to_cuda(const std::vector<TopologyGpu>& gpus,
+                                         const CudaSettings& settings);
 
 }  // namespace linkgain

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+
+#include "linkgain/coordinator/job.hpp"
+#include "linkgain/core/machine.hpp"
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// Whether some rank's copies between pinned host memory and its GPU are known.
+bool has_host_copies(const Machine& machine);
+
+/// Has all ranks of a job measure them and enters them into the machine. Where the job refuses,
+/// `warn` is told. Throws JobLost.
+void read_host_copies(Job& job, Seconds deadline, Machine& machine,
+                      const std::function<void(const Warning&)>& warn);
+
+}  // namespace linkgain
