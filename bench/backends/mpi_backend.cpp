@@ -65,6 +65,7 @@ class MpiBackend : public Backend {
   std::unique_ptr<HostCopy> do_open_host_copy() override { return nullptr; }
   void do_keep_busy(Seconds) override {}
   void do_describe(Software&) const override {}
+  LogSwitch do_log_switch() const override { return nullptr; }
   std::optional<Path> do_path() const override { return path_; }
 
   int rank_;

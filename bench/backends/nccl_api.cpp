@@ -1,5 +1,6 @@
 #include "nccl_api.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -80,6 +81,10 @@ ncclRedOp_t nccl_reduction(Reduction reduction) {
       return ncclAvg;
   }
   throw std::logic_error("unhandled reduction");
+}
+
+LogSwitch nccl_log_switch() {
+  return reinterpret_cast<LogSwitch>(::dlsym(RTLD_DEFAULT, "ncclResetDebugInit"));
 }
 
 std::string nccl_library_version() {

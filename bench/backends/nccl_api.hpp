@@ -7,6 +7,7 @@
 
 #include "linkgain/core/data_type.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/runtime/backend.hpp"
 
 /// All that depends on NCCL's version is here.
 namespace linkgain {
@@ -25,6 +26,10 @@ void check(ncclResult_t status,
 /// Throws MachineError where the header compiled against has no such type (float8 before 2.24).
 ncclDataType_t nccl_type(DataType type);
 ncclRedOp_t nccl_reduction(Reduction reduction);
+
+/// NCCL's function that has it read its log's settings again (from 2.24 on; declared in nccl.h, but
+/// on its way out of the API), or null where this library has none.
+LogSwitch nccl_log_switch();
 
 /// "2.28.3" of the library loaded, and of the header compiled against.
 std::string nccl_library_version();

@@ -97,6 +97,7 @@ class NcclBackend : public Backend {
   }
 
   void do_describe(Software& software) const override { describe_nccl(software); }
+  LogSwitch do_log_switch() const override { return nccl_log_switch(); }
   std::optional<Path> do_path() const override { return std::nullopt; }
 
   Session& session_;

@@ -51,9 +51,8 @@ protocol::HelloReply Job::hello(Seconds deadline) {
   return reply;
 }
 
-protocol::OpenReply Job::open(const Case& c, Seconds sample_target, Seconds deadline) {
-  return exchange<protocol::OpenReply>(
-      protocol::Open{.case_name = case_name(c), .sample_target = sample_target}, deadline);
+protocol::OpenReply Job::open(const protocol::Open& command, Seconds deadline) {
+  return exchange<protocol::OpenReply>(command, deadline);
 }
 
 protocol::RunReply Job::run(int handle, std::int64_t operations, Seconds deadline) {

@@ -99,9 +99,15 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
 }
 
 void CaseRun::open_in(std::size_t place) {
+  const WireSettings& wires = settings_.wires;
   try {
-    const protocol::OpenReply reply =
-        jobs_[place].job->open(result_.definition, settings_.sample_target, settings_.deadline);
+    const protocol::OpenReply reply = jobs_[place].job->open(
+        {case_name(result_.definition), settings_.sample_target, wires.counting},
+        settings_.deadline);
+    if (reply.plan) {
+      wires_[place] = WireCount(result_.definition, *reply.plan, wires.several_hosts);
+      if (wires.asked) wires.asked(reply.plan_cost.value);
+    }
     result_of(place).execution = reply.execution;
     result_of(place).skipped.reset();
     opened_.push_back({place, reply});

@@ -71,6 +71,7 @@ Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWrit
   settings_.clock = world.clock;
   settings_.wires.counting = plan.backend == BackendKind::nccl;
   if (settings_.wires.counting) record_.evidence_cost.emplace();
+  settings_.wires.asked = [this](double seconds) { record_.evidence_cost->probes_s += seconds; };
   settings_.wires.spent = [this](double seconds) { record_.evidence_cost->counters_s += seconds; };
   settings_.wires.plan_of = [this](int variant, int index) {
     return probes_.plan_of(variant, index);

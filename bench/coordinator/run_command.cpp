@@ -84,7 +84,7 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
 ProbeWorld real_probes(const RunOptions& options, const RunPlan& plan,
                        const RunDirectory& directory, const SignalWatch& watch) {
   ProbeWorld world;
-  if (plan.backend != BackendKind::nccl) return world;
+  if (!plan.probe_launches) return world;
   world.start = [&](int variant) -> std::unique_ptr<Job> {
     const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
     const LaunchRequest request = launch_request(

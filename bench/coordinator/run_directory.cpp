@@ -53,7 +53,7 @@ RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const
 void RunDirectory::remove_old_logs() const {
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
-    const bool of_nccl = name.starts_with("nccl-") && name.ends_with(".log");
+    const bool of_nccl = name.starts_with("nccl-") && name.find(".log") != std::string::npos;
     if (of_nccl && entry.is_regular_file()) std::filesystem::remove(entry.path());
   }
 }

@@ -9,8 +9,9 @@ WireCount::WireCount(const Case& c, TransferPlan plan, bool several_hosts)
     : case_(c), plan_(std::move(plan)), several_hosts_(several_hosts) {}
 
 bool WireCount::counts(const Case& c, int round) {
-  constexpr int kEvery = 10;
-  return c.size < kJudgedSize ? round == 0 : round % kEvery == 0;
+  constexpr int kFirstAgain = 10;
+  constexpr int kEvery = 20;
+  return round == 0 || (c.size >= kJudgedSize && round % kEvery == kFirstAgain);
 }
 
 void WireCount::add(const protocol::CountersReply& before, const protocol::CountersReply& after,

@@ -26,6 +26,7 @@ Out write_command(const Command& command) {
                  [&](const Open& open) {
                    out["case"] = open.case_name;
                    out["sample_target_s"] = open.sample_target.value;
+                   out["ask_plan"] = open.ask_plan;
                  },
                  [&](const Run& run) {
                    out["handle"] = run.handle;
@@ -60,11 +61,17 @@ Out write_reply(const HelloReply& reply) {
           {"path", reply.path ? Out(linkgain::name_of(*reply.path)) : Out(nullptr)}};
 }
 
+Out write_plan(const TransferPlan& plan) {
+  return {{"algorithm", plan.algorithm}, {"protocol", plan.protocol}};
+}
+
 Out write_reply(const OpenReply& reply) {
   return {{"reply", "open"},
           {"handle", reply.handle},
           {"execution", json::write_execution(reply.execution)},
-          {"per_operation_s", reply.per_operation.value}};
+          {"per_operation_s", reply.per_operation.value},
+          {"plan", reply.plan ? write_plan(*reply.plan) : Out(nullptr)},
+          {"plan_cost_s", reply.plan_cost.value}};
 }
 
 Out write_reply(const RunReply& reply) {
@@ -111,6 +118,17 @@ HelloReply read_hello(const In& in) {
   return reply;
 }
 
+OpenReply read_open(const In& in) {
+  OpenReply reply;
+  reply.handle = in.at("handle");
+  reply.execution = json::read_execution(in.at("execution"));
+  reply.per_operation = Seconds{in.at("per_operation_s")};
+  const In& plan = in.at("plan");
+  if (!plan.is_null()) reply.plan = TransferPlan{plan.at("algorithm"), plan.at("protocol")};
+  reply.plan_cost = Seconds{in.at("plan_cost_s")};
+  return reply;
+}
+
 RunReply read_run(const In& in) {
   RunReply reply;
   for (const In& value : in.at("seconds")) {
@@ -133,7 +151,9 @@ HostCopyReply read_host_copy_reply(const In& in) {
 Command read_command(const In& in) {
   const std::string name = in.at("command");
   if (name == "hello") return Hello{};
-  if (name == "open") return Open{in.at("case"), Seconds{in.at("sample_target_s")}};
+  if (name == "open") {
+    return Open{in.at("case"), Seconds{in.at("sample_target_s")}, in.value("ask_plan", false)};
+  }
   if (name == "run") return Run{in.at("handle"), in.at("operations")};
   if (name == "verify") return Verify{in.at("handle")};
   if (name == "counters") return Counters{};
@@ -147,10 +167,7 @@ Command read_command(const In& in) {
 Reply read_reply(const In& in) {
   const std::string kind = in.at("reply");
   if (kind == "hello") return read_hello(in);
-  if (kind == "open") {
-    return OpenReply{in.at("handle"), json::read_execution(in.at("execution")),
-                     Seconds{in.at("per_operation_s")}};
-  }
+  if (kind == "open") return read_open(in);
   if (kind == "run") return read_run(in);
   if (kind == "verify") return VerifyReply{json::read_verification(in.at("verification"))};
   if (kind == "counters") {

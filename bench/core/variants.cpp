@@ -70,6 +70,11 @@ bool has_window_switch(std::string_view nccl_version) {
   return version_code(nccl_version) >= kFirst;
 }
 
+bool has_log_switch(std::string_view nccl_version) {
+  constexpr int kFirst = 22400;
+  return version_code(nccl_version) >= kFirst;
+}
+
 std::vector<Variant> built_in_variants(BackendKind backend, std::string_view nccl_version) {
   if (backend == BackendKind::mpi) {
     return {{"shared-memory", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,vader"}}},

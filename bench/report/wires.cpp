@@ -19,9 +19,10 @@ constexpr std::string_view kWiresLead =
 
 std::string cost_of(const Record& record) {
   if (!record.evidence_cost) return {};
-  return fmt::format(" Reading counters took {} of the run, the probe launches {}.",
-                     readable_time(Seconds{record.evidence_cost->counters_s}),
-                     readable_time(Seconds{record.evidence_cost->probes_s}));
+  return fmt::format(
+      " Reading counters took {} of the run, asking NCCL for algorithm and protocol {}.",
+      readable_time(Seconds{record.evidence_cost->counters_s}),
+      readable_time(Seconds{record.evidence_cost->probes_s}));
 }
 
 bool is_judged(const VariantResult& variant) {

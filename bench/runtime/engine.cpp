@@ -13,6 +13,7 @@
 #include "linkgain/core/errors.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/tuning_log.hpp"
 #include "rank_exchange.hpp"
 
 extern char** environ;
@@ -75,6 +76,7 @@ Engine::Engine(Session& session, Backend& backend, std::optional<Fault> fault)
       fault_(fault),
       monitor_(backend.gpu()),
       clock_keeper_(backend, monitor_),
+      call_log_(backend.log_switch()),
       processors_(usable_processors()) {
   const std::optional<GpuInfo> gpu = backend.gpu();
   cpus_ = gpu ? bind_near_pci_device(gpu->pci_bus_id) : bind_to_cpu(session.local_rank());
@@ -170,9 +172,9 @@ protocol::Reply Engine::open(const protocol::Open& command) {
   if (const auto* refusal = std::get_if<protocol::ErrorReply>(&made)) return *refusal;
   Opened& opened = std::get<Opened>(made);
   clock_keeper_.prepare();
-  opened.operation->warm_up();
-  const double per_operation = calibrate(*opened.operation, command.sample_target);
   protocol::OpenReply reply;
+  warm_up(opened, command.ask_plan, reply);
+  const double per_operation = calibrate(*opened.operation, command.sample_target);
   reply.handle = next_handle_++;
   reply.execution = opened.operation->execution();
   reply.execution.operations_per_sample =
@@ -180,6 +182,16 @@ protocol::Reply Engine::open(const protocol::Open& command) {
   reply.per_operation = Seconds{per_operation};
   opened_.emplace(reply.handle, std::move(opened));
   return reply;
+}
+
+/// Rank 0 alone asks: all ranks of a collective take the same way.
+void Engine::warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply) {
+  const auto work = [&] { opened.operation->warm_up(); };
+  if (!ask_plan || !session_.is_root()) return work();
+  const std::optional<LoggedCalls> logged = call_log_.watch(work);
+  if (!logged) return;
+  reply.plan = plan_of(opened.definition, parse_tuning_lines(logged->text));
+  reply.plan_cost = logged->cost;
 }
 
 double Engine::slowest_time(Operation& operation, std::int64_t operations) {

@@ -63,17 +63,21 @@ TEST(Job, AnotherProtocolVersionIsNoPartner) {
 }
 
 TEST(Job, OpenSendsTheCaseByName) {
-  CannedJob job(protocol::OpenReply{
-      .handle = 7, .execution = {.operations_per_sample = 12}, .per_operation = Seconds{0.25}});
+  CannedJob job(protocol::OpenReply{.handle = 7,
+                                    .execution = {.operations_per_sample = 12},
+                                    .per_operation = Seconds{0.25},
+                                    .plan = std::nullopt,
+                                    .plan_cost = {}});
   Case c;
   c.size = Bytes{1024};
-  const protocol::OpenReply reply = job.open(c, Seconds{0.01}, kDeadline);
+  const protocol::OpenReply reply = job.open({case_name(c), Seconds{0.01}, true}, kDeadline);
   EXPECT_EQ(reply.handle, 7);
   EXPECT_EQ(reply.execution.operations_per_sample, 12);
   EXPECT_EQ(reply.per_operation, Seconds{0.25});
   const auto sent = std::get<protocol::Open>(last_command(job));
   EXPECT_EQ(sent.case_name, case_name(c));
   EXPECT_EQ(sent.sample_target, Seconds{0.01});
+  EXPECT_TRUE(sent.ask_plan);
 }
 
 TEST(Job, RunGivesEveryRanksTime) {
@@ -112,7 +116,7 @@ TEST(Job, ByeFinishesWithinWhatIsLeftOfTheDeadline) {
 TEST(Job, ARefusalCarriesTextAdviceAndExitCode) {
   CannedJob job(protocol::ErrorReply{"no such case", "try another", 3});
   try {
-    job.open(Case{}, Seconds{0.005}, kDeadline);
+    job.open({.case_name = case_name(Case{})}, kDeadline);
     FAIL() << "not refused";
   } catch (const JobRefused& refused) {
     EXPECT_STREQ(refused.what(), "no such case");

@@ -32,11 +32,13 @@ TEST_F(RunDirectoryTest, MakesTheDirectoryAskedFor) {
 }
 
 TEST_F(RunDirectoryTest, RemovesNcclsLogsOfAnEarlierRunAndNothingElse) {
-  for (const char* name : {"nccl-p2p-1.node.17.log", "notes.log", "record.json"}) {
+  for (const char* name :
+       {"nccl-p2p-1.node.17.log", "nccl-p2p-1.node.17.log.now", "notes.log", "record.json"}) {
     std::ofstream(folder_ / name) << "old";
   }
   const RunDirectory directory = open(folder_);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "nccl-p2p-1.node.17.log"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "nccl-p2p-1.node.17.log.now"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.log"));
   EXPECT_TRUE(std::filesystem::exists(directory.record()));
 }

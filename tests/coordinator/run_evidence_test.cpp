@@ -69,6 +69,17 @@ TEST_F(RunEvidence, StandsInTheRecordWithTheProbesPlan) {
   EXPECT_EQ(result(1).path, Path::host_memory);
 }
 
+TEST_F(RunEvidence, TakesThePlanThatTheJobItselfTells) {
+  FakeScript telling = job(3e-4, kSize);
+  telling.plan = kRing;
+  bench.script_of_launch[{0, 0}] = telling;
+  bench.execute();
+  EXPECT_EQ(result(0).evidence.value().plan, kRing);
+  EXPECT_TRUE(result(0).evidence.value().judged);
+  EXPECT_FALSE(result(1).evidence.value().judged) << "nobody knows its plan";
+  EXPECT_DOUBLE_EQ(bench.record.evidence_cost.value().probes_s, 0.125);
+}
+
 TEST_F(RunEvidence, CorrectsThePathThatNcclsLogSpokeOf) {
   bench.add_probes({}, {kRing});
   bench.path_of = [](int, int) { return Path::nvlink; };

@@ -47,6 +47,8 @@ TEST(Protocol, CommandsRoundTrip) {
   const Open open = command_back(Open{"send_recv/float32/1KiB/np2", Seconds{0.0075}});
   EXPECT_EQ(open.case_name, "send_recv/float32/1KiB/np2");
   EXPECT_EQ(open.sample_target, Seconds{0.0075});
+  EXPECT_FALSE(open.ask_plan);
+  EXPECT_TRUE(command_back(Open{"send_recv/float32/1KiB/np2", Seconds{1.0}, true}).ask_plan);
   const protocol::Run run = command_back(protocol::Run{3, 5'000'000'000});
   EXPECT_EQ(run.handle, 3);
   EXPECT_EQ(run.operations, 5'000'000'000);
@@ -86,10 +88,14 @@ TEST(Protocol, ReadingsOfLinksRoundTrip) {
 }
 
 TEST(Protocol, OtherRepliesRoundTrip) {
-  const OpenReply open = reply_back(OpenReply{9, {100, 4, 25, true}, Seconds{1.0 / 3}});
+  const OpenReply open = reply_back(OpenReply{
+      9, {100, 4, 25, true}, Seconds{1.0 / 3}, TransferPlan{"RING", "LL"}, Seconds{0.25}});
   EXPECT_EQ(open.handle, 9);
   EXPECT_TRUE(same(open.execution, Execution{100, 4, 25, true}));
   EXPECT_EQ(open.per_operation, Seconds{1.0 / 3});
+  EXPECT_EQ(open.plan, (TransferPlan{"RING", "LL"}));
+  EXPECT_EQ(open.plan_cost, Seconds{0.25});
+  EXPECT_FALSE(reply_back(OpenReply{}).plan);
   const RunReply run = reply_back(RunReply{{1.0 / 3, std::nullopt}, {{40, 1.5, {}, 4}, {}}});
   EXPECT_THAT(run.seconds, ElementsAre(1.0 / 3, std::nullopt));
   EXPECT_THAT(run.health, ElementsAre(Health{40, 1.5, {}, 4}, Health{}));

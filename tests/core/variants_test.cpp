@@ -39,6 +39,8 @@ TEST(BuiltInVariants, ShutWindowsFromTheVersionThatHasTheSwitch) {
   for (const char* version : {"", "2.19.3", "2.28", "2.28.3", "2.28.6", "2.9.6"}) {
     EXPECT_FALSE(has_switch(version, 1)) << version;
   }
+  for (const char* version : {"", "2.9.6", "2.23.4"}) EXPECT_FALSE(has_log_switch(version));
+  for (const char* version : {"2.24.3", "2.28.3", "3.0.0"}) EXPECT_TRUE(has_log_switch(version));
   for (const char* version : {"2.28.7", "2.28.10", "2.29.1", "2.30.7", "3.0.0"}) {
     EXPECT_TRUE(has_switch(version, 1)) << version;
     EXPECT_TRUE(has_switch(version, 3)) << version;

@@ -4,10 +4,15 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <string>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/runtime/engine.hpp"
+#include "steady_backend.hpp"
+#include "support/call_log_double.hpp"
 
 namespace linkgain {
 namespace {
@@ -92,68 +97,6 @@ TEST_F(Ranks, SleepWhileTheyWaitForACommand) {
   EXPECT_LT(used, 0.1 * waited.count());
 }
 
-/// Takes a millisecond for each operation, except where told otherwise.
-class SteadyOperation : public Operation {
- public:
-  SteadyOperation(bool takes_part, std::int64_t granularity, int& held_up)
-      : takes_part_(takes_part), granularity_(granularity), held_up_(held_up) {}
-
- private:
-  void do_warm_up() override {}
-  std::optional<Seconds> do_time_batch(std::int64_t operations) override {
-    if (!takes_part_) return std::nullopt;
-    return Seconds{(held_up_-- > 0 ? 1.0 : 0.001) * static_cast<double>(operations)};
-  }
-  Verification do_verify(bool corrupt) override {
-    Verification own;
-    own.checked = 10;
-    own.wrong = corrupt ? 2 : 0;
-    if (corrupt) own.first_wrong = "element 4: 1 instead of 2";
-    return own;
-  }
-  std::int64_t do_granularity() const override { return granularity_; }
-  Execution do_execution() const override { return {}; }
-
-  bool takes_part_;
-  std::int64_t granularity_;
-  int& held_up_;
-};
-
-struct SteadyCopy : HostCopy {
-  double do_to_device() override { return 50.0; }
-  double do_from_device() override { return 40.0; }
-};
-
-/// Opens SteadyOperations; sizes of 4 MiB on no rank and of 8 MiB not on the last one.
-class SteadyBackend : public Backend {
- public:
-  explicit SteadyBackend(const Session& session) : session_(session) {}
-  std::int64_t granularity = 1;
-  int held_up = 0;  ///< batches that take a second per operation
-
- private:
-  BackendKind do_kind() const override { return BackendKind::mpi; }
-  std::optional<GpuInfo> do_gpu() const override { return std::nullopt; }
-  void do_connect() override {}
-  std::unique_ptr<Operation> do_open(const Case& c) override {
-    const bool is_last = session_.rank() == session_.ranks() - 1;
-    if (c.size.value == 4 << 20 || (is_last && c.size.value == 8 << 20)) {
-      throw MachineError("no memory", "buy some");
-    }
-    const bool takes_part = !c.pair || session_.rank() == c.pair->from;
-    return std::make_unique<SteadyOperation>(takes_part, granularity, held_up);
-  }
-  /// The first rank has nothing to copy to.
-  std::unique_ptr<HostCopy> do_open_host_copy() override {
-    return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>();
-  }
-  void do_keep_busy(Seconds) override {}
-  void do_describe(Software& software) const override { software.nccl_library = "steady"; }
-  std::optional<Path> do_path() const override { return Path::host_memory; }
-
-  const Session& session_;
-};
-
 /// Rank 0 leads with the commands of a test, the others follow until it says bye.
 class EngineOnRanks : public Ranks {
  protected:
@@ -183,7 +126,7 @@ class EngineOnRanks : public Ranks {
     return error != nullptr ? error->text + "|" + error->advice : "no error";
   }
 
-  SteadyBackend backend_{*session};
+  testing::SteadyBackend backend_{*session};
 };
 
 TEST_F(EngineOnRanks, DescribesEveryRank) {
@@ -204,6 +147,22 @@ TEST_F(EngineOnRanks, FitsTheBatchToTheTarget) {
     EXPECT_EQ(opened.execution.operations_per_sample, 10);
     EXPECT_NEAR(opened.per_operation.value, 0.001, 1e-9);
   });
+}
+
+TEST_F(EngineOnRanks, TellWhatTheLibraryChoseForTheWarmUp) {
+  const std::string log = "/tmp/linkgain_ranks_test_" + std::to_string(::getpid());
+  ::setenv("NCCL_DEBUG_FILE", log.c_str(), 1);
+  lead([](Engine& engine) {
+    protocol::Open command = all_reduce("64B");
+    EXPECT_FALSE(get<protocol::OpenReply>(engine.lead(command)).plan) << "nobody asked";
+    command.ask_plan = true;
+    const auto opened = get<protocol::OpenReply>(engine.lead(command));
+    EXPECT_EQ(opened.plan, (TransferPlan{"RING", "LL"}));
+    EXPECT_GT(opened.plan_cost.value, 0.0);
+  });
+  testing::CallLogDouble::close();
+  ::unsetenv("NCCL_DEBUG_FILE");
+  for (const char* ending : {"", ".now", ".kept"}) std::remove((log + ending).c_str());
 }
 
 TEST_F(EngineOnRanks, BatchesAreWholeGraphs) {
@@ -250,8 +209,8 @@ TEST_F(EngineOnRanks, WhatOneRankCannotOpenIsRefusedByAll) {
 TEST_F(EngineOnRanks, HostCopiesAreThoseOfEveryRank) {
   lead([](Engine& engine) {
     const auto rates = get<protocol::HostCopyReply>(engine.lead(protocol::HostCopy{})).ranks;
-    EXPECT_THAT(rates, testing::ElementsAre(std::nullopt, HostCopyRates{50.0, 40.0},
-                                            HostCopyRates{50.0, 40.0}));
+    EXPECT_THAT(rates, ::testing::ElementsAre(std::nullopt, HostCopyRates{50.0, 40.0},
+                                              HostCopyRates{50.0, 40.0}));
   });
 }
 

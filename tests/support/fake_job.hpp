@@ -55,6 +55,7 @@ struct FakeScript {
   /// What every rank's links carry in one operation; empty: no counters anywhere.
   std::vector<LinkCounters> carried{};
   std::vector<std::optional<HostCopyRates>> host_copy{};
+  std::optional<TransferPlan> plan{};  ///< told of every case, where it is asked for
   std::vector<FakeFailure> failures{};
 };
 
@@ -157,6 +158,10 @@ class FakeJob : public Job {
     protocol::OpenReply reply;
     reply.handle = last_handle_;
     reply.per_operation = Seconds{seconds};
+    if (open.ask_plan && script_.plan) {
+      reply.plan = script_.plan;
+      reply.plan_cost = Seconds{0.125};
+    }
     reply.execution.operations_per_sample =
         std::max<std::int64_t>(1, std::llround(open.sample_target.value / seconds));
     return reply;

@@ -30,7 +30,7 @@ class Job {
   virtual ~Job() = default;
 
   protocol::HelloReply hello(Seconds deadline);
-  protocol::OpenReply open(const Case& c, Seconds sample_target, Seconds deadline);
+  protocol::OpenReply open(const protocol::Open& command, Seconds deadline);
   protocol::RunReply run(int handle, std::int64_t operations, Seconds deadline);
   Verification verify(int handle, Seconds deadline);
   protocol::CountersReply counters(Seconds deadline);

@@ -70,6 +70,7 @@ struct RunPlan {
   Seconds sample_target{0.005};
   Seconds deadline{60.0};
   std::string profile;
+  bool probe_launches = false;    ///< NCCL tells its choices only to a launch of its own
   std::vector<Warning> warnings;  ///< decisions the reader must know
 };
 

@@ -13,13 +13,16 @@ namespace linkgain {
 struct WireSettings {
   bool counting = false;       ///< the jobs have GPUs whose links could be counted
   bool several_hosts = false;  ///< ranks are on more than one
+  /// For jobs that do not tell what their library chose; may be empty.
   std::function<TransferPlan(int variant, int case_index)> plan_of;
+  std::function<void(double seconds)> asked;  ///< told what asking a job took; may be empty
   std::function<void(double seconds)> spent;  ///< told how long each reading took; may be empty
 };
 
 /// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
-/// a millisecond, so not every round is counted: where the share is judged the first and every
-/// tenth after it, so that a path that changes in between shows; elsewhere the first.
+/// a millisecond, so not every round is counted: where the share is judged the first, the
+/// eleventh and every twentieth after that, so that a path that changes in between shows; elsewhere
+/// the first.
 class WireCount {
  public:
   WireCount(const Case& c, TransferPlan plan, bool several_hosts);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "linkgain/core/backend.hpp"
+#include "linkgain/core/evidence.hpp"
 #include "linkgain/core/record.hpp"
 
 /// The line protocol between the coordinator and rank 0 of a resident job: one JSON object a line
@@ -21,6 +22,7 @@ struct Hello {};
 struct Open {
   std::string case_name;
   Seconds sample_target{0.005};
+  bool ask_plan = false;  ///< have the backend's library tell what it chose for the warm-up
 };
 /// One timed batch of `operations`.
 struct Run {
@@ -71,6 +73,9 @@ struct OpenReply {
   int handle = 0;
   Execution execution;
   Seconds per_operation{};  ///< calibration's estimate, for deadlines and time left
+  /// Absent where it was not asked for, or where the library cannot be asked within a process.
+  std::optional<TransferPlan> plan;
+  Seconds plan_cost{};  ///< that asking took, the warm-up itself left out
 };
 struct RunReply {
   std::vector<std::optional<double>> seconds;  ///< per operation, per rank

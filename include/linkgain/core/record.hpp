@@ -116,7 +116,7 @@ struct Settings {
 
 /// What looking at the wires cost the run, in seconds of its wall time.
 struct EvidenceCost {
-  double probes_s = 0.0;    ///< waiting for probe launches, while the jobs came up
+  double probes_s = 0.0;  ///< asking NCCL for algorithm and protocol, or waiting for probe launches
   double counters_s = 0.0;  ///< reading counters between batches
   bool operator==(const EvidenceCost&) const = default;
 };

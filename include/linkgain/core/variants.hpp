@@ -16,6 +16,10 @@ std::vector<Variant> built_in_variants(BackendKind backend, std::string_view ncc
 /// keeps off NVLink: 2.28.7 and later.
 bool has_window_switch(std::string_view nccl_version);
 
+/// Whether this NCCL can be told within a process to log more or less (ncclResetDebugInit): 2.24
+/// and later.
+bool has_log_switch(std::string_view nccl_version);
+
 /// The two that are compared when nothing is asked for: p2p and host, shared-memory and tcp.
 std::vector<Variant> default_variants(BackendKind backend, std::string_view nccl_version);
 

@@ -6,6 +6,7 @@
 #include "linkgain/core/backend.hpp"
 #include "linkgain/core/record.hpp"
 #include "linkgain/runtime/operation.hpp"
+#include "linkgain/telemetry/call_log.hpp"
 
 namespace linkgain {
 
@@ -52,6 +53,10 @@ class Backend {
   /// Fills in the versions that this backend knows.
   void describe(Software& software) const { do_describe(software); }
 
+  /// The library's function that has it read its log's settings from the environment again; null
+  /// where there is none. It may be called while no call of the library is under way.
+  LogSwitch log_switch() const { return do_log_switch(); }
+
   /// The road of the messages where the backend itself can tell.
   std::optional<Path> path() const { return do_path(); }
 
@@ -63,6 +68,7 @@ class Backend {
   virtual std::unique_ptr<HostCopy> do_open_host_copy() = 0;
   virtual void do_keep_busy(Seconds time) = 0;
   virtual void do_describe(Software& software) const = 0;
+  virtual LogSwitch do_log_switch() const = 0;
   virtual std::optional<Path> do_path() const = 0;
 };
 

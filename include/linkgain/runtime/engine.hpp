@@ -12,6 +12,7 @@
 #include "linkgain/runtime/device_monitor.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/session.hpp"
+#include "linkgain/telemetry/call_log.hpp"
 
 namespace linkgain {
 
@@ -51,6 +52,8 @@ class Engine {
   /// The backend's operation for a case. Where any rank cannot make it all return the reason of the
   /// first that cannot.
   std::variant<Opened, protocol::ErrorReply> make_operation(const std::string& case_name);
+  /// The first operation, with what the library chose for it where that is asked for.
+  void warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply);
   double slowest_time(Operation& operation, std::int64_t operations);
   double calibrate(Operation& operation, Seconds target);
   void obey_fault();
@@ -60,6 +63,7 @@ class Engine {
   std::optional<Fault> fault_;
   DeviceMonitor monitor_;
   ClockKeeper clock_keeper_;
+  CallLog call_log_;
   int processors_;  ///< usable before this rank was bound
   std::string cpus_;
   std::map<int, Opened> opened_;

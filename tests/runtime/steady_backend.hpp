@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/session.hpp"
+#include "support/call_log_double.hpp"
+
+namespace linkgain::testing {
+
+/// Takes a millisecond for each operation, except where told otherwise.
+class SteadyOperation : public Operation {
+ public:
+  SteadyOperation(bool takes_part, std::int64_t granularity, int& held_up)
+      : takes_part_(takes_part), granularity_(granularity), held_up_(held_up) {}
+
+ private:
+  void do_warm_up() override {
+    CallLogDouble::call("x NCCL INFO AllReduce: 64 Bytes -> Algo RING proto LL channel");
+  }
+  std::optional<Seconds> do_time_batch(std::int64_t operations) override {
+    if (!takes_part_) return std::nullopt;
+    return Seconds{(held_up_-- > 0 ? 1.0 : 0.001) * static_cast<double>(operations)};
+  }
+  Verification do_verify(bool corrupt) override {
+    Verification own;
+    own.checked = 10;
+    own.wrong = corrupt ? 2 : 0;
+    if (corrupt) own.first_wrong = "element 4: 1 instead of 2";
+    return own;
+  }
+  std::int64_t do_granularity() const override { return granularity_; }
+  Execution do_execution() const override { return {}; }
+
+  bool takes_part_;
+  std::int64_t granularity_;
+  int& held_up_;
+};
+
+struct SteadyCopy : HostCopy {
+  double do_to_device() override { return 50.0; }
+  double do_from_device() override { return 40.0; }
+};
+
+/// Opens SteadyOperations; sizes of 4 MiB on no rank and of 8 MiB not on the last one.
+class SteadyBackend : public Backend {
+ public:
+  explicit SteadyBackend(const Session& session) : session_(session) {}
+  std::int64_t granularity = 1;
+  int held_up = 0;  ///< batches that take a second per operation
+
+ private:
+  BackendKind do_kind() const override { return BackendKind::mpi; }
+  std::optional<GpuInfo> do_gpu() const override { return std::nullopt; }
+  void do_connect() override {}
+  std::unique_ptr<Operation> do_open(const Case& c) override {
+    const bool is_last = session_.rank() == session_.ranks() - 1;
+    if (c.size.value == 4 << 20 || (is_last && c.size.value == 8 << 20)) {
+      throw MachineError("no memory", "buy some");
+    }
+    const bool takes_part = !c.pair || session_.rank() == c.pair->from;
+    return std::make_unique<SteadyOperation>(takes_part, granularity, held_up);
+  }
+  /// The first rank has nothing to copy to.
+  std::unique_ptr<HostCopy> do_open_host_copy() override {
+    return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>();
+  }
+  void do_keep_busy(Seconds) override {}
+  void do_describe(Software& software) const override { software.nccl_library = "steady"; }
+  LogSwitch do_log_switch() const override { return &CallLogDouble::switch_lazily; }
+  std::optional<Path> do_path() const override { return Path::host_memory; }
+
+  const Session& session_;
+};
+
+}  // namespace linkgain::testing

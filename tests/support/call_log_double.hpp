@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace linkgain::testing {
+
+/// Logs as NCCL does: into the file that NCCL_DEBUG_FILE names (without its patterns), emptied when
+/// it is opened; lines on calls only with TUNING among the subsystems. One for a process, as
+/// NCCL's.
+class CallLogDouble {
+ public:
+  /// From 2.28 on the file is opened at the first line after the switch, before at once.
+  static void switch_lazily() { state().wanted = true; }
+  static void switch_at_once() { open(); }
+
+  /// A line on a call.
+  static void call(const std::string& line) {
+    if (state().wanted) open();
+    if (state().calls) write(line);
+  }
+  /// A line on something else.
+  static void tell(const std::string& line) {
+    if (state().wanted) open();
+    write(line);
+  }
+
+  static void close() {
+    if (state().file != nullptr) std::fclose(state().file);
+    state() = {};
+  }
+
+ private:
+  struct State {
+    std::FILE* file = nullptr;
+    bool calls = false;
+    bool wanted = true;
+  };
+
+  static State& state() {
+    static State only;
+    return only;
+  }
+
+  static void open() {
+    close();
+    state().wanted = false;
+    const char* file = std::getenv("NCCL_DEBUG_FILE");
+    const char* subsystems = std::getenv("NCCL_DEBUG_SUBSYS");
+    if (file == nullptr) return;
+    state().file = std::fopen(file, "w");
+    state().calls =
+        subsystems != nullptr && std::string(subsystems).find("TUNING") != std::string::npos;
+  }
+
+  static void write(const std::string& line) {
+    if (state().file == nullptr) return;
+    std::fputs((line + "\n").c_str(), state().file);
+    std::fflush(state().file);
+  }
+};
+
+}  // namespace linkgain::testing
