@@ -125,8 +125,8 @@ class Nvml::Device {
   /// Rows of memory waiting for a reset to be replaced, or that could not be.
   Reading<bool> memory_remap_pending() const;
 
-  /// Fills the NVLink and PCIe members of `gpu`; about 1 ms. Version and rate are those of the
-  /// first active link.
+  /// Fills the NVLink and PCIe members of `gpu`. The version is that of the first active link, the
+  /// rate that of the slowest.
   void read_links(GpuInfo& gpu) const;
   /// What the driver says of the way to `peer`.
   PairLink link_to(const Device& peer) const;

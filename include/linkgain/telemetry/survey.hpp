@@ -37,7 +37,6 @@ struct GpuSurvey {
   Reading<bool> persistence_mode;
   Reading<ComputeModeName> compute_mode;
   Reading<bool> memory_remap_pending;
-  Reading<std::vector<int>> dark_links;  ///< numbers of the NVLinks that are not active
   Reading<NvlinkErrors> nvlink_errors;
   Reading<std::string> iommu_domain;  ///< the kernel's word: "DMA", "DMA-FQ", "identity"
   Reading<GpuLoad> load = Reading<GpuLoad>::missing("needs --load");
