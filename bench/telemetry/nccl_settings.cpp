@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "linkgain/core/names.hpp"
+#include "whole_file.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,13 +31,12 @@ void add_file(NcclSettings& settings, const std::filesystem::path& path, bool as
     }
     return;
   }
-  std::ifstream file(path);
-  if (!file) {
+  const std::optional<std::string> text = whole_file(path);
+  if (!text) {
     settings.faults.push_back(fmt::format("{} cannot be read", path.string()));
     return;
   }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  NcclSettings of_file = parse_nccl_conf(text, path.string());
+  NcclSettings of_file = parse_nccl_conf(*text, path.string());
   for (NcclSetting& setting : of_file.in_force) add(settings, std::move(setting));
   std::ranges::move(of_file.faults, std::back_inserter(settings.faults));
 }

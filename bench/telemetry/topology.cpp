@@ -38,10 +38,10 @@ TopologyGpu silent_gpu(const std::string& reason) {
 
 /// What the kernel says of where the GPU sits.
 void survey_place(const std::filesystem::path& sys, TopologyGpu& gpu, Device& device) {
-  const std::string id = sysfs_pci_name(gpu.pci_bus_id);
-  if (!id.empty()) device.place = pci_place(sys, sys / "bus/pci/devices" / id);
-  const std::string reason = id.empty() ? "the driver does not say the GPU's PCI id"
-                                        : "the kernel shows no PCI device of the GPU's id";
+  const bool known = !sysfs_pci_name(gpu.pci_bus_id).empty();
+  if (known) device.place = pci_place(sys, pci_folder(sys, gpu.pci_bus_id));
+  const std::string reason = known ? "the kernel shows no PCI device of the GPU's id"
+                                   : "the driver does not say the GPU's PCI id";
   gpu.cpus = device.place ? device.place->cpus : Reading<std::string>::missing(reason);
   gpu.numa_node = device.place ? device.place->numa_node : Reading<int>::missing(reason);
 }
