@@ -163,11 +163,6 @@ void add_once(Record& record, const Warning& warning) {
   if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
 }
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 const Environment& in_force(const Record& record, std::size_t variant) {
   static const Environment kNone;
   const auto& all = record.settings.environment_in_force;

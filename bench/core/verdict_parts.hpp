@@ -10,9 +10,6 @@ namespace linkgain {
 
 void add_once(Record& record, const Warning& warning);
 
-/// The value of a variable in an environment, empty where it is not set.
-std::string value_of(const Environment& environment, const std::string& name);
-
 /// A variant's variables by allow-list as its worker saw them; empty where that is not known.
 const Environment& in_force(const Record& record, std::size_t variant);
 

@@ -24,11 +24,6 @@ struct Contradiction {
 constexpr std::string_view kReadLog =
     "NCCL's log beside the record says which transport it chose for every channel";
 
-bool on_one_host(const Machine& machine) {
-  return std::all_of(machine.ranks.begin(), machine.ranks.end(),
-                     [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });
-}
-
 /// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
 /// traffic is not known (NVLS) are held against the least that any plan moves: the operation's own
 /// bytes.

@@ -71,9 +71,9 @@ NcclSettings survey_nccl_settings(const Environment& environment, const std::fil
   for (const auto& [name, value] : environment) {
     if (name.starts_with("NCCL_")) add(settings, {name, value, "environment"});
   }
-  const auto named = environment.find("NCCL_CONF_FILE");
-  if (named != environment.end() && !named->second.empty()) {
-    add_file(settings, named->second, true);
+  const std::string named = value_of(environment, "NCCL_CONF_FILE");
+  if (!named.empty()) {
+    add_file(settings, named, true);
   } else if (!home.empty()) {
     add_file(settings, home / ".nccl.conf", false);
   }

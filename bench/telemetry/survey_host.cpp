@@ -17,11 +17,6 @@
 namespace linkgain {
 namespace {
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 Reading<Capacity> capacity_of(const std::filesystem::path& folder) {
   struct statvfs state {};
   if (::statvfs(folder.c_str(), &state) != 0) {
