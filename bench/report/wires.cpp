@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "footnotes.hpp"
+#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 
@@ -42,9 +43,9 @@ std::string phrase(const VariantResult& variant, bool short_form) {
   if (!evidence.nvlink_sent) {
     return "NVLink not measured" + why;
   }
-  return fmt::format("NVLink {} in {} {}, not judged{}",
-                     rounded_bytes(static_cast<double>(*evidence.nvlink_sent)), evidence.operations,
-                     evidence.operations == 1 ? "operation" : "operations", why);
+  return fmt::format("NVLink {} in {}, not judged{}",
+                     rounded_bytes(static_cast<double>(*evidence.nvlink_sent)),
+                     counted(evidence.operations, "operation", "operations"), why);
 }
 
 /// The reason that keeps every variant from being judged; empty where one is, or reasons differ.

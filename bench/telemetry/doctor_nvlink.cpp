@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checks.hpp"
+#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 namespace {
