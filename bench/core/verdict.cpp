@@ -195,6 +195,10 @@ std::string variable_of(const Record& record, const std::string& variant,
   return {};
 }
 
+bool is_p2p_off(const Record& record, const std::string& variant) {
+  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
+}
+
 bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other) {
   static constexpr std::array<std::string_view, 8> kRoadVariables{
       "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",

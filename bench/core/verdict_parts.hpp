@@ -24,9 +24,6 @@ std::string forbidden_by_caller(const Record& record, std::size_t variant);
 /// NVML says that NVLink joins every pair of ranks and that they can use P2P.
 bool offers_nvlink(const Machine& machine);
 
-/// Whether NCCL_P2P_DISABLE is on in a variant, whoever set it.
-bool is_p2p_off(const Record& record, const std::string& variant);
-
 /// A share of the expected bytes, "50.0 %".
 std::string percent(double share);
 

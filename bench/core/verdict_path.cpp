@@ -6,7 +6,6 @@
 #include <set>
 #include <vector>
 
-#include "linkgain/core/steering_variables.hpp"
 #include "linkgain/core/variants.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "verdict_parts.hpp"
@@ -190,10 +189,6 @@ Warning warning_of(const std::string& variant, const Found& found) {
 }
 
 }  // namespace
-
-bool is_p2p_off(const Record& record, const std::string& variant) {
-  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
-}
 
 bool offers_nvlink(const Machine& machine) {
   return all_pairs(machine.links, &PairLink::nvlink).value_or(false) &&
