@@ -216,6 +216,7 @@ ExitCode judge(Record& record) {
   judge_environment(record);
   const bool wrong_data = judge_data(record);
   const bool wrong_path = judge_paths(record);
+  judge_evidence(record);
   judge_roads(record);
   judge_convergence(record);
   judge_budget(record);

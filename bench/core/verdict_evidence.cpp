@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/core/backend.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "verdict_parts.hpp"
 
@@ -110,6 +111,7 @@ std::string named(const std::vector<std::string>& cases) {
 }
 
 void judge_evidence(Record& record) {
+  if (record.settings.backend == name_of(BackendKind::mpi)) return;
   warn_of_disturbed(record);
   warn_of_missing(record);
 }

@@ -30,11 +30,11 @@ std::string percent(double share);
 /// Cases by number, as in "all_reduce/... and 3 more"; there is at least one.
 std::string named(const std::vector<std::string>& cases);
 
-/// Warns of links that others used, and of evidence that is missing or cannot be judged.
+/// Warns of links that others used, and of evidence that is missing or cannot be judged; of nothing
+/// where MPI carried the messages.
 void judge_evidence(Record& record);
 
-/// Whether some variant took another path than its name promises (design.md, exit codes). Calls
-/// judge_evidence().
+/// Whether some variant took another path than its name promises (design.md, exit codes).
 bool judge_paths(Record& record);
 
 /// Whether the run must end as unhealthy: asked for, and some sample's GPU was held back or did not

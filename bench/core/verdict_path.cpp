@@ -210,7 +210,6 @@ bool judge_paths(Record& record) {
     }
   }
   for (const auto& [key, entry] : found) add_once(record, warning_of(key.first, entry));
-  judge_evidence(record);
   return !found.empty();
 }
 

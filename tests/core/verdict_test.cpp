@@ -10,6 +10,7 @@ namespace linkgain::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -53,6 +54,17 @@ TEST(Judge, OpenMpisVariablesMatterWhereItCarriesTheMessages) {
   record.settings.backend = "mpi";
   judge(record);
   EXPECT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
+}
+
+TEST(Judge, MissesNoEvidenceWhereMpiCarriesTheMessages) {
+  Record record = good_record();
+  record.cases.push_back(case_of(64 << 20, Path::nvlink, Path::host_memory));
+  judge(record);
+  EXPECT_THAT(codes(record), ElementsAre("evidence-missing"));
+  record.warnings.clear();
+  record.settings.backend = "mpi";
+  judge(record);
+  EXPECT_THAT(codes(record), IsEmpty());
 }
 
 TEST(Judge, WarnsOfVariantsOnOneRoad) {
