@@ -21,9 +21,9 @@ void warn_of_disturbed(Record& record) {
   double most = 0.0;
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& variant : result.variants) {
-      const bool judged = variant.evidence && variant.evidence->judged;
-      const double share = judged ? variant.evidence->nvlink_share().value_or(0.0) : 0.0;
-      if (share <= kDisturbed || is_p2p_off(record, variant.variant)) continue;
+      if (!variant.evidence || is_p2p_off(record, variant.variant)) continue;
+      const double share = variant.evidence->judged_share().value_or(0.0);
+      if (share <= kDisturbed) continue;
       cases.push_back(fmt::format("{} with {}", case_name(result.definition), variant.variant));
       most = std::max(most, share);
     }

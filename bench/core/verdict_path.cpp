@@ -29,8 +29,7 @@ constexpr std::string_view kReadLog =
 std::string used_nvlink(const Case& definition, const VariantResult& result) {
   if (!result.evidence || !result.evidence->nvlink_sent) return {};
   const WireEvidence& evidence = *result.evidence;
-  const std::optional<double> share = evidence.nvlink_share();
-  if (evidence.judged && share) {
+  if (const std::optional<double> share = evidence.judged_share()) {
     return *share > kNoNvlink ? percent(*share) + " of the expected bytes" : "";
   }
   const double least =
@@ -98,7 +97,7 @@ std::string open_p2p(const Record& record, std::size_t variant) {
 std::optional<Contradiction> against_nvlink(const Record& record, std::size_t variant,
                                             const VariantResult& result) {
   const std::optional<double> share =
-      result.evidence && result.evidence->judged ? result.evidence->nvlink_share() : std::nullopt;
+      result.evidence ? result.evidence->judged_share() : std::nullopt;
   const bool too_few = share && *share < kAllNvlink;
   const bool elsewhere = result.path == Path::host_memory || result.path == Path::network ||
                          result.path == Path::pcie_p2p || (result.path == Path::mixed && !share);

@@ -26,7 +26,7 @@ std::string cost_of(const Record& record) {
 }
 
 bool is_judged(const VariantResult& variant) {
-  return variant.evidence && variant.evidence->judged && variant.evidence->nvlink_share();
+  return variant.evidence && variant.evidence->judged_share();
 }
 
 /// Without what the first variant's words have said already where `short_form`.
@@ -35,8 +35,8 @@ std::string phrase(const VariantResult& variant, bool short_form) {
     return "nothing was counted";
   }
   const WireEvidence& evidence = *variant.evidence;
-  if (is_judged(variant)) {
-    const std::string percent = evidence_percent(*evidence.nvlink_share()) + " %";
+  if (const std::optional<double> share = evidence.judged_share()) {
+    const std::string percent = evidence_percent(*share) + " %";
     return short_form ? percent : fmt::format("NVLink {} of expected", percent);
   }
   const std::string why = evidence.reason.empty() ? "" : " (" + one_line(evidence.reason) + ")";
@@ -98,7 +98,8 @@ std::vector<std::string> row_of(const std::string& label, const VariantResult& v
                                  plan_of(evidence.plan),
                                  per_operation(evidence.nvlink_sent, evidence),
                                  per_operation(evidence.expected, evidence)};
-  cells.push_back(is_judged(variant) ? evidence_percent(*evidence.nvlink_share()) + " %" : "");
+  const std::optional<double> share = evidence.judged_share();
+  cells.push_back(share ? evidence_percent(*share) + " %" : "");
   if (pcie) {
     cells.push_back(per_operation(evidence.pcie_sent, evidence));
     cells.push_back(per_operation(evidence.pcie_received, evidence));
