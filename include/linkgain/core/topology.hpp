@@ -99,6 +99,9 @@ struct Topology {
 /// "GPU1", or "NIC0" for a number beyond the GPUs'.
 std::string device_label(const Topology& topology, int device);
 
+/// The way from one device to another; null where it is not known. It lives as long as `topology`.
+const TopologyPair* find_pair(const Topology& topology, int from, int to);
+
 /// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
 /// not be counted, or "?" where nothing is known.
 std::string label_of(const TopologyPair& pair);
