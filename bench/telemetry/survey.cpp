@@ -28,7 +28,6 @@ GpuSurvey survey_gpu(const Nvml::Device& device, int index, const std::filesyste
   gpu.power = device.power();
   gpu.clock_events = device.clock_event_reasons();
   gpu.slowdown_temperature_c = device.slowdown_temperature_c();
-  gpu.shutdown_temperature_c = device.shutdown_temperature_c();
   gpu.persistence_mode = device.persistence_mode();
   gpu.compute_mode = device.compute_mode();
   gpu.memory_remap_pending = device.memory_remap_pending();

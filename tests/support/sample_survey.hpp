@@ -59,7 +59,6 @@ inline GpuSurvey healthy_gpu(int index) {
   gpu.clock_events = std::uint64_t{0x1};
   gpu.temperature_c = 45;
   gpu.slowdown_temperature_c = 89;
-  gpu.shutdown_temperature_c = 95;
   gpu.persistence_mode = true;
   gpu.compute_mode = ComputeModeName::shared;
   gpu.memory_remap_pending = false;

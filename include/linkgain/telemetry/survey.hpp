@@ -33,7 +33,6 @@ struct GpuSurvey {
   Reading<std::uint64_t> clock_events;
   Reading<int> temperature_c;
   Reading<int> slowdown_temperature_c;
-  Reading<int> shutdown_temperature_c;
   Reading<bool> persistence_mode;
   Reading<ComputeModeName> compute_mode;
   Reading<bool> memory_remap_pending;
