@@ -4,23 +4,18 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::string_view kWorker = "linkgain-bench";
-
-bool is_executable(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
-}
 
 std::optional<int> read_number(const std::string& path) {
   std::ifstream file(path);
@@ -64,17 +59,8 @@ Environment base_environment(const Environment& current, const Environment& vari
   return environment;
 }
 
-std::optional<std::filesystem::path> find_program(std::string_view name) {
-  const char* path = std::getenv("PATH");
-  for (const std::string& folder : split(path != nullptr ? path : "/bin:/usr/bin", ':')) {
-    const auto candidate = std::filesystem::path(folder.empty() ? "." : folder) / name;
-    if (is_executable(candidate)) return candidate;
-  }
-  return std::nullopt;
-}
-
 void require_launcher(const std::string& launcher) {
-  if (find_program(launcher)) return;
+  if (find_program(launcher, current_environment())) return;
   const bool named = launcher.find('/') != std::string::npos;
   throw MachineError(named ? fmt::format("there is no program '{}'", launcher)
                            : fmt::format("'{}' is not on PATH", launcher),
@@ -85,7 +71,9 @@ std::filesystem::path worker_path() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error && is_executable(self.parent_path() / kWorker)) return self.parent_path() / kWorker;
-  if (const auto found = find_program(kWorker)) return std::filesystem::absolute(*found);
+  if (const auto found = find_program(kWorker, current_environment())) {
+    return std::filesystem::absolute(*found);
+  }
   throw MachineError(fmt::format("'{}' is neither beside this program nor on PATH", kWorker),
                      "install both programs into one folder (cmake --install)");
 }

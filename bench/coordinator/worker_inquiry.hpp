@@ -15,14 +15,11 @@ namespace linkgain {
 /// to a file that is removed with this. What it starts ends with this.
 class WorkerInquiry {
  public:
-  /// Never throws for a worker that is not there: reason_not_started() then tells.
+  /// Never throws for a worker that is not there: line() and ended_well() then say so.
   WorkerInquiry(std::vector<std::string> arguments, const Environment& environment);
   ~WorkerInquiry();
   WorkerInquiry(const WorkerInquiry&) = delete;
   WorkerInquiry& operator=(const WorkerInquiry&) = delete;
-
-  /// Empty where it was started.
-  const std::string& reason_not_started() const { return reason_; }
 
   /// The first line of its output.
   Reading<std::string> line(Seconds deadline, const SignalWatch& watch);
@@ -35,7 +32,7 @@ class WorkerInquiry {
 
   std::filesystem::path error_file_;
   std::unique_ptr<Process> process_;
-  std::string reason_;
+  std::string reason_;  ///< why it was not started
 };
 
 /// The software of a reply to `linkgain-bench --describe`.

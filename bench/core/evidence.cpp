@@ -164,6 +164,10 @@ std::optional<double> WireEvidence::nvlink_share() const {
   return static_cast<double>(*nvlink_sent) / *expected;
 }
 
+std::optional<double> WireEvidence::judged_share() const {
+  return judged ? nvlink_share() : std::nullopt;
+}
+
 std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan) {
   const std::optional<double> payload = payload_bytes(c, plan.algorithm);
   const std::optional<double> wire = wire_bytes_per_byte(plan.protocol);
@@ -220,8 +224,8 @@ WireEvidence combine(const WireEvidence& a, const WireEvidence& b) {
 }
 
 Path path_by_evidence(Path by_transport, const WireEvidence& evidence) {
-  const std::optional<double> share = evidence.nvlink_share();
-  if (!evidence.judged || !share) return by_transport;
+  const std::optional<double> share = evidence.judged_share();
+  if (!share) return by_transport;
   if (*share > kAllNvlink) return Path::nvlink;
   if (*share >= kNoNvlink) return Path::mixed;
   return by_transport == Path::nvlink ? Path::pcie_p2p : by_transport;

@@ -28,6 +28,16 @@ Path parse_path(std::string_view name) {
   throw UsageError(unknown_name("path", name, kPathNames));
 }
 
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+bool on_one_host(const Machine& machine) {
+  return std::all_of(machine.ranks.begin(), machine.ranks.end(),
+                     [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });
+}
+
 std::optional<bool> all_pairs(const std::vector<PairLink>& links,
                               std::optional<bool> PairLink::*what) {
   if (links.empty()) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "linkgain/core/limits.hpp"
@@ -37,6 +38,13 @@ std::string device_label(const Topology& topology, int device) {
   const int gpus = static_cast<int>(topology.gpus.size());
   if (device >= gpus) return fmt::format("NIC{}", device - gpus);
   return fmt::format("GPU{}", topology.gpus[static_cast<std::size_t>(device)].index);
+}
+
+const TopologyPair* find_pair(const Topology& topology, int from, int to) {
+  const auto pair =
+      std::find_if(topology.pairs.begin(), topology.pairs.end(),
+                   [&](const TopologyPair& each) { return each.from == from && each.to == to; });
+  return pair != topology.pairs.end() ? &*pair : nullptr;
 }
 
 std::string label_of(const TopologyPair& pair) {

@@ -121,6 +121,10 @@ std::string readable_bandwidth(double gb_per_s) {
   return three_digits(gb_per_s) + " GB/s";
 }
 
+std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 double gigabytes_per_second(Bytes bytes, Seconds time) {
   if (time.value <= 0.0) return 0.0;
   return static_cast<double>(bytes.value) / time.value / 1e9;

@@ -163,11 +163,6 @@ void add_once(Record& record, const Warning& warning) {
   if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
 }
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 const Environment& in_force(const Record& record, std::size_t variant) {
   static const Environment kNone;
   const auto& all = record.settings.environment_in_force;
@@ -200,6 +195,10 @@ std::string variable_of(const Record& record, const std::string& variant,
   return {};
 }
 
+bool is_p2p_off(const Record& record, const std::string& variant) {
+  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
+}
+
 bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other) {
   static constexpr std::array<std::string_view, 8> kRoadVariables{
       "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
@@ -217,6 +216,7 @@ ExitCode judge(Record& record) {
   judge_environment(record);
   const bool wrong_data = judge_data(record);
   const bool wrong_path = judge_paths(record);
+  judge_evidence(record);
   judge_roads(record);
   judge_convergence(record);
   judge_budget(record);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/core/backend.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "verdict_parts.hpp"
 
@@ -20,9 +21,9 @@ void warn_of_disturbed(Record& record) {
   double most = 0.0;
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& variant : result.variants) {
-      const bool judged = variant.evidence && variant.evidence->judged;
-      const double share = judged ? variant.evidence->nvlink_share().value_or(0.0) : 0.0;
-      if (share <= kDisturbed || is_p2p_off(record, variant.variant)) continue;
+      if (!variant.evidence || is_p2p_off(record, variant.variant)) continue;
+      const double share = variant.evidence->judged_share().value_or(0.0);
+      if (share <= kDisturbed) continue;
       cases.push_back(fmt::format("{} with {}", case_name(result.definition), variant.variant));
       most = std::max(most, share);
     }
@@ -110,6 +111,7 @@ std::string named(const std::vector<std::string>& cases) {
 }
 
 void judge_evidence(Record& record) {
+  if (record.settings.backend == name_of(BackendKind::mpi)) return;
   warn_of_disturbed(record);
   warn_of_missing(record);
 }

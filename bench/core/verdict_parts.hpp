@@ -10,9 +10,6 @@ namespace linkgain {
 
 void add_once(Record& record, const Warning& warning);
 
-/// The value of a variable in an environment, empty where it is not set.
-std::string value_of(const Environment& environment, const std::string& name);
-
 /// A variant's variables by allow-list as its worker saw them; empty where that is not known.
 const Environment& in_force(const Record& record, std::size_t variant);
 
@@ -27,20 +24,17 @@ std::string forbidden_by_caller(const Record& record, std::size_t variant);
 /// NVML says that NVLink joins every pair of ranks and that they can use P2P.
 bool offers_nvlink(const Machine& machine);
 
-/// Whether NCCL_P2P_DISABLE is on in a variant, whoever set it.
-bool is_p2p_off(const Record& record, const std::string& variant);
-
 /// A share of the expected bytes, "50.0 %".
 std::string percent(double share);
 
 /// Cases by number, as in "all_reduce/... and 3 more"; there is at least one.
 std::string named(const std::vector<std::string>& cases);
 
-/// Warns of links that others used, and of evidence that is missing or cannot be judged.
+/// Warns of links that others used, and of evidence that is missing or cannot be judged; of nothing
+/// where MPI carried the messages.
 void judge_evidence(Record& record);
 
-/// Whether some variant took another path than its name promises (design.md, exit codes). Calls
-/// judge_evidence().
+/// Whether some variant took another path than its name promises (design.md, exit codes).
 bool judge_paths(Record& record);
 
 /// Whether the run must end as unhealthy: asked for, and some sample's GPU was held back or did not

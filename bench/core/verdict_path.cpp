@@ -6,7 +6,6 @@
 #include <set>
 #include <vector>
 
-#include "linkgain/core/steering_variables.hpp"
 #include "linkgain/core/variants.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "verdict_parts.hpp"
@@ -24,19 +23,13 @@ struct Contradiction {
 constexpr std::string_view kReadLog =
     "NCCL's log beside the record says which transport it chose for every channel";
 
-bool on_one_host(const Machine& machine) {
-  return std::all_of(machine.ranks.begin(), machine.ranks.end(),
-                     [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });
-}
-
 /// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
 /// traffic is not known (NVLS) are held against the least that any plan moves: the operation's own
 /// bytes.
 std::string used_nvlink(const Case& definition, const VariantResult& result) {
   if (!result.evidence || !result.evidence->nvlink_sent) return {};
   const WireEvidence& evidence = *result.evidence;
-  const std::optional<double> share = evidence.nvlink_share();
-  if (evidence.judged && share) {
+  if (const std::optional<double> share = evidence.judged_share()) {
     return *share > kNoNvlink ? percent(*share) + " of the expected bytes" : "";
   }
   const double least =
@@ -104,7 +97,7 @@ std::string open_p2p(const Record& record, std::size_t variant) {
 std::optional<Contradiction> against_nvlink(const Record& record, std::size_t variant,
                                             const VariantResult& result) {
   const std::optional<double> share =
-      result.evidence && result.evidence->judged ? result.evidence->nvlink_share() : std::nullopt;
+      result.evidence ? result.evidence->judged_share() : std::nullopt;
   const bool too_few = share && *share < kAllNvlink;
   const bool elsewhere = result.path == Path::host_memory || result.path == Path::network ||
                          result.path == Path::pcie_p2p || (result.path == Path::mixed && !share);
@@ -196,10 +189,6 @@ Warning warning_of(const std::string& variant, const Found& found) {
 
 }  // namespace
 
-bool is_p2p_off(const Record& record, const std::string& variant) {
-  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
-}
-
 bool offers_nvlink(const Machine& machine) {
   return all_pairs(machine.links, &PairLink::nvlink).value_or(false) &&
          all_pairs(machine.links, &PairLink::p2p).value_or(false);
@@ -220,7 +209,6 @@ bool judge_paths(Record& record) {
     }
   }
   for (const auto& [key, entry] : found) add_once(record, warning_of(key.first, entry));
-  judge_evidence(record);
   return !found.empty();
 }
 

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
-#include "linkgain/core/steering_variables.hpp"
 #include "linkgain/core/verdict.hpp"
 
 namespace linkgain {
 namespace {
-
-bool turns_p2p_off(const Record& record, const std::string& variant) {
-  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
-}
 
 Outcome judge(const Ratio& ratio) {
   if (!ratio.low.has_value() || !ratio.high.has_value()) {
@@ -70,7 +65,7 @@ Contrast contrast_of(const Record& record, const CaseResult& result) {
   if (first.path == Path::nvlink && other.path != Path::nvlink && other.path != Path::mixed) {
     return Contrast::nvlink;
   }
-  return !turns_p2p_off(record, first.variant) && turns_p2p_off(record, other.variant)
+  return !is_p2p_off(record, first.variant) && is_p2p_off(record, other.variant)
              ? Contrast::p2p
              : Contrast::variant;
 }

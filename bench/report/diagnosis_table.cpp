@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "diagnosis_rows.hpp"
+#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 namespace {
@@ -112,22 +114,18 @@ std::string row_text(const DiagnosisRow& row, const Widths& widths, bool color) 
   return text;
 }
 
-std::string count_of(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string summary(const std::vector<Section>& sections) {
   const auto count = [&](CheckVerdict verdict) {
-    std::size_t sum = 0;
+    std::int64_t sum = 0;
     for (const auto& [group, rows] : sections) {
       for (const DiagnosisRow& row : rows) sum += row.finding.verdict == verdict ? 1 : 0;
     }
     return sum;
   };
-  const std::size_t unknown = count(CheckVerdict::not_checkable);
+  const std::int64_t unknown = count(CheckVerdict::not_checkable);
   return fmt::format("{}, {}, {} ok, {} not checkable\n",
-                     count_of(count(CheckVerdict::problem), "problem", "problems"),
-                     count_of(count(CheckVerdict::warning), "warning", "warnings"),
+                     counted(count(CheckVerdict::problem), "problem", "problems"),
+                     counted(count(CheckVerdict::warning), "warning", "warnings"),
                      count(CheckVerdict::ok), unknown);
 }
 

@@ -6,6 +6,7 @@
 
 #include "comparison.hpp"
 #include "limit_legend.hpp"
+#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "wires.hpp"
 #include "wording.hpp"
@@ -98,15 +99,13 @@ std::string same_road_sentence(Contrast contrast, const Comparison& comparison) 
 }
 
 std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {
-  const std::string rounds =
-      fmt::format("{} {}", ratio.rounds, ratio.rounds == 1 ? "round" : "rounds");
   const std::string estimate = readable_ratio(ratio).estimate;
   const std::string took =
       ratio.estimate > 1.0 ? fmt::format("took {} less time{}",
                                          readable_percent(less_time(ratio.estimate)), words.than)
                            : fmt::format("did not take less time{}", words.than);
   return fmt::format("{} {} ({}) in {}, too few for a confidence interval.", words.subject, took,
-                     estimate, rounds);
+                     estimate, counted(ratio.rounds, "round", "rounds"));
 }
 
 std::string no_difference_sentence(Contrast contrast, const CaseResult& result,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/core/limits.hpp"
+#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 
@@ -42,8 +43,7 @@ std::string paths_of(const Record& record, const std::string& variant) {
   }
   std::vector<std::string> words;
   for (const auto& [path, count] : counts) {
-    words.push_back(
-        fmt::format("{} ({} {})", readable_path(path), count, count == 1 ? "case" : "cases"));
+    words.push_back(fmt::format("{} ({})", readable_path(path), counted(count, "case", "cases")));
   }
   return words.empty() ? "nothing measured" : fmt::format("{}", fmt::join(words, ", "));
 }

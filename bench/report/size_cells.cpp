@@ -96,8 +96,8 @@ std::vector<std::string> ratio_cells(const Comparison& comparison, Footnotes& fo
 }
 
 std::string evidence_cell(const VariantResult* variant) {
-  const bool judged = variant != nullptr && variant->evidence && variant->evidence->judged;
-  const std::optional<double> share = judged ? variant->evidence->nvlink_share() : std::nullopt;
+  const bool counted = variant != nullptr && variant->evidence;
+  const std::optional<double> share = counted ? variant->evidence->judged_share() : std::nullopt;
   return share ? evidence_percent(*share) : std::string{};
 }
 

@@ -1,6 +1,7 @@
 #include "topology_sections.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -122,10 +123,8 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Notes& notes) {
   for (const TopologyPair& pair : topology.pairs) {
     if (pair.from >= gpus || pair.to >= gpus) continue;
     const std::vector<std::string> answers = answers_of(pair);
-    const auto back = std::find_if(
-        topology.pairs.begin(), topology.pairs.end(),
-        [&](const TopologyPair& each) { return each.from == pair.to && each.to == pair.from; });
-    const bool alike = back != topology.pairs.end() && answers_of(*back) == answers;
+    const TopologyPair* back = find_pair(topology, pair.to, pair.from);
+    const bool alike = back != nullptr && answers_of(*back) == answers;
     if (alike && pair.from > pair.to) continue;
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const P2pGroup& each) { return each.answers == answers; });
@@ -137,12 +136,6 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Notes& notes) {
     return a.pairs.size() < b.pairs.size();
   });
   return groups;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 }  // namespace
@@ -199,7 +192,7 @@ std::string p2p_section(const Topology& topology, Notes& notes) {
   if (groups.empty()) return {};
   TextTable table({{"P2P"}, {"Read"}, {"Write"}, {"Atomics"}, {"Over NVLink"}});
   for (const P2pGroup& group : groups) {
-    std::vector<std::string> cells{joined(group.pairs)};
+    std::vector<std::string> cells{fmt::format("{}", fmt::join(group.pairs, ", "))};
     if (&group == &groups.back()) {
       if (groups.size() > 1 && group.pairs.size() > 2) cells[0] = "all other pairs";
       if (groups.size() == 1 && group.pairs.size() > 1) cells[0] = "all pairs";

@@ -1,6 +1,7 @@
 #include "linkgain/report/topology_table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -33,13 +34,6 @@ int device_count(const Topology& topology) {
   return static_cast<int>(topology.gpus.size() + topology.nics.size());
 }
 
-const TopologyPair* find_pair(const Topology& topology, int from, int to) {
-  const auto pair =
-      std::find_if(topology.pairs.begin(), topology.pairs.end(),
-                   [&](const TopologyPair& each) { return each.from == from && each.to == to; });
-  return pair != topology.pairs.end() ? &*pair : nullptr;
-}
-
 std::string matrix_cell(const Topology& topology, int from, int to) {
   if (from == to) return " X";
   const TopologyPair* pair = find_pair(topology, from, to);
@@ -67,13 +61,6 @@ std::string table_of(const Topology& topology) {
   return table.text();
 }
 
-/// "reason; other reason", each once.
-std::string joined(const std::set<std::string>& reasons) {
-  std::string text;
-  for (const std::string& reason : reasons) text += (text.empty() ? "" : "; ") + reason;
-  return text;
-}
-
 void add_unknowns(const Topology& topology, TextTable& legend) {
   std::set<std::string> uncounted;
   std::set<std::string> unknown;
@@ -87,11 +74,14 @@ void add_unknowns(const Topology& topology, TextTable& legend) {
     if (!gpu.cpus.measured()) unassigned.insert(gpu.cpus.reason());
     if (!gpu.numa_node.measured()) unassigned.insert(gpu.numa_node.reason());
   }
-  if (!uncounted.empty()) legend.add_row({"NV?", "NVLinks, not counted: " + joined(uncounted)});
-  if (!unknown.empty()) legend.add_row({"?", "not known: " + joined(unknown)});
-  if (!unassigned.empty()) {
-    legend.add_row({std::string(kNotAssigned), "not known: " + joined(unassigned)});
-  }
+  const auto add = [&](std::string_view label, std::string_view what,
+                       const std::set<std::string>& reasons) {
+    if (reasons.empty()) return;
+    legend.add_row({std::string(label), fmt::format("{}: {}", what, fmt::join(reasons, "; "))});
+  };
+  add("NV?", "NVLinks, not counted", uncounted);
+  add("?", "not known", unknown);
+  add(kNotAssigned, "not known", unassigned);
 }
 
 std::string legend_of(const Topology& topology) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "footnotes.hpp"
+#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 
@@ -26,7 +27,7 @@ std::string cost_of(const Record& record) {
 }
 
 bool is_judged(const VariantResult& variant) {
-  return variant.evidence && variant.evidence->judged && variant.evidence->nvlink_share();
+  return variant.evidence && variant.evidence->judged_share();
 }
 
 /// Without what the first variant's words have said already where `short_form`.
@@ -35,17 +36,17 @@ std::string phrase(const VariantResult& variant, bool short_form) {
     return "nothing was counted";
   }
   const WireEvidence& evidence = *variant.evidence;
-  if (is_judged(variant)) {
-    const std::string percent = evidence_percent(*evidence.nvlink_share()) + " %";
+  if (const std::optional<double> share = evidence.judged_share()) {
+    const std::string percent = evidence_percent(*share) + " %";
     return short_form ? percent : fmt::format("NVLink {} of expected", percent);
   }
   const std::string why = evidence.reason.empty() ? "" : " (" + one_line(evidence.reason) + ")";
   if (!evidence.nvlink_sent) {
     return "NVLink not measured" + why;
   }
-  return fmt::format("NVLink {} in {} {}, not judged{}",
-                     rounded_bytes(static_cast<double>(*evidence.nvlink_sent)), evidence.operations,
-                     evidence.operations == 1 ? "operation" : "operations", why);
+  return fmt::format("NVLink {} in {}, not judged{}",
+                     rounded_bytes(static_cast<double>(*evidence.nvlink_sent)),
+                     counted(evidence.operations, "operation", "operations"), why);
 }
 
 /// The reason that keeps every variant from being judged; empty where one is, or reasons differ.
@@ -98,7 +99,8 @@ std::vector<std::string> row_of(const std::string& label, const VariantResult& v
                                  plan_of(evidence.plan),
                                  per_operation(evidence.nvlink_sent, evidence),
                                  per_operation(evidence.expected, evidence)};
-  cells.push_back(is_judged(variant) ? evidence_percent(*evidence.nvlink_share()) + " %" : "");
+  const std::optional<double> share = evidence.judged_share();
+  cells.push_back(share ? evidence_percent(*share) + " %" : "");
   if (pcie) {
     cells.push_back(per_operation(evidence.pcie_sent, evidence));
     cells.push_back(per_operation(evidence.pcie_received, evidence));

@@ -10,11 +10,10 @@ namespace linkgain {
 namespace {
 
 std::optional<CpuSet> cpus_near(const std::string& pci_bus_id) {
-  const std::string device = sysfs_pci_name(pci_bus_id);
-  if (device.empty()) {
+  if (sysfs_pci_name(pci_bus_id).empty()) {
     return std::nullopt;
   }
-  std::ifstream file("/sys/bus/pci/devices/" + device + "/local_cpulist");
+  std::ifstream file(pci_folder("/sys", pci_bus_id) / "local_cpulist");
   std::string list;
   return std::getline(file, list) ? CpuSet::from_list(list) : std::nullopt;
 }

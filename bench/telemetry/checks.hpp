@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,8 +58,6 @@ Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu);
 std::string when_events(const GpuSurvey& gpu);
 /// What the GPUs do under `--load`: the SMs stay idle.
 inline constexpr const char* kWhileCopying = "while host copies ran";
-/// "1 recovery", "2 recoveries"
-std::string counted(std::int64_t count, std::string_view one, std::string_view many);
 /// CUDA devices that a run would use: those that are visible; all GPUs where that is not known.
 int visible_gpus(const Survey& survey);
 

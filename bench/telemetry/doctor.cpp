@@ -80,10 +80,6 @@ std::string when_events(const GpuSurvey& gpu) {
   return loaded ? kWhileCopying : "now";
 }
 
-std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 int visible_gpus(const Survey& survey) {
   const auto& gpus = survey.topology.gpus;
   const auto visible =

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "checks.hpp"
+#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checks.hpp"
+#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 namespace {
@@ -22,9 +23,9 @@ bool any_switched(const Survey& survey) {
 }
 
 /// ": 3, 7" where it is known which links are not active.
-std::string which(const GpuSurvey& gpu) {
-  if (!gpu.dark_links.measured() || gpu.dark_links.value().empty()) return {};
-  return fmt::format(", not active: {}", fmt::join(gpu.dark_links.value(), ", "));
+std::string which(const NvlinkInfo& nvlink) {
+  if (!nvlink.dark.measured() || nvlink.dark.value().empty()) return {};
+  return fmt::format(", not active: {}", fmt::join(nvlink.dark.value(), ", "));
 }
 
 std::string reseat(bool switched) {
@@ -76,7 +77,7 @@ Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGp
   const int active = nvlink.active.value();
   const std::string value =
       fmt::format("{} of {} links active{}", active, possible,
-                  active > 0 && active < possible ? which(gpu) : std::string());
+                  active > 0 && active < possible ? which(nvlink) : std::string());
   if (active == possible) return check.ok(value);
   if (active == 0) return judge_inactive(check, survey, value);
   return judge_partial(check, survey, links, value);

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "checks.hpp"
 
 namespace linkgain {
@@ -21,13 +19,6 @@ std::string refusal(const TopologyPair& pair, std::string& unknown) {
     }
   }
   return {};
-}
-
-const TopologyPair* reverse_of(const Topology& topology, const TopologyPair& pair) {
-  const auto found = std::ranges::find_if(topology.pairs, [&](const TopologyPair& other) {
-    return other.from == pair.to && other.to == pair.from;
-  });
-  return found == topology.pairs.end() ? nullptr : &*found;
 }
 
 Finding judge_refused_nvlink(const Check& check, const Topology& topology, const TopologyPair& pair,
@@ -79,7 +70,8 @@ Finding check_pair(const Topology& topology, const TopologyPair& pair) {
   const Check check(kGroup, "p2p", subject_of(topology, pair));
   std::string unknown;
   std::string refused = refusal(pair, unknown);
-  if (const TopologyPair* reverse = reverse_of(topology, pair); reverse && refused.empty()) {
+  if (const TopologyPair* reverse = find_pair(topology, pair.to, pair.from);
+      reverse && refused.empty()) {
     refused = refusal(*reverse, unknown);
   }
   if (!refused.empty()) return judge_refused(check, topology, pair, refused);

@@ -8,9 +8,9 @@
 #include <array>
 #include <ctime>
 #include <fstream>
-#include <sstream>
+#include <system_error>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -44,6 +44,22 @@ Machine describe_host() {
   machine.processor = field_of("/proc/cpuinfo", "model name").value_or("unknown");
   machine.processors = usable_processors();
   return machine;
+}
+
+bool is_executable(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::optional<std::filesystem::path> find_program(std::string_view name,
+                                                  const Environment& environment) {
+  const auto path = environment.find("PATH");
+  const std::string folders = path != environment.end() ? path->second : "/bin:/usr/bin";
+  for (const std::string& folder : split(folders, ':')) {
+    const auto candidate = std::filesystem::path(folder.empty() ? "." : folder) / name;
+    if (is_executable(candidate)) return candidate;
+  }
+  return std::nullopt;
 }
 
 int usable_processors() {

@@ -1,9 +1,9 @@
 #include "log_files.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <system_error>
+
+#include "whole_file.hpp"
 
 namespace linkgain {
 
@@ -21,8 +21,7 @@ std::vector<std::string> read_log_files(const std::filesystem::path& directory,
   std::sort(files.begin(), files.end());
   std::vector<std::string> contents;
   for (const std::filesystem::path& file : files) {
-    std::ifstream stream(file, std::ios::binary);
-    contents.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+    contents.push_back(whole_file(file).value_or(""));
   }
   return contents;
 }

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "linkgain/core/names.hpp"
+#include "whole_file.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,13 +31,12 @@ void add_file(NcclSettings& settings, const std::filesystem::path& path, bool as
     }
     return;
   }
-  std::ifstream file(path);
-  if (!file) {
+  const std::optional<std::string> text = whole_file(path);
+  if (!text) {
     settings.faults.push_back(fmt::format("{} cannot be read", path.string()));
     return;
   }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  NcclSettings of_file = parse_nccl_conf(text, path.string());
+  NcclSettings of_file = parse_nccl_conf(*text, path.string());
   for (NcclSetting& setting : of_file.in_force) add(settings, std::move(setting));
   std::ranges::move(of_file.faults, std::back_inserter(settings.faults));
 }
@@ -71,9 +71,9 @@ NcclSettings survey_nccl_settings(const Environment& environment, const std::fil
   for (const auto& [name, value] : environment) {
     if (name.starts_with("NCCL_")) add(settings, {name, value, "environment"});
   }
-  const auto named = environment.find("NCCL_CONF_FILE");
-  if (named != environment.end() && !named->second.empty()) {
-    add_file(settings, named->second, true);
+  const std::string named = value_of(environment, "NCCL_CONF_FILE");
+  if (!named.empty()) {
+    add_file(settings, named, true);
   } else if (!home.empty()) {
     add_file(settings, home / ".nccl.conf", false);
   }

@@ -32,11 +32,10 @@ enum class ComputeMode : int {
   exclusive_process = 3,
 };
 
-enum class TemperatureSensor : int { gpu = 0 };  ///< nvmlTemperatureSensors_t
-/// nvmlTemperatureThresholds_t
-enum class TemperatureThreshold : int { shutdown = 0, slowdown = 1 };
-enum class ClockType : int { sm = 1 };             ///< nvmlClockType_t
-enum class EnableState : int { off = 0, on = 1 };  ///< nvmlEnableState_t
+enum class TemperatureSensor : int { gpu = 0 };          ///< nvmlTemperatureSensors_t
+enum class TemperatureThreshold : int { slowdown = 1 };  ///< nvmlTemperatureThresholds_t
+enum class ClockType : int { sm = 1 };                   ///< nvmlClockType_t
+enum class EnableState : int { off = 0, on = 1 };        ///< nvmlEnableState_t
 
 /// nvmlGpuP2PCapsIndex_t
 enum class P2pCapability : int { read = 0, write = 1, nvlink = 2, atomics = 3 };

@@ -100,7 +100,6 @@ void Nvml::Library::resolve_state() {
   resolve(default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit");
   resolve(power_limit_constraints, "nvmlDeviceGetPowerManagementLimitConstraints");
   resolve(clock_info, "nvmlDeviceGetClockInfo");
-  resolve(most_clock_info, "nvmlDeviceGetMaxClockInfo");
   resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
   if (!clock_event_reasons.found()) {  // its name before driver 535; the bits are the same
     resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "linkgain/telemetry/nvml.hpp"
+#include "nvlink_summary.hpp"
 #include "nvml_library.hpp"
 #include "nvml_readings.hpp"
 
@@ -94,31 +95,11 @@ void Nvml::Device::read_links(GpuInfo& gpu) const {
   gpu.pcie_width = to_int(nvml.read<unsigned int>(nvml.pcie_width, handle_)).optional();
 
   const Reading<int> count = nvlink_count();
-  gpu.nvlink_links = count.optional();
-  std::optional<int> active_links = count.measured() ? std::optional(0) : std::nullopt;
-  gpu.nvlink_version.reset();
-  gpu.nvlink_rate_gb_per_s.reset();
-  for (int link = 0; link < count.value_or(0); ++link) {
-    const auto number = static_cast<unsigned int>(link);
-    const auto state = nvml.read<EnableState>(nvml.nvlink_state, handle_, number);
-    if (!state.measured()) {
-      active_links.reset();  // a count of the others would be too small
-      continue;
-    }
-    const bool active = state.value() == EnableState::on;
-    if (active_links) {
-      *active_links += active ? 1 : 0;
-    }
-    if (active && !gpu.nvlink_version) {
-      gpu.nvlink_version =
-          to_int(nvml.read<unsigned int>(nvml.nvlink_version, handle_, number)).optional();
-    }
-    const std::optional<double> rate = active ? nvlink_rate(number) : std::nullopt;
-    if (rate) {
-      gpu.nvlink_rate_gb_per_s = std::min(*rate, gpu.nvlink_rate_gb_per_s.value_or(*rate));
-    }
-  }
-  gpu.nvlink_links_active = active_links;
+  const NvlinkInfo links = summary_of(count, read_nvlinks(*this, count));
+  gpu.nvlink_version = links.version.optional();
+  gpu.nvlink_links = links.possible.optional();
+  gpu.nvlink_links_active = links.active.optional();
+  gpu.nvlink_rate_gb_per_s = links.rate_gb_per_s.optional();
 }
 
 }  // namespace linkgain

@@ -46,7 +46,6 @@ Reading<PowerState> Nvml::Device::power() const {
   unsigned int least = 0;
   unsigned int most = 0;
   if (nvml.power_limit_constraints(handle_, &least, &most) == nvml_api::kSuccess) {
-    power.least_limit_w = to_watts(least);
     power.most_limit_w = to_watts(most);
   }
   return power;
@@ -60,11 +59,6 @@ Reading<int> Nvml::Device::temperature_c() const {
 Reading<int> Nvml::Device::slowdown_temperature_c() const {
   return to_int(library_->read<unsigned int>(library_->temperature_threshold, handle_,
                                              nvml_api::TemperatureThreshold::slowdown));
-}
-
-Reading<int> Nvml::Device::shutdown_temperature_c() const {
-  return to_int(library_->read<unsigned int>(library_->temperature_threshold, handle_,
-                                             nvml_api::TemperatureThreshold::shutdown));
 }
 
 Reading<bool> Nvml::Device::persistence_mode() const {
@@ -82,11 +76,6 @@ Reading<std::uint64_t> Nvml::Device::clock_event_reasons() const {
   return convert<std::uint64_t>(
       library_->read<unsigned long long>(library_->clock_event_reasons, handle_),
       [](unsigned long long reasons) { return std::uint64_t{reasons}; });
-}
-
-Reading<int> Nvml::Device::most_sm_clock_mhz() const {
-  return to_int(
-      library_->read<unsigned int>(library_->most_clock_info, handle_, nvml_api::ClockType::sm));
 }
 
 Reading<bool> Nvml::Device::memory_remap_pending() const {

@@ -20,4 +20,12 @@ std::string sysfs_pci_name(const std::string& pci_bus_id) {
   return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, device, function);
 }
 
+std::filesystem::path pci_devices(const std::filesystem::path& sys) {
+  return sys / "bus/pci/devices";
+}
+
+std::filesystem::path pci_folder(const std::filesystem::path& sys, const std::string& pci_bus_id) {
+  return pci_devices(sys) / sysfs_pci_name(pci_bus_id);
+}
+
 }  // namespace linkgain

@@ -71,7 +71,7 @@ std::optional<PciPlace> pci_place(const std::filesystem::path& sys,
   place.path = pci_components(target);
   if (place.path.empty()) return std::nullopt;
   place.id = place.path.back();
-  const std::filesystem::path device = sys / "bus/pci/devices" / place.id;
+  const std::filesystem::path device = pci_folder(sys, place.id);
   place.numa_node = numa_node_of(sys, device);
   place.cpus = cpus_of(device);
   return place;

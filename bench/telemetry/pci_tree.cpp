@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "pci_name.hpp"
+#include "whole_file.hpp"
 
 namespace linkgain {
 namespace {
@@ -17,11 +17,6 @@ constexpr std::size_t kWholeSpace = 0x1000;
 constexpr unsigned kAccessControlServices = 0x000d;
 /// Bits 2 and 3 of the control register: request and completion redirect.
 constexpr unsigned kRedirects = 0xc;
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 std::string first_word(const fs::path& path) {
   std::ifstream file(path);
@@ -39,15 +34,6 @@ unsigned number_at(const std::string& bytes, std::size_t offset, std::size_t len
   return number;
 }
 
-/// "0000:41:00.0"
-bool is_pci_address(const std::string& name) {
-  const auto digit = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-  };
-  return name.size() == 12 && name[4] == ':' && name[7] == ':' && name[10] == '.' &&
-         std::all_of(name.begin(), name.begin() + 4, digit);
-}
-
 /// The names in a folder, sorted; missing where there is no such folder.
 Reading<std::vector<std::string>> names_in(const fs::path& folder) {
   std::error_code error;
@@ -62,10 +48,6 @@ Reading<std::vector<std::string>> names_in(const fs::path& folder) {
 }
 
 }  // namespace
-
-fs::path pci_folder(const fs::path& sys, const std::string& pci_bus_id) {
-  return sys / "bus/pci/devices" / sysfs_pci_name(pci_bus_id);
-}
 
 Reading<std::string> iommu_domain(const fs::path& sys, const std::string& pci_bus_id) {
   const fs::path group = pci_folder(sys, pci_bus_id) / "iommu_group";
@@ -104,18 +86,18 @@ Reading<std::vector<BridgeSurvey>> bridges_above(const fs::path& sys,
     std::error_code error;
     fs::path folder = fs::canonical(pci_folder(sys, id), error);
     if (error) return Reading<Bridges>::missing("the kernel does not show the GPUs' place on PCIe");
-    for (folder = folder.parent_path(); is_pci_address(folder.filename());
+    for (folder = folder.parent_path(); !sysfs_pci_name(folder.filename()).empty();
          folder = folder.parent_path()) {
       const std::string name = folder.filename();
       if (std::ranges::find(bridges, name, &BridgeSurvey::pci_bus_id) != bridges.end()) break;
-      bridges.push_back({name, acs_redirects(read_text(folder / "config"))});
+      bridges.push_back({name, acs_redirects(whole_file(folder / "config").value_or(""))});
     }
   }
   return bridges;
 }
 
 Reading<std::vector<std::string>> nvidia_devices(const fs::path& sys) {
-  const fs::path folder = sys / "bus/pci/devices";
+  const fs::path folder = pci_devices(sys);
   const Reading<std::vector<std::string>> names = names_in(folder);
   if (!names.measured()) return names;
   std::vector<std::string> devices;

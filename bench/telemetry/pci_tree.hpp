@@ -9,9 +9,6 @@
 
 namespace linkgain {
 
-/// The kernel's folder of a device, "<sys>/bus/pci/devices/0000:41:00.0".
-std::filesystem::path pci_folder(const std::filesystem::path& sys, const std::string& pci_bus_id);
-
 /// The kind of translation in force for the device: "DMA", "DMA-FQ" translate, "identity" does not.
 Reading<std::string> iommu_domain(const std::filesystem::path& sys, const std::string& pci_bus_id);
 

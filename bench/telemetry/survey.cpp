@@ -10,19 +10,6 @@
 namespace linkgain {
 namespace {
 
-Reading<std::vector<int>> dark_links_of(const Nvml::Device& device) {
-  using Links = std::vector<int>;
-  const Reading<int> count = device.nvlink_count();
-  if (!count.measured()) return Reading<Links>::missing(count.reason());
-  Links dark;
-  for (int link = 0; link < count.value(); ++link) {
-    const Reading<NvlinkState> state = device.nvlink(link);
-    if (!state.measured()) return Reading<Links>::missing(state.reason());
-    if (!state.value().active) dark.push_back(link);
-  }
-  return dark;
-}
-
 /// NVML's words for a GPU that its driver cannot reach; empty where the reading shows none.
 template <typename T>
 std::string loss_in(const Reading<T>& reading) {
@@ -41,11 +28,9 @@ GpuSurvey survey_gpu(const Nvml::Device& device, int index, const std::filesyste
   gpu.power = device.power();
   gpu.clock_events = device.clock_event_reasons();
   gpu.slowdown_temperature_c = device.slowdown_temperature_c();
-  gpu.shutdown_temperature_c = device.shutdown_temperature_c();
   gpu.persistence_mode = device.persistence_mode();
   gpu.compute_mode = device.compute_mode();
   gpu.memory_remap_pending = device.memory_remap_pending();
-  gpu.dark_links = dark_links_of(device);
   gpu.nvlink_errors = device.nvlink_errors();
   gpu.iommu_domain = iommu_domain(sys, gpu.pci_bus_id);
   return gpu;

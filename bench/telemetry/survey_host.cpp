@@ -10,17 +10,11 @@
 #include <cstring>
 #include <fstream>
 
-#include "linkgain/core/names.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "pci_tree.hpp"
 
 namespace linkgain {
 namespace {
-
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
 
 Reading<Capacity> capacity_of(const std::filesystem::path& folder) {
   struct statvfs state {};
@@ -60,18 +54,6 @@ Reading<double> processor_quota(const std::filesystem::path& sys) {
   return used / period;
 }
 
-Reading<std::string> find_on_path(const std::string& program, const std::string& path) {
-  for (const std::string& folder : split(path.empty() ? "/bin:/usr/bin" : path, ':')) {
-    const auto candidate = std::filesystem::path(folder.empty() ? "." : folder) / program;
-    std::error_code error;
-    if (std::filesystem::is_regular_file(candidate, error) &&
-        ::access(candidate.c_str(), X_OK) == 0) {
-      return candidate.string();
-    }
-  }
-  return Reading<std::string>::missing("it is not on PATH");
-}
-
 }  // namespace
 
 HostSurvey survey_host(const SurveySources& sources, const std::vector<std::string>& gpus) {
@@ -91,7 +73,9 @@ HostSurvey survey_host(const SurveySources& sources, const std::vector<std::stri
 
 SoftwareSurvey survey_software(const SurveySources& sources) {
   SoftwareSurvey software;
-  software.mpirun = find_on_path("mpirun", value_of(sources.environment, "PATH"));
+  const auto mpirun = find_program("mpirun", sources.environment);
+  software.mpirun = mpirun ? Reading<std::string>(mpirun->string())
+                           : Reading<std::string>::missing("it is not on PATH");
   software.root = ::geteuid() == 0;
   software.root_allowed = value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT") == "1" &&
                           value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == "1";

@@ -4,79 +4,19 @@
 
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "nvlink_summary.hpp"
 #include "pci_name.hpp"
 #include "pci_place.hpp"
 
 namespace linkgain {
 namespace {
 
-constexpr const char* kNoNvlink = "the GPU has no NVLink";
-constexpr const char* kNoActive = "no link is active";
-constexpr const char* kNotSaid = "the driver does not say";
-
 /// What was found out about a device on the way, beside what is reported.
 struct Device {
   std::optional<Nvml::Device> nvml;
-  std::vector<Reading<NvlinkState>> links;
+  NvlinkStates links;
   std::optional<PciPlace> place;
 };
-
-std::vector<Reading<NvlinkState>> read_links(const Nvml::Device& device,
-                                             const Reading<int>& count) {
-  std::vector<Reading<NvlinkState>> links;
-  for (int i = 0; i < count.value_or(0); ++i) links.push_back(device.nvlink(i));
-  return links;
-}
-
-/// The first reason why a link could not be read.
-std::optional<std::string> unreadable(const std::vector<Reading<NvlinkState>>& links) {
-  for (const Reading<NvlinkState>& link : links) {
-    if (!link.measured()) return link.reason();
-  }
-  return std::nullopt;
-}
-
-/// Where the active links lead; not known where one of them does not tell.
-Reading<bool> leads_to_switch(const std::vector<Reading<NvlinkState>>& links) {
-  bool active = false;
-  for (const Reading<NvlinkState>& link : links) {
-    if (!link.measured() || !link.value().active) continue;
-    active = true;
-    if (link.value().remote == NvlinkRemote::nvswitch) return true;
-    if (link.value().remote == NvlinkRemote::unknown && link.value().remote_pci_bus_id.empty()) {
-      return Reading<bool>::missing("the driver does not say where the links lead");
-    }
-  }
-  if (active) return false;
-  return Reading<bool>::missing(links.empty() ? kNoNvlink : kNoActive);
-}
-
-NvlinkInfo nvlink_of(const Reading<int>& count, const std::vector<Reading<NvlinkState>>& links) {
-  NvlinkInfo info;
-  info.possible = count;
-  const std::optional<std::string> reason = !count.measured() ? count.reason() : unreadable(links);
-  const auto is_active = [](const Reading<NvlinkState>& link) {
-    return link.measured() && link.value().active;
-  };
-  const std::string silence = links.empty()                                         ? kNoNvlink
-                              : std::none_of(links.begin(), links.end(), is_active) ? kNoActive
-                                                                                    : kNotSaid;
-  int active = 0;
-  info.version = Reading<int>::missing(reason.value_or(silence));
-  info.rate_gb_per_s = Reading<double>::missing(reason.value_or(silence));
-  for (const Reading<NvlinkState>& link : links) {
-    if (!is_active(link)) continue;
-    ++active;
-    if (link.value().version) info.version = *link.value().version;
-    if (link.value().rate_gb_per_s) {
-      info.rate_gb_per_s = std::min(info.rate_gb_per_s.value_or(*link.value().rate_gb_per_s),
-                                    *link.value().rate_gb_per_s);
-    }
-  }
-  info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);
-  info.switched = reason ? Reading<bool>::missing(*reason) : leads_to_switch(links);
-  return info;
-}
 
 /// A GPU that the driver counts but that cannot be asked.
 TopologyGpu silent_gpu(const std::string& reason) {
@@ -86,18 +26,22 @@ TopologyGpu silent_gpu(const std::string& reason) {
   gpu.cuda_index = number;
   gpu.cpus = Reading<std::string>::missing(reason);
   gpu.numa_node = number;
-  gpu.nvlink = {number, number, number, Reading<double>::missing(reason),
-                Reading<bool>::missing(reason)};
+  gpu.nvlink = {number,
+                number,
+                number,
+                Reading<double>::missing(reason),
+                Reading<bool>::missing(reason),
+                Reading<std::vector<int>>::missing(reason)};
   gpu.pcie = {number, number, number, number};
   return gpu;
 }
 
 /// What the kernel says of where the GPU sits.
 void survey_place(const std::filesystem::path& sys, TopologyGpu& gpu, Device& device) {
-  const std::string id = sysfs_pci_name(gpu.pci_bus_id);
-  if (!id.empty()) device.place = pci_place(sys, sys / "bus/pci/devices" / id);
-  const std::string reason = id.empty() ? "the driver does not say the GPU's PCI id"
-                                        : "the kernel shows no PCI device of the GPU's id";
+  const bool known = !sysfs_pci_name(gpu.pci_bus_id).empty();
+  if (known) device.place = pci_place(sys, pci_folder(sys, gpu.pci_bus_id));
+  const std::string reason = known ? "the kernel shows no PCI device of the GPU's id"
+                                   : "the driver does not say the GPU's PCI id";
   gpu.cpus = device.place ? device.place->cpus : Reading<std::string>::missing(reason);
   gpu.numa_node = device.place ? device.place->numa_node : Reading<int>::missing(reason);
 }
@@ -112,8 +56,8 @@ TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
   gpu.pci_bus_id = id.value_or("");
   gpu.pcie = device.nvml->pcie();
   const Reading<int> links = device.nvml->nvlink_count();
-  device.links = read_links(*device.nvml, links);
-  gpu.nvlink = nvlink_of(links, device.links);
+  device.links = read_nvlinks(*device.nvml, links);
+  gpu.nvlink = summary_of(links, device.links);
   survey_place(sys, gpu, device);
   return gpu;
 }

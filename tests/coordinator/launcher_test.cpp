@@ -90,17 +90,6 @@ TEST_F(WithPath, CurrentEnvironmentHoldsValuesWithEqualsSigns) {
   EXPECT_EQ(current_environment().at("PATH"), "/a=b:/c");
 }
 
-TEST_F(WithPath, FindsAnExecutableFileOnly) {
-  const auto runs = put("runs", 0755);
-  put("text", 0644);
-  std::filesystem::create_directory(folder_.path() / "folder");
-  setenv("PATH", ("/no/such/folder:" + folder_.path().string()).c_str(), 1);
-  EXPECT_EQ(find_program("runs"), runs);
-  EXPECT_EQ(find_program("text"), std::nullopt);
-  EXPECT_EQ(find_program("folder"), std::nullopt);
-  EXPECT_EQ(find_program("sh"), std::nullopt);
-}
-
 TEST_F(WithPath, AMissingLauncherSaysWhatToInstall) {
   setenv("PATH", folder_.path().c_str(), 1);
   try {

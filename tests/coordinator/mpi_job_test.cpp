@@ -8,6 +8,8 @@
 #include <functional>
 
 #include "coordinator/process_support.hpp"
+#include "linkgain/coordinator/launcher.hpp"
+#include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
 namespace {
@@ -113,7 +115,7 @@ TEST_F(MpiJobTest, LastWordsOfALongLogAreReadFromItsEnd) {
 }
 
 TEST_F(MpiJobTest, ProcessRequestPutsTheLaunchTogether) {
-  if (!find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
+  if (!find_program("mpirun", current_environment())) GTEST_SKIP() << "no mpirun on PATH";
   LaunchRequest launch;
   launch.worker = "/bin/worker";
   launch.variant_environment = {{"NCCL_P2P_DISABLE", "1"}};

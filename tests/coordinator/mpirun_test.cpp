@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "coordinator/process_support.hpp"
+#include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/coordinator/mpi_job.hpp"
+#include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
 namespace {
@@ -21,7 +23,7 @@ using testing::IsEmpty;
 class MpirunTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
+    if (!find_program("mpirun", current_environment())) GTEST_SKIP() << "no mpirun on PATH";
   }
   void TearDown() override { EXPECT_THAT(test::own_children(), IsEmpty()); }
 

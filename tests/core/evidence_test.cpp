@@ -43,6 +43,7 @@ TEST(Assess, IdleRanksAddNothing) {
   const WireEvidence evidence = assess(
       c, kSimpleMessage, 10, {counters(0), counters(640 * kMiB), counters(0), counters(0)}, false);
   EXPECT_EQ(evidence.nvlink_share(), 1.0);
+  EXPECT_EQ(evidence.judged_share(), 1.0);
   EXPECT_TRUE(evidence.judged);
 }
 
@@ -240,6 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Shares, PathByEvidence,
 TEST(PathByEvidence, WithoutJudgementTheTransportLinesHold) {
   const WireEvidence small = assess(all_reduce(kMiB), kRing, 1, {counters(0), counters(0)}, false);
   EXPECT_EQ(small.nvlink_share(), 0.0);
+  EXPECT_EQ(small.judged_share(), std::nullopt);
   for (const Path path : {Path::nvlink, Path::pcie_p2p, Path::host_memory, Path::network,
                           Path::mixed, Path::unknown}) {
     EXPECT_EQ(path_by_evidence(path, small), path);

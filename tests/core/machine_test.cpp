@@ -42,6 +42,21 @@ TEST(Path, NamesParseBack) {
   }
 }
 
+TEST(ValueOf, IsEmptyWhereAVariableIsNotSet) {
+  const Environment environment{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_ALGO", ""}};
+  EXPECT_EQ(value_of(environment, "NCCL_P2P_DISABLE"), "1");
+  EXPECT_EQ(value_of(environment, "NCCL_ALGO"), "");
+  EXPECT_EQ(value_of(environment, "NCCL_PROTO"), "");
+}
+
+TEST(OnOneHost, ComparesEveryRank) {
+  Machine machine = with_gpus({"A", "A", "A"});
+  EXPECT_TRUE(on_one_host(machine));
+  machine.ranks[2].host = "node2";
+  EXPECT_FALSE(on_one_host(machine));
+  EXPECT_TRUE(on_one_host(Machine{}));
+}
+
 TEST(AllPairs, NeedsEveryPairAndKnowsWhatItDoesNotKnow) {
   EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::p2p), true);
   EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::nvlink), false);

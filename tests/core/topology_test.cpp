@@ -53,6 +53,12 @@ TEST(AncestorLabel, IsNvidiaSmis) {
   EXPECT_EQ(label_of(Ancestor::sys), "SYS");
 }
 
+TEST(FindPair, GoesOneWayOnly) {
+  const Topology topology = small_machine();
+  EXPECT_EQ(find_pair(topology, 0, 2), &topology.pairs[1]);
+  EXPECT_EQ(find_pair(topology, 2, 0), nullptr);
+}
+
 TEST(PairLabel, IsNvlinkThenAncestorThenUnknown) {
   TopologyPair pair;
   EXPECT_EQ(label_of(pair), "?");

@@ -79,6 +79,12 @@ TEST(ReadableBytes, SeparatesNumberAndUnit) {
   EXPECT_EQ(readable_bytes(Bytes{0}), "0 B");
 }
 
+TEST(Counted, SaysOneOfOneOnly) {
+  EXPECT_EQ(counted(1, "recovery", "recoveries"), "1 recovery");
+  EXPECT_EQ(counted(2, "recovery", "recoveries"), "2 recoveries");
+  EXPECT_EQ(counted(0, "recovery", "recoveries"), "0 recoveries");
+}
+
 TEST(ReadableTime, HasTwoDecimalsBelowAHundredAndOneAbove) {
   EXPECT_EQ(readable_time(Seconds{3.27e-3}), "3.27 ms");
   EXPECT_EQ(readable_time(Seconds{39e-3}), "39.00 ms");

@@ -10,6 +10,7 @@ namespace linkgain::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -53,6 +54,17 @@ TEST(Judge, OpenMpisVariablesMatterWhereItCarriesTheMessages) {
   record.settings.backend = "mpi";
   judge(record);
   EXPECT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
+}
+
+TEST(Judge, MissesNoEvidenceWhereMpiCarriesTheMessages) {
+  Record record = good_record();
+  record.cases.push_back(case_of(64 << 20, Path::nvlink, Path::host_memory));
+  judge(record);
+  EXPECT_THAT(codes(record), ElementsAre("evidence-missing"));
+  record.warnings.clear();
+  record.settings.backend = "mpi";
+  judge(record);
+  EXPECT_THAT(codes(record), IsEmpty());
 }
 
 TEST(Judge, WarnsOfVariantsOnOneRoad) {
@@ -173,6 +185,15 @@ TEST(Judge, SaysNothingTwice) {
   const std::vector<Warning> once = record.warnings;
   judge(record);
   EXPECT_EQ(record.warnings, once);
+}
+
+TEST(IsP2pOff, WhoeverSetIt) {
+  Record record = good_record();
+  EXPECT_FALSE(is_p2p_off(record, "p2p"));
+  EXPECT_TRUE(is_p2p_off(record, "host"));
+  EXPECT_FALSE(is_p2p_off(record, "no such variant"));
+  record.settings.environment_in_force[0] = {{"NCCL_P2P_DISABLE", "1"}};
+  EXPECT_TRUE(is_p2p_off(record, "p2p"));
 }
 
 TEST(SameRoad, IsOnlyWhatIsKnown) {

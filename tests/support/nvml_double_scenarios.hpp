@@ -83,11 +83,9 @@ struct Model {
   unsigned int nvlink_speed = 26562;  ///< MB/s, fractions cut off as the driver does
   bool nvswitch = true;
   unsigned int pcie_generation = 5;
-  unsigned int sm_clock = 1980;  ///< the highest
   unsigned int power_limit = 700000;
   unsigned int least_power_limit = 200000;
   unsigned int slowdown_temperature = 89;
-  unsigned int shutdown_temperature = 95;
   bool remaps_rows = true;
 };
 

@@ -41,13 +41,10 @@ Result nvmlDeviceGetTemperature(Handle device, TemperatureSensor sensor, unsigne
 
 Result nvmlDeviceGetTemperatureThreshold(Handle device, TemperatureThreshold threshold,
                                          unsigned int* value) {
-  switch (threshold) {
-    case TemperatureThreshold::shutdown:
-      return answer(device, value, [](const Gpu&) { return model().shutdown_temperature; });
-    case TemperatureThreshold::slowdown:
-      return answer(device, value, [](const Gpu&) { return model().slowdown_temperature; });
+  if (threshold != TemperatureThreshold::slowdown) {
+    return kInvalidArgument;
   }
-  return kInvalidArgument;
+  return answer(device, value, [](const Gpu&) { return model().slowdown_temperature; });
 }
 
 Result nvmlDeviceGetPowerUsage(Handle device, unsigned int* milliwatts) {
@@ -78,13 +75,6 @@ Result nvmlDeviceGetClockInfo(Handle device, ClockType type, unsigned int* megah
     return kInvalidArgument;
   }
   return answer(device, megahertz, [](const Gpu& gpu) { return gpu.busy() ? 1980U : 345U; });
-}
-
-Result nvmlDeviceGetMaxClockInfo(Handle device, ClockType type, unsigned int* megahertz) {
-  if (type != ClockType::sm) {
-    return kInvalidArgument;
-  }
-  return answer(device, megahertz, [](const Gpu&) { return model().sm_clock; });
 }
 
 Result nvmlDeviceGetCurrentClocksThrottleReasons(Handle device, unsigned long long* reasons) {

@@ -30,8 +30,12 @@ inline TopologyGpu healthy_links(int index) {
   gpu.pci_bus_id = "00000000:0" + std::to_string(index + 6) + ":00.0";
   gpu.cuda_index = index;
   gpu.numa_node = 0;
-  gpu.nvlink = {
-      .version = 6, .possible = 18, .active = 18, .rate_gb_per_s = 26.5625, .switched = true};
+  gpu.nvlink = {.version = 6,
+                .possible = 18,
+                .active = 18,
+                .rate_gb_per_s = 26.5625,
+                .switched = true,
+                .dark = std::vector<int>{}};
   gpu.pcie = {.generation = 5, .width = 16, .most_generation = 5, .most_width = 16};
   return gpu;
 }
@@ -55,11 +59,9 @@ inline GpuSurvey healthy_gpu(int index) {
   gpu.clock_events = std::uint64_t{0x1};
   gpu.temperature_c = 45;
   gpu.slowdown_temperature_c = 89;
-  gpu.shutdown_temperature_c = 95;
   gpu.persistence_mode = true;
   gpu.compute_mode = ComputeModeName::shared;
   gpu.memory_remap_pending = false;
-  gpu.dark_links = std::vector<int>{};
   gpu.nvlink_errors = NvlinkErrors{};
   gpu.iommu_domain = Reading<std::string>::missing("is in no IOMMU group");
   return gpu;

@@ -34,7 +34,7 @@ TEST(DoctorNvlink, AllLinksActive) {
 TEST(DoctorNvlink, ALinkDownOnASwitchIsAProblem) {
   Survey survey = healthy_survey();
   survey.topology.gpus[0].nvlink.active = 17;
-  survey.gpus[0].dark_links = std::vector<int>{5};
+  survey.topology.gpus[0].nvlink.dark = std::vector<int>{5};
   expect_finding(survey, "nvlink-links", "GPU0", problem, "17 of 18 links active, not active: 5");
   EXPECT_THAT(finding_of(survey, "nvlink-links", "GPU0").advice, HasSubstr("fabricmanager"));
 }

@@ -15,8 +15,6 @@ TEST(NvmlState, OfAGpuInOrder) {
   const Nvml::Device gpu = h200.gpu(1);
   EXPECT_EQ(gpu.temperature_c(), Reading<int>(47));
   EXPECT_EQ(gpu.slowdown_temperature_c(), Reading<int>(89));
-  EXPECT_EQ(gpu.shutdown_temperature_c(), Reading<int>(95));
-  EXPECT_EQ(gpu.most_sm_clock_mhz(), Reading<int>(1980));
   EXPECT_EQ(gpu.clock_event_reasons(), Reading<std::uint64_t>(4));
   EXPECT_EQ(gpu.persistence_mode(), Reading<bool>(true));
   EXPECT_EQ(gpu.compute_mode(), Reading<ComputeModeName>(ComputeModeName::shared));
@@ -30,7 +28,6 @@ TEST(NvmlState, PowerIsInWatts) {
   EXPECT_THAT(power.limit_w, Optional(700.0));
   EXPECT_THAT(power.default_limit_w, Optional(700.0));
   EXPECT_THAT(power.most_limit_w, Optional(700.0));
-  EXPECT_THAT(power.least_limit_w, Optional(200.0));
 }
 
 TEST(NvmlState, OfThrottlingGpus) {
@@ -73,11 +70,9 @@ std::vector<std::pair<std::string, std::string>> reasons_of(const Nvml::Device& 
   return {{"nvmlDeviceGetPowerUsage", gpu.power().reason()},
           {"nvmlDeviceGetTemperature", gpu.temperature_c().reason()},
           {"nvmlDeviceGetTemperatureThreshold", gpu.slowdown_temperature_c().reason()},
-          {"nvmlDeviceGetTemperatureThreshold", gpu.shutdown_temperature_c().reason()},
           {"nvmlDeviceGetPersistenceMode", gpu.persistence_mode().reason()},
           {"nvmlDeviceGetComputeMode", gpu.compute_mode().reason()},
           {"nvmlDeviceGetCurrentClocksThrottleReasons", gpu.clock_event_reasons().reason()},
-          {"nvmlDeviceGetMaxClockInfo", gpu.most_sm_clock_mhz().reason()},
           {"nvmlDeviceGetRemappedRows", gpu.memory_remap_pending().reason()}};
 }
 

@@ -17,5 +17,10 @@ TEST(PciName, RefusesOtherText) {
   }
 }
 
+TEST(PciName, IsThatOfTheKernelsFolder) {
+  EXPECT_EQ(pci_devices("/sys"), "/sys/bus/pci/devices");
+  EXPECT_EQ(pci_folder("/sys", "00000000:C1:06.1"), "/sys/bus/pci/devices/0000:c1:06.1");
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -93,6 +93,16 @@ TEST_F(PciFolder, FindsTheBridgesAboveAGpu) {
   EXPECT_FALSE(bridges_above(sys(), {"00000000:77:00.0"}).measured());
 }
 
+TEST_F(PciFolder, FindsBridgesOfADomainWithALongNumber) {
+  const fs::path root = sys() / "devices/pci10000:00/10000:00:01.0";
+  add(root, "0x8086", "0x060400", 0x00);
+  add(root / "10000:01:00.0", "0x10de", "0x030200", 0x00);
+  const auto bridges = bridges_above(sys(), {"00010000:01:00.0"});
+  ASSERT_TRUE(bridges.measured());
+  ASSERT_EQ(bridges.value().size(), 1U);
+  EXPECT_EQ(bridges.value()[0].pci_bus_id, "10000:00:01.0");
+}
+
 TEST_F(PciFolder, FindsNvidiasGpus) {
   EXPECT_THAT(nvidia_devices(sys()).value(), ElementsAre("0000:00:06.0", "0000:02:00.0"));
   EXPECT_FALSE(nvidia_devices("/nonexistent").measured());

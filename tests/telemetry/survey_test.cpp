@@ -45,7 +45,7 @@ TEST_F(SurveyTest, ReadsAHealthyMachine) {
   EXPECT_TRUE(gpu.lost.empty());
   EXPECT_EQ(gpu.temperature_c, Reading<int>(45));
   EXPECT_EQ(gpu.slowdown_temperature_c, Reading<int>(89));
-  EXPECT_EQ(gpu.dark_links, Reading<std::vector<int>>(std::vector<int>{}));
+  EXPECT_EQ(survey.topology.gpus[0].nvlink.dark, Reading<std::vector<int>>(std::vector<int>{}));
   ASSERT_TRUE(gpu.power.measured());
   EXPECT_EQ(gpu.power.value().default_limit_w, 700.0);
   EXPECT_EQ(gpu.load.reason(), "needs --load");

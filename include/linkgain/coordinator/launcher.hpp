@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/core/machine.hpp"
@@ -33,9 +32,6 @@ Environment current_environment();
 /// What the launcher is started with: `current` with the variant's variables put over it. One that
 /// the variant sets to nothing is set, and empty.
 Environment base_environment(const Environment& current, const Environment& variant);
-
-/// The executable file of this name on PATH.
-std::optional<std::filesystem::path> find_program(std::string_view name);
 
 /// Throws MachineError that says what to install where the launcher is not on PATH.
 void require_launcher(const std::string& launcher);

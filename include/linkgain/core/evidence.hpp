@@ -53,6 +53,8 @@ struct WireEvidence {
   /// Whether the share may be held against the bands below: both known, and messages large enough
   /// that headers, flags and neighbours' barriers do not count.
   bool judged = false;
+  /// The share, where it may be held against the bands.
+  std::optional<double> judged_share() const;
   bool operator==(const WireEvidence&) const = default;
 };
 

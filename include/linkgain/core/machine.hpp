@@ -20,6 +20,9 @@ Path parse_path(std::string_view name);
 /// Environment variables by name.
 using Environment = std::map<std::string, std::string>;
 
+/// The value of a variable, empty where it is not set.
+std::string value_of(const Environment& environment, const std::string& name);
+
 /// One GPU as a rank sees it. Absent means not measured.
 struct GpuInfo {
   int cuda_index = 0;
@@ -85,6 +88,9 @@ struct Machine {
   std::vector<RankInfo> ranks;
   std::vector<PairLink> links;
 };
+
+/// Whether all ranks are on the same host, as where there are none.
+bool on_one_host(const Machine& machine);
 
 /// Whether something, for example &PairLink::nvlink, holds for every pair; absent where it is not
 /// known of one or there are no pairs.

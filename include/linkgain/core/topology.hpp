@@ -18,11 +18,12 @@ std::string_view label_of(Ancestor ancestor);
 
 /// The GPU's NVLinks taken together.
 struct NvlinkInfo {
-  Reading<int> version;           ///< NVML's number; nvlink_version_name() for people
-  Reading<int> possible;          ///< links the GPU has
-  Reading<int> active;            ///< of them
-  Reading<double> rate_gb_per_s;  ///< of one active link, one direction, 1e9 B/s
-  Reading<bool> switched;         ///< the links lead to a switch, not to another GPU
+  Reading<int> version;              ///< NVML's number; nvlink_version_name() for people
+  Reading<int> possible;             ///< links the GPU has
+  Reading<int> active;               ///< of them
+  Reading<double> rate_gb_per_s;     ///< of one active link, one direction, 1e9 B/s
+  Reading<bool> switched;            ///< the links lead to a switch, not to another GPU
+  Reading<std::vector<int>> dark{};  ///< numbers of the links that are not active
 };
 
 /// All active links together, one direction, 1e9 B/s: their rate, and what of it is payload.
@@ -97,6 +98,9 @@ struct Topology {
 
 /// "GPU1", or "NIC0" for a number beyond the GPUs'.
 std::string device_label(const Topology& topology, int device);
+
+/// The way from one device to another; null where it is not known. It lives as long as `topology`.
+const TopologyPair* find_pair(const Topology& topology, int from, int to);
 
 /// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
 /// not be counted, or "?" where nothing is known.

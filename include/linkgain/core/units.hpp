@@ -36,6 +36,9 @@ std::string readable_time(Seconds time);
 /// Gigabytes (1e9 bytes) per second: "329.1 GB/s", "0.00122 GB/s".
 std::string readable_bandwidth(double gb_per_s);
 
+/// "1 round", "2 rounds"
+std::string counted(std::int64_t count, std::string_view one, std::string_view many);
+
 /// Bytes over time in units of 1e9 bytes per second. Zero time gives zero.
 double gigabytes_per_second(Bytes bytes, Seconds time);
 

@@ -27,6 +27,9 @@ ExitCode judge(Record& record);
 std::string variable_of(const Record& record, const std::string& variant,
                         std::string_view variable);
 
+/// Whether NCCL_P2P_DISABLE is on in a variant, whoever set it.
+bool is_p2p_off(const Record& record, const std::string& variant);
+
 /// Whether the variants differ in a switch of NCCL's that opens or closes a road. Algorithms and
 /// protocols go down whatever road there is.
 bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other);

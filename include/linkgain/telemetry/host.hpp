@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "linkgain/core/machine.hpp"
 
@@ -12,6 +14,13 @@ std::string host_name();
 
 /// Host, kernel, processor and processors; software, ranks and links are left empty.
 Machine describe_host();
+
+bool is_executable(const std::filesystem::path& path);
+
+/// The executable file of this name on the environment's PATH; on "/bin:/usr/bin" where that is not
+/// set. An empty folder of PATH is the one that this process is in.
+std::optional<std::filesystem::path> find_program(std::string_view name,
+                                                  const Environment& environment);
 
 /// Processors this process may run on.
 int usable_processors();

@@ -69,8 +69,7 @@ struct PowerState {
   double draw_w = 0.0;
   std::optional<double> limit_w;  ///< the one in force, whoever set it
   std::optional<double> default_limit_w;
-  std::optional<double> most_limit_w;   ///< that may be set
-  std::optional<double> least_limit_w;  ///< that may be set
+  std::optional<double> most_limit_w;  ///< that may be set
 };
 
 enum class ComputeModeName { shared, exclusive_thread, prohibited, exclusive_process };
@@ -115,18 +114,16 @@ class Nvml::Device {
   /// Missing without the draw.
   Reading<PowerState> power() const;
   Reading<int> temperature_c() const;
-  /// From which on the GPU slows down, or switches itself off, to save itself.
+  /// From which on the GPU slows down to save itself.
   Reading<int> slowdown_temperature_c() const;
-  Reading<int> shutdown_temperature_c() const;
   Reading<bool> persistence_mode() const;
   Reading<ComputeModeName> compute_mode() const;
   Reading<std::uint64_t> clock_event_reasons() const;
-  Reading<int> most_sm_clock_mhz() const;
   /// Rows of memory waiting for a reset to be replaced, or that could not be.
   Reading<bool> memory_remap_pending() const;
 
-  /// Fills the NVLink and PCIe members of `gpu`; about 1 ms. Version and rate are those of the
-  /// first active link.
+  /// Fills the NVLink and PCIe members of `gpu`. The version is that of the first active link, the
+  /// rate that of the slowest.
   void read_links(GpuInfo& gpu) const;
   /// What the driver says of the way to `peer`.
   PairLink link_to(const Device& peer) const;

@@ -33,11 +33,9 @@ struct GpuSurvey {
   Reading<std::uint64_t> clock_events;
   Reading<int> temperature_c;
   Reading<int> slowdown_temperature_c;
-  Reading<int> shutdown_temperature_c;
   Reading<bool> persistence_mode;
   Reading<ComputeModeName> compute_mode;
   Reading<bool> memory_remap_pending;
-  Reading<std::vector<int>> dark_links;  ///< numbers of the NVLinks that are not active
   Reading<NvlinkErrors> nvlink_errors;
   Reading<std::string> iommu_domain;  ///< the kernel's word: "DMA", "DMA-FQ", "identity"
   Reading<GpuLoad> load = Reading<GpuLoad>::missing("needs --load");

@@ -1,0 +1,80 @@
+#include "nvlink_summary.hpp"
+
+#include <algorithm>
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kLacksNvlink = "the GPU has no NVLink";
+constexpr const char* kNoActive = "no link is active";
+constexpr const char* kNotSaid = "the driver does not say";
+
+bool is_active(const Reading<NvlinkState>& link) { return link.measured() && link.value().active; }
+
+/// Why version or rate is not known where every link could be read.
+std::string silence_of(const NvlinkStates& links) {
+  if (links.empty()) return kLacksNvlink;
+  return std::none_of(links.begin(), links.end(), is_active) ? kNoActive : kNotSaid;
+}
+
+std::vector<int> numbers_of_dark(const NvlinkStates& links) {
+  std::vector<int> dark;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (!is_active(links[i])) dark.push_back(static_cast<int>(i));
+  }
+  return dark;
+}
+
+}  // namespace
+
+NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count) {
+  NvlinkStates links;
+  for (int i = 0; i < count.value_or(0); ++i) links.push_back(device.nvlink(i));
+  return links;
+}
+
+std::optional<std::string> unreadable(const NvlinkStates& links) {
+  for (const Reading<NvlinkState>& link : links) {
+    if (!link.measured()) return link.reason();
+  }
+  return std::nullopt;
+}
+
+Reading<bool> leads_to_switch(const NvlinkStates& links) {
+  bool active = false;
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    active = true;
+    if (link.value().remote == NvlinkRemote::nvswitch) return true;
+    if (link.value().remote == NvlinkRemote::unknown && link.value().remote_pci_bus_id.empty()) {
+      return Reading<bool>::missing("the driver does not say where the links lead");
+    }
+  }
+  if (active) return false;
+  return Reading<bool>::missing(links.empty() ? kLacksNvlink : kNoActive);
+}
+
+NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {
+  NvlinkInfo info;
+  info.possible = count;
+  const std::optional<std::string> reason = !count.measured() ? count.reason() : unreadable(links);
+  const std::string not_known = reason.value_or(silence_of(links));
+  info.version = Reading<int>::missing(not_known);
+  info.rate_gb_per_s = Reading<double>::missing(not_known);
+  int active = 0;
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    ++active;
+    const NvlinkState& state = link.value();
+    if (state.version && !info.version.measured()) info.version = *state.version;
+    if (const std::optional<double> rate = state.rate_gb_per_s) {
+      info.rate_gb_per_s = std::min(info.rate_gb_per_s.value_or(*rate), *rate);
+    }
+  }
+  info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);
+  info.switched = reason ? Reading<bool>::missing(*reason) : leads_to_switch(links);
+  info.dark = reason ? Reading<std::vector<int>>::missing(*reason) : numbers_of_dark(links);
+  return info;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/reading.hpp"
+#include "linkgain/core/topology.hpp"
+#include "linkgain/telemetry/nvml.hpp"
+
+namespace linkgain {
+
+using NvlinkStates = std::vector<Reading<NvlinkState>>;
+
+/// Every link of a GPU whose nvlink_count() is `count`; none where that is missing.
+NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count);
+
+/// The first reason why a link could not be read.
+std::optional<std::string> unreadable(const NvlinkStates& links);
+
+/// Where the active links lead; not known where one of them does not tell.
+Reading<bool> leads_to_switch(const NvlinkStates& links);
+
+/// The links taken together: the version of the first active one, the rate of the slowest. A link
+/// that cannot be read leaves open how many are active and where they lead.
+NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links);
+
+}  // namespace linkgain

@@ -1,0 +1,53 @@
+#include "nvlink_summary.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace linkgain {
+namespace {
+
+using Numbers = Reading<std::vector<int>>;
+
+NvlinkState to_gpu(double rate) {
+  return {.active = true,
+          .version = 5,
+          .rate_gb_per_s = rate,
+          .remote = NvlinkRemote::gpu,
+          .remote_pci_bus_id = "00000000:07:00.0"};
+}
+
+Reading<NvlinkState> unanswered() { return Reading<NvlinkState>::missing("Unknown Error"); }
+
+TEST(NvlinkSummary, TakesTheSlowestRateAndNamesTheLinksThatAreDown) {
+  const NvlinkInfo info = summary_of(4, {NvlinkState{}, to_gpu(14.0), to_gpu(7.0), NvlinkState{}});
+  EXPECT_EQ(info.possible, Reading<int>(4));
+  EXPECT_EQ(info.active, Reading<int>(2));
+  EXPECT_EQ(info.version, Reading<int>(5));
+  EXPECT_EQ(info.rate_gb_per_s, Reading<double>(7.0));
+  EXPECT_EQ(info.switched, Reading<bool>(false));
+  EXPECT_EQ(info.dark, Numbers(std::vector<int>{0, 3}));
+}
+
+TEST(NvlinkSummary, OfALinkThatCannotBeReadKnowsNoNumbers) {
+  const NvlinkInfo info = summary_of(2, {to_gpu(14.0), unanswered()});
+  EXPECT_EQ(info.version, Reading<int>(5));
+  EXPECT_EQ(info.rate_gb_per_s, Reading<double>(14.0));
+  EXPECT_EQ(info.active.reason(), "Unknown Error");
+  EXPECT_EQ(info.switched.reason(), "Unknown Error");
+  EXPECT_EQ(info.dark.reason(), "Unknown Error");
+}
+
+TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {
+  EXPECT_EQ(summary_of(0, {}).version.reason(), "the GPU has no NVLink");
+  EXPECT_EQ(summary_of(1, {NvlinkState{}}).version.reason(), "no link is active");
+  NvlinkState silent = to_gpu(14.0);
+  silent.version.reset();
+  EXPECT_EQ(summary_of(1, {silent}).version.reason(), "the driver does not say");
+  const NvlinkInfo none = summary_of(Reading<int>::missing("Not Supported"), {});
+  EXPECT_EQ(none.version.reason(), "Not Supported");
+  EXPECT_EQ(none.active.reason(), "Not Supported");
+  EXPECT_EQ(none.dark.reason(), "Not Supported");
+}
+
+}  // namespace
+}  // namespace linkgain
