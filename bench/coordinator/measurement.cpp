@@ -84,6 +84,8 @@ class CaseRun {
   std::vector<Opened> opened_;
   std::vector<std::vector<double>> times_;  ///< this launch's, by place and round
   std::vector<WireCount> wires_;            ///< this launch's, by place
+  /// The counters after the round's last batch, where no job has run since.
+  std::optional<protocol::CountersReply> last_reading_;
 };
 
 VariantResult& CaseRun::result_of(std::size_t place) {
@@ -92,6 +94,7 @@ VariantResult& CaseRun::result_of(std::size_t place) {
 
 void CaseRun::lose(std::size_t place, const Error& loss) {
   jobs_[place].job.reset();
+  last_reading_.reset();
   std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
   result_.stopped = "job lost";
   if (times_[place].empty()) note_loss(result_of(place));
@@ -134,16 +137,20 @@ Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
                  kSlowdownAllowed * operations * opened.reply.per_operation.value};
 }
 
-/// The first rounds' batches are counted, outside the time that is taken.
+/// Some rounds' batches are counted, outside the time that is taken. In such a round nothing runs
+/// between one job's batch and the next one's.
 protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations, int round) {
   Job& job = *jobs_[opened.place].job;
   const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
   if (!settings_.wires.counting || !WireCount::counts(result_.definition, round)) {
     return job.run(opened.reply.handle, operations, deadline);
   }
-  const protocol::CountersReply before = read_counters(job);
+  const protocol::CountersReply before = last_reading_ ? *last_reading_ : read_counters(job);
+  last_reading_.reset();
   protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
-  wires_[opened.place].add(before, read_counters(job), operations);
+  const protocol::CountersReply after = read_counters(job);
+  wires_[opened.place].add(before, after, operations);
+  if (settings_.wires.same_gpus) last_reading_ = after;
   return reply;
 }
 
@@ -177,6 +184,7 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
 /// False when a job was lost; the others' part of the round is complete all the same.
 bool CaseRun::sample_round(BalancedOrder& order, int round) {
   const std::vector<Opened> opened = opened_;
+  last_reading_.reset();
   int position = 0;
   for (int index : order.next()) {
     const Opened& one = opened[static_cast<std::size_t>(index)];

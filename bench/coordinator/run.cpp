@@ -24,7 +24,8 @@ class Run {
  private:
   void launch(int number, const std::vector<int>& variants);
   void start(int number, const std::vector<int>& variants);
-  void greet();
+  bool greet();
+  bool on_same_gpus() const;
   void adopt(const VariantJob& job, const protocol::HelloReply& reply);
   void write_head();
   void measure(int index, int number);
@@ -34,7 +35,6 @@ class Run {
   bool all_gave_up() const;
   void locate(VariantResult& variant, Path by_transport) const;
   void measure_host_copies();
-  void begin_record();
   void probe(bool to_the_end);
 
   const RunPlan& plan_;
@@ -49,7 +49,6 @@ class Run {
   std::optional<MachineError> first_problem_;
   bool machine_known_ = false;
   bool head_written_ = false;
-  bool any_greeted_ = false;  ///< in the current launch
   RunPace pace_;
   Probes probes_;
 };
@@ -62,7 +61,7 @@ Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWrit
       journal_(journal),
       progress_(progress),
       hellos_(plan.variants.size()),
-      gave_up_(plan.variants.size(), false),
+      gave_up_(plan.variants.size()),
       pace_(plan, world.clock),
       probes_(plan, world.probes, settings_.warn) {
   settings_.sample_target = plan.sample_target;
@@ -104,7 +103,7 @@ void Run::execute() {
     }
     for (int variant : all) launch(number, {variant});
   }
-  const bool lost = std::find(gave_up_.begin(), gave_up_.end(), true) != gave_up_.end();
+  const bool lost = std::count(gave_up_.begin(), gave_up_.end(), true) > 0;
   record_.status = lost ? "job lost" : "complete";
 }
 
@@ -115,9 +114,10 @@ void Run::launch(int number, const std::vector<int>& variants) {
   if (plan_.sequential) probe(true);
   start(number, variants);
   probe(false);
-  greet();
+  const bool any = greet();
   probe(true);
-  if (number == 0) begin_record();
+  if (number == 0 && any) measure_host_copies();
+  if (number == 0 && any) write_head();
   for (std::size_t i = 0; i < record_.cases.size(); ++i) measure(static_cast<int>(i), number);
   end_together(jobs_, kFarewell, [this](const std::string& text) { progress_.note(text); });
 }
@@ -149,7 +149,8 @@ void Run::start(int number, const std::vector<int>& variants) {
   }
 }
 
-void Run::greet() {
+/// Whether any job of the launch is up.
+bool Run::greet() {
   bool any = false;
   for (VariantJob& job : jobs_) {
     if (!job.job) continue;
@@ -163,15 +164,16 @@ void Run::greet() {
       job.job.reset();
     }
   }
-  any_greeted_ = any;
+  settings_.wires.same_gpus = on_same_gpus();
   if (!any && !head_written_ && all_gave_up()) throw *first_problem_;
+  return any;
 }
 
-/// What must be known before the first case, and the journal's head.
-void Run::begin_record() {
-  if (!any_greeted_) return;
-  measure_host_copies();
-  write_head();
+bool Run::on_same_gpus() const {
+  return std::all_of(jobs_.begin(), jobs_.end(), [&](const VariantJob& job) {
+    const auto place = static_cast<std::size_t>(job.variant);
+    return !job.job || same_gpus(hellos_[place].machine, record_.machine);
+  });
 }
 
 void Run::lost(const VariantJob& job, const Error& error) {
@@ -187,16 +189,12 @@ void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
   record_.settings.environment_in_force[place] = reply.environment;
   if (machine_known_) return;
   record_.machine = reply.machine;
-  const std::vector<RankInfo>& ranks = reply.machine.ranks;
-  settings_.wires.several_hosts =
-      std::any_of(ranks.begin(), ranks.end(),
-                  [&](const RankInfo& rank) { return rank.host != ranks.front().host; });
+  settings_.wires.several_hosts = !on_one_host(reply.machine);
   machine_known_ = true;
   progress_.note(fmt::format("{}: {}, {} cases, variants up", record_.machine.host,
                              describe_ranks(record_.machine), plan_.cases.size()));
 }
 
-/// One variant after the other, the head is written again with what each adds.
 void Run::write_head() {
   journal_.write_head(record_);
   if (head_written_) return;

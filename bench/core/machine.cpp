@@ -33,6 +33,14 @@ std::string value_of(const Environment& environment, const std::string& name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
+bool same_gpus(const Machine& a, const Machine& b) {
+  const auto same = [](const RankInfo& one, const RankInfo& other) {
+    if (one.host != other.host || one.gpu.has_value() != other.gpu.has_value()) return false;
+    return !one.gpu || one.gpu->pci_bus_id == other.gpu->pci_bus_id;
+  };
+  return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
+}
+
 bool on_one_host(const Machine& machine) {
   return std::all_of(machine.ranks.begin(), machine.ranks.end(),
                      [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });

@@ -69,6 +69,16 @@ TEST(WireCount, FindsTheShareThatNvlinkCarried) {
   EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
 }
 
+TEST(WireCount, OneReadingServesTwoJobsOnTheSameGpus) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.settings.wires.same_gpus = true;
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]) + readings(bench.traces[1]), 2 * 3) << "two rounds";
+  EXPECT_DOUBLE_EQ(bench.result.variants[0].evidence.value().nvlink_share().value(), 1.0);
+  EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
+}
+
 TEST(WireCount, CountsOneRoundWhereItDoesNotJudge) {
   Bench bench({carrying(1024), carrying(0)});
   count(bench, 1024);

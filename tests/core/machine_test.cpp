@@ -49,6 +49,21 @@ TEST(ValueOf, IsEmptyWhereAVariableIsNotSet) {
   EXPECT_EQ(value_of(environment, "NCCL_PROTO"), "");
 }
 
+TEST(SameGpus, ComparesEveryRanksHostAndGpu) {
+  const Machine machine = with_gpus({"A", "A"});
+  Machine other = machine;
+  EXPECT_TRUE(same_gpus(machine, other));
+  other.ranks[1].gpu->pci_bus_id = "0000:99:00.0";
+  EXPECT_FALSE(same_gpus(machine, other));
+  other = machine;
+  other.ranks[1].host = "node2";
+  EXPECT_FALSE(same_gpus(machine, other));
+  other = machine;
+  other.ranks[1].gpu.reset();
+  EXPECT_FALSE(same_gpus(machine, other));
+  EXPECT_FALSE(same_gpus(machine, with_gpus({"A", "A", "A"})));
+}
+
 TEST(OnOneHost, ComparesEveryRank) {
   Machine machine = with_gpus({"A", "A", "A"});
   EXPECT_TRUE(on_one_host(machine));

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <random>
@@ -16,14 +18,41 @@
 
 namespace linkgain::testing {
 
-/// The time that the jobs of a test share; it passes only while one of them works.
+/// What the jobs of a test share: the time, which passes only while one of them works, and what
+/// the links of each rank's GPU have carried.
 class FakeClock {
  public:
   Seconds now() const { return now_; }
   void advance(Seconds time) { now_.value += time.value; }
 
+  /// Bytes of one operation on every rank, `operations` times.
+  void carry(const std::vector<LinkCounters>& one, std::int64_t operations) {
+    for (std::size_t rank = 0; rank < one.size(); ++rank) {
+      for (std::size_t i = 0; i < kMembers.size(); ++i) {
+        totals_[rank][i] += (one[rank].*kMembers[i]).value_or(0) * operations;
+      }
+    }
+  }
+  /// As the counters of a job that sees what `seen` has.
+  std::vector<LinkCounters> counters(const std::vector<LinkCounters>& seen) {
+    std::vector<LinkCounters> ranks = seen;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      for (std::size_t i = 0; i < kMembers.size(); ++i) {
+        auto& counter = ranks[rank].*kMembers[i];
+        if (counter) counter = kCountedBefore + totals_[rank][i];
+      }
+    }
+    return ranks;
+  }
+
  private:
+  static constexpr std::array kMembers{&LinkCounters::nvlink_sent, &LinkCounters::nvlink_received,
+                                       &LinkCounters::pcie_sent, &LinkCounters::pcie_received};
+  /// Counters are cumulative and did not begin with these jobs.
+  static constexpr std::int64_t kCountedBefore = 123'456'789;
+
   Seconds now_{};
+  std::map<std::size_t, std::array<std::int64_t, kMembers.size()>> totals_;  ///< by rank
 };
 
 /// How a job goes wrong at a command.
@@ -174,7 +203,7 @@ class FakeJob : public Job {
     const Seconds batch{seconds * static_cast<double>(run.operations)};
     if (batch > deadline) fail(FakeFailure::Kind::hang, deadline);
     clock_.advance(batch);
-    operations_ += run.operations;
+    clock_.carry(script_.carried, run.operations);
     protocol::RunReply reply;
     for (int rank = 0; rank < opened.definition.ranks; ++rank) {
       const auto& pair = opened.definition.pair;
@@ -198,15 +227,7 @@ class FakeJob : public Job {
   }
 
   protocol::Reply answer(const protocol::Counters&, Seconds, bool) {
-    const auto total = [&](const std::optional<std::int64_t>& one) {
-      return one ? std::optional<std::int64_t>(kCountedBefore + *one * operations_) : std::nullopt;
-    };
-    protocol::CountersReply reply;
-    for (const LinkCounters& rank : script_.carried) {
-      reply.ranks.push_back({total(rank.nvlink_sent), total(rank.nvlink_received),
-                             total(rank.pcie_sent), total(rank.pcie_received)});
-    }
-    return reply;
+    return protocol::CountersReply{clock_.counters(script_.carried), {}};
   }
 
   protocol::Reply answer(const protocol::Probe& probe, Seconds, bool) {
@@ -245,9 +266,6 @@ class FakeJob : public Job {
     return sum;
   }
 
-  /// Counters are cumulative and did not begin with this job.
-  static constexpr std::int64_t kCountedBefore = 123'456'789;
-
   FakeScript script_;
   FakeClock& clock_;
   FakeTrace& trace_;
@@ -255,7 +273,6 @@ class FakeJob : public Job {
   std::map<int, Opened> opened_;
   std::map<std::pair<std::string, std::string>, int> occurrences_;  ///< by command and case
   int last_handle_ = 0;
-  std::int64_t operations_ = 0;  ///< timed so far
   bool over_ = false;
 };
 

@@ -13,6 +13,8 @@ namespace linkgain {
 struct WireSettings {
   bool counting = false;       ///< the jobs have GPUs whose links could be counted
   bool several_hosts = false;  ///< ranks are on more than one
+  /// Every job's ranks have the same GPUs, so that one job's reading serves the next one too.
+  bool same_gpus = false;
   /// For jobs that do not tell what their library chose; may be empty.
   std::function<TransferPlan(int variant, int case_index)> plan_of;
   std::function<void(double seconds)> asked;  ///< told what asking a job took; may be empty

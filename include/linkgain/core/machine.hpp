@@ -89,6 +89,9 @@ struct Machine {
   std::vector<PairLink> links;
 };
 
+/// Whether every rank has the same GPU, or none, in both.
+bool same_gpus(const Machine& a, const Machine& b);
+
 /// Whether all ranks are on the same host, as where there are none.
 bool on_one_host(const Machine& machine);
 
