@@ -65,6 +65,10 @@ Seconds Sample::time() const {
   return {slowest};
 }
 
+bool has_wrong_data(const VariantResult& variant) {
+  return variant.verification.has_value() && variant.verification->wrong > 0;
+}
+
 void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index) {
   std::vector<std::vector<const Sample*>> by_variant(result.variants.size());
   std::vector<TimesByRound> rounds(result.variants.size());

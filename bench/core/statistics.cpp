@@ -40,6 +40,14 @@ double median_in_place(std::vector<double>& values) {
   return std::midpoint(*std::max_element(values.begin(), end_of_lower), upper);
 }
 
+/// The value that `share` of all lie below; `sorted` ascends.
+double quantile(std::span<const double> sorted, double share) {
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
 /// (x_i + x_j) / 2 for all i <= j.
 std::vector<double> walsh_averages(std::span<const double> values) {
   std::vector<double> averages;
@@ -67,6 +75,13 @@ double median(std::span<const double> values) {
   require_values(values);
   std::vector<double> copy(values.begin(), values.end());
   return median_in_place(copy);
+}
+
+Quartiles quartiles(std::span<const double> values) {
+  require_values(values);
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return {quantile(sorted, 0.25), quantile(sorted, 0.75)};
 }
 
 SignedRankEstimate hodges_lehmann(std::span<const double> values, double confidence) {

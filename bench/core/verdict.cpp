@@ -34,7 +34,7 @@ bool judge_data(Record& record) {
   bool wrong = false;
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& variant : result.variants) {
-      if (!variant.verification || variant.verification->wrong == 0) continue;
+      if (!has_wrong_data(variant)) continue;
       wrong = true;
       add_once(
           record,

@@ -49,10 +49,6 @@ Words words_of(Contrast contrast) {
   return {"Variant", ""};
 }
 
-bool has_wrong_data(const VariantResult& variant) {
-  return variant.verification.has_value() && variant.verification->wrong > 0;
-}
-
 Contrast contrast_of(const Record& record, const CaseResult& result) {
   if (result.variants.size() != 2) {
     return Contrast::variant;

@@ -49,8 +49,6 @@ Contrast contrast_of(const Record& record, const CaseResult& result);
 /// the case has one variant. Points into `result`.
 std::vector<Comparison> compare_variants(const Record& record, const CaseResult& result);
 
-bool has_wrong_data(const VariantResult& variant);
-
 /// Cases of one curve (curve_name()) by size, curves in order of appearance.
 struct Curve {
   std::string name;

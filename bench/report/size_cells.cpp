@@ -139,7 +139,7 @@ std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& 
 
 std::string column_legend(const SizeLegend& legend, const std::string& evidence,
                           const std::string& paths) {
-  std::string text;
+  std::string text = legend.steps;
   const std::string limits = legend.limits.text();
   text += paths.empty() ? "" : fmt::format("- Path: {}\n", paths);
   text += limits.empty()

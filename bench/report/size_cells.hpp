@@ -11,6 +11,7 @@ namespace linkgain {
 
 /// What one curve's table needs beside its rows.
 struct SizeLegend {
+  std::string steps;  ///< one item for each step of the curve
   Footnotes footnotes;
   LimitLegend limits;
 };

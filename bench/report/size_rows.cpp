@@ -5,6 +5,7 @@
 
 #include "markdown_table.hpp"
 #include "size_cells.hpp"
+#include "step_lines.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
@@ -61,6 +62,7 @@ std::string table_by_variant(const Record& record, const Curve& curve) {
   const bool evidence = any_evidence(curve);
   MarkdownTable table(columns(evidence));
   SizeLegend legend;
+  legend.steps = step_lines(record, curve);
   for (const CaseResult* result : curve.cases) {
     add_rows(table, record, *result, evidence, legend);
   }

@@ -79,16 +79,6 @@ std::string per_operation(const std::optional<Value>& bytes, const WireEvidence&
   return rounded_bytes(static_cast<double>(*bytes) / static_cast<double>(evidence.operations));
 }
 
-std::string plan_of(const TransferPlan& plan) {
-  std::vector<std::string> words;
-  for (const std::string& word : {plan.algorithm, plan.protocol}) {
-    if (!word.empty()) {
-      words.push_back(word);
-    }
-  }
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 std::vector<std::string> row_of(const std::string& label, const VariantResult& variant, bool pcie,
                                 Footnotes& reasons) {
   static const WireEvidence kNone;
@@ -96,7 +86,7 @@ std::vector<std::string> row_of(const std::string& label, const VariantResult& v
   std::vector<std::string> cells{label,
                                  variant.variant,
                                  std::string(readable_path(variant.path)),
-                                 plan_of(evidence.plan),
+                                 readable_plan(evidence.plan),
                                  per_operation(evidence.nvlink_sent, evidence),
                                  per_operation(evidence.expected, evidence)};
   const std::optional<double> share = evidence.judged_share();

@@ -106,6 +106,11 @@ std::string_view readable_path(Path path) {
   return "unknown";
 }
 
+std::string readable_plan(const TransferPlan& plan) {
+  const bool both = !plan.algorithm.empty() && !plan.protocol.empty();
+  return fmt::format("{}{}{}", plan.algorithm, both ? " " : "", plan.protocol);
+}
+
 std::string curve_label(const Case& definition) {
   const Case defaults;
   std::string label(name_of(definition.operation));

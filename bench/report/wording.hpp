@@ -38,6 +38,9 @@ std::string wrong_elements(const Verification& verification);
 /// "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
 std::string_view readable_path(Path path);
 
+/// Algorithm and protocol, as far as they are known: "RING LL", "SIMPLE".
+std::string readable_plan(const TransferPlan& plan);
+
 /// "all_reduce" and those parameters that are not the default: "all_reduce float16 graph".
 std::string curve_label(const Case& definition);
 

@@ -26,6 +26,18 @@ TEST(Median, IsTheMiddleOrTheMeanOfTheMiddleTwo) {
   EXPECT_THROW(median(Values{}), std::invalid_argument);
 }
 
+TEST(Quartiles, LieBetweenNeighbours) {
+  const Quartiles of_five = quartiles(Values{5, 1, 4, 2, 3});
+  EXPECT_EQ(of_five.low, 2.0);
+  EXPECT_EQ(of_five.high, 4.0);
+  const Quartiles of_four = quartiles(Values{4, 1, 2, 3});
+  EXPECT_EQ(of_four.low, 1.75);
+  EXPECT_EQ(of_four.high, 3.25);
+  EXPECT_EQ(quartiles(Values{7}).low, 7.0);
+  EXPECT_EQ(quartiles(Values{7}).high, 7.0);
+  EXPECT_THROW(quartiles(Values{}), std::invalid_argument);
+}
+
 TEST(SignedRankDistribution, OfThreeValuesCountedByHand) {
   // Of the 8 sign patterns, T+ = 3 comes from {3} and {1, 2}, every other sum from one pattern.
   EXPECT_THAT(signed_rank_distribution(3),

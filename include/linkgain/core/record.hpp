@@ -83,6 +83,8 @@ struct VariantResult {
   Execution execution;
 };
 
+bool has_wrong_data(const VariantResult& variant);
+
 /// A variant's time held against the first variant's.
 struct RatioResult {
   std::string variant;

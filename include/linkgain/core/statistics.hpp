@@ -16,6 +16,15 @@ struct Interval {
 /// The middle value, or the mean of the middle two. Throws std::invalid_argument when empty.
 double median(std::span<const double> values);
 
+/// The values that a quarter of all and three quarters of all lie below, by linear interpolation
+/// between neighbours (type 7 of Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996).
+/// Throws std::invalid_argument when empty.
+struct Quartiles {
+  double low = 0.0;
+  double high = 0.0;
+};
+Quartiles quartiles(std::span<const double> values);
+
 /// Hodges-Lehmann estimate (median of the Walsh averages) of the centre of symmetry, with the
 /// confidence interval that the exact Wilcoxon signed-rank distribution gives (Hollander, Wolfe and
 /// Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.2 and 3.3). With fewer than six

@@ -1,0 +1,61 @@
+#include "step_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "linkgain/core/curve_steps.hpp"
+#include "size_cells.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+/// "2x", "2.67x".
+std::string size_factor(const CurveStep& step) {
+  const double factor =
+      static_cast<double>(step.to.size.value) / static_cast<double>(step.from.size.value);
+  return fmt::format("{:.{}f}x", factor, factor == std::round(factor) ? 0 : 2);
+}
+
+std::string time_factor(double factor) {
+  return fmt::format("{:.{}f}x", factor, factor >= 9.995 ? 1 : 2);
+}
+
+/// What NCCL does at either end; empty where that is not known of both.
+std::string plan_change(const TransferPlan& from, const TransferPlan& to) {
+  if (from.protocol.empty() || to.protocol.empty()) {
+    return {};
+  }
+  if (from != to) {
+    return fmt::format("; NCCL goes from {} to {} there", readable_plan(from), readable_plan(to));
+  }
+  return fmt::format(
+      "; {} the same ({})",
+      from.algorithm.empty() ? "NCCL's protocol stays" : "NCCL's algorithm and protocol stay",
+      readable_plan(from));
+}
+
+std::string step_line(const CurveStep& step, const std::string& variant) {
+  return fmt::format(
+      "- {} from {} to {} with {}: {} the size takes {} the time, where the pace before and after "
+      "it gives {} and {}{}\n",
+      step.falls() ? "Fall" : "Step", readable_bytes(step.from.size), readable_bytes(step.to.size),
+      variant, size_factor(step), time_factor(step.to.time.value / step.from.time.value),
+      time_factor(step.pace_before), time_factor(step.pace_after),
+      plan_change(step.from.plan, step.to.plan));
+}
+
+}  // namespace
+
+std::string step_lines(const Record& record, const Curve& curve) {
+  std::string text;
+  for (const std::string& variant : variant_names(curve)) {
+    for (const CurveStep& step : find_steps(curve_points(record, curve.name, variant))) {
+      text += step_line(step, variant);
+    }
+  }
+  return text;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/record.hpp"
+#include "linkgain/core/units.hpp"
+
+namespace linkgain {
+
+/// One variant's times at one size.
+struct CurvePoint {
+  Bytes size;
+  Seconds time;  ///< median over samples
+  /// The quarter of the samples below `low` and the one above `high` are left out of account: what
+  /// the middle halves of two sizes do not show apart is no step. Both `time` where no samples are
+  /// at hand.
+  Seconds low;
+  Seconds high;
+  TransferPlan plan;  ///< empty where it is not known
+};
+
+/// Two neighbouring sizes between which time leaves the trend of the sizes around them.
+struct CurveStep {
+  CurvePoint from;
+  CurvePoint to;
+  /// How many times longer `to` would take than `from` at the growth exponent, log(t2/t1) /
+  /// log(s2/s1), of the interval before `from`, and of the one after `to`.
+  double pace_before = 1.0;
+  double pace_after = 1.0;
+
+  /// The larger size takes less time.
+  bool falls() const { return to.time < from.time; }
+};
+
+/// What a step must exceed its bounds by. Smooth curves, noise and choices between protocols that
+/// are right leave a few percent (in results/ at most 1.11); the protocol step of an all-reduce
+/// from 1 to 2 MiB on 2 x H200 has 1.21 and 1.23.
+inline constexpr double kLeastStep = 1.15;
+
+/// The steps of a curve, in order of size. `points` may come in any order; those without a time
+/// above zero do not count. Fewer than four make no step, as it has a neighbour on either side.
+///
+/// A rise is a step where the time after is kLeastStep times what both sides would allow:
+/// - latency plus size over bandwidth is a straight line, on which the larger time lies too; a
+///   better protocol from there on, or a floor under small sizes, only bends it down. So the line
+///   through the sizes before, the steeper of two intervals, is an upper bound;
+/// - the growth exponent of such a line only rises with size, and so does that of data that drop
+///   out of a cache. So the exponent of the sizes after, the larger of two intervals, is another.
+/// Whether sizes double or grow sixteenfold makes no difference to either.
+/// A fall is one where the time before is kLeastStep times the time after.
+/// A single size that stands apart from all others is neither: a rise must hold against the size
+/// before and the one after as well, a fall against what two sizes on each side would have in its
+/// ends' place. Steps less than three sizes apart may hide each other.
+std::vector<CurveStep> find_steps(std::vector<CurvePoint> points);
+
+/// One variant's curve: what it gave for the cases whose curve_name() is `curve`, without skipped
+/// ones and those with wrong data.
+std::vector<CurvePoint> curve_points(const Record& record, std::string_view curve,
+                                     std::string_view variant);
+
+}  // namespace linkgain
