@@ -1,0 +1,267 @@
+#include <algorithm>
+
+#include "kernels/all_reduce.hpp"
+#include "kernels/block_state.cuh"
+#include "kernels/chunks.cuh"
+#include "kernels/element_types.cuh"
+#include "kernels/peer_access.cuh"
+#include "kernels/shared_sums.cuh"
+
+namespace linkgain::kernels {
+namespace {
+
+constexpr int kThreads = 512;
+
+using Arguments = AllReduceArguments;
+
+/// Items are of 8 bytes.
+template <typename T, int kRanks>
+__global__ void __launch_bounds__(kThreads)
+    low_latency(const __grid_constant__ Arguments arguments) {
+  begin();
+  const PeerRegions& regions = arguments.regions;
+  const int rank = regions.rank;
+  const std::int64_t items = arguments.items;
+  const uint2* input = at<uint2>(regions.data[rank], arguments.offsets.input);
+  uint2* output = at<uint2>(regions.data[rank], arguments.offsets.output);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const uint2 first_item = first < items ? input[first] : uint2{};
+  BlockState state(regions);
+  const std::int64_t buffers = buffers_of<kRanks>(state, items);
+  for (std::int64_t i = first; i < items; i += stride) {
+    const uint2 own = i == first ? first_item : input[i];
+#pragma unroll
+    for (int step = 1; step < kRanks; ++step) {
+      const int peer = (rank + step) % kRanks;
+      store_flagged(at<FlaggedWords>(regions.scratch[peer], buffers) + rank * items + i, own.x,
+                    own.y, state.flag());
+    }
+  }
+  const FlaggedWords* received = at<FlaggedWords>(regions.scratch[rank], buffers);
+  for (std::int64_t i = first; i < items; i += stride) {
+    const uint2 own = i == first ? first_item : input[i];
+    Sums<T, 2> sums;
+#pragma unroll
+    for (int from = 0; from < kRanks; ++from) {
+      const uint2 data =
+          from == rank ? own : load_flagged(received + from * items + i, state.flag());
+      sums.add(0, data.x);
+      sums.add(1, data.y);
+    }
+    output[i] = make_uint2(sums.rounded(0), sums.rounded(1));
+  }
+  state.keep();
+}
+
+std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
+/// A block sends all its chunks and tells of them at once. Items are of 16 bytes.
+template <typename T, int kRanks>
+__global__ void __launch_bounds__(kThreads) one_shot(const __grid_constant__ Arguments arguments) {
+  begin();
+  constexpr int kVectors = 1;
+  const PeerRegions& regions = arguments.regions;
+  const int rank = regions.rank;
+  const std::int64_t items = arguments.items;
+  const std::int64_t chunks = (items + blockDim.x - 1) / blockDim.x;
+  BlockState state(regions);
+  const std::int64_t buffers = buffers_of<kRanks>(state, items);
+  const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
+  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+#pragma unroll
+    for (int step = 1; step < kRanks; ++step) {
+      const int peer = (rank + step) % kRanks;
+      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * items;
+      copy_chunk<kVectors>(input, to, chunk, items);
+    }
+  }
+  state.tell<kRanks>(regions, kSent);
+  state.wait<kRanks>(regions, kSent);
+  const uint4* received = at<uint4>(regions.scratch[rank], buffers);
+  uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
+  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    uint4 results[kVectors];
+    add_up<T, kRanks, kVectors>(rank, input, received, items, chunk, items, results);
+    for_vectors<kVectors>(chunk, items, [&](int v, std::int64_t i) { output[i] = results[v]; });
+  }
+  state.keep();
+}
+
+/// A block sends its next chunk before it waits for the others' last one. Where it stores sums, its
+/// counterpart has sent data of this operation, so that everything before it is over there.
+template <typename T, int kRanks>
+__global__ void __launch_bounds__(kThreads) two_shot(const __grid_constant__ Arguments arguments) {
+  begin();
+  SharedSums<T, kRanks> sums(arguments, false);
+  const std::int64_t chunks = sums.chunks();
+  if (blockIdx.x < chunks) sums.send(blockIdx.x);
+  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const std::int64_t next = chunk + gridDim.x;
+    if (next < chunks) sums.send(next);
+    sums.add(chunk, next < chunks ? 1 : 0, false);
+  }
+  sums.tell_finished();
+  sums.wait_finished(0);
+  sums.keep();
+}
+
+/// As above, and a block takes a chunk's sums when it has added the next one up.
+template <typename T, int kRanks>
+__global__ void __launch_bounds__(kThreads)
+    relayed_two_shot(const __grid_constant__ Arguments arguments) {
+  begin();
+  SharedSums<T, kRanks> sums(arguments, true);
+  const std::int64_t chunks = sums.chunks();
+  std::int64_t last = -1;
+  if (blockIdx.x < chunks) sums.send(blockIdx.x);
+  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const std::int64_t next = chunk + gridDim.x;
+    if (next < chunks) sums.send(next);
+    sums.add(chunk, next < chunks ? 1 : 0, true);
+    sums.tell_finished();
+    if (last >= 0) {
+      sums.wait_finished(1);
+      sums.take(last);
+    }
+    last = chunk;
+  }
+  if (last >= 0) {
+    sums.wait_finished(0);
+    sums.take(last);
+  }
+  sums.keep();
+}
+
+/// With what lets the launch come up early, where the device can.
+template <typename Kernel>
+cudaError_t launch_kernel(Kernel kernel, const Arguments& arguments, int blocks, int threads,
+                          cudaStream_t stream) {
+  int device = 0;
+  int major = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status != cudaSuccess) return status;
+  status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (status != cudaSuccess) return status;
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = major >= 9 ? 1 : 0;
+  return cudaLaunchKernelEx(&config, kernel, arguments);
+}
+
+/// No more threads than there are items for, in whole warps.
+int threads_for(std::int64_t items, int blocks) {
+  constexpr int kWarp = 32;
+  const std::int64_t each = divide_up(items, blocks);
+  return static_cast<int>(std::min<std::int64_t>(kThreads, divide_up(each, kWarp) * kWarp));
+}
+
+template <typename T, int kRanks>
+cudaError_t launch(AllReduceMethod method, const Arguments& arguments, int blocks,
+                   cudaStream_t stream) {
+  switch (method) {
+    case AllReduceMethod::low_latency:
+      return launch_kernel(low_latency<T, kRanks>, arguments, blocks,
+                           threads_for(arguments.items, blocks), stream);
+    case AllReduceMethod::one_shot:
+      return launch_kernel(one_shot<T, kRanks>, arguments, blocks, kThreads, stream);
+    case AllReduceMethod::two_shot:
+      return launch_kernel(two_shot<T, kRanks>, arguments, blocks, kThreads, stream);
+    case AllReduceMethod::relayed_two_shot:
+      return launch_kernel(relayed_two_shot<T, kRanks>, arguments, blocks, kThreads, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+template <typename T, int kRanks = 2>
+cudaError_t launch_for_ranks(AllReduceMethod method, const Arguments& arguments, int blocks,
+                             cudaStream_t stream) {
+  if (arguments.regions.ranks == kRanks)
+    return launch<T, kRanks>(method, arguments, blocks, stream);
+  if constexpr (kRanks < kMostRanks) {
+    return launch_for_ranks<T, kRanks + 1>(method, arguments, blocks, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+std::int64_t item_bytes(AllReduceMethod method) {
+  return method == AllReduceMethod::low_latency ? 8 : 16;
+}
+
+}  // namespace
+
+/// On two H200 low_latency leads up to 512 KiB with P2P, one_shot to 2 MiB, then two_shot; through
+/// host memory, where few blocks fill PCIe, up to 64 KiB and 2 MiB. All are bound by what a rank
+/// sends.
+AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
+                                  bool through_host) {
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  constexpr std::int64_t kWarpBytes = 256;  // of low_latency
+  constexpr std::int64_t kBlockBytes = 16 * kThreads;
+  const std::int64_t sent = bytes * (ranks - 1);
+  const auto choice = [](AllReduceMethod method, std::int64_t wanted, std::int64_t most) {
+    return AllReduceChoice{method, static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most))};
+  };
+  if (through_host) {
+    if (sent <= kMebibyte / 16) {
+      return choice(AllReduceMethod::low_latency, divide_up(bytes, kWarpBytes), 32);
+    }
+    if (sent <= 2 * kMebibyte) {
+      return choice(AllReduceMethod::one_shot, divide_up(bytes, 4 * kBlockBytes), 32);
+    }
+    return choice(AllReduceMethod::relayed_two_shot, std::max<std::int64_t>(8, sent / kMebibyte),
+                  32);
+  }
+  if (sent <= kMebibyte / 2) {
+    return choice(AllReduceMethod::low_latency, divide_up(bytes, kWarpBytes), multiprocessors);
+  }
+  if (sent <= 2 * kMebibyte) {
+    return choice(AllReduceMethod::one_shot, divide_up(bytes, kBlockBytes), multiprocessors);
+  }
+  const int most = sent <= 32 * kMebibyte ? multiprocessors : 2 * multiprocessors;
+  return choice(AllReduceMethod::two_shot, most, kMostAllReduceBlocks);
+}
+
+std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks) {
+  constexpr std::int64_t kVectorBytes = 16;  // an item's with its flags, too
+  const std::int64_t items = divide_up(bytes, item_bytes(method));
+  const std::int64_t share = divide_up(items, ranks);
+  std::int64_t pitch = items;
+  if (method == AllReduceMethod::two_shot) pitch = share;
+  if (method == AllReduceMethod::relayed_two_shot) pitch = 2 * share;
+  return kControlBytes + kBufferSets * ranks * pitch * kVectorBytes;
+}
+
+bool has_all_reduce(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 ||
+         type == ElementType::bfloat16;
+}
+
+cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
+                       const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
+                       int blocks, cudaStream_t stream) {
+  if (!has_all_reduce(type) || elements < 1 || blocks < 1 || blocks > kMostAllReduceBlocks ||
+      regions.rank < 0 || regions.rank >= regions.ranks) {
+    return cudaErrorInvalidValue;
+  }
+  const std::int64_t bytes = elements * traits_of(type).bytes;
+  const std::int64_t item = item_bytes(method);
+  const Arguments arguments{regions, offsets, divide_up(bytes, item)};
+  if (type == ElementType::float32) {
+    return launch_for_ranks<float>(method, arguments, blocks, stream);
+  }
+  if (type == ElementType::float16) {
+    return launch_for_ranks<__half>(method, arguments, blocks, stream);
+  }
+  return launch_for_ranks<__nv_bfloat16>(method, arguments, blocks, stream);
+}
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/element.hpp"
+#include "kernels/peer_regions.hpp"
+
+namespace linkgain::kernels {
+
+/// How the bytes go. All push: a store crosses a link once, a load asks first, and with both
+/// directions busy stores get 366 GB/s each way of an H200's NVLink where loads get 337.
+enum class AllReduceMethod {
+  /// Every rank stores its data into all others' scratch, a flag beside every 4 bytes; whoever sees
+  /// the flag has the data. n-1 times the data on the wire, twice for the flags.
+  low_latency,
+  /// The same with a flag for each block's share. n-1 times the data on the wire.
+  one_shot,
+  /// Every rank stores each share of its data into the scratch of the rank that adds it up, which
+  /// stores the sum into all others' outputs: 2(n-1)/n of the data, the least there can be. Needs
+  /// every rank's data.
+  two_shot,
+  /// The same, but sums go through scratch as well, for ranks that only share host memory.
+  relayed_two_shot,
+};
+
+/// Where an operation finds its buffers in every rank's data, in bytes, multiples of 16.
+struct AllReduceOffsets {
+  std::int64_t input = 0;
+  std::int64_t output = 0;  ///< may be `input`
+};
+
+/// Blocks at most, as scratch has a place for each.
+inline constexpr int kMostAllReduceBlocks = 1024;
+
+struct AllReduceChoice {
+  AllReduceMethod method = AllReduceMethod::low_latency;
+  int blocks = 1;
+};
+
+/// The fastest way for operations of `bytes` by the crossover points measured on two H200, which
+/// are taken to go by the bytes that a rank sends where there are more. `through_host`: ranks share
+/// host memory only.
+AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
+                                  bool through_host);
+
+/// Bytes of every rank's scratch for operations of `bytes`. Operations that share scratch must be
+/// of one method and size, launched with one grid.
+std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
+
+/// Whether there is a kernel for sums of such elements: float32, float16 and bfloat16, all added up
+/// in float32 in the order of ranks, so that every rank gets the same bits.
+bool has_all_reduce(ElementType type);
+
+/// Launches the sum over all ranks of `elements` into every rank's output. All of `blocks` must be
+/// resident at once on every device, as they wait for their counterparts: at most two for each
+/// multiprocessor, of which nothing else may run. Buffers are padded to 16 bytes. Where the device
+/// can (compute capability 9.0), a launch comes up while the one before it in the stream ends.
+/// cudaErrorInvalidValue for other types, ranks or blocks.
+cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
+                       const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
+                       int blocks, cudaStream_t stream);
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/peer_access.cuh"
+#include "kernels/peer_regions.hpp"
+
+// How the blocks of a kernel that works across ranks keep step with their counterparts, the blocks
+// of the same number on the other ranks.
+
+namespace linkgain::kernels {
+
+inline constexpr int kMostBlocks = 1024;
+inline constexpr std::int64_t kAlignment = 128;
+
+/// Which stage of an operation a rank has come to in a block; see Control.
+enum Stage { kSent, kFinished, kStages };
+
+/// At the start of scratch. Counters grow from operation to operation. Each block has its own, so
+/// that none has to wait for another one of its rank.
+struct alignas(kAlignment) Control {
+  /// What this rank has counted up to in a block, by stage; and operations, for the set of buffers.
+  std::uint32_t counted[kMostBlocks][kStages];
+  std::uint32_t operations[kMostBlocks];
+  /// What the others have, written by them.
+  std::uint32_t arrived[kStages][kMostBlocks][kMostRanks];
+};
+
+/// What lies at an offset of a region.
+template <typename T>
+__device__ T* at(void* region, std::int64_t offset) {
+  return reinterpret_cast<T*>(static_cast<char*>(region) + offset);
+}
+
+/// Bytes before the buffers in a rank's scratch.
+inline constexpr std::int64_t kControlBytes = sizeof(Control);
+
+__device__ inline Control* control_of(const PeerRegions& regions, int rank) {
+  return static_cast<Control*>(regions.scratch[rank]);
+}
+
+inline constexpr int kBufferSets = 2;
+
+/// What this rank knows of one block, from operation to operation. There are two sets of buffers in
+/// turn: whoever sends in operation k+2 has seen everybody's data of k+1, whose senders were then
+/// done with k.
+class BlockState {
+ public:
+  __device__ explicit BlockState(const PeerRegions& regions)
+      : own_(*control_of(regions, regions.rank)),
+        operations_(own_.operations[blockIdx.x]),
+        counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]} {}
+
+  __device__ std::uint32_t set() const { return operations_ % kBufferSets; }
+  /// Never 0, which is what fresh buffers hold.
+  __device__ std::uint32_t flag() const { return operations_ + 1; }
+
+  /// Tells every other rank's counterpart that what the block has written so far is there, for
+  /// whoever waits until it has counted one more. All threads must call it; only some are held up.
+  template <int kRanks>
+  __device__ void tell(const PeerRegions& regions, Stage stage) {
+    const int rank = regions.rank;
+    const int peer = static_cast<int>(threadIdx.x);
+    ++counted_[stage];
+    __syncthreads();
+    if (peer < kRanks && peer != rank) {
+      store_release(&control_of(regions, peer)->arrived[stage][blockIdx.x][rank], counted_[stage]);
+    }
+  }
+
+  /// Waits until every other rank's counterpart has told `behind` less than this one has.
+  template <int kRanks>
+  __device__ void wait(const PeerRegions& regions, Stage stage, std::uint32_t behind = 0) {
+    const int peer = static_cast<int>(threadIdx.x);
+    if (peer < kRanks && peer != regions.rank) {
+      const std::uint32_t* arrived = &own_.arrived[stage][blockIdx.x][peer];
+      // Peers may be further; the numbers come round after 2^32.
+      while (static_cast<std::int32_t>(load_acquire(arrived) - (counted_[stage] - behind)) < 0) {
+      }
+    }
+    __syncthreads();
+  }
+
+  /// For the next operation. All threads of the block have read the state by then.
+  __device__ void keep() {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    own_.operations[blockIdx.x] = operations_ + 1;
+    own_.counted[blockIdx.x][kSent] = counted_[kSent];
+    own_.counted[blockIdx.x][kFinished] = counted_[kFinished];
+  }
+
+ private:
+  Control& own_;
+  std::uint32_t operations_;
+  std::uint32_t counted_[kStages];
+};
+
+/// Where the set in use begins in scratch, with `pitch` places of 16 bytes for every sender.
+template <int kRanks>
+__device__ std::int64_t buffers_of(const BlockState& state, std::int64_t pitch) {
+  constexpr std::int64_t kPlaceBytes = 16;
+  return kControlBytes + static_cast<std::int64_t>(state.set()) * kRanks * pitch * kPlaceBytes;
+}
+
+/// Lets the next launch of the stream come up, and waits for the one before it. After this the
+/// launch behaves as if it had come up only then.
+__device__ inline void begin() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,21 @@
+#pragma once
+
+namespace linkgain::kernels {
+
+/// The most GPUs that one of our kernels works across.
+inline constexpr int kMostRanks = 8;
+
+/// Memory of equal layout on every rank, as this process's device sees it. The kernels that share
+/// it must be launched with the same grid and in the same order on every rank.
+struct PeerRegions {
+  /// Where operations find their data; only the own is needed where a kernel sends nothing but to
+  /// scratch.
+  void* data[kMostRanks];
+  /// Where ranks leave each other messages, on the device of the rank they are for or in host
+  /// memory that all reach. Zero before the first operation.
+  void* scratch[kMostRanks];
+  int ranks;
+  int rank;
+};
+
+}  // namespace linkgain::kernels

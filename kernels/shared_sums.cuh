@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/all_reduce.hpp"
+#include "kernels/block_state.cuh"
+#include "kernels/chunks.cuh"
+
+namespace linkgain::kernels {
+
+struct AllReduceArguments {
+  PeerRegions regions;
+  AllReduceOffsets offsets;
+  std::int64_t items;  ///< of the size that the method goes by, padding included
+};
+
+/// Vectors in flight for each thread, so that the links' latency is covered.
+template <int kRanks>
+constexpr int kInFlight = kRanks == 2 ? 4 : (kRanks <= 4 ? 2 : 1);
+
+/// One block's part of an all-reduce whose ranks each add up a share, of `pitch` vectors or what is
+/// left of it. In scratch the shares come first, by sender; if sums go through scratch too, they
+/// lie after them in the places of all vectors.
+template <typename T, int kRanks>
+class SharedSums {
+ public:
+  __device__ SharedSums(const AllReduceArguments& arguments, bool relayed)
+      : regions_(arguments.regions),
+        offsets_(arguments.offsets),
+        items_(arguments.items),
+        pitch_((arguments.items + kRanks - 1) / kRanks),
+        state_(arguments.regions),
+        buffers_(buffers_of<kRanks>(state_, relayed ? 2 * pitch_ : pitch_)) {}
+
+  __device__ std::int64_t chunks() const {
+    const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * kInFlight<kRanks>;
+    return (pitch_ + chunk - 1) / chunk;
+  }
+
+  /// Sends a chunk of every other rank's share to it.
+  __device__ void send(std::int64_t chunk) {
+    const uint4* input = at<uint4>(regions_.data[regions_.rank], offsets_.input);
+#pragma unroll
+    for (int step = 1; step < kRanks; ++step) {
+      const int peer = (regions_.rank + step) % kRanks;
+      uint4* to = at<uint4>(regions_.scratch[peer], buffers_) + regions_.rank * pitch_;
+      copy_chunk<kInFlight<kRanks>>(input + first_of(peer), to, chunk, count_of(peer));
+    }
+    state_.template tell<kRanks>(regions_, kSent);
+  }
+
+  /// Waits for a chunk of this rank's share, adds it up, and stores it into every rank's output or,
+  /// relayed, into its own and everybody else's scratch. `sent` more chunks were sent since.
+  __device__ void add(std::int64_t chunk, std::uint32_t sent, bool relayed) {
+    state_.template wait<kRanks>(regions_, kSent, sent);
+    const int rank = regions_.rank;
+    const std::int64_t first = first_of(rank);
+    uint4 results[kInFlight<kRanks>];
+    add_up<T, kRanks, kInFlight<kRanks>>(
+        rank, at<uint4>(regions_.data[rank], offsets_.input) + first,
+        at<uint4>(regions_.scratch[rank], buffers_), pitch_, chunk, count_of(rank), results);
+#pragma unroll
+    for (int step = 0; step < kRanks; ++step) {
+      const int peer = (rank + step) % kRanks;
+      uint4* to =
+          relayed && step > 0 ? relay(peer) : at<uint4>(regions_.data[peer], offsets_.output);
+      for_vectors<kInFlight<kRanks>>(chunk, count_of(rank),
+                                     [&](int v, std::int64_t i) { to[first + i] = results[v]; });
+    }
+  }
+
+  __device__ void tell_finished() { state_.template tell<kRanks>(regions_, kFinished); }
+  __device__ void wait_finished(std::uint32_t behind) {
+    state_.template wait<kRanks>(regions_, kFinished, behind);
+  }
+
+  /// Takes the others' sums of a chunk out of scratch.
+  __device__ void take(std::int64_t chunk) {
+    const int rank = regions_.rank;
+    uint4* output = at<uint4>(regions_.data[rank], offsets_.output);
+#pragma unroll
+    for (int step = 1; step < kRanks; ++step) {
+      const int peer = (rank + step) % kRanks;
+      const std::int64_t first = first_of(peer);
+      copy_chunk<kInFlight<kRanks>>(relay(rank) + first, output + first, chunk, count_of(peer));
+    }
+  }
+
+  __device__ void keep() { state_.keep(); }
+
+ private:
+  __device__ std::int64_t first_of(int rank) const { return rank * pitch_; }
+  __device__ std::int64_t count_of(int rank) const {
+    const std::int64_t left = items_ - first_of(rank);
+    return left < pitch_ ? left : pitch_;  // negative where nothing is left
+  }
+  __device__ uint4* relay(int rank) const {
+    return at<uint4>(regions_.scratch[rank], buffers_) + kRanks * pitch_;
+  }
+
+  const PeerRegions& regions_;
+  const AllReduceOffsets& offsets_;
+  std::int64_t items_;
+  std::int64_t pitch_;
+  BlockState state_;
+  std::int64_t buffers_;
+};
+
+}  // namespace linkgain::kernels
