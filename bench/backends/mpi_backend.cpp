@@ -54,12 +54,13 @@ class MpiBackend : public Backend {
   std::optional<GpuInfo> do_gpu() const override { return std::nullopt; }
   void do_connect() override {}
 
-  std::unique_ptr<Operation> do_open(const Case& c) override {
+  std::unique_ptr<Operation> do_open(const Case& c,
+                                     const std::optional<Rotation>& rotation) override {
     require_supported(BackendKind::mpi, c);
     if (c.elements() > std::numeric_limits<int>::max()) {
       throw MachineError("MPI counts elements in 31 bits", "measure smaller sizes with --sizes");
     }
-    return std::make_unique<MpiOperation>(c, plan_buffers(c, cache_), rank_);
+    return std::make_unique<MpiOperation>(c, plan_buffers(c, cache_, rotation), rank_);
   }
 
   std::unique_ptr<HostCopy> do_open_host_copy() override { return nullptr; }

@@ -83,10 +83,12 @@ class NcclBackend : public Backend {
   std::optional<GpuInfo> do_gpu() const override { return info_; }
   void do_connect() override { communicator_ = make_communicator(session_); }
 
-  std::unique_ptr<Operation> do_open(const Case& c) override {
+  std::unique_ptr<Operation> do_open(const Case& c,
+                                     const std::optional<Rotation>& rotation) override {
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &start_, &stop_,
                               &alignment_};
-    return std::make_unique<NcclOperation>(c, plan_buffers(c, Bytes{info_.l2_bytes}), context);
+    return std::make_unique<NcclOperation>(c, plan_buffers(c, Bytes{info_.l2_bytes}, rotation),
+                                           context);
   }
 
   std::unique_ptr<HostCopy> do_open_host_copy() override { return std::make_unique<GpuHostCopy>(); }

@@ -92,7 +92,7 @@ void NcclOperation::do_warm_up() {
   context_.stream->synchronize();
   if (definition_.launch != LaunchMode::graph) return;
   graph_ = gpu::capture(*context_.stream, [this] {
-    for (std::int64_t slot = 0; slot < plan_.slots; ++slot) enqueue(slot);
+    for (std::int64_t i = 0; i < plan_.operations_per_graph; ++i) enqueue(i % plan_.slots);
   });
   graph_->launch(*context_.stream);
   context_.stream->synchronize();
@@ -124,6 +124,11 @@ std::optional<Seconds> NcclOperation::do_time_batch(std::int64_t operations) {
       definition_.operation == OperationKind::all_reduce || receiver_ >= 0 || sender_ >= 0;
   if (!takes_part) return std::nullopt;
   return gpu::elapsed(*context_.start, *context_.stop);
+}
+
+void NcclOperation::do_run(std::int64_t operations) {
+  launch(operations);
+  context_.stream->synchronize();
 }
 
 void NcclOperation::flip_one_bit(std::int64_t slot) const {

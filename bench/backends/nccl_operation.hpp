@@ -34,6 +34,7 @@ class NcclOperation : public Operation {
  private:
   void do_warm_up() override;
   std::optional<Seconds> do_time_batch(std::int64_t operations) override;
+  void do_run(std::int64_t operations) override;
   Verification do_verify(bool corrupt) override;
   std::int64_t do_granularity() const override;
   Execution do_execution() const override;

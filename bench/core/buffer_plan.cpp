@@ -16,12 +16,15 @@ constexpr std::int64_t kWarmSlots = 16;
 
 }  // namespace
 
-BufferPlan plan_buffers(const Case& c, Bytes cache) {
+BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed) {
   BufferPlan plan;
   plan.slot_bytes = (c.size.value + kAlignment - 1) / kAlignment * kAlignment;
   plan.pools = c.in_place ? 1 : 2;
   const std::int64_t per_slot = plan.slot_bytes * plan.pools;
-  if (c.launch == LaunchMode::graph) {
+  if (fixed) {
+    plan.slots = fixed->slots;
+    plan.operations_per_graph = fixed->operations_per_graph;
+  } else if (c.launch == LaunchMode::graph) {
     plan.operations_per_graph = static_cast<int>(
         std::clamp<std::int64_t>(kGraphBytes / c.size.value, 1, kMostOperationsPerGraph));
     plan.slots = plan.operations_per_graph;

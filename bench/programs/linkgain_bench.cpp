@@ -6,6 +6,8 @@
 
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/core/errors.hpp"
+#include "nccl_tests_mode.hpp"
+#include "worker_bench_agreement.hpp"
 #include "worker_bench_modes.hpp"
 #include "worker_bench_options.hpp"
 
@@ -31,6 +33,9 @@ int run_ranks(int argc, char** argv, const WorkerOptions& options,
     if (channel != nullptr) {
       linkgain::serve_mode(session, options, *channel);
       return 0;
+    }
+    if (options.mode == WorkerOptions::Mode::nccl_tests) {
+      return linkgain::nccl_tests_mode(session, options);
     }
     return linkgain::benchmark_mode(session, options);
   } catch (const linkgain::UsageError& error) {
@@ -76,6 +81,7 @@ int main(int argc, char** argv) {
         return run_ranks(argc, argv, options, &channel);
       }
       case WorkerOptions::Mode::benchmark:
+      case WorkerOptions::Mode::nccl_tests:
         return run_ranks(argc, argv, options, nullptr);
     }
   } catch (const linkgain::UsageError& error) {

@@ -10,29 +10,12 @@
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
+#include "worker_bench_agreement.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr Bytes kUnknownCache{std::int64_t{32} << 20};
-
-/// Collective: throws AgreedError on every rank where one of them cannot make the backend.
-std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options) {
-  const Bytes cache{
-      std::min(last_level_cache().value_or(kUnknownCache.value), kLargestCache.value)};
-  std::unique_ptr<Backend> backend;
-  std::optional<std::string> problem;  // text and advice on a line each
-  try {
-    backend = make_backend(options.backend, session, options.gpus, cache);
-  } catch (const Error& error) {
-    problem = fmt::format("{}\n{}", error.what(), error.advice());
-  }
-  if (const auto first = session.first_text(problem)) {
-    const std::size_t line_end = first->find('\n');
-    throw AgreedError(first->substr(0, line_end), first->substr(line_end + 1));
-  }
-  return backend;
-}
 
 /// Answers the first command with the reason and leaves.
 void refuse(Session& session, ProtocolChannel& channel, const Error& error) {
@@ -57,13 +40,20 @@ std::vector<std::pair<std::string, std::string>> context_of(const protocol::Hell
   return context;
 }
 
+}  // namespace
+
 void require_two_ranks(const Session& session) {
   if (session.ranks() >= 2) return;
   throw UsageError("a link has two ends: start two ranks or more",
                    "mpirun -np 2 linkgain-bench ...");
 }
 
-}  // namespace
+std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options) {
+  const Bytes cache{
+      std::min(last_level_cache().value_or(kUnknownCache.value), kLargestCache.value)};
+  return make_agreed(session,
+                     [&] { return make_backend(options.backend, session, options.gpus, cache); });
+}
 
 void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel& channel) {
   std::unique_ptr<Backend> backend;

@@ -1,17 +1,20 @@
 #pragma once
 
-#include "linkgain/core/errors.hpp"
+#include <memory>
+#include <string>
+
+#include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/serve.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "worker_bench_options.hpp"
 
 namespace linkgain {
 
-/// Thrown by all ranks alike: each can leave by itself and one can speak for all.
-class AgreedError : public MachineError {
- public:
-  using MachineError::MachineError;
-};
+/// Throws UsageError where there is one rank only.
+void require_two_ranks(const Session& session);
+
+/// Collective: throws AgreedError on every rank where one of them cannot make the backend.
+std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options);
 
 /// Rank 0 answers the coordinator through `channel`, that the backend cannot be made included.
 void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel& channel);

@@ -19,7 +19,10 @@ constexpr const char* kExamples =
     "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n"
     "Examples:\n"
     "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
-    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch graph";
+    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch graph\n"
+    "Any of nccl-tests' flags has it measure as nccl-tests does and print what it prints (see\n"
+    "--format nccl-tests --help):\n"
+    "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
 
 struct Texts {
   std::string backend;
@@ -31,6 +34,7 @@ struct Texts {
   std::vector<std::string> patterns;
   std::string pair;
   std::string gpus;
+  std::string format;
   bool in_place = false;
 };
 
@@ -46,6 +50,8 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--pattern", texts.patterns, "send_recv: ring, one-way, both-ways")
       ->delimiter(',');
   app.add_option("--pair", texts.pair, "ranks of one-way and both-ways, for example 0-1");
+  app.add_option("--format", texts.format,
+                 "nccl-tests: measure as nccl-tests does and print what it prints");
   app.add_flag("--in-place", texts.in_place, "all_reduce in place");
 }
 
@@ -107,6 +113,16 @@ Selection read_selection(const Texts& texts) {
   return selection;
 }
 
+/// Whether nccl-tests is meant: by a flag of its own, by --format or by the name of a link.
+bool means_nccl_tests(const std::string& format, const std::vector<std::string>& unknown,
+                      const char* path) {
+  if (!format.empty() && format != "nccl-tests") {
+    throw UsageError(fmt::format("unknown format '{}'", format),
+                     "nccl-tests is the only one; see --benchmark_format for others");
+  }
+  return !format.empty() || nccl_tests_program_called(path) || has_nccl_tests_flag(unknown);
+}
+
 void require_known(const std::vector<std::string>& extras) {
   for (const std::string& extra : extras) {
     if (!extra.starts_with("--benchmark_")) {
@@ -130,22 +146,28 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return text_request(app.help());
+    const bool nccl_tests = means_nccl_tests(texts.format, app.remaining(), argv[0]);
+    return text_request(nccl_tests ? nccl_tests_help() : app.help());
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what(), "see linkgain-bench --help");
   }
-  options.benchmark_arguments = app.remaining();
-  require_known(options.benchmark_arguments);
   if (modes.version) {
     return text_request(
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
-  options.mode = mode_of(modes);
   options.load_time = Seconds{modes.load};
   options.sample_target = Seconds{modes.sample};
   options.backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   if (!texts.backend.empty()) options.backend = parse_backend(texts.backend);
   if (!texts.gpus.empty()) options.gpus = parse_gpus(texts.gpus);
+  if (means_nccl_tests(texts.format, app.remaining(), argv[0])) {
+    options.mode = WorkerOptions::Mode::nccl_tests;
+    options.nccl_tests = parse_nccl_tests_options(argc, argv);
+    return options;
+  }
+  options.mode = mode_of(modes);
+  options.benchmark_arguments = app.remaining();
+  require_known(options.benchmark_arguments);
   options.selection = read_selection(texts);
   return options;
 }

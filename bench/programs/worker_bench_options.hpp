@@ -5,12 +5,13 @@
 
 #include "linkgain/core/backend.hpp"
 #include "linkgain/core/plan.hpp"
+#include "nccl_tests_options.hpp"
 
 namespace linkgain {
 
 /// linkgain-bench's command line.
 struct WorkerOptions {
-  enum class Mode { benchmark, serve, describe, load, text };
+  enum class Mode { benchmark, nccl_tests, serve, describe, load, text };
   Mode mode = Mode::benchmark;
   std::string text;     ///< of Mode::text
   Seconds load_time{};  ///< of Mode::load
@@ -18,6 +19,7 @@ struct WorkerOptions {
   std::vector<int> gpus;
   Selection selection;
   Seconds sample_target{0.005};
+  NcclTestsOptions nccl_tests;                   ///< of Mode::nccl_tests
   std::vector<std::string> benchmark_arguments;  ///< `--benchmark_*`, as given
 };
 

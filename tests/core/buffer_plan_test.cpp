@@ -53,6 +53,16 @@ TEST(BufferPlan, ALargeCaseHasOneSlotAndIsColdByItself) {
   EXPECT_TRUE(plan.cold);
 }
 
+TEST(BufferPlan, TheCallersRotationCounts) {
+  Case c = of_size(1000);
+  c.launch = LaunchMode::graph;
+  const BufferPlan plan = plan_buffers(c, kCache, Rotation{3, 20});
+  EXPECT_EQ(plan.slots, 3);
+  EXPECT_EQ(plan.operations_per_graph, 20);
+  EXPECT_EQ(plan.slot_bytes, 1024);
+  EXPECT_FALSE(plan.cold);
+}
+
 TEST(BufferPlan, SlotsAreAlignedAndHoldTheCase) {
   EXPECT_EQ(plan_buffers(of_size(4), kCache).slot_bytes, 128);
   EXPECT_EQ(plan_buffers(of_size(128), kCache).slot_bytes, 128);

@@ -53,7 +53,7 @@ struct ThirdParty {
 };
 
 inline constexpr std::array kThirdParty{
-    ThirdParty{"nlohmann/*", "core", Visibility::private_header},
+    ThirdParty{"nlohmann/*", "core linkgain-bench", Visibility::private_header},
     ThirdParty{"valijson/*", "core", Visibility::private_header},
     ThirdParty{"fmt/*",
                "core report telemetry gpu runtime backends model workloads coordinator linkgain "
@@ -104,11 +104,13 @@ inline Visibility visibility_of(std::string_view path) {
 }
 
 /// The layer that a file belongs to, or the program: files of bench/programs are the worker's where
-/// their name says bench, else the coordinator's. Empty where the folder is no layer's.
+/// their name says bench or nccl_tests, else the coordinator's. Empty where the folder is no
+/// layer's.
 inline std::string_view layer_of(std::string_view path) {
   if (path.starts_with("bench/programs/")) {
     const std::string_view file = path.substr(path.rfind('/') + 1);
-    return file.find("bench") == std::string_view::npos ? "linkgain" : "linkgain-bench";
+    const bool is_worker = file.starts_with("nccl_tests") || file.find("bench") != file.npos;
+    return is_worker ? "linkgain-bench" : "linkgain";
   }
   for (const Layer& layer : kLayers) {
     for (const std::string folder : {"include/linkgain/", "bench/", ""}) {

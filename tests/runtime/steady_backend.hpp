@@ -25,6 +25,7 @@ class SteadyOperation : public Operation {
     if (!takes_part_) return std::nullopt;
     return Seconds{(held_up_-- > 0 ? 1.0 : 0.001) * static_cast<double>(operations)};
   }
+  void do_run(std::int64_t) override {}
   Verification do_verify(bool corrupt) override {
     Verification own;
     own.checked = 10;
@@ -56,7 +57,7 @@ class SteadyBackend : public Backend {
   BackendKind do_kind() const override { return BackendKind::mpi; }
   std::optional<GpuInfo> do_gpu() const override { return std::nullopt; }
   void do_connect() override {}
-  std::unique_ptr<Operation> do_open(const Case& c) override {
+  std::unique_ptr<Operation> do_open(const Case& c, const std::optional<Rotation>&) override {
     const bool is_last = session_.rank() == session_.ranks() - 1;
     if (c.size.value == 4 << 20 || (is_last && c.size.value == 8 << 20)) {
       throw MachineError("no memory", "buy some");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "linkgain/core/case.hpp"
 
@@ -18,12 +19,20 @@ struct BufferPlan {
   std::int64_t total_bytes() const { return slot_bytes * slots * pools; }
 };
 
+/// Slots and operations in a graph (0 where none is launched) chosen by the caller. Operations of a
+/// graph beyond the slots go over them again; what they leave in place is then not to be verified.
+struct Rotation {
+  std::int64_t slots = 1;
+  int operations_per_graph = 0;
+};
+
 /// Where a sample's batch is long enough to walk them, slots until all pools together hold twice
 /// `cache`; the rotation goes on from batch to batch, so that every variant walks all of them and
 /// finds its data cold. For smaller sizes a few slots, and the data is warm. A graph's buffers are
 /// fixed when it is captured: it has as many slots as operations, 64 MiB worth of them and 1 to
 /// kMostOperationsPerGraph, and is cold where these exceed twice the cache.
-BufferPlan plan_buffers(const Case& c, Bytes cache);
+/// `fixed` overrides the choice of slots.
+BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed = {});
 
 inline constexpr int kMostOperationsPerGraph = 64;
 

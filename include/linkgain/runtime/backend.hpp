@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "linkgain/core/backend.hpp"
+#include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/core/record.hpp"
 #include "linkgain/runtime/operation.hpp"
 #include "linkgain/telemetry/call_log.hpp"
@@ -40,8 +41,11 @@ class Backend {
   /// Collective: joins the ranks. Threads started here inherit the CPUs this rank is bound to.
   void connect() { do_connect(); }
 
-  /// Buffers and plan of a case; local to the rank. Throws an Error where this rank cannot run it.
-  std::unique_ptr<Operation> open(const Case& c) { return do_open(c); }
+  /// Buffers and plan of a case; local to the rank. `rotation` is plan_buffers()'s own choice where
+  /// absent. Throws an Error where this rank cannot run it.
+  std::unique_ptr<Operation> open(const Case& c, const std::optional<Rotation>& rotation = {}) {
+    return do_open(c, rotation);
+  }
 
   /// Null where buffers are in CPU memory. Throws an Error where pinned memory is short.
   std::unique_ptr<HostCopy> open_host_copy() { return do_open_host_copy(); }
@@ -64,7 +68,8 @@ class Backend {
   virtual BackendKind do_kind() const = 0;
   virtual std::optional<GpuInfo> do_gpu() const = 0;
   virtual void do_connect() = 0;
-  virtual std::unique_ptr<Operation> do_open(const Case& c) = 0;
+  virtual std::unique_ptr<Operation> do_open(const Case& c,
+                                             const std::optional<Rotation>& rotation) = 0;
   virtual std::unique_ptr<HostCopy> do_open_host_copy() = 0;
   virtual void do_keep_busy(Seconds time) = 0;
   virtual void do_describe(Software& software) const = 0;

@@ -21,6 +21,10 @@ class Operation {
   /// this rank, absent where the rank takes no part. The caller has all ranks pass a barrier first.
   std::optional<Seconds> time_batch(std::int64_t operations) { return do_time_batch(operations); }
 
+  /// Runs `operations` (a multiple of granularity()) back to back and returns when this rank's are
+  /// done: for the caller's own clock.
+  void run(std::int64_t operations) { do_run(operations); }
+
   /// Refills the buffers with known data, poisons the outputs, runs one operation (one graph) down
   /// the same path and checks every element of this rank's outputs. `corrupt` flips a bit of one
   /// output element before the check, for tests of the check itself.
@@ -35,6 +39,7 @@ class Operation {
  private:
   virtual void do_warm_up() = 0;
   virtual std::optional<Seconds> do_time_batch(std::int64_t operations) = 0;
+  virtual void do_run(std::int64_t operations) = 0;
   virtual Verification do_verify(bool corrupt) = 0;
   virtual std::int64_t do_granularity() const = 0;
   virtual Execution do_execution() const = 0;

@@ -1,0 +1,106 @@
+#include "nccl_tests_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <optional>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+/// What a rank's share is a multiple of where elements are counted for one rank.
+constexpr std::int64_t kShareBytes = 16;
+
+/// -R belongs into the case; until a case has a kind of buffer, there is only the plain one.
+void set_buffers(Case&, int registration) {
+  if (registration == 0) return;
+  throw UsageError(fmt::format("-R {}: {} buffers cannot be measured yet", registration,
+                               registration == 1 ? "registered" : "symmetric"),
+                   "leave -R out");
+}
+
+/// -r belongs into the case; until there are operations with a root, nothing asks for it.
+void set_root(Case&, int) {}
+
+std::vector<DataType> types_of(const NcclTestsOptions& options, const NcclTestsMachine& machine) {
+  if (options.type) return {*options.type};
+  std::vector<DataType> types;
+  for (const DataType type : kNcclTestsTypes) {
+    const bool is_float8 = type == DataType::float8e4m3 || type == DataType::float8e5m2;
+    if (!supports(machine.backend, type) || (is_float8 && !machine.has_float8)) continue;
+    types.push_back(type);
+  }
+  return types;
+}
+
+/// Absent where the program has none.
+std::vector<std::optional<Reduction>> reductions_of(const NcclTestsOptions& options,
+                                                    const NcclTestsProgram& program,
+                                                    BackendKind backend) {
+  if (!program.takes_reduction) return {std::nullopt};
+  if (options.reduction) return {options.reduction};
+  std::vector<std::optional<Reduction>> reductions;
+  for (const Reduction reduction : kNcclTestsReductions) {
+    if (supports(backend, reduction)) reductions.emplace_back(reduction);
+  }
+  return reductions;
+}
+
+std::vector<int> roots_of(const NcclTestsOptions& options, const NcclTestsProgram& program,
+                          int ranks) {
+  if (!program.takes_root) return {-1};
+  if (options.root >= ranks) {
+    throw UsageError(fmt::format("-r {}: the ranks are 0 to {}", options.root, ranks - 1));
+  }
+  if (options.root >= 0) return {options.root};
+  std::vector<int> roots(static_cast<std::size_t>(ranks));
+  std::iota(roots.begin(), roots.end(), 0);
+  return roots;
+}
+
+}  // namespace
+
+std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
+                                              const NcclTestsProgram& program,
+                                              const NcclTestsMachine& machine) {
+  std::vector<NcclTestsCurve> curves;
+  for (const DataType type : types_of(options, machine)) {
+    for (const auto& reduction : reductions_of(options, program, machine.backend)) {
+      for (const int root : roots_of(options, program, machine.ranks)) {
+        Case c;
+        c.operation = parse_operation(program.operation);
+        c.type = type;
+        if (reduction && has_reduction(c.operation)) c.reduction = *reduction;
+        c.ranks = machine.ranks;
+        if (options.graph_launches > 0) c.launch = LaunchMode::graph;
+        set_buffers(c, options.registration);
+        set_root(c, root);
+        require_supported(machine.backend, c);
+        curves.push_back({c, reduction ? std::string(name_of(*reduction)) : "none", root});
+      }
+    }
+  }
+  return curves;
+}
+
+NcclTestsSize nccl_tests_size(const NcclTestsProgram& program, const Case& c, Bytes size) {
+  const int bytes = size_of(c.type);
+  std::int64_t elements = size.value / bytes;
+  if (!program.counts_per_rank) return {elements, Bytes{elements * bytes}};
+  const std::int64_t unit = kShareBytes / bytes;
+  elements = elements / c.ranks / unit * unit;
+  return {elements, Bytes{elements * bytes * c.ranks}};
+}
+
+Bytes next_nccl_tests_size(const NcclTestsOptions& options, Bytes size) {
+  if (options.factor > 1) {
+    return Bytes{size.value > options.largest.value / options.factor ? 0
+                                                                     : size.value * options.factor};
+  }
+  const std::int64_t left = options.largest.value - size.value;
+  return Bytes{options.step.value > left ? 0 : size.value + options.step.value};
+}
+
+}  // namespace linkgain

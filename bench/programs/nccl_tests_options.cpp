@@ -1,0 +1,293 @@
+#include "nccl_tests_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr int kMost = 1'000'000'000;
+
+/// A flag of nccl-tests of which linkgain-bench can do one value only, nccl-tests' default.
+struct Fixed {
+  const char* flag;
+  const char* only;  ///< empty: none
+  const char* reason;
+};
+
+constexpr std::array kFixed{
+    Fixed{"-t,--nthreads", "1", "a rank drives one GPU; start more ranks with mpirun -np"},
+    Fixed{"-g,--ngpus", "1", "a rank drives one GPU; start as many ranks with mpirun -np"},
+    Fixed{"-m,--agg_iters", "1", "operations are not grouped"},
+    Fixed{"-N,--run_cycles", "1", "the sizes are gone through once; start it again"},
+    Fixed{"-p,--parallel_init", "0", "every rank starts by itself, beside the others"},
+    Fixed{"-z,--blocking", "0", "operations follow each other without a wait"},
+    Fixed{"-y,--stream_null", "0", "operations run on a stream of their own"},
+    Fixed{"-T,--timeout", "0", "let the launcher end what hangs: mpirun --timeout SECONDS"},
+    Fixed{"-C,--report_cputime", "0", "a time lasts until the operations are done"},
+    Fixed{"-S,--report_timestamps", "0", "rows have no time of day"},
+    Fixed{"-M,--memory", "0", "memory is not reported"},
+    Fixed{"-u,--unalign", "0", "buffers are aligned"},
+    Fixed{"-I,--per_iter_timing", "0", "single operations are not timed"},
+    Fixed{"-K,--per_iter_skip", "0", "single operations are not timed"},
+    Fixed{"-x,--cta_policy", "", "set NCCL_CTA_POLICY"},
+    Fixed{"-D,--device_implementation", "0", "NCCL's own operations are measured"},
+    Fixed{"-V,--device_cta_count", "", "NCCL's own operations are measured"},
+};
+
+/// Variables that change what nccl-tests does, and what to do instead.
+constexpr std::array kRefusedVariables{
+    std::array{"NCCL_TESTS_DEVICE", "choose GPUs with --gpus or CUDA_VISIBLE_DEVICES"},
+    std::array{"NCCL_TESTS_SPLIT", "all ranks work together; start a job for each group"},
+    std::array{"NCCL_TESTS_SPLIT_MASK", "all ranks work together; start a job for each group"},
+};
+
+/// Option values that are read further.
+struct Texts {
+  std::vector<std::string> only;
+  std::string smallest, largest, step, type, reduction, format, backend, gpus;
+  int time = static_cast<int>(NcclTestsTime::mean);
+  std::array<std::string, kFixed.size()> fixed;
+};
+
+/// What nccl-tests takes: a number, with a fraction where that is wanted, and K, M or G.
+Bytes parse_size(std::string_view flag, std::string_view text) {
+  double number = 0.0;
+  const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view suffix = text.substr(static_cast<std::size_t>(rest - text.data()));
+  const std::size_t unit = suffix.empty() ? 0 : std::string_view("_KMG_kmg").find(suffix.front());
+  const bool is_unit =
+      suffix.empty() ||
+      (unit != std::string_view::npos && unit % 4 != 0 &&
+       (suffix.size() == 1 || suffix.substr(1) == "B" || suffix.substr(1) == "iB"));
+  const double bytes = std::ldexp(number, 10 * static_cast<int>(unit % 4));
+  constexpr double kTooMuch = 0x1p60;
+  if (status == std::errc{} && is_unit && bytes >= 1.0 && bytes < kTooMuch) {
+    return Bytes{static_cast<std::int64_t>(bytes)};
+  }
+  throw UsageError(
+      fmt::format("{} '{}' is no size: write a number from 1 and at most one of K, M, G (8, 64K, "
+                  "1.5G; K is 1024)",
+                  flag, text));
+}
+
+DataType parse_type(const std::string& text) {
+  std::vector<std::string_view> names{"all"};
+  for (const DataType type : kNcclTestsTypes) {
+    names.push_back(nccl_tests_name(type));
+    if (text == names.back() || text == name_of(type)) return type;
+  }
+  throw UsageError(unknown_name("data type", text, names));
+}
+
+Reduction parse_operator(const std::string& text) {
+  if (text == "mulsum") {
+    throw UsageError("-o mulsum: NCCL's premultiplied sum cannot be measured",
+                     "use sum, prod, max, min, avg or all");
+  }
+  return parse_reduction(text);
+}
+
+NcclTestsProgram program_of(const std::string& operation) {
+  const auto* found =
+      std::ranges::find(kNcclTestsPrograms, operation, &NcclTestsProgram::operation);
+  if (found != kNcclTestsPrograms.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const NcclTestsProgram& program : kNcclTestsPrograms) names.push_back(program.operation);
+  throw UsageError("nccl-tests has no such program: " +
+                   unknown_name("operation", operation, names));
+}
+
+std::unique_ptr<CLI::App> make_parser(NcclTestsOptions& options, Texts& texts) {
+  auto app = std::make_unique<CLI::App>("linkgain-bench with nccl-tests' flags, defaults and table",
+                                        "linkgain-bench");
+  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  const auto number = [&](const char* flag, int& value, int least, int most, const char* text) {
+    app->add_option(flag, value, text)->check(CLI::Range(least, most))->capture_default_str();
+  };
+  app->add_option("-b,--minbytes", texts.smallest, "smallest size (32M)");
+  app->add_option("-e,--maxbytes", texts.largest, "largest size (32M)");
+  app->add_option("-i,--stepbytes", texts.step, "from one size to the next (1M)");
+  app->add_option("-f,--stepfactor", options.factor, "the same as a factor, from 2 on")
+      ->check(CLI::Range(0, kMost));
+  number("-n,--iters", options.iterations, 1, kMost, "timed operations");
+  number("-w,--warmup_iters", options.warm_ups, 0, kMost, "operations before them");
+  number("-c,--check", options.checks, 0, kMost, "checks of the data; 0 for none");
+  number("-G,--cudagraph", options.graph_launches, 0, kMost,
+         "launches of a graph of -n operations");
+  number("-a,--average", texts.time, 0, 3, "time of rank 0 (0), mean (1), least (2), most (3)");
+  number("-r,--root", options.root, -1, kMost, "root; -1 for every rank in turn");
+  number("-R,--local_register", options.registration, 0, 2, "plain buffers (0)");
+  app->add_option("-d,--datatype", texts.type, "type, by nccl-tests' name, or all (float)");
+  app->add_option("-o,--op", texts.reduction, "sum, prod, max, min, avg, all (sum)");
+  app->add_option("-J,--output_file", options.json_file, "file to write as JSON too");
+  for (std::size_t i = 0; i < kFixed.size(); ++i) {
+    app->add_option(kFixed[i].flag, texts.fixed[i],
+                    *kFixed[i].only != '\0' ? fmt::format("{} only", kFixed[i].only) : "refused");
+  }
+  app->add_option("--only", texts.only, "operations, a table each (all_reduce)")->delimiter(',');
+  app->add_option("--format", texts.format, "nccl-tests");
+  app->add_option("--backend", texts.backend, "nccl or mpi");
+  app->add_option("--gpus", texts.gpus, "CUDA device of each rank, for example 0,1");
+  return app;
+}
+
+void refuse_what_is_fixed(const Texts& texts) {
+  for (std::size_t i = 0; i < kFixed.size(); ++i) {
+    if (texts.fixed[i].empty() || texts.fixed[i] == kFixed[i].only) continue;
+    throw UsageError(
+        fmt::format("{} {}: {}", std::string_view(kFixed[i].flag).substr(0, 2), texts.fixed[i],
+                    *kFixed[i].only != '\0' ? fmt::format("only {} is possible", kFixed[i].only)
+                                            : "not possible"),
+        kFixed[i].reason);
+  }
+  for (const auto& [variable, advice] : kRefusedVariables) {
+    if (std::getenv(variable) == nullptr) continue;
+    throw UsageError(fmt::format("{} is set, which linkgain-bench does not follow", variable),
+                     advice);
+  }
+}
+
+void read_programs(NcclTestsOptions& options, const Texts& texts, std::string_view path) {
+  const std::optional<NcclTestsProgram> called = nccl_tests_program_called(path);
+  if (called) {
+    options.called_as = path.substr(path.rfind('/') + 1);
+    options.programs = {*called};
+    if (!texts.only.empty()) {
+      throw UsageError(
+          fmt::format("{} measures {} and takes no --only", options.called_as, called->operation),
+          "call linkgain-bench by its own name");
+    }
+  } else if (!texts.only.empty()) {
+    options.programs.clear();
+    for (const std::string& name : texts.only) options.programs.push_back(program_of(name));
+  }
+}
+
+void read_sizes(NcclTestsOptions& options, const Texts& texts) {
+  if (!texts.smallest.empty()) options.smallest = parse_size("-b", texts.smallest);
+  if (!texts.largest.empty()) options.largest = parse_size("-e", texts.largest);
+  if (!texts.step.empty()) options.step = parse_size("-i", texts.step);
+  if (options.smallest > options.largest) {
+    throw UsageError(
+        fmt::format("-b {} is more than -e {}", options.smallest.value, options.largest.value),
+        "both are 32M unless given");
+  }
+}
+
+void require_json_name(const NcclTestsOptions& options) {
+  if (options.json_file.empty()) return;
+  if (!options.json_file.ends_with(".json")) {
+    throw UsageError(fmt::format("-J {}: only JSON is written", options.json_file),
+                     "give a name that ends with .json");
+  }
+  if (options.programs.size() > 1) {
+    throw UsageError("-J is for one operation", "give --only one name");
+  }
+}
+
+std::optional<double> least_bandwidth() {
+  const char* text = std::getenv("NCCL_TESTS_MIN_BW");
+  if (text == nullptr) return std::nullopt;
+  const std::string_view view(text);
+  double value = 0.0;
+  const auto [end, status] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (status == std::errc{} && end == view.data() + view.size() && value >= 0.0) return value;
+  throw UsageError(fmt::format("NCCL_TESTS_MIN_BW={} is no bandwidth in GB/s", text));
+}
+
+}  // namespace
+
+std::string_view nccl_tests_name(DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return "float";
+    case DataType::float16:
+      return "half";
+    case DataType::float64:
+      return "double";
+    case DataType::float8e4m3:
+      return "f8e4m3";
+    case DataType::float8e5m2:
+      return "f8e5m2";
+    case DataType::bfloat16:
+    case DataType::int8:
+    case DataType::uint8:
+    case DataType::int32:
+    case DataType::uint32:
+    case DataType::int64:
+    case DataType::uint64:
+      return name_of(type);
+  }
+  throw std::logic_error("unhandled data type");
+}
+
+std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  for (const NcclTestsProgram& program : kNcclTestsPrograms) {
+    // nccl-tests is often built with a suffix: all_reduce_perf_mpi.
+    if (file.starts_with(program.name)) return program;
+  }
+  return std::nullopt;
+}
+
+bool has_nccl_tests_flag(const std::vector<std::string>& arguments) {
+  NcclTestsOptions options;
+  Texts texts;
+  const auto parser = make_parser(options, texts);
+  return std::ranges::any_of(arguments, [&](const std::string& argument) {
+    if (!argument.starts_with('-')) return false;
+    const bool is_long = argument.starts_with("--");
+    const std::string name =
+        is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+    return parser->get_option_no_throw(name) != nullptr;
+  });
+}
+
+NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
+  NcclTestsOptions options;
+  Texts texts;
+  const auto parser = make_parser(options, texts);
+  try {
+    parser->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what(), "see linkgain-bench --format nccl-tests --help");
+  }
+  refuse_what_is_fixed(texts);
+  read_programs(options, texts, argv[0]);
+  read_sizes(options, texts);
+  require_json_name(options);
+  options.time = static_cast<NcclTestsTime>(texts.time);
+  if (texts.type == "all") {
+    options.type.reset();
+  } else if (!texts.type.empty()) {
+    options.type = parse_type(texts.type);
+  }
+  if (texts.reduction == "all") {
+    options.reduction.reset();
+  } else if (!texts.reduction.empty()) {
+    options.reduction = parse_operator(texts.reduction);
+  }
+  options.arguments.assign(argv, argv + argc);
+  options.least_bandwidth_gb_per_s = least_bandwidth();
+  return options;
+}
+
+std::string nccl_tests_help() {
+  NcclTestsOptions options;
+  Texts texts;
+  return make_parser(options, texts)->help();
+}
+
+}  // namespace linkgain

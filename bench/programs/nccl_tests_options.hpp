@@ -1,0 +1,86 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/data_type.hpp"
+#include "linkgain/core/units.hpp"
+
+/// nccl-tests' command line, as of its version 2.19.6.
+namespace linkgain {
+
+/// One of nccl-tests' programs, and what it does with its operation.
+struct NcclTestsProgram {
+  std::string_view name;
+  std::string_view operation;  ///< linkgain's name
+  /// Elements are counted for one rank, in whole 16 bytes; the size is theirs times the ranks.
+  bool counts_per_rank;
+  bool takes_reduction;  ///< -o counts and is named; else "none" is
+  bool takes_root;       ///< -r counts and is named; else -1 is
+  bool checks_in_place;
+};
+
+inline constexpr std::array kNcclTestsPrograms{
+    NcclTestsProgram{"all_reduce_perf", "all_reduce", false, true, false, true},
+    NcclTestsProgram{"sendrecv_perf", "send_recv", false, true, false, false},
+    NcclTestsProgram{"all_gather_perf", "all_gather", true, false, false, true},
+    NcclTestsProgram{"reduce_scatter_perf", "reduce_scatter", true, true, false, true},
+    NcclTestsProgram{"broadcast_perf", "broadcast", false, false, true, true},
+    NcclTestsProgram{"reduce_perf", "reduce", false, true, true, true},
+    NcclTestsProgram{"alltoall_perf", "alltoall", true, false, false, false},
+    NcclTestsProgram{"gather_perf", "gather", true, false, true, true},
+    NcclTestsProgram{"scatter_perf", "scatter", true, false, true, true},
+};
+
+/// -a: which rank's time is printed.
+enum class NcclTestsTime { of_rank_0, mean, least, most };
+
+/// What the flags ask for, with nccl-tests' defaults.
+struct NcclTestsOptions {
+  std::vector<NcclTestsProgram> programs{kNcclTestsPrograms.front()};  ///< a table each
+  std::string called_as;       ///< one of the programs' names; empty for linkgain-bench itself
+  Bytes smallest{32LL << 20};  ///< -b
+  Bytes largest{32LL << 20};   ///< -e
+  Bytes step{1LL << 20};       ///< -i
+  std::int64_t factor = 1;     ///< -f; counts from 2 on, below that the step does
+  int iterations = 20;         ///< -n
+  int warm_ups = 1;            ///< -w
+  int checks = 1;              ///< -c
+  int graph_launches = 0;      ///< -G; 0: no graph
+  int root = 0;                ///< -r; -1: every rank in turn
+  int registration = 0;        ///< -R: 0 plain, 1 registered, 2 symmetric buffers
+  NcclTestsTime time = NcclTestsTime::mean;            ///< -a
+  std::optional<DataType> type{DataType::float32};     ///< -d; absent: all
+  std::optional<Reduction> reduction{Reduction::sum};  ///< -o; absent: all
+  std::string json_file;                               ///< -J; empty: none
+  std::vector<std::string> arguments;                  ///< the command line as given
+  std::optional<double> least_bandwidth_gb_per_s;      ///< NCCL_TESTS_MIN_BW
+};
+
+/// nccl-tests' names: half, bfloat16, float, f8e4m3, ... for `-d` and the type column.
+std::string_view nccl_tests_name(DataType type);
+/// Types and reductions in the order in which `all` takes them.
+inline constexpr std::array kNcclTestsTypes{
+    DataType::int8,    DataType::uint8,    DataType::int32,      DataType::uint32,
+    DataType::int64,   DataType::uint64,   DataType::float16,    DataType::float32,
+    DataType::float64, DataType::bfloat16, DataType::float8e4m3, DataType::float8e5m2};
+inline constexpr std::array kNcclTestsReductions{Reduction::sum, Reduction::prod, Reduction::max,
+                                                 Reduction::min, Reduction::avg};
+
+/// The program that `path`, the worker's own, is a link's name for ("./all_reduce_perf").
+std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path);
+
+/// Whether one of `arguments`, those that linkgain-bench does not know, is a flag of nccl-tests.
+bool has_nccl_tests_flag(const std::vector<std::string>& arguments);
+
+/// Throws UsageError, also for what nccl-tests can and linkgain-bench cannot. The options --backend
+/// and --gpus may be there and are left to the caller.
+NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv);
+
+std::string nccl_tests_help();
+
+}  // namespace linkgain

@@ -1,0 +1,156 @@
+#include "nccl_tests_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <ctime>
+#include <numeric>
+#include <stdexcept>
+
+#include "linkgain/core/names.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Of the library that is measured, which is not always NCCL.
+std::string versions(const protocol::HelloReply& hello) {
+  const Software& software = hello.machine.software;
+  const auto header = nccl_version_code(software.nccl_header);
+  const auto library = nccl_version_code(software.nccl_library);
+  if (header && library) return fmt::format("nccl-headers={} nccl-library={}", *header, *library);
+  return fmt::format("backend={} ({}, in CPU memory)", hello.backend, software.mpi);
+}
+
+std::string device_line(const RankInfo& rank) {
+  const std::string process = fmt::format("#  Rank {:2} Group {:2} Pid {:6} on {:>10}", rank.rank,
+                                          0, rank.pid, nccl_tests_host(rank.host));
+  if (!rank.gpu) return process + " CPU memory\n";
+  return fmt::format("{} device {:2} [{}] {}\n", process, rank.gpu->cuda_index,
+                     nccl_tests_pci_id(rank.gpu->pci_bus_id), rank.gpu->name);
+}
+
+/// Two decimals, or as many as fit.
+std::string number(double value, std::size_t width) {
+  for (const int decimals : {2, 1, 0}) {
+    std::string text = fmt::format("{:{}.{}f}", value, width, decimals);
+    if (text.size() <= width) return text;
+  }
+  return fmt::format("{:{}.{}e}", value, width, width >= 7 ? 1 : 0).substr(0, width);
+}
+
+std::string half_line(const NcclTestsResult& result) {
+  const std::string wrong =
+      result.wrong ? fmt::format("  {:6g}", static_cast<double>(*result.wrong)) : "     N/A";
+  return fmt::format("  {}  {}  {}{}", number(result.time.value * 1e6, 7),
+                     number(result.algorithm_bandwidth_gb_per_s, 6),
+                     number(result.bus_bandwidth_gb_per_s, 6), wrong);
+}
+
+std::string column_titles() {
+  const auto half = [](const std::array<const char*, 4>& names) {
+    return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", names[0], names[1], names[2], names[3]);
+  };
+  const auto line = [&](const std::array<const char*, 5>& names,
+                        const std::array<const char*, 4>& results) {
+    return fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{}{} \n", names[0], names[1], names[2],
+                       names[3], names[4], half(results), half(results));
+  };
+  return fmt::format("# {:50}{:>23}{:>31}{:10}\n", "", "out-of-place", "in-place", "") +
+         line({"size", "count", "type", "redop", "root"}, {"time", "algbw", "busbw", "#wrong"}) +
+         line({"(B)", "(elements)", "", "", ""}, {"(us)", "(GB/s)", "(GB/s)", ""});
+}
+
+std::string bandwidth_verdict(const NcclTestsReport& report) {
+  if (!report.options.least_bandwidth_gb_per_s) return "";
+  return is_below_least_bandwidth(report) ? "FAILED" : "OK";
+}
+
+}  // namespace
+
+std::optional<int> nccl_version_code(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const std::vector<std::string> parts = split(*text, '.');
+  if (parts.size() != 3) return std::nullopt;
+  return std::stoi(parts[0]) * 10000 + std::stoi(parts[1]) * 100 + std::stoi(parts[2]);
+}
+
+std::string nccl_tests_host(const std::string& host) { return host.substr(0, host.find('.')); }
+
+std::string nccl_tests_pci_id(const std::string& id) {
+  const std::size_t dot = id.rfind('.');
+  return dot == std::string::npos || dot < 10 ? id : id.substr(dot - 10, 10);
+}
+
+double mean_bus_bandwidth(const NcclTestsReport& report) {
+  double sum = 0.0;
+  for (const NcclTestsRow& row : report.rows) {
+    sum += row.out_of_place.bus_bandwidth_gb_per_s + row.in_place.bus_bandwidth_gb_per_s;
+  }
+  return report.rows.empty() ? 0.0 : sum / (2.0 * static_cast<double>(report.rows.size()));
+}
+
+bool is_below_least_bandwidth(const NcclTestsReport& report) {
+  return mean_bus_bandwidth(report) < 0.9 * report.options.least_bandwidth_gb_per_s.value_or(0.0);
+}
+
+Seconds nccl_tests_time(NcclTestsTime which, const std::vector<double>& seconds_of_ranks) {
+  if (seconds_of_ranks.empty()) return {};
+  switch (which) {
+    case NcclTestsTime::of_rank_0:
+      return Seconds{seconds_of_ranks.front()};
+    case NcclTestsTime::mean:
+      return Seconds{std::accumulate(seconds_of_ranks.begin(), seconds_of_ranks.end(), 0.0) /
+                     static_cast<double>(seconds_of_ranks.size())};
+    case NcclTestsTime::least:
+      return Seconds{*std::ranges::min_element(seconds_of_ranks)};
+    case NcclTestsTime::most:
+      return Seconds{*std::ranges::max_element(seconds_of_ranks)};
+  }
+  throw std::logic_error("unhandled choice of a time");
+}
+
+std::string nccl_tests_head(const NcclTestsReport& report) {
+  const NcclTestsOptions& options = report.options;
+  const bool has_factor = options.factor > 1;
+  std::string text = fmt::format(
+      "# linkgain-bench version {} {}\n"
+      "# Collective test starting: {}\n"
+      "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} "
+      "agg iters: 1 validation: {} graph: {} unalign: 0\n"
+      "#\n# Using devices\n",
+      report.hello.machine.software.linkgain, versions(report.hello), report.program,
+      options.smallest.value, options.largest.value,
+      has_factor ? options.factor : options.step.value, has_factor ? "factor" : "bytes",
+      options.warm_ups, options.iterations, options.checks, options.graph_launches);
+  for (const RankInfo& rank : report.hello.machine.ranks) text += device_line(rank);
+  for (const std::string& note : report.notes) text += fmt::format("#\n# {}\n", note);
+  return text + "#\n" + column_titles();
+}
+
+std::string nccl_tests_line(const NcclTestsRow& row) {
+  return fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:6}{}{}\n", row.size.value, row.elements,
+                     row.type, row.reduction, row.root, half_line(row.out_of_place),
+                     half_line(row.in_place));
+}
+
+std::string nccl_tests_foot(const NcclTestsReport& report) {
+  return fmt::format(
+      "# {:<20} : {} {}\n"
+      "# {:<20} : {:g} {}\n"
+      "#\n# Collective test concluded: {}\n#\n\n",
+      "Out of bounds values", report.failed_checks, report.failed_checks > 0 ? "FAILED" : "OK",
+      "Avg bus bandwidth", mean_bus_bandwidth(report), bandwidth_verdict(report), report.program);
+}
+
+std::string nccl_tests_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::localtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return text.data();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/protocol.hpp"
+#include "nccl_tests_options.hpp"
+
+/// nccl-tests' text, as of its version 2.19.6, from plain values.
+namespace linkgain {
+
+/// One half of a row.
+struct NcclTestsResult {
+  Seconds time{};
+  double algorithm_bandwidth_gb_per_s = 0.0;
+  double bus_bandwidth_gb_per_s = 0.0;
+  std::optional<std::int64_t> wrong;  ///< elements; absent: not checked
+};
+
+struct NcclTestsRow {
+  Bytes size{};
+  std::int64_t elements = 0;
+  std::string type;
+  std::string reduction;
+  int root = -1;
+  NcclTestsResult out_of_place{};
+  NcclTestsResult in_place{};
+};
+
+/// All that is told of the measurement of one program.
+struct NcclTestsReport {
+  std::string program;  ///< as it was called
+  NcclTestsOptions options;
+  protocol::HelloReply hello;      ///< machine, software and environment
+  std::vector<std::string> notes;  ///< what differs from what the options ask for
+  std::string start_time;          ///< as nccl_tests_now() gives it
+  std::vector<NcclTestsRow> rows;
+  int failed_checks = 0;  ///< checks that found wrong data, each rank's for itself
+};
+
+/// "2.28.3" as NCCL's own 22803; absent for an absent one.
+std::optional<int> nccl_version_code(const std::optional<std::string>& text);
+
+/// A host's name as far as its first dot.
+std::string nccl_tests_host(const std::string& host);
+/// "00000000:00:06.0" as "0000:00:06".
+std::string nccl_tests_pci_id(const std::string& id);
+
+/// Of all rows, out of place and in place alike.
+double mean_bus_bandwidth(const NcclTestsReport& report);
+
+/// Whether it falls short of NCCL_TESTS_MIN_BW, which nccl-tests lets by with a tenth less.
+bool is_below_least_bandwidth(const NcclTestsReport& report);
+
+/// The time that -a asks for of those of all ranks; zero for no ranks.
+Seconds nccl_tests_time(NcclTestsTime which, const std::vector<double>& seconds_of_ranks);
+
+/// What stands before the rows, what is one of them, and what follows.
+std::string nccl_tests_head(const NcclTestsReport& report);
+std::string nccl_tests_line(const NcclTestsRow& row);
+std::string nccl_tests_foot(const NcclTestsReport& report);
+
+/// Local time: "2026-11-21 17:07:19".
+std::string nccl_tests_now();
+
+}  // namespace linkgain

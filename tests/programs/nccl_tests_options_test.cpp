@@ -1,0 +1,254 @@
+#include "nccl_tests_options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/core/errors.hpp"
+#include "nccl_tests_cases.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using linkgain::testing::ScopedEnvironment;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+NcclTestsOptions parse(const std::vector<const char*>& arguments,
+                       const char* program = "linkgain-bench") {
+  std::vector<const char*> argv{program};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return parse_nccl_tests_options(static_cast<int>(argv.size()), argv.data());
+}
+
+std::string refusal(const std::vector<const char*>& arguments,
+                    const char* program = "linkgain-bench") {
+  try {
+    parse(arguments, program);
+  } catch (const UsageError& error) {
+    return std::string(error.what()) + "; " + error.advice();
+  }
+  return {};
+}
+
+TEST(NcclTestsOptions, DefaultsAreThoseOfNcclTests) {
+  const NcclTestsOptions options = parse({});
+  ASSERT_THAT(options.programs, SizeIs(1));
+  EXPECT_EQ(options.programs[0].name, "all_reduce_perf");
+  EXPECT_EQ(options.smallest, Bytes{33554432});
+  EXPECT_EQ(options.largest, Bytes{33554432});
+  EXPECT_EQ(options.step, Bytes{1048576});
+  EXPECT_EQ(options.factor, 1);
+  EXPECT_EQ(options.iterations, 20);
+  EXPECT_EQ(options.warm_ups, 1);
+  EXPECT_EQ(options.checks, 1);
+  EXPECT_EQ(options.graph_launches, 0);
+  EXPECT_EQ(options.time, NcclTestsTime::mean);
+  EXPECT_EQ(options.type, DataType::float32);
+  EXPECT_EQ(options.reduction, Reduction::sum);
+  EXPECT_EQ(options.root, 0);
+  EXPECT_EQ(options.registration, 0);
+  EXPECT_THAT(options.json_file, IsEmpty());
+}
+
+void expect_all_changed(const NcclTestsOptions& options) {
+  EXPECT_EQ(options.smallest, Bytes{8});
+  EXPECT_EQ(options.largest, Bytes{3LL << 29});
+  EXPECT_EQ(options.factor, 2);
+  EXPECT_EQ(options.step, Bytes{65536});
+  EXPECT_EQ(options.iterations, 5);
+  EXPECT_EQ(options.warm_ups, 0);
+  EXPECT_EQ(options.checks, 0);
+  EXPECT_EQ(options.graph_launches, 3);
+  EXPECT_EQ(options.time, NcclTestsTime::most);
+  EXPECT_EQ(options.type, DataType::float16);
+  EXPECT_EQ(options.reduction, Reduction::max);
+  EXPECT_EQ(options.root, -1);
+  EXPECT_EQ(options.registration, 2);
+  EXPECT_EQ(options.json_file, "x.json");
+}
+
+TEST(NcclTestsOptions, ShortAndLongFormsMeanTheSame) {
+  const std::vector<const char*> shorts{
+      "-b8", "-e", "1.5G", "-f", "2",    "-i", "64k", "-n", "5",  "-w", "0", "-c", "0",      "-G",
+      "3",   "-a", "3",    "-d", "half", "-o", "max", "-r", "-1", "-R", "2", "-J", "x.json", "-g1"};
+  const std::vector<const char*> longs{"--minbytes",
+                                       "8",
+                                       "--maxbytes",
+                                       "1536MiB",
+                                       "--stepfactor",
+                                       "2",
+                                       "--stepbytes",
+                                       "65536",
+                                       "--iters",
+                                       "5",
+                                       "--warmup_iters",
+                                       "0",
+                                       "--check",
+                                       "0",
+                                       "--cudagraph",
+                                       "3",
+                                       "--average=3",
+                                       "--datatype",
+                                       "float16",
+                                       "--op",
+                                       "max",
+                                       "--root",
+                                       "-1",
+                                       "--local_register",
+                                       "2",
+                                       "--output_file",
+                                       "x.json",
+                                       "--ngpus",
+                                       "1"};
+  expect_all_changed(parse(shorts));
+  expect_all_changed(parse(longs));
+}
+
+TEST(NcclTestsOptions, TheLastOfSeveralCounts) {
+  EXPECT_EQ(parse({"-n", "5", "-n", "7"}).iterations, 7);
+}
+
+TEST(NcclTestsOptions, AllLeavesTypeAndReductionOpen) {
+  const NcclTestsOptions options = parse({"-d", "all", "-o", "all"});
+  EXPECT_FALSE(options.type);
+  EXPECT_FALSE(options.reduction);
+}
+
+TEST(NcclTestsOptions, ALinkNamesTheOperation) {
+  const NcclTestsOptions options = parse({}, "../bin/sendrecv_perf");
+  EXPECT_EQ(options.programs[0].operation, "send_recv");
+  EXPECT_EQ(options.called_as, "sendrecv_perf");
+  EXPECT_EQ(nccl_tests_program_called("reduce_scatter_perf_mpi")->operation, "reduce_scatter");
+  EXPECT_EQ(nccl_tests_program_called("reduce_perf")->operation, "reduce");
+  EXPECT_FALSE(nccl_tests_program_called("/all_reduce_perf/linkgain-bench"));
+}
+
+TEST(NcclTestsOptions, OnlyNamesOperations) {
+  const NcclTestsOptions options = parse({"--only", "send_recv,all_reduce"});
+  ASSERT_THAT(options.programs, SizeIs(2));
+  EXPECT_EQ(options.programs[0].name, "sendrecv_perf");
+}
+
+TEST(NcclTestsOptions, FlagsAreToldFromOthers) {
+  EXPECT_TRUE(has_nccl_tests_flag({"-b", "8"}));
+  EXPECT_TRUE(has_nccl_tests_flag({"--benchmark_x", "-n20"}));
+  EXPECT_TRUE(has_nccl_tests_flag({"--minbytes=8"}));
+  EXPECT_TRUE(has_nccl_tests_flag({"-g", "8"}));
+  EXPECT_FALSE(has_nccl_tests_flag({"b", "--benchmark_filter=x", "--bogus", "-q"}));
+}
+
+TEST(NcclTestsOptions, SaysWhatItCannotDo) {
+  EXPECT_THAT(refusal({"-g", "8"}), HasSubstr("-g 8: only 1 is possible; a rank drives one GPU"));
+  EXPECT_THAT(refusal({"-t", "2"}), HasSubstr("-t 2: only 1"));
+  EXPECT_THAT(refusal({"-x", "0"}), HasSubstr("-x 0: not possible; set NCCL_CTA_POLICY"));
+  for (const char* flag :
+       {"-m", "-N", "-p", "-z", "-y", "-T", "-C", "-S", "-M", "-u", "-I", "-K", "-D", "-V"}) {
+    EXPECT_THAT(refusal({flag, "7"}), HasSubstr(std::string(flag) + " 7: ")) << flag;
+  }
+  EXPECT_THAT(refusal({"-p", "0", "-z0", "-m", "1", "-C", "0"}), IsEmpty());
+  EXPECT_THAT(refusal({"-o", "mulsum"}), HasSubstr("premultiplied"));
+  EXPECT_THAT(refusal({"--sizes", "8"}), HasSubstr("--sizes"));
+  EXPECT_THAT(refusal({"--only", "copy_push"}), HasSubstr("no such program"));
+  EXPECT_THAT(refusal({"--only", "send_recv"}, "all_reduce_perf"), HasSubstr("takes no --only"));
+}
+
+TEST(NcclTestsOptions, RefusesWhatNcclTestsGuessesAt) {
+  EXPECT_THAT(refusal({"-d", "flot"}), AllOf(HasSubstr("'flot'"), HasSubstr("mean float?")));
+  EXPECT_THAT(refusal({"-o", "summ"}), HasSubstr("did you mean sum?"));
+  for (const char* size : {"0", "-1", "x", "8X", "8GG", "nan", "1e30", "K"}) {
+    EXPECT_THAT(refusal({"-b", "8", "-i", size}), HasSubstr("-i")) << size;
+  }
+  EXPECT_THAT(refusal({"-b", "64M"}), HasSubstr("-b 67108864 is more than -e 33554432"));
+  EXPECT_THAT(refusal({"-a", "4"}), HasSubstr("--average"));
+  EXPECT_THAT(refusal({"-n", "0"}), HasSubstr("--iters"));
+  EXPECT_THAT(refusal({"-J", "x.csv"}), HasSubstr(".json"));
+  EXPECT_THAT(refusal({"-J", "x.json", "--only", "all_reduce,send_recv"}), HasSubstr("-J"));
+}
+
+TEST(NcclTestsOptions, FollowsNcclTestsVariablesOrSaysThatItDoesNot) {
+  EXPECT_FALSE(parse({}).least_bandwidth_gb_per_s);
+  {
+    const ScopedEnvironment least("NCCL_TESTS_MIN_BW", "12.5");
+    EXPECT_EQ(parse({}).least_bandwidth_gb_per_s, 12.5);
+  }
+  {
+    const ScopedEnvironment least("NCCL_TESTS_MIN_BW", "much");
+    EXPECT_THAT(refusal({}), HasSubstr("NCCL_TESTS_MIN_BW=much"));
+  }
+  const ScopedEnvironment split("NCCL_TESTS_SPLIT", "MOD 2");
+  EXPECT_THAT(refusal({}), HasSubstr("NCCL_TESTS_SPLIT is set"));
+}
+
+const NcclTestsProgram& program(std::string_view name) {
+  for (const NcclTestsProgram& each : kNcclTestsPrograms) {
+    if (each.name == name) return each;
+  }
+  throw std::logic_error("no such program");
+}
+
+std::vector<std::string> names(const std::vector<NcclTestsCurve>& curves) {
+  std::vector<std::string> names;
+  for (const NcclTestsCurve& curve : curves) {
+    names.push_back(std::string(nccl_tests_name(curve.definition.type)) + " " + curve.reduction);
+  }
+  return names;
+}
+
+TEST(NcclTestsCases, AllGoesThroughWhatTheMachineHas) {
+  const NcclTestsProgram all_reduce = program("all_reduce_perf");
+  EXPECT_THAT(names(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::mpi, 2})),
+              ElementsAre("int8 sum", "uint8 sum", "int32 sum", "uint32 sum", "int64 sum",
+                          "uint64 sum", "float sum", "double sum"));
+  EXPECT_THAT(names(nccl_tests_curves(parse({"-o", "all"}), all_reduce, {BackendKind::nccl, 2})),
+              ElementsAre("float sum", "float prod", "float max", "float min", "float avg"));
+  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, true}),
+              SizeIs(12));
+  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
+              SizeIs(10));
+}
+
+TEST(NcclTestsCases, WhatTheBackendLacksIsRefused) {
+  const NcclTestsProgram all_reduce = program("all_reduce_perf");
+  for (const auto& arguments : std::vector<std::vector<const char*>>{
+           {"-d", "half"}, {"-o", "avg"}, {"-G", "1"}, {"-R", "1"}, {"-R", "2"}}) {
+    EXPECT_THROW(nccl_tests_curves(parse(arguments), all_reduce, {BackendKind::mpi, 2}), UsageError)
+        << arguments[0];
+  }
+}
+
+TEST(NcclTestsCases, SizesAreWholeElementsOrSharesOf16Bytes) {
+  Case c;
+  c.ranks = 3;
+  const auto size = [&](std::string_view name, std::int64_t bytes) {
+    const NcclTestsSize exact = nccl_tests_size(program(name), c, Bytes{bytes});
+    return std::pair(exact.elements, exact.size.value);
+  };
+  EXPECT_EQ(size("all_reduce_perf", 11), std::pair(2L, 8L));
+  EXPECT_EQ(size("all_gather_perf", 1000), std::pair(80L, 960L)) << "83 elements, 4 to a share";
+  EXPECT_EQ(size("alltoall_perf", 47), std::pair(0L, 0L));
+  c.type = DataType::int8;
+  EXPECT_EQ(size("reduce_scatter_perf", 48), std::pair(16L, 48L));
+}
+
+std::vector<std::int64_t> sizes(const NcclTestsOptions& options) {
+  std::vector<std::int64_t> all;
+  for (Bytes size = options.smallest; size.value > 0; size = next_nccl_tests_size(options, size)) {
+    all.push_back(size.value);
+  }
+  return all;
+}
+
+TEST(NcclTestsCases, SizesGrowByFactorOrStepAsFarAsTheEnd) {
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "100", "-f", "3"})), ElementsAre(8, 24, 72));
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "64", "-f", "2"})), ElementsAre(8, 16, 32, 64));
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "20", "-i", "5"})), ElementsAre(8, 13, 18));
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "2M", "-f", "1"})), ElementsAre(8, 1048584));
+  EXPECT_THAT(sizes(parse({})), ElementsAre(33554432));
+}
+
+}  // namespace
+}  // namespace linkgain::test

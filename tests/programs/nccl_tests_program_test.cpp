@@ -1,0 +1,216 @@
+#include <filesystem>
+#include <stdexcept>
+
+#include "programs/nccl_tests_table.hpp"
+#include "programs/programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// linkgain-bench with nccl-tests' flags, under mpirun.
+class NcclTestsProgramTest : public MpiTest {
+ protected:
+  /// With few operations, unless told otherwise later.
+  static ProgramRequest request(int ranks, const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{"-n", "3"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return bench(ranks, all);
+  }
+
+  /// Called by the name of a link to it.
+  static ProgramRequest link_request(const ScratchFolder& folder, const std::string& name,
+                                     const std::vector<std::string>& arguments) {
+    std::filesystem::create_symlink(LINKGAIN_BENCH, folder.path() / name);
+    ProgramRequest linked = bench(2, arguments);
+    for (std::string& argument : linked.arguments) {
+      if (argument == LINKGAIN_BENCH) argument = folder.path() / name;
+    }
+    return linked;
+  }
+
+  static NcclTestsTable table(const ProgramRequest& asked, int status = 0) {
+    const Outcome outcome = run_program(asked);
+    EXPECT_EQ(outcome.status, status) << outcome.error;
+    return parse_nccl_tests_table(outcome.output);
+  }
+
+  /// Bandwidths follow from times, as far as their rounding lets one see it.
+  static void expect_consistent(const NcclTestsRow& row, double factor) {
+    for (const NcclTestsResult& result : {row.out_of_place, row.in_place}) {
+      ASSERT_GT(result.time.value, 0.0);
+      const double algbw = static_cast<double>(row.size.value) / result.time.value / 1e9;
+      EXPECT_NEAR(result.algorithm_bandwidth_gb_per_s, algbw, 0.0051 + 0.02 * algbw);
+      EXPECT_NEAR(result.bus_bandwidth_gb_per_s, factor * algbw, 0.0051 + 0.02 * factor * algbw);
+    }
+  }
+};
+
+TEST_F(NcclTestsProgramTest, PrintsTheTableOfNcclTests) {
+  const NcclTestsTable peer = parse_nccl_tests_table(read_text(RECORDED_NCCL_TESTS));
+  const NcclTestsTable own = table(request(4, {"-b", "8", "-e", "64K", "-f", "8"}));
+  ASSERT_THAT(own.rows, SizeIs(5));
+  ASSERT_EQ(own.head.size(), peer.head.size() + 2) << "two ranks more";
+  EXPECT_THAT(own.head[0], StartsWith("# linkgain-bench version "));
+  EXPECT_EQ(own.head[1], peer.head[1]);
+  EXPECT_EQ(own.head[2],
+            "# nThread 1 nGpus 1 minBytes 8 maxBytes 65536 step: 8(factor) warmup iters: 1 iters: "
+            "3 agg iters: 1 validation: 1 graph: 0 unalign: 0");
+  for (std::size_t i = 1; i <= 4; ++i) {
+    EXPECT_EQ(own.head[own.head.size() - i], peer.head[peer.head.size() - i]);
+  }
+  for (std::size_t i = 0; i < own.rows.size(); ++i) {
+    EXPECT_EQ(nccl_tests_line(own.rows[i]), own.lines[i] + "\n");
+    EXPECT_EQ(own.lines[i].size(), peer.lines[0].size());
+    EXPECT_EQ(own.rows[i].elements, own.rows[i].size.value / 4);
+    EXPECT_EQ(own.rows[i].out_of_place.wrong, 0);
+    EXPECT_EQ(own.rows[i].in_place.wrong, 0);
+    expect_consistent(own.rows[i], 2.0 * 3 / 4);
+  }
+  ASSERT_EQ(own.foot.size(), peer.foot.size());
+  for (const std::size_t line : {0, 2, 3, 4, 5}) EXPECT_EQ(own.foot[line], peer.foot[line]);
+}
+
+TEST_F(NcclTestsProgramTest, WithTheDefaultsIsOneSizeOf32MiB) {
+  const NcclTestsTable own = table(bench(2, {"--format", "nccl-tests"}));
+  ASSERT_THAT(own.rows, SizeIs(1));
+  EXPECT_EQ(own.rows[0].size.value, 32 << 20);
+  EXPECT_EQ(own.rows[0].type, "float");
+  EXPECT_EQ(own.rows[0].reduction, "sum");
+  EXPECT_EQ(own.rows[0].root, -1);
+  EXPECT_THAT(own.head[2], HasSubstr("step: 1048576(bytes) warmup iters: 1 iters: 20 "));
+}
+
+TEST_F(NcclTestsProgramTest, ALinkIsTheProgramOfThatName) {
+  const ScratchFolder folder;
+  const NcclTestsTable own = table(
+      link_request(folder, "sendrecv_perf", {"-b", "1K", "-e", "1K", "-n", "3", "-o", "max"}));
+  EXPECT_EQ(own.head[1], "# Collective test starting: sendrecv_perf");
+  EXPECT_THAT(own.foot, Contains("# Collective test concluded: sendrecv_perf"));
+  ASSERT_THAT(own.rows, SizeIs(1));
+  EXPECT_EQ(own.rows[0].reduction, "max") << "named, though nothing is reduced";
+  EXPECT_EQ(own.rows[0].out_of_place.wrong, 0);
+  EXPECT_EQ(own.rows[0].in_place.wrong, std::nullopt) << "not checked: nccl-tests does not either";
+  expect_consistent(own.rows[0], 1.0);
+}
+
+TEST_F(NcclTestsProgramTest, EveryOperationHasATableOfItsOwn) {
+  const Outcome outcome = run_program(
+      request(2, {"--only", "all_reduce,send_recv", "-b", "64", "-e", "64", "-a", "0"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("starting: all_reduce_perf\n"),
+                                    HasSubstr("concluded: all_reduce_perf\n#\n\n# linkgain-bench"),
+                                    HasSubstr("concluded: sendrecv_perf\n#\n\n")));
+}
+
+TEST_F(NcclTestsProgramTest, EveryTimeOfTheRanksCanBeAskedFor) {
+  for (const std::string time : {"0", "1", "2", "3"}) {
+    const NcclTestsTable own = table(request(3, {"-b", "1M", "-e", "1M", "-a", time}));
+    ASSERT_THAT(own.rows, SizeIs(1)) << time;
+    expect_consistent(own.rows[0], 2.0 * 2 / 3);
+  }
+}
+
+TEST_F(NcclTestsProgramTest, AllTypesAndReductionsInTurn) {
+  const NcclTestsTable own = table(request(2, {"-b64", "-e64", "-d", "all", "-o", "all", "-c2"}));
+  EXPECT_THAT(own.rows, SizeIs(8 * 4));
+  for (const NcclTestsRow& row : own.rows) {
+    EXPECT_EQ(row.out_of_place.wrong, 0) << row.type << " " << row.reduction;
+    EXPECT_EQ(row.in_place.wrong, 0) << row.type << " " << row.reduction;
+  }
+}
+
+TEST_F(NcclTestsProgramTest, UncheckedDataIsNotCalledRight) {
+  const NcclTestsTable own = table(request(2, {"-b", "64", "-e", "64", "-c", "0"}));
+  ASSERT_THAT(own.rows, SizeIs(1));
+  EXPECT_EQ(own.rows[0].out_of_place.wrong, std::nullopt);
+  EXPECT_EQ(own.rows[0].in_place.wrong, std::nullopt);
+  EXPECT_THAT(own.foot[0], StartsWith("# Out of bounds values : 0 OK"));
+}
+
+TEST_F(NcclTestsProgramTest, WrongDataIsCountedAndEndsWithStatus4) {
+  ProgramRequest asked = request(3, {"-b", "64", "-e", "128", "-f", "2", "-c", "5"});
+  asked.environment["LINKGAIN_TEST_FAULT"] = "corrupt@1";
+  const NcclTestsTable own = table(asked, 4);
+  ASSERT_THAT(own.rows, SizeIs(2));
+  for (const NcclTestsRow& row : own.rows) {
+    EXPECT_EQ(row.out_of_place.wrong, 1);
+    EXPECT_EQ(row.in_place.wrong, 1);
+  }
+  EXPECT_EQ(own.foot[0], "# Out of bounds values : 4 FAILED");
+}
+
+TEST_F(NcclTestsProgramTest, TooLittleBandwidthEndsWithStatus1) {
+  ProgramRequest asked = request(2, {"-b", "64", "-e", "64"});
+  asked.environment["NCCL_TESTS_MIN_BW"] = "1e6";
+  EXPECT_THAT(table(asked, 1).foot[1], testing::EndsWith(" FAILED"));
+  asked.environment["NCCL_TESTS_MIN_BW"] = "1e-9";
+  EXPECT_THAT(table(asked).foot[1], testing::EndsWith(" OK"));
+}
+
+TEST_F(NcclTestsProgramTest, JsonHoldsWhatTheTableDoes) {
+  const ScratchFolder folder;
+  const std::string file = folder.path() / "out.json";
+  const NcclTestsTable own = table(request(2, {"-b", "64", "-e", "4K", "-f", "8", "-J", file}));
+  EXPECT_EQ(own.head[0], "# Writing JSON output to " + file);
+  const Json document = Json::parse(read_text(file));
+  EXPECT_EQ(document.at("config").at("step_factor"), 8);
+  EXPECT_THAT(document.at("config").at("devices"), SizeIs(2));
+  ASSERT_EQ(document.at("results").size(), own.rows.size());
+  for (std::size_t i = 0; i < own.rows.size(); ++i) {
+    const Json& result = document.at("results").at(i);
+    EXPECT_EQ(result.at("size"), own.rows[i].size.value);
+    EXPECT_NEAR(result.at("in_place").at("time"), own.rows[i].in_place.time.value * 1e6, 0.0051);
+    EXPECT_EQ(result.at("out_of_place").at("nwrong"), 0.0);
+  }
+  EXPECT_EQ(document.at("out_of_bounds").at("okay"), "true");
+}
+
+TEST_F(NcclTestsProgramTest, SizesWithoutAnElementAreLeftOutAndThatIsSaid) {
+  const NcclTestsTable own = table(request(2, {"-b", "1", "-e", "8", "-f", "2"}));
+  EXPECT_THAT(own.rows, SizeIs(2));
+  EXPECT_THAT(own.head, Contains("# Leaving out sizes that hold no element of every rank"));
+}
+
+struct NcclTestsRefusal {
+  std::string label;
+  std::vector<std::string> arguments;
+  std::string text;
+};
+
+void PrintTo(const NcclTestsRefusal& refusal, std::ostream* stream) { *stream << refusal.label; }
+
+class NcclTestsRefuses : public MpiTest, public testing::WithParamInterface<NcclTestsRefusal> {};
+
+TEST_P(NcclTestsRefuses, OnceForAllRanks) {
+  const Outcome outcome = run_program(bench(2, GetParam().arguments));
+  EXPECT_EQ(outcome.status, 2) << outcome.error;
+  EXPECT_THAT(outcome.output, IsEmpty());
+  EXPECT_THAT(own_lines(outcome.error), ElementsAre(HasSubstr(GetParam().text))) << outcome.error;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Input, NcclTestsRefuses,
+    testing::Values(
+        NcclTestsRefusal{"gpus_per_rank", {"-b", "8", "-g", "8"}, "-g 8: only 1 is possible"},
+        NcclTestsRefusal{"graph", {"-G", "1"}, "the mpi backend has no launch mode graph"},
+        NcclTestsRefusal{"half", {"-d", "half"}, "the mpi backend has no type float16"},
+        NcclTestsRefusal{"avg", {"-o", "avg"}, "the mpi backend has no reduction avg"},
+        NcclTestsRefusal{"registered", {"-R", "1"}, "-R 1: registered buffers"},
+        NcclTestsRefusal{"symmetric", {"-R", "2"}, "-R 2: symmetric buffers"},
+        NcclTestsRefusal{"own_option", {"-b", "8", "--sizes", "8"}, "--sizes"},
+        NcclTestsRefusal{"no_element", {"-b", "1", "-e", "3", "-f", "2"}, "no size from -b 1"},
+        NcclTestsRefusal{"before_the_file", {"-J", "/nowhere/x.json", "-o", "avg"}, "avg"},
+        NcclTestsRefusal{"file", {"-J", "/nowhere/x.json"}, "-J /nowhere/x.json"},
+        NcclTestsRefusal{"format", {"--format", "nvbandwidth"}, "unknown format"}),
+    [](const auto& test) { return test.param.label; });
+
+}  // namespace
+}  // namespace linkgain::test
