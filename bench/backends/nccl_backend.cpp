@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 
+#include "data_mapping.hpp"
 #include "kernels/busy.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -84,6 +85,7 @@ class NcclBackend : public Backend {
   void do_connect() override { communicator_ = make_communicator(session_); }
 
   std::unique_ptr<Operation> do_open(const Case& c) override {
+    refuse_kernel(c);
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &start_, &stop_,
                               &alignment_};
     return std::make_unique<NcclOperation>(c, plan_buffers(c, Bytes{info_.l2_bytes}), context);
