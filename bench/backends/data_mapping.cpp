@@ -2,7 +2,25 @@
 
 #include <stdexcept>
 
+#include "linkgain/core/errors.hpp"
+
 namespace linkgain {
+namespace {
+
+/// Whether messages go from `to` to `from` too.
+bool answers(const Case& c) { return c.pair->both || c.operation == OperationKind::ping_pong; }
+
+/// As many elements of every rank's input, in the order of the ranks.
+std::vector<ExpectedPart> one_from_each(const Case& c, std::int64_t first_index) {
+  const std::int64_t count = c.elements_per_rank();
+  std::vector<ExpectedPart> parts;
+  for (int source = 0; source < c.ranks; ++source) {
+    parts.push_back({source * count, count, first_index, source});
+  }
+  return parts;
+}
+
+}  // namespace
 
 kernels::ElementType element_type(DataType type) {
   switch (type) {
@@ -60,13 +78,53 @@ kernels::Pattern verification_pattern(const Case& c) {
 int sender_to(const Case& c, int rank) {
   if (!c.pair) return (rank + c.ranks - 1) % c.ranks;
   if (rank == c.pair->to) return c.pair->from;
-  return c.pair->both && rank == c.pair->from ? c.pair->to : -1;
+  return answers(c) && rank == c.pair->from ? c.pair->to : -1;
 }
 
 int receiver_from(const Case& c, int rank) {
   if (!c.pair) return (rank + 1) % c.ranks;
   if (rank == c.pair->from) return c.pair->to;
-  return c.pair->both && rank == c.pair->to ? c.pair->from : -1;
+  return answers(c) && rank == c.pair->to ? c.pair->from : -1;
+}
+
+bool takes_part(const Case& c, int rank) {
+  if (!has_pair(c.operation)) return true;
+  return sender_to(c, rank) >= 0 || receiver_from(c, rank) >= 0;
+}
+
+std::vector<ExpectedPart> expected_parts(const Case& c, int rank) {
+  const std::int64_t all = c.elements();
+  const std::int64_t part = c.elements_per_rank();
+  switch (c.operation) {
+    case OperationKind::all_reduce:
+      return {{.count = all}};
+    case OperationKind::reduce:
+      if (rank != c.root) return {};
+      return {{.count = all}};
+    case OperationKind::reduce_scatter:
+      return {{.count = part, .first_index = rank * part}};
+    case OperationKind::broadcast:
+      return {{.count = all, .source = c.root}};
+    case OperationKind::scatter:
+      return {{.count = part, .first_index = rank * part, .source = c.root}};
+    case OperationKind::all_gather:
+      return one_from_each(c, 0);
+    case OperationKind::alltoall:
+      return one_from_each(c, rank * part);
+    case OperationKind::gather:
+      if (rank != c.root) return {};
+      return one_from_each(c, 0);
+    case OperationKind::send_recv:
+    case OperationKind::ping_pong:
+      if (sender_to(c, rank) < 0) return {};
+      return {{.count = all, .source = sender_to(c, rank)}};
+  }
+  throw std::logic_error("unhandled operation");
+}
+
+void refuse_kernel(const Case& c) {
+  if (!c.kernel) return;
+  throw MachineError("there is no kernel of our own for this yet", "leave /kernel out");
 }
 
 }  // namespace linkgain

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "kernels/element.hpp"
 #include "kernels/pattern.hpp"
 #include "linkgain/core/case.hpp"
@@ -12,9 +15,32 @@ kernels::ReductionKind reduction_kind(Reduction reduction);
 /// The known data of a case: its reduction's, or plain data where bytes are only moved.
 kernels::Pattern verification_pattern(const Case& c);
 
-/// Whose input this rank's output must equal after a send_recv; -1 where the rank receives nothing.
+/// Whose message a rank gets in a send_recv or ping_pong; -1 where the rank receives nothing.
 int sender_to(const Case& c, int rank);
-/// Where this rank's input goes; -1 where it sends nothing.
+/// Where this rank's message goes; -1 where it sends nothing.
 int receiver_from(const Case& c, int rank);
+
+/// Whether the operation gives this rank anything to do.
+bool takes_part(const Case& c, int rank);
+
+/// ExpectedPart::source where the reduction over all ranks is expected.
+inline constexpr int kReduced = -1;
+
+/// What must stand in a stretch of one rank's output: the elements from `first_index` on of one
+/// rank's input, or of the reduction.
+struct ExpectedPart {
+  std::int64_t begin = 0;  ///< in the output, in elements
+  std::int64_t count = 0;
+  std::int64_t first_index = 0;
+  int source = kReduced;
+  bool operator==(const ExpectedPart&) const = default;
+};
+
+/// The whole of a rank's output, part by part; empty where the rank gets no data.
+std::vector<ExpectedPart> expected_parts(const Case& c, int rank);
+
+/// Refuses a case that wants a kernel of our own instead of the library's operation. Throws
+/// MachineError.
+void refuse_kernel(const Case& c);
 
 }  // namespace linkgain

@@ -40,13 +40,16 @@ auto with_type(kernels::ElementType type, Work work) {
   throw std::logic_error("unhandled element type");
 }
 
+/// `expected` by the place in the part.
 template <typename T, typename Expected>
-Verification compare(std::span<const std::byte> bytes, double relative_error, Expected expected) {
+Verification compare(std::span<const std::byte> output, const ExpectedPart& part,
+                     double relative_error, Expected expected) {
   Verification result;
-  result.checked = static_cast<std::int64_t>(bytes.size() / sizeof(T));
-  for (std::int64_t i = 0; i < result.checked; ++i) {
+  result.checked = part.count;
+  for (std::int64_t i = 0; i < part.count; ++i) {
     T got{};
-    std::memcpy(&got, bytes.data() + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+    const auto at = static_cast<std::size_t>(part.begin + i) * sizeof(T);
+    std::memcpy(&got, output.subspan(at, sizeof(T)).data(), sizeof(T));
     const T want = expected(i);
     bool right = got == want;
     if constexpr (std::is_floating_point_v<T>) {
@@ -57,11 +60,23 @@ Verification compare(std::span<const std::byte> bytes, double relative_error, Ex
     if (!(error <= result.largest_error)) result.largest_error = error;
     if (right) continue;
     if (result.wrong++ == 0) {
-      result.first_wrong = fmt::format("element {}: {} instead of {}", i, static_cast<double>(got),
-                                       static_cast<double>(want));
+      result.first_wrong = fmt::format("element {}: {} instead of {}", part.begin + i,
+                                       static_cast<double>(got), static_cast<double>(want));
     }
   }
   return result;
+}
+
+template <typename T>
+T expected_value(const kernels::Pattern& pattern, int source, std::int64_t index) {
+  if (source != kReduced) {
+    return static_cast<T>(kernels::input_value(pattern.seed, source, index, pattern.range));
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    return kernels::expected_real<T>(pattern, index);
+  } else {
+    return static_cast<T>(kernels::expected_integer(pattern, index));
+  }
 }
 
 }  // namespace
@@ -77,27 +92,29 @@ void fill_input(std::span<std::byte> bytes, const kernels::Pattern& pattern, int
   });
 }
 
-Verification check_reduction(std::span<const std::byte> bytes, const kernels::Pattern& pattern) {
+Verification check_part(std::span<const std::byte> output, const kernels::Pattern& pattern,
+                        const ExpectedPart& part) {
   return with_type(pattern.type, [&](auto zero) {
     using T = decltype(zero);
-    return compare<T>(bytes, pattern.relative_error, [&](std::int64_t i) {
-      if constexpr (std::is_floating_point_v<T>) {
-        return kernels::expected_real<T>(pattern, i);
-      } else {
-        return static_cast<T>(kernels::expected_integer(pattern, i));
-      }
+    const double relative_error = part.source == kReduced ? pattern.relative_error : 0.0;
+    return compare<T>(output, part, relative_error, [&](std::int64_t i) {
+      return expected_value<T>(pattern, part.source, part.first_index + i);
     });
   });
 }
 
-Verification check_input(std::span<const std::byte> bytes, const kernels::Pattern& pattern,
-                         int sender) {
-  return with_type(pattern.type, [&](auto zero) {
-    using T = decltype(zero);
-    return compare<T>(bytes, 0.0, [&](std::int64_t i) {
-      return static_cast<T>(kernels::input_value(pattern.seed, sender, i, pattern.range));
-    });
-  });
+Verification check_parts(std::span<const std::byte> output, const kernels::Pattern& pattern,
+                         const std::vector<ExpectedPart>& parts) {
+  Verification total;
+  for (const ExpectedPart& part : parts) {
+    const Verification found = check_part(output, pattern, part);
+    total.checked += found.checked;
+    total.wrong += found.wrong;
+    total.largest_error = std::max(total.largest_error, found.largest_error);
+    total.bound = std::max(total.bound, found.bound);
+    if (total.first_wrong.empty()) total.first_wrong = found.first_wrong;
+  }
+  return total;
 }
 
 }  // namespace linkgain

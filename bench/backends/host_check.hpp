@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "data_mapping.hpp"
 #include "kernels/pattern.hpp"
 #include "linkgain/core/record.hpp"
 
@@ -13,11 +15,12 @@ namespace linkgain {
 /// that the mpi backend has.
 void fill_input(std::span<std::byte> bytes, const kernels::Pattern& pattern, int rank);
 
-/// Compares every element with the reduction over all ranks.
-Verification check_reduction(std::span<const std::byte> bytes, const kernels::Pattern& pattern);
+/// Compares every element of a part of `output` with what must stand there.
+Verification check_part(std::span<const std::byte> output, const kernels::Pattern& pattern,
+                        const ExpectedPart& part);
 
-/// Compares every element with the input of rank `sender`.
-Verification check_input(std::span<const std::byte> bytes, const kernels::Pattern& pattern,
-                         int sender);
+/// The same of all parts of one output together.
+Verification check_parts(std::span<const std::byte> output, const kernels::Pattern& pattern,
+                         const std::vector<ExpectedPart>& parts);
 
 }  // namespace linkgain

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "data_mapping.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
 #include "mpi_operation.hpp"
@@ -57,6 +58,7 @@ class MpiBackend : public Backend {
   std::unique_ptr<Operation> do_open(const Case& c,
                                      const std::optional<Rotation>& rotation) override {
     require_supported(BackendKind::mpi, c);
+    refuse_kernel(c);
     if (c.elements() > std::numeric_limits<int>::max()) {
       throw MachineError("MPI counts elements in 31 bits", "measure smaller sizes with --sizes");
     }

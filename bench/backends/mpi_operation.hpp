@@ -1,32 +1,18 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <span>
 
+#include "host_pool.hpp"
 #include "kernels/pattern.hpp"
 #include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/runtime/operation.hpp"
 
 namespace linkgain {
 
-/// A pool of buffer slots in page-aligned CPU memory. Move-only owner.
-class HostPool {
- public:
-  /// Throws MachineError where the memory is not to be had.
-  HostPool(std::int64_t slot_bytes, std::int64_t slots);
-  /// The first `bytes` of a slot.
-  std::span<std::byte> slot(std::int64_t index, std::int64_t bytes);
-
- private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-  std::int64_t slot_bytes_;
-  std::unique_ptr<std::byte, Free> memory_;
-};
-
-/// all_reduce or send_recv by MPI over MPI_COMM_WORLD.
+/// One operation by MPI over MPI_COMM_WORLD, in CPU memory.
 class MpiOperation : public Operation {
  public:
   MpiOperation(const Case& c, const BufferPlan& plan, int rank);
@@ -36,19 +22,22 @@ class MpiOperation : public Operation {
   std::optional<Seconds> do_time_batch(std::int64_t operations) override;
   void do_run(std::int64_t operations) override;
   Verification do_verify(bool corrupt) override;
-  std::int64_t do_granularity() const override { return 1; }
+  std::int64_t do_granularity() const override { return plan_.granularity(); }
   Execution do_execution() const override;
 
+  std::span<std::byte> input(std::int64_t slot);
+  std::span<std::byte> output(std::int64_t slot);
+  /// Known data into the input, poison into everything else.
+  void fill(std::int64_t slot);
   void run_once(std::int64_t slot);
-  bool takes_part() const;
-  HostPool& output() { return definition_.in_place ? input_ : *output_; }
 
   Case definition_;
   BufferPlan plan_;
   int rank_;
   kernels::Pattern pattern_;
-  HostPool input_;
-  std::optional<HostPool> output_;
+  RankBuffers buffers_;
+  HostPool first_;   ///< of inputs; in place of both
+  HostPool second_;  ///< of outputs; in place of nothing
   std::int64_t next_slot_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <stdexcept>
 
 namespace linkgain {
@@ -82,6 +83,38 @@ ncclRedOp_t nccl_reduction(Reduction reduction) {
   }
   throw std::logic_error("unhandled reduction");
 }
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+
+void require_windows() {}
+
+void* register_window(ncclComm_t communicator, void* memory, Bytes size) {
+  ncclWindow_t window = nullptr;
+  check(ncclCommWindowRegister(communicator, memory, static_cast<std::size_t>(size.value), &window,
+                               NCCL_WIN_COLL_SYMMETRIC));
+  return window;
+}
+
+void deregister_window(ncclComm_t communicator, void* window) noexcept {
+  ncclCommWindowDeregister(communicator, static_cast<ncclWindow_t>(window));
+}
+
+#else
+
+void require_windows() {
+  throw MachineError(
+      fmt::format("symmetric buffers need NCCL 2.27, this is {}", nccl_header_version()),
+      "build with NCCL 2.27 or later, or leave --buffers symmetric out");
+}
+
+void* register_window(ncclComm_t, void*, Bytes) {
+  require_windows();
+  return nullptr;
+}
+
+void deregister_window(ncclComm_t, void*) noexcept {}
+
+#endif
 
 LogSwitch nccl_log_switch() {
   return reinterpret_cast<LogSwitch>(::dlsym(RTLD_DEFAULT, "ncclResetDebugInit"));

@@ -7,6 +7,7 @@
 
 #include "linkgain/core/data_type.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/units.hpp"
 #include "linkgain/runtime/backend.hpp"
 
 /// All that depends on NCCL's version is here.
@@ -26,6 +27,16 @@ void check(ncclResult_t status,
 /// Throws MachineError where the header compiled against has no such type (float8 before 2.24).
 ncclDataType_t nccl_type(DataType type);
 ncclRedOp_t nccl_reduction(Reduction reduction);
+
+/// Throws MachineError where the header compiled against has no windows (before 2.27).
+void require_windows();
+
+/// Collective: registers memory of ncclMemAlloc, as much on every rank, as a symmetric window of
+/// the communicator. Where the communicator supports none (P2P is off) NCCL may return null, or
+/// register the memory as ordinary buffers and return something that only deregister_window()
+/// understands.
+void* register_window(ncclComm_t communicator, void* memory, Bytes size);
+void deregister_window(ncclComm_t communicator, void* window) noexcept;
 
 /// NCCL's function that has it read its log's settings again (from 2.24 on; declared in nccl.h, but
 /// on its way out of the API), or null where this library has none.

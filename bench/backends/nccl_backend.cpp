@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 
+#include "data_mapping.hpp"
 #include "kernels/busy.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -85,6 +86,7 @@ class NcclBackend : public Backend {
 
   std::unique_ptr<Operation> do_open(const Case& c,
                                      const std::optional<Rotation>& rotation) override {
+    refuse_kernel(c);
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &start_, &stop_,
                               &alignment_};
     return std::make_unique<NcclOperation>(c, plan_buffers(c, Bytes{info_.l2_bytes}, rotation),

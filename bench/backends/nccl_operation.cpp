@@ -1,11 +1,11 @@
 #include "nccl_operation.hpp"
 
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
-#include <stdexcept>
+#include <vector>
 
 #include "data_mapping.hpp"
+#include "device_check.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl_api.hpp"
 
@@ -16,75 +16,19 @@ NcclOperation::NcclOperation(const Case& c, const BufferPlan& plan, const NcclCo
       plan_(plan),
       context_(context),
       pattern_(verification_pattern(c)),
-      type_(nccl_type(c.type)),
-      reduction_(nccl_reduction(c.reduction)),
-      input_(Bytes{plan.slot_bytes * plan.slots}) {
-  if (c.operation == OperationKind::send_recv) {
-    receiver_ = receiver_from(c, context.rank);
-    sender_ = sender_to(c, context.rank);
-  }
-  if (!c.in_place) output_.emplace(Bytes{plan.slot_bytes * plan.slots});
-  fill();
-  poison();
+      call_{c,
+            nccl_type(c.type),
+            nccl_reduction(c.reduction),
+            context.rank,
+            context.communicator,
+            context.stream->get()},
+      pools_(c, plan, context) {
+  pools_.fill(pattern_);
   context_.stream->synchronize();
 }
 
-void* NcclOperation::input(std::int64_t slot) const {
-  return static_cast<char*>(input_.data()) + slot * plan_.slot_bytes;
-}
-
-void* NcclOperation::output(std::int64_t slot) const {
-  return output_ ? static_cast<char*>(output_->data()) + slot * plan_.slot_bytes : input(slot);
-}
-
-/// Every slot gets the same data: one long run of the pattern where slots follow each other without
-/// gaps would give each other data, and then a check would have to know the slot.
-void NcclOperation::fill() {
-  const std::int64_t elements = plan_.slot_bytes / size_of(definition_.type);
-  gpu::check(
-      kernels::fill_input(input(0), elements, 0, pattern_, context_.rank, context_.stream->get()));
-  // Doubling copies: few calls however many slots there are.
-  for (std::int64_t filled = 1; filled < plan_.slots; filled *= 2) {
-    const std::int64_t count = std::min(filled, plan_.slots - filled);
-    gpu::check(cudaMemcpyAsync(input(filled), input(0),
-                               static_cast<std::size_t>(count * plan_.slot_bytes),
-                               cudaMemcpyDeviceToDevice, context_.stream->get()));
-  }
-}
-
-void NcclOperation::poison() {
-  if (!output_) return;
-  gpu::check(cudaMemsetAsync(output_->data(), kernels::kPoisonByte,
-                             static_cast<std::size_t>(output_->size().value),
-                             context_.stream->get()));
-}
-
-void NcclOperation::enqueue_send_recv(std::int64_t slot) const {
-  const auto count = static_cast<std::size_t>(definition_.elements());
-  check(ncclGroupStart());
-  if (receiver_ >= 0) {
-    check(ncclSend(input(slot), count, type_, receiver_, context_.communicator,
-                   context_.stream->get()));
-  }
-  if (sender_ >= 0) {
-    check(ncclRecv(output(slot), count, type_, sender_, context_.communicator,
-                   context_.stream->get()));
-  }
-  check(ncclGroupEnd());
-}
-
 void NcclOperation::enqueue(std::int64_t slot) const {
-  switch (definition_.operation) {
-    case OperationKind::all_reduce:
-      check(ncclAllReduce(input(slot), output(slot),
-                          static_cast<std::size_t>(definition_.elements()), type_, reduction_,
-                          context_.communicator, context_.stream->get()));
-      return;
-    case OperationKind::send_recv:
-      enqueue_send_recv(slot);
-      return;
-  }
-  throw std::logic_error("unhandled operation");
+  linkgain::enqueue(call_, pools_.input(slot), pools_.output(slot));
 }
 
 void NcclOperation::do_warm_up() {
@@ -92,20 +36,19 @@ void NcclOperation::do_warm_up() {
   context_.stream->synchronize();
   if (definition_.launch != LaunchMode::graph) return;
   graph_ = gpu::capture(*context_.stream, [this] {
-    for (std::int64_t i = 0; i < plan_.operations_per_graph; ++i) enqueue(i % plan_.slots);
+    const int turns = plan_.operations_per_graph / plan_.operations_per_slot;
+    for (std::int64_t i = 0; i < turns; ++i) enqueue(i % plan_.slots);
   });
   graph_->launch(*context_.stream);
   context_.stream->synchronize();
 }
 
 void NcclOperation::launch(std::int64_t operations) {
-  if (graph_) {
-    for (std::int64_t done = 0; done < operations; done += plan_.operations_per_graph) {
+  for (std::int64_t done = 0; done < operations; done += plan_.granularity()) {
+    if (graph_) {
       graph_->launch(*context_.stream);
+      continue;
     }
-    return;
-  }
-  for (std::int64_t i = 0; i < operations; ++i) {
     enqueue(next_slot_);
     next_slot_ = next_slot_ + 1 == plan_.slots ? 0 : next_slot_ + 1;
   }
@@ -120,9 +63,7 @@ std::optional<Seconds> NcclOperation::do_time_batch(std::int64_t operations) {
   launch(operations);
   context_.stop->record(*context_.stream);
   context_.stop->synchronize();
-  const bool takes_part =
-      definition_.operation == OperationKind::all_reduce || receiver_ >= 0 || sender_ >= 0;
-  if (!takes_part) return std::nullopt;
+  if (!takes_part(definition_, context_.rank)) return std::nullopt;
   return gpu::elapsed(*context_.start, *context_.stop);
 }
 
@@ -132,62 +73,34 @@ void NcclOperation::do_run(std::int64_t operations) {
 }
 
 void NcclOperation::flip_one_bit(std::int64_t slot) const {
-  char* byte = static_cast<char*>(output(slot)) + definition_.size.value / 2;
+  char* byte = static_cast<char*>(pools_.output(slot)) + pools_.output_size().value / 2;
   char value = 0;
   gpu::check(cudaMemcpy(&value, byte, 1, cudaMemcpyDeviceToHost));
   value = static_cast<char>(value ^ 1);
   gpu::check(cudaMemcpy(byte, &value, 1, cudaMemcpyHostToDevice));
 }
 
-/// Of the first `slots` outputs, against the reduction or, for send_recv, the input of `sender`.
-kernels::CheckResult NcclOperation::check_outputs(std::int64_t slots, int sender) {
-  const gpu::DeviceBuffer found(Bytes{sizeof(kernels::CheckResult)});
-  auto* device_result = static_cast<kernels::CheckResult*>(found.data());
-  cudaStream_t stream = context_.stream->get();
-  gpu::check(kernels::clear_result(device_result, stream));
-  for (std::int64_t slot = 0; slot < slots; ++slot) {
-    gpu::check(definition_.operation == OperationKind::all_reduce
-                   ? kernels::check_reduction(output(slot), definition_.elements(), 0, pattern_,
-                                              device_result, stream)
-                   : kernels::check_input(output(slot), definition_.elements(), 0, pattern_, sender,
-                                          device_result, stream));
-  }
-  kernels::CheckResult result;
-  gpu::check(
-      cudaMemcpyAsync(&result, device_result, sizeof result, cudaMemcpyDeviceToHost, stream));
-  context_.stream->synchronize();
-  return result;
-}
-
 Verification NcclOperation::do_verify(bool corrupt) {
-  fill();
-  poison();
+  pools_.fill(pattern_);
   const std::int64_t slots = graph_ ? plan_.slots : 1;
   next_slot_ = 0;
-  launch(slots);
+  launch(slots * plan_.operations_per_slot);
   context_.stream->synchronize();
-  Verification verification;
-  const bool receives = definition_.operation == OperationKind::all_reduce || sender_ >= 0;
-  if (!receives) return verification;
+  const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);
+  if (parts.empty()) return {};
   if (corrupt) flip_one_bit(slots - 1);
-  const kernels::CheckResult result = check_outputs(slots, sender_);
-  verification.checked = slots * definition_.elements();
-  verification.wrong = static_cast<std::int64_t>(result.wrong);
-  verification.largest_error = result.largest_error;
-  verification.bound = pattern_.relative_error;
-  if (result.wrong > 0) {
-    verification.first_wrong = fmt::format("element {}: {} instead of {}", result.first_wrong_index,
-                                           result.first_got, result.first_expected);
-  }
-  return verification;
-}
-
-std::int64_t NcclOperation::do_granularity() const {
-  return definition_.launch == LaunchMode::graph ? plan_.operations_per_graph : 1;
+  std::vector<const void*> outputs;
+  for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(pools_.output(slot));
+  return check_on_device(outputs, pattern_, parts, *context_.stream);
 }
 
 Execution NcclOperation::do_execution() const {
-  return {1, plan_.operations_per_graph, plan_.slots, plan_.cold};
+  Execution execution;
+  execution.operations_per_graph = plan_.operations_per_graph;
+  execution.buffer_slots = plan_.slots;
+  execution.cold_data = plan_.cold;
+  if (is_grouped(definition_.operation)) execution.form = kGroupedForm;
+  return execution;
 }
 
 }  // namespace linkgain

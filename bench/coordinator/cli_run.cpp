@@ -40,30 +40,45 @@ RunCommandLine::RunCommandLine(CLI::App& program)
 }
 
 void RunCommandLine::add_selection_options() {
-  command_->add_option("--only", texts_.only, "Operations: all_reduce, send_recv")
+  command_->add_option("--only", texts_.selection.only, "Operations: " + operation_names())
       ->delimiter(',')
       ->type_name("OP,...");
   command_
-      ->add_option("--sizes", texts_.sizes,
+      ->add_option("--sizes", texts_.selection.sizes,
                    "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; "
                    "suffixes are binary")
       ->type_name("SIZES");
-  command_->add_option("--type", texts_.types, "Element types, float32 unless told otherwise")
+  command_
+      ->add_option("--type", texts_.selection.types, "Element types, float32 unless told otherwise")
       ->delimiter(',')
       ->type_name("TYPE,...");
-  command_->add_option("--reduction", texts_.reductions, "sum, prod, min, max, avg")
+  command_->add_option("--reduction", texts_.selection.reductions, "sum, prod, min, max, avg")
       ->delimiter(',')
       ->type_name("RED,...");
-  command_->add_option("--launch", texts_.launch_modes, "stream, graph")
+  command_->add_option("--launch", texts_.selection.launch_modes, "stream, graph")
       ->delimiter(',')
       ->type_name("MODE,...");
-  command_->add_option("--pattern", texts_.patterns, "send_recv: ring, one-way, both-ways")
+  command_
+      ->add_option("--pattern", texts_.selection.patterns, "send_recv: ring, one-way, both-ways")
       ->delimiter(',')
       ->type_name("PATTERN,...");
   command_
-      ->add_option("--pair", texts_.pair, "Ranks of one-way and both-ways; every pair unless given")
+      ->add_option("--pair", texts_.selection.pair,
+                   "Ranks of one-way and both-ways, every pair unless given; and "
+                   "of ping_pong, 0-1 unless given")
       ->type_name("A-B");
-  command_->add_flag("--in-place", options_.in_place, "all_reduce in place");
+  command_
+      ->add_option("--root", texts_.selection.roots,
+                   "Ranks of broadcast, reduce, gather and scatter; 0 unless given")
+      ->delimiter(',')
+      ->type_name("R,...");
+  command_
+      ->add_option("--buffers", texts_.selection.buffers,
+                   "plain, registered (with NCCL), symmetric (NCCL's windows)")
+      ->delimiter(',')
+      ->type_name("KIND,...");
+  command_->add_flag("--in-place", texts_.selection.in_place,
+                     "In place, where an operation has that form");
 }
 
 void RunCommandLine::add_job_options() {
@@ -119,13 +134,9 @@ void RunCommandLine::add_output_options() {
 
 void RunCommandLine::read_selection() {
   options_.profile = parse_profile(texts_.profile);
-  options_.operations = parse_each<OperationKind>(texts_.only, parse_operation);
-  if (command_->count("--sizes") > 0) options_.sizes = parse_sizes(texts_.sizes);
-  options_.types = parse_each<DataType>(texts_.types, parse_data_type);
-  options_.reductions = parse_each<Reduction>(texts_.reductions, parse_reduction);
-  options_.launch_modes = parse_each<LaunchMode>(texts_.launch_modes, parse_launch_mode);
-  options_.patterns = parse_each<Pattern>(texts_.patterns, parse_pattern);
-  if (!texts_.pair.empty()) options_.pair = parse_pair(texts_.pair);
+  static_cast<SelectionOptions&>(options_) = linkgain::read_selection(texts_.selection);
+  // An empty text was given too, and is refused.
+  if (command_->count("--sizes") > 0) options_.sizes = parse_sizes(texts_.selection.sizes);
 }
 
 void RunCommandLine::read_job() {

@@ -32,13 +32,7 @@ class RunCommandLine {
   struct Texts {
     std::string backend;
     std::string profile = "default";
-    std::vector<std::string> only;
-    std::string sizes;
-    std::vector<std::string> types;
-    std::vector<std::string> reductions;
-    std::vector<std::string> launch_modes;
-    std::vector<std::string> patterns;
-    std::string pair;
+    SelectionTexts selection;
     std::string schedule;
     bool no_color = false;
     double budget = 0.0;

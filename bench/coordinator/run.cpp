@@ -33,7 +33,7 @@ class Run {
   void skip(int index, const std::string& reason, const std::string& stopped);
   void lost(const VariantJob& job, const Error& error);
   bool all_gave_up() const;
-  void locate(VariantResult& variant, Path by_transport) const;
+  void locate(VariantResult& variant, const Case& c, Path by_transport) const;
   void measure_host_copies();
   void probe(bool to_the_end);
 
@@ -218,12 +218,13 @@ void Run::skip(int index, const std::string& reason, const std::string& stopped)
 }
 
 /// Which road the variant took, and how near to that road's limit it came.
-void Run::locate(VariantResult& variant, Path by_transport) const {
+void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const {
   const Path found =
       variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
   if (found != Path::unknown) variant.path = found;
   const std::optional<Limit> limit = limit_of(record_.machine, variant.path);
-  if (!limit || !variant.busbw) return;
+  // One message after the other never fills a link: its share would say nothing.
+  if (!limit || !variant.busbw || c.operation == OperationKind::ping_pong) return;
   variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
   variant.limit = limit->what;
 }
@@ -256,7 +257,8 @@ void Run::keep(int index, int number) {
     VariantResult& variant = result.variants[place];
     if (variant.skipped) continue;
     const std::string algorithm = variant.evidence ? variant.evidence->plan.algorithm : "";
-    locate(variant, world_.find_path(job.variant, number, hellos_[place], algorithm));
+    locate(variant, result.definition,
+           world_.find_path(job.variant, number, hellos_[place], algorithm));
   }
   journal_.write_case(index, result, record_.samples);
 }

@@ -16,7 +16,6 @@ namespace linkgain {
 namespace {
 
 constexpr int kMostGpus = 8;
-constexpr int kMostRanks = 1024;
 /// A job's context, communicator and graphs on its GPU beside the buffers.
 constexpr std::int64_t kJobOverheadBytes = std::int64_t{1} << 30;
 /// No memory holds a case of this size; the sums of several jobs still fit into 64 bits.
@@ -92,18 +91,18 @@ bool measures(const Selection& selection, OperationKind operation) {
          selection.operations.end();
 }
 
-/// The profile's selections of the operations asked for; of one that the profile leaves out, the
-/// default profile's.
+/// The profile's selections of the operations asked for; of one that the profile leaves out, its
+/// usual sizes.
 std::vector<Selection> choose_operations(const RunOptions& options, BackendKind backend) {
   const std::vector<Selection> profile = plan_of(options.profile, backend).selections;
   if (options.operations.empty()) return profile;
-  const std::vector<Selection> standard = plan_of(Profile::standard, backend).selections;
   std::vector<Selection> chosen;
   for (OperationKind operation : options.operations) {
     const auto of_operation = [operation](const Selection& s) { return measures(s, operation); };
-    const bool known = std::any_of(profile.begin(), profile.end(), of_operation);
-    const std::vector<Selection>& source = known ? profile : standard;
-    std::copy_if(source.begin(), source.end(), std::back_inserter(chosen), of_operation);
+    if (std::none_of(profile.begin(), profile.end(), of_operation)) {
+      chosen.push_back(usual_selection(operation, backend));
+    }
+    std::copy_if(profile.begin(), profile.end(), std::back_inserter(chosen), of_operation);
   }
   return chosen;
 }
@@ -111,15 +110,7 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
 /// The same with every parameter that was asked for put in its place.
 std::vector<Selection> choose_selections(const RunOptions& options, BackendKind backend) {
   std::vector<Selection> selections = choose_operations(options, backend);
-  for (Selection& selection : selections) {
-    if (!options.sizes.empty()) selection.sizes = options.sizes;
-    if (!options.types.empty()) selection.types = options.types;
-    if (!options.reductions.empty()) selection.reductions = options.reductions;
-    if (!options.launch_modes.empty()) selection.launches = options.launch_modes;
-    if (!options.patterns.empty()) selection.patterns = options.patterns;
-    if (options.in_place) selection.in_place = {true};
-    selection.pair = options.pair;
-  }
+  for (Selection& selection : selections) selection = with_options(selection, options);
   return selections;
 }
 
@@ -134,14 +125,19 @@ std::vector<Variant> choose_variants(const RunOptions& options, const Site& site
   return variants;
 }
 
-/// Bytes that the largest case takes on one GPU, or on the host for all its ranks, in one job.
+/// Bytes that a case takes on the GPU that holds most of it, or on the host for all its ranks.
+std::int64_t case_bytes(const Case& c, BackendKind backend) {
+  const bool host = backend == BackendKind::mpi;
+  if (c.size.value >= kBeyondAllMemory) return host ? kBeyondAllMemory * c.ranks : kBeyondAllMemory;
+  const BufferPlan buffers = plan_buffers(c, kLargestCache);
+  return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
+}
+
+/// The same of the largest case, in one job.
 std::int64_t job_bytes(const RunPlan& plan) {
   std::int64_t most = 0;
-  for (const Case& c : plan.cases) {
-    const bool beyond = c.size.value >= kBeyondAllMemory;
-    most = std::max(most, beyond ? kBeyondAllMemory : plan_buffers(c, kLargestCache).total_bytes());
-  }
-  return plan.backend == BackendKind::mpi ? most * plan.ranks : most + kJobOverheadBytes;
+  for (const Case& c : plan.cases) most = std::max(most, case_bytes(c, plan.backend));
+  return plan.backend == BackendKind::mpi ? most : most + kJobOverheadBytes;
 }
 
 /// Refuses sizes that do not fit, and falls back to one job at a time where two do not.

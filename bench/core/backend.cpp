@@ -56,6 +56,10 @@ bool supports(BackendKind backend, LaunchMode launch) {
   return backend == BackendKind::nccl || launch == LaunchMode::stream;
 }
 
+bool supports(BackendKind backend, Buffers buffers) {
+  return backend == BackendKind::nccl || buffers == Buffers::plain;
+}
+
 void require_supported(BackendKind backend, const Case& c) {
   const auto refuse = [&](std::string_view what, std::string_view name, std::string_view have) {
     throw UsageError(fmt::format("the {} backend has no {} {}", name_of(backend), what, name),
@@ -68,6 +72,12 @@ void require_supported(BackendKind backend, const Case& c) {
     refuse("reduction", name_of(c.reduction), "sum, prod, min, max");
   }
   if (!supports(backend, c.launch)) refuse("launch mode", name_of(c.launch), "stream");
+  if (!supports(backend, c.buffers)) {
+    throw UsageError(fmt::format("the {} backend has no {} buffers: MPI in CPU memory has plain "
+                                 "buffers only",
+                                 name_of(backend), name_of(c.buffers)),
+                     "leave --buffers out");
+  }
 }
 
 }  // namespace linkgain

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
-#include <system_error>
-#include <vector>
+#include <string>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
@@ -17,138 +16,15 @@ namespace linkgain {
 namespace {
 
 constexpr int kFewestRanks = 2;
-constexpr int kMostRanks = 1024;
 constexpr std::array kLaunchModes{LaunchMode::stream, LaunchMode::graph};
 
-/// In the order in which a name has them.
-constexpr std::array<std::string_view, 4> kOptions{"inplace", "graph", "pair=A-B", "both"};
-
-/// A whole number without sign; absent where `text` is anything else.
-std::optional<int> parse_number(std::string_view text) {
-  if (text.empty() || text.front() == '-') return std::nullopt;
-  int number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, number);
-  if (status != std::errc{} || rest != end) return std::nullopt;
-  return number;
-}
-
-/// Takes a name's fields one after the other. Lenient about spellings of numbers and the order of
-/// options: parse_case_name() compares the outcome with the one valid spelling.
-class CaseNameReader {
- public:
-  explicit CaseNameReader(std::string_view name) : parts_(split(name, '/')) {}
-
-  Case read() {
-    Case c;
-    c.operation = parse_operation(take("operation"));
-    c.type = parse_data_type(take("data type"));
-    if (has_reduction(c.operation)) {
-      c.reduction = parse_reduction(take("reduction"));
-    } else {
-      refuse_reduction(c.operation);
-    }
-    c.size = parse_bytes(take("size"));
-    c.ranks = read_ranks(take("number of ranks"));
-    while (next_ < parts_.size()) read_option(c, parts_[next_++]);
-    if (both_ && !c.pair) throw UsageError("field 'both' needs a field pair=A-B before it");
-    if (both_) c.pair->both = true;
-    return c;
-  }
-
- private:
-  const std::string& take(std::string_view field) {
-    if (next_ == parts_.size()) {
-      throw UsageError(fmt::format(
-          "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, pair=A-B, "
-          "both as needed (all_reduce/float32/sum/1GiB/np2, send_recv/float32/1GiB/np2/pair=0-1)",
-          field));
-    }
-    return parts_[next_++];
-  }
-
-  void refuse_reduction(OperationKind operation) const {
-    if (next_ == parts_.size()) return;
-    for (const Reduction reduction : kReductions) {
-      if (parts_[next_] != name_of(reduction)) continue;
-      throw UsageError(fmt::format("field '{}': {} has no reduction, leave it out", parts_[next_],
-                                   name_of(operation)));
-    }
-  }
-
-  static int read_ranks(std::string_view text) {
-    const std::optional<int> ranks =
-        text.starts_with("np") ? parse_number(text.substr(2)) : std::nullopt;
-    if (!ranks) {
-      throw UsageError(fmt::format("number of ranks '{}': write np2 to np{}", text, kMostRanks));
-    }
-    return *ranks;
-  }
-
-  void read_option(Case& c, std::string_view text) {
-    if (text == "inplace") {
-      set_once(c.in_place, text);
-    } else if (text == "graph") {
-      bool graph = c.launch == LaunchMode::graph;
-      set_once(graph, text);
-      c.launch = LaunchMode::graph;
-    } else if (text == "both") {
-      set_once(both_, text);
-    } else if (text.starts_with("pair=")) {
-      bool paired = c.pair.has_value();
-      set_once(paired, text);
-      c.pair = read_pair(text);
-    } else {
-      throw UsageError(unknown_name("field", text, kOptions));
-    }
-  }
-
-  static void set_once(bool& flag, std::string_view text) {
-    if (flag) {
-      throw UsageError(
-          fmt::format("field '{}': {} was given before", text, text.substr(0, text.find('='))));
-    }
-    flag = true;
-  }
-
-  static Pair read_pair(std::string_view text) {
-    const std::vector<std::string> ranks = split(text.substr(text.find('=') + 1), '-');
-    if (ranks.size() == 2) {
-      const std::optional<int> from = parse_number(ranks[0]);
-      const std::optional<int> to = parse_number(ranks[1]);
-      if (from && to) return {*from, *to, false};
-    }
-    throw UsageError(fmt::format("field '{}': write two ranks as pair=0-1", text));
-  }
-
-  std::vector<std::string> parts_;
-  std::size_t next_ = 0;
-  bool both_ = false;
-};
-
-/// The first field of `name` that `valid`, which has the same number of fields, spells otherwise.
-std::string first_difference(std::string_view name, std::string_view valid) {
-  const std::vector<std::string> given = split(name, '/');
-  const std::vector<std::string> right = split(valid, '/');
-  return *std::mismatch(given.begin(), given.end(), right.begin(), right.end()).first;
-}
-
-/// Everything before the size and everything after it, without the slashes between.
-std::string leading_fields(const Case& c) {
-  std::string text = fmt::format("{}/{}", name_of(c.operation), name_of(c.type));
-  if (has_reduction(c.operation)) text += fmt::format("/{}", name_of(c.reduction));
-  return text;
-}
-
-std::string trailing_fields(const Case& c) {
-  std::string text = fmt::format("np{}", c.ranks);
-  if (c.in_place) text += "/inplace";
-  if (c.launch == LaunchMode::graph) text += "/graph";
-  if (c.pair) {
-    text += fmt::format("/pair={}-{}", c.pair->from, c.pair->to);
-    if (c.pair->both) text += "/both";
-  }
-  return text;
+/// The multiple of `granule` next to a size above zero.
+Bytes nearest_multiple(Bytes size, std::int64_t granule) {
+  const std::int64_t rest = size.value % granule;
+  const std::int64_t below = size.value - rest;
+  if (below == 0) return Bytes{granule};
+  const bool fits = below <= std::numeric_limits<std::int64_t>::max() - granule;
+  return Bytes{fits && rest > granule / 2 ? below + granule : below};
 }
 
 void validate_size(const Case& c) {
@@ -157,12 +33,15 @@ void validate_size(const Case& c) {
     throw UsageError(fmt::format("size {}: at least one element of {} bytes is needed",
                                  exact_bytes(c.size), element));
   }
-  if (c.size.value % element == 0) return;
-  const Bytes below{c.size.value / element * element};
-  const Bytes nearest = below.value > 0 ? below : Bytes{element};
+  const std::int64_t granule = size_granule(c);
+  if (c.size.value % granule == 0) return;
+  const std::string of = granule == element
+                             ? std::string(name_of(c.type))
+                             : fmt::format("one {} for each of {}'s {} ranks", name_of(c.type),
+                                           name_of(c.operation), c.ranks);
   throw UsageError(fmt::format("size {}: no multiple of the {} bytes of {}, the nearest is {}",
-                               exact_bytes(c.size), element, name_of(c.type),
-                               exact_bytes(nearest)));
+                               exact_bytes(c.size), granule, of,
+                               exact_bytes(nearest_multiple(c.size, granule))));
 }
 
 void validate_pair(const Pair& pair, int ranks) {
@@ -176,21 +55,47 @@ void validate_pair(const Pair& pair, int ranks) {
   }
 }
 
-/// In place, reduction and pair, which not every operation has.
-void validate_fields(const Case& c) {
-  switch (c.operation) {
-    case OperationKind::all_reduce:
-      if (c.pair) {
-        throw UsageError("field 'pair': all_reduce works on all ranks, only send_recv has pairs");
-      }
-      return;
-    case OperationKind::send_recv:
-      if (c.in_place) throw UsageError("field 'inplace': send_recv cannot work in place");
-      if (c.reduction != Reduction::sum) {
-        throw UsageError(fmt::format("reduction '{}': send_recv has no reduction, leave it out",
-                                     name_of(c.reduction)));
-      }
-      return;
+/// In place and reduction, which not every operation has, and the kernels that there are.
+void validate_form(const Case& c) {
+  if (c.in_place && !has_in_place_form(c.operation)) {
+    throw UsageError(fmt::format("field 'inplace': {} cannot work in place", name_of(c.operation)));
+  }
+  if (!has_reduction(c.operation) && c.reduction != Reduction::sum) {
+    throw UsageError(fmt::format("reduction '{}': {} has no reduction, leave it out",
+                                 name_of(c.reduction), name_of(c.operation)));
+  }
+  if (c.kernel && c.operation != OperationKind::all_reduce) {
+    throw UsageError(fmt::format("field 'kernel': all_reduce may be a kernel of our own, {} not",
+                                 name_of(c.operation)));
+  }
+}
+
+void validate_root(const Case& c) {
+  if (c.root == 0) return;
+  if (!has_root(c.operation)) {
+    throw UsageError(
+        fmt::format("field 'root': {} has no root; broadcast, reduce, gather and scatter have one",
+                    name_of(c.operation)));
+  }
+  if (c.root < 0 || c.root >= c.ranks) {
+    throw UsageError(
+        fmt::format("root={}: the ranks of np{} are 0 to {}", c.root, c.ranks, c.ranks - 1));
+  }
+}
+
+void validate_peers(const Case& c) {
+  if (c.pair && !has_pair(c.operation)) {
+    throw UsageError(
+        fmt::format("field 'pair': {} works on all ranks, only send_recv and ping_pong have pairs",
+                    name_of(c.operation)));
+  }
+  if (c.pair) validate_pair(*c.pair, c.ranks);
+  if (c.operation != OperationKind::ping_pong) return;
+  if (!c.pair) {
+    throw UsageError("field 'pair': ping_pong goes between two ranks, name them as pair=0-1");
+  }
+  if (c.pair->both) {
+    throw UsageError("field 'both': ping_pong goes there and back by itself, leave it out");
   }
 }
 
@@ -215,31 +120,30 @@ LaunchMode parse_launch_mode(std::string_view name) {
   throw UsageError(unknown_name("launch mode", name, names));
 }
 
-std::string case_name(const Case& c) {
-  return fmt::format("{}/{}/{}", leading_fields(c), exact_bytes(c.size), trailing_fields(c));
-}
-
-std::string curve_name(const Case& c) {
-  return fmt::format("{}/{}", leading_fields(c), trailing_fields(c));
-}
-
-Case parse_case_name(std::string_view name) {
-  const auto refusal = [name](std::string_view reason) {
-    return fmt::format("case '{}': {}", name, reason);
-  };
-  Case c;
-  try {
-    c = CaseNameReader(name).read();
-    validate(c);
-  } catch (const UsageError& error) {
-    throw UsageError(refusal(error.what()), error.advice());
+std::string_view name_of(Buffers buffers) {
+  switch (buffers) {
+    case Buffers::plain:
+      return "plain";
+    case Buffers::registered:
+      return "registered";
+    case Buffers::symmetric:
+      return "symmetric";
   }
-  const std::string valid = case_name(c);
-  if (valid == name) return c;
-  throw UsageError(
-      refusal(fmt::format("field '{}' is not in its one valid place and form: did you "
-                          "mean {}?",
-                          first_difference(name, valid), valid)));
+  throw std::invalid_argument("no such buffers");
+}
+
+Buffers parse_buffers(std::string_view name) {
+  std::array<std::string_view, kBuffers.size()> names;
+  for (std::size_t i = 0; i < kBuffers.size(); ++i) {
+    names[i] = name_of(kBuffers[i]);
+    if (names[i] == name) return kBuffers[i];
+  }
+  throw UsageError(unknown_name("kind of buffers", name, names));
+}
+
+std::int64_t size_granule(const Case& c) {
+  const std::int64_t element = size_of(c.type);
+  return is_split_over_ranks(c.operation) ? element * c.ranks : element;
 }
 
 void validate(const Case& c) {
@@ -248,8 +152,9 @@ void validate(const Case& c) {
         fmt::format("number of ranks np{}: from np{} to np{}", c.ranks, kFewestRanks, kMostRanks));
   }
   validate_size(c);
-  validate_fields(c);
-  if (c.pair) validate_pair(*c.pair, c.ranks);
+  validate_form(c);
+  validate_root(c);
+  validate_peers(c);
 }
 
 double algorithm_bandwidth(const Case& c, Seconds time) {

@@ -37,10 +37,31 @@ std::optional<double> wire_bytes_per_byte(std::string_view protocol) {
   return std::nullopt;
 }
 
-/// Whether the traffic of an all-reduce by this algorithm is known. A ring's ranks send
-/// 2 (n-1)/n S each; in a tree every rank but the root sends S up and is sent S down.
-bool is_ring_or_tree(std::string_view algorithm) {
-  return algorithm == "RING" || algorithm == "TREE";
+/// Whether it is known what an operation's algorithm moves.
+///
+/// all_reduce: a ring's ranks send 2 (n-1)/n S each; in a tree every rank but the root sends S up
+/// and is sent S down. all_gather, reduce_scatter: in a ring each rank's part goes n-1 steps, as it
+/// is or with more added at each; by PAT it goes (or is added up) along a tree that joins the n
+/// ranks by n-1 messages. broadcast, reduce: a chain through all ranks, which NCCL calls ring too.
+bool is_known(OperationKind operation, std::string_view algorithm) {
+  const bool ring = algorithm == "RING";
+  switch (operation) {
+    case OperationKind::all_reduce:
+      return ring || algorithm == "TREE";
+    case OperationKind::all_gather:
+    case OperationKind::reduce_scatter:
+      return ring || algorithm == "PAT";
+    case OperationKind::broadcast:
+    case OperationKind::reduce:
+      return ring;
+    case OperationKind::alltoall:
+    case OperationKind::gather:
+    case OperationKind::scatter:
+    case OperationKind::send_recv:
+    case OperationKind::ping_pong:
+      return true;  // messages, which no algorithm changes
+  }
+  throw std::invalid_argument("no such operation");
 }
 
 /// Messages of a send_recv over all ranks.
@@ -49,29 +70,60 @@ int messages(const Case& c) {
   return c.pair->both ? 2 : 1;
 }
 
-/// Payload that all ranks send for one operation.
+/// One message where an operation is made of messages: of S, or of one rank's part to one other.
+Bytes message_size(const Case& c) {
+  return is_grouped(c.operation) ? Bytes{c.size.value / c.ranks} : c.size;
+}
+
+/// Payload that all ranks send to other ranks for one operation, where is_known().
 std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
+  if (!is_known(c.operation, algorithm)) return std::nullopt;
   const double size = static_cast<double>(c.size.value);
   switch (c.operation) {
     case OperationKind::all_reduce:
-      if (!is_ring_or_tree(algorithm)) return std::nullopt;
       return 2.0 * (c.ranks - 1) * size;
+    case OperationKind::all_gather:      // n parts of S/n, each over n-1 links
+    case OperationKind::reduce_scatter:  // the same
+    case OperationKind::broadcast:       // S over n-1 links
+    case OperationKind::reduce:          // the same
+    case OperationKind::alltoall:        // each of n ranks sends S/n to n-1 others
+      return (c.ranks - 1) * size;
+    case OperationKind::gather:  // n-1 ranks send S/n to the root
+    case OperationKind::scatter:
+      return (c.ranks - 1) * static_cast<double>(message_size(c).value);
     case OperationKind::send_recv:
       return messages(c) * size;
+    case OperationKind::ping_pong:
+      return size;
   }
   throw std::invalid_argument("no such operation");
 }
 
 /// The most payload that one rank sends or receives for one operation. In NCCL's trees a rank is an
 /// inner one, with two children and a parent, for half of the data and a leaf for the other half;
-/// what is known of no plan is taken for as much.
+/// what is known of no plan is taken for as much as can be.
 double largest_payload_of_a_rank(const Case& c, std::string_view algorithm) {
   const double size = static_cast<double>(c.size.value);
+  const double of_others = (c.ranks - 1) * size / c.ranks;
   switch (c.operation) {
     case OperationKind::all_reduce:
-      return algorithm == "RING" ? 2.0 * (c.ranks - 1) / c.ranks * size : 2.0 * size;
+      return algorithm == "RING" ? 2.0 * of_others : 2.0 * size;
+    case OperationKind::all_gather:
+    case OperationKind::reduce_scatter:
+      // In both algorithms all ranks do alike: each gets, or adds up, the parts of the others.
+      return is_known(c.operation, algorithm) ? of_others : size;
+    case OperationKind::broadcast:
+    case OperationKind::reduce:
+      // A rank amid the chain gets S and passes it on.
+      return size;
+    case OperationKind::alltoall:
+    case OperationKind::gather:   // the root
+    case OperationKind::scatter:  // the root
+      return of_others;
     case OperationKind::send_recv:
       return size;
+    case OperationKind::ping_pong:
+      return size / 2;  // every second message, and batches hold as many there as back
   }
   throw std::invalid_argument("no such operation");
 }
@@ -114,20 +166,22 @@ std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ran
 
 /// Why nothing is expected of NVLink, or the share is not judged; empty where it is.
 std::string why_not_judged(const Case& c, const TransferPlan& plan) {
-  const std::string small = fmt::format("smaller than {}", readable_bytes(kJudgedSize));
-  if (has_reduction(c.operation)) {
+  const bool small = message_size(c) < kJudgedSize;
+  const std::string too_small = fmt::format(
+      "{}smaller than {}", is_grouped(c.operation) ? "messages " : "", readable_bytes(kJudgedSize));
+  if (has_algorithm(c.operation)) {
     if (plan.algorithm.empty()) return "NCCL's log named no algorithm";
-    if (!is_ring_or_tree(plan.algorithm)) {
+    if (!is_known(c.operation, plan.algorithm)) {
       return fmt::format("nothing is known of what {} moves", plan.algorithm);
     }
-  } else if (plan.protocol.empty() && c.size < kJudgedSize) {
-    return small;  // NCCL's log speaks of no send_recv; the plan is then that of its size
+  } else if (plan.protocol.empty() && small) {
+    return too_small;  // NCCL's log speaks of no messages; the plan is then that of their size
   }
   if (plan.protocol.empty()) return "NCCL's log named no protocol";
   if (!wire_bytes_per_byte(plan.protocol)) {
     return fmt::format("nothing is known of what protocol {} moves", plan.protocol);
   }
-  if (c.size < kJudgedSize) return small;
+  if (small) return too_small;
   if (plan.protocol != kSimple) return fmt::format("protocol {}, not {}", plan.protocol, kSimple);
   return {};
 }
@@ -176,13 +230,10 @@ std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan) {
 }
 
 TransferPlan default_plan(const Case& c) {
-  switch (c.operation) {
-    case OperationKind::all_reduce:
-      return {};
-    case OperationKind::send_recv:
-      return {.algorithm = {}, .protocol = std::string(c.size < kJudgedSize ? "" : kSimple)};
-  }
-  throw std::invalid_argument("no such operation");
+  if (has_algorithm(c.operation)) return {};
+  // NCCL sends messages of up to 16 KiB times its channels by LL, by default at most 1 MiB.
+  const bool simple = message_size(c) >= kJudgedSize;
+  return {.algorithm = {}, .protocol = std::string(simple ? kSimple : "")};
 }
 
 WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,

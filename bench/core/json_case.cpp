@@ -96,12 +96,14 @@ Out write_execution(const Execution& execution) {
   return {{"operations_per_sample", execution.operations_per_sample},
           {"operations_per_graph", execution.operations_per_graph},
           {"buffer_slots", execution.buffer_slots},
-          {"cold_data", execution.cold_data}};
+          {"cold_data", execution.cold_data},
+          {"form", execution.form}};
 }
 
 Execution read_execution(const In& json) {
   return {json.at("operations_per_sample"), json.at("operations_per_graph"),
-          json.at("buffer_slots"), json.at("cold_data")};
+          json.at("buffer_slots"), json.at("cold_data"),
+          optional_at<std::string>(json, "form").value_or("")};
 }
 
 Out write_warning(const Warning& warning) {

@@ -7,6 +7,7 @@
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
+#include "linkgain/core/sweep.hpp"
 
 namespace linkgain {
 namespace {
@@ -43,6 +44,40 @@ Pair parse_pair(std::string_view text) {
   const std::optional<int> to = parts.size() == 2 ? small_number(parts[1]) : std::nullopt;
   if (!from || !to) throw UsageError(fmt::format("--pair '{}' is not two ranks such as 0-1", text));
   return {*from, *to, false};
+}
+
+int parse_root(std::string_view text) {
+  const std::optional<int> root = small_number(text);
+  if (!root) throw UsageError(fmt::format("--root '{}' is no rank", text), "give ranks as 0,1");
+  return *root;
+}
+
+SelectionOptions read_selection(const SelectionTexts& texts) {
+  SelectionOptions options;
+  options.operations = parse_each<OperationKind>(texts.only, parse_operation);
+  if (!texts.sizes.empty()) options.sizes = parse_sizes(texts.sizes);
+  options.types = parse_each<DataType>(texts.types, parse_data_type);
+  options.reductions = parse_each<Reduction>(texts.reductions, parse_reduction);
+  options.launch_modes = parse_each<LaunchMode>(texts.launch_modes, parse_launch_mode);
+  options.patterns = parse_each<Pattern>(texts.patterns, parse_pattern);
+  if (!texts.pair.empty()) options.pair = parse_pair(texts.pair);
+  options.roots = parse_each<int>(texts.roots, parse_root);
+  options.buffers = parse_each<Buffers>(texts.buffers, parse_buffers);
+  options.in_place = texts.in_place;
+  return options;
+}
+
+Selection with_options(Selection selection, const SelectionOptions& options) {
+  if (!options.sizes.empty()) selection.sizes = options.sizes;
+  if (!options.types.empty()) selection.types = options.types;
+  if (!options.reductions.empty()) selection.reductions = options.reductions;
+  if (!options.launch_modes.empty()) selection.launches = options.launch_modes;
+  if (!options.patterns.empty()) selection.patterns = options.patterns;
+  if (!options.roots.empty()) selection.roots = options.roots;
+  if (!options.buffers.empty()) selection.buffers = options.buffers;
+  if (options.in_place) selection.in_place = {true};
+  selection.pair = options.pair;
+  return selection;
 }
 
 }  // namespace linkgain

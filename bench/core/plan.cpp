@@ -1,17 +1,21 @@
 #include "linkgain/core/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
-#include "linkgain/core/sweep.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPatternNames{"ring", "one-way", "both-ways"};
-constexpr std::array<std::string_view, 4> kProfileNames{"quick", "default", "full", "node"};
 
 /// Pairs that a pattern asks for; a single absent pair stands for the ring.
 std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pattern, int ranks) {
@@ -27,86 +31,112 @@ std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pa
   return pairs;
 }
 
-/// One case for each combination but the size.
-std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks) {
-  std::vector<Case> curves;
-  const bool reduces = has_reduction(operation);
-  const std::vector<Reduction> reductions =
-      reduces ? selection.reductions : std::vector{Reduction::sum};
-  const std::vector<bool> places = reduces ? selection.in_place : std::vector{false};
-  const std::vector<Pattern> patterns = reduces ? std::vector{Pattern::ring} : selection.patterns;
-  for (DataType type : selection.types) {
-    for (Reduction reduction : reductions) {
-      for (bool in_place : places) {
-        for (LaunchMode launch : selection.launches) {
-          for (Pattern pattern : patterns) {
-            for (const auto& pair : pairs_of(selection, pattern, ranks)) {
-              curves.push_back({operation, type, reduction, {}, ranks, in_place, launch, pair});
-            }
-          }
-        }
-      }
+/// Pairs of an operation that has them, else none.
+std::vector<std::optional<Pair>> peers_of(const Selection& selection, OperationKind operation,
+                                          int ranks) {
+  if (operation == OperationKind::ping_pong) {
+    const Pair pair = selection.pair.value_or(Pair{});
+    return {Pair{pair.from, pair.to, false}};
+  }
+  if (!has_pair(operation)) return {std::nullopt};
+  std::vector<std::optional<Pair>> all;
+  for (const Pattern pattern : selection.patterns) {
+    const auto pairs = pairs_of(selection, pattern, ranks);
+    all.insert(all.end(), pairs.begin(), pairs.end());
+  }
+  return all;
+}
+
+/// Every case with every value in its `member`; values change faster than cases.
+template <typename Value>
+std::vector<Case> multiply(const std::vector<Case>& cases, Value Case::*member,
+                           const std::vector<Value>& values) {
+  std::vector<Case> all;
+  for (const Case& c : cases) {
+    for (const Value& value : values) {
+      all.push_back(c);
+      all.back().*member = value;
     }
   }
-  return curves;
+  return all;
 }
 
-Selection ladder(OperationKind operation, std::string_view sizes) {
-  Selection selection;
-  selection.operations = {operation};
-  selection.sizes = parse_sizes(sizes);
-  return selection;
+/// One case for each combination but the size.
+std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks) {
+  Case base;
+  base.operation = operation;
+  base.ranks = ranks;
+  std::vector<Case> curves = multiply({base}, &Case::type, selection.types);
+  if (has_reduction(operation)) curves = multiply(curves, &Case::reduction, selection.reductions);
+  if (has_in_place_form(operation)) curves = multiply(curves, &Case::in_place, selection.in_place);
+  curves = multiply(curves, &Case::launch, selection.launches);
+  curves = multiply(curves, &Case::buffers, selection.buffers);
+  if (has_root(operation)) curves = multiply(curves, &Case::root, selection.roots);
+  return multiply(curves, &Case::pair, peers_of(selection, operation, ranks));
 }
 
-/// Every type with every reduction at one size in the latency range and one in the bandwidth range.
-Selection all_types(BackendKind backend) {
-  Selection selection = ladder(OperationKind::all_reduce, "64K,16M");
-  selection.types.clear();
-  selection.reductions.clear();
-  for (DataType type : kDataTypes) {
-    if (supports(backend, type)) selection.types.push_back(type);
+/// The sizes of a curve. What is no multiple of one element is left for validate() to refuse.
+std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) {
+  if (!is_split_over_ranks(curve.operation)) return asked;
+  const std::int64_t granule = size_granule(curve);
+  std::vector<Bytes> sizes;
+  for (const Bytes size : asked) {
+    const bool whole = size.value % size_of(curve.type) == 0;
+    const Bytes rounded = whole ? Bytes{size.value / granule * granule} : size;
+    if (rounded.value > 0 || !whole) sizes.push_back(rounded);
   }
-  for (Reduction reduction : kReductions) {
-    if (supports(backend, reduction)) selection.reductions.push_back(reduction);
+  if (sizes.empty() && !asked.empty()) {
+    throw UsageError(
+        fmt::format("no size is large enough for {}: each of the {} ranks needs one {}",
+                    name_of(curve.operation), curve.ranks, name_of(curve.type)),
+        fmt::format("its smallest size is {}", exact_bytes(Bytes{granule})));
   }
-  return selection;
+  return sizes;
 }
 
-/// Every pair of ranks, each way alone and both at once.
-Selection pair_matrix(BackendKind backend) {
-  Selection pairs = ladder(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
-  pairs.patterns = {Pattern::one_way, Pattern::both_ways};
-  return pairs;
-}
-
-ProfilePlan full_plan(BackendKind backend, std::string_view all_reduce,
-                      std::string_view send_recv) {
-  ProfilePlan plan;
-  plan.launches = 5;
-  plan.budget = Seconds{900};
-  Selection reduce = ladder(OperationKind::all_reduce, all_reduce);
-  Selection exchange = ladder(OperationKind::send_recv, send_recv);
-  if (supports(backend, LaunchMode::graph)) {
-    reduce.launches = exchange.launches = {LaunchMode::stream, LaunchMode::graph};
-  }
-  reduce.in_place = {false, true};
-  plan.selections = {reduce, exchange, pair_matrix(backend), all_types(backend)};
-  return plan;
+template <typename Uses>
+bool any_operation(const std::vector<Selection>& selections, Uses uses) {
+  return std::any_of(selections.begin(), selections.end(), [&](const Selection& selection) {
+    return std::any_of(selection.operations.begin(), selection.operations.end(),
+                       [&](OperationKind operation) { return uses(selection, operation); });
+  });
 }
 
 /// A pair is refused where nothing that was asked for goes between two ranks.
 void require_use_of_pair(const std::vector<Selection>& selections) {
-  const auto has_pair = [](const Selection& selection) { return selection.pair.has_value(); };
-  const auto uses_pair = [](const Selection& selection) {
-    const bool transfers = std::any_of(selection.operations.begin(), selection.operations.end(),
-                                       [](OperationKind kind) { return !has_reduction(kind); });
-    return transfers && std::any_of(selection.patterns.begin(), selection.patterns.end(),
-                                    [](Pattern pattern) { return pattern != Pattern::ring; });
+  const auto has_one = [](const Selection& selection) { return selection.pair.has_value(); };
+  if (std::none_of(selections.begin(), selections.end(), has_one)) return;
+  const auto uses = [](const Selection& selection, OperationKind operation) {
+    if (operation == OperationKind::ping_pong) return true;
+    return has_pair(operation) &&
+           std::any_of(selection.patterns.begin(), selection.patterns.end(),
+                       [](Pattern pattern) { return pattern != Pattern::ring; });
   };
-  if (std::none_of(selections.begin(), selections.end(), has_pair)) return;
-  if (std::any_of(selections.begin(), selections.end(), uses_pair)) return;
-  throw UsageError("--pair goes with send_recv one way or both ways",
+  if (any_operation(selections, uses)) return;
+  throw UsageError("--pair goes with ping_pong, and with send_recv one way or both ways",
                    "add --only send_recv --pattern one-way, or leave it out");
+}
+
+/// A root is refused where nothing that was asked for has one.
+void require_use_of_root(const std::vector<Selection>& selections) {
+  const auto has_one = [](const Selection& selection) {
+    return selection.roots != std::vector<int>{0};
+  };
+  if (std::none_of(selections.begin(), selections.end(), has_one)) return;
+  const auto uses = [](const Selection&, OperationKind operation) { return has_root(operation); };
+  if (any_operation(selections, uses)) return;
+  throw UsageError("--root goes with broadcast, reduce, gather and scatter",
+                   "add --only broadcast, or leave it out");
+}
+
+void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
+               BackendKind backend) {
+  for (const Bytes size : sizes_of(curve, selection.sizes)) {
+    curve.size = size;
+    validate(curve);
+    require_supported(backend, curve);
+    if (std::find(cases.begin(), cases.end(), curve) == cases.end()) cases.push_back(curve);
+  }
 }
 
 }  // namespace
@@ -122,57 +152,18 @@ Pattern parse_pattern(std::string_view name) {
   throw UsageError(unknown_name("pattern", name, kPatternNames));
 }
 
-std::string_view name_of(Profile profile) {
-  return kProfileNames[static_cast<std::size_t>(profile)];
-}
-
-Profile parse_profile(std::string_view name) {
-  for (Profile profile : {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
-    if (name == name_of(profile)) return profile;
-  }
-  throw UsageError(unknown_name("profile", name, kProfileNames));
-}
-
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend) {
   require_use_of_pair(selections);
+  require_use_of_root(selections);
   std::vector<Case> cases;
   for (const Selection& selection : selections) {
-    for (OperationKind operation : selection.operations) {
-      for (Case c : curves_of(selection, operation, ranks)) {
-        for (Bytes size : selection.sizes) {
-          c.size = size;
-          validate(c);
-          require_supported(backend, c);
-          if (std::find(cases.begin(), cases.end(), c) == cases.end()) cases.push_back(c);
-        }
+    for (const OperationKind operation : selection.operations) {
+      for (const Case& curve : curves_of(selection, operation, ranks)) {
+        add_cases(cases, selection, curve, backend);
       }
     }
   }
   return cases;
-}
-
-ProfilePlan plan_of(Profile profile, BackendKind backend) {
-  const bool gpu = backend == BackendKind::nccl;
-  const std::string_view all_reduce = gpu ? "16:1G:x4" : "16:64M:x4";
-  const std::string_view send_recv = gpu ? "16:1G:x16" : "16:64M:x16";
-  ProfilePlan plan;
-  switch (profile) {
-    case Profile::quick:
-      plan.selections = {ladder(OperationKind::all_reduce, all_reduce)};
-      return plan;
-    case Profile::standard:
-      plan.selections = {ladder(OperationKind::all_reduce, all_reduce),
-                         ladder(OperationKind::send_recv, send_recv)};
-      return plan;
-    case Profile::full:
-      return full_plan(backend, all_reduce, send_recv);
-    case Profile::node:
-      plan.selections = {ladder(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
-                         pair_matrix(backend)};
-      plan.launches = 8;
-      return plan;
-  }
-  throw std::logic_error("unhandled profile");
 }
 
 }  // namespace linkgain

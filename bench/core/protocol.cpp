@@ -42,13 +42,15 @@ Out write_capabilities(const Capabilities& capabilities) {
   return {{"operations", capabilities.operations},
           {"types", capabilities.types},
           {"reductions", capabilities.reductions},
-          {"launch_modes", capabilities.launch_modes}};
+          {"launch_modes", capabilities.launch_modes},
+          {"buffers", capabilities.buffers}};
 }
 
 Capabilities read_capabilities(const In& in) {
   using Names = std::vector<std::string>;
   return {in.at("operations").get<Names>(), in.at("types").get<Names>(),
-          in.at("reductions").get<Names>(), in.at("launch_modes").get<Names>()};
+          in.at("reductions").get<Names>(), in.at("launch_modes").get<Names>(),
+          in.at("buffers").get<Names>()};
 }
 
 Out write_reply(const HelloReply& reply) {
@@ -209,6 +211,9 @@ Capabilities capabilities_of(BackendKind backend) {
     if (supports(backend, launch)) {
       capabilities.launch_modes.emplace_back(linkgain::name_of(launch));
     }
+  }
+  for (const Buffers buffers : kBuffers) {
+    if (supports(backend, buffers)) capabilities.buffers.emplace_back(linkgain::name_of(buffers));
   }
   return capabilities;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstddef>
 #include <numeric>
 #include <optional>
 
@@ -13,16 +15,8 @@ namespace {
 /// What a rank's share is a multiple of where elements are counted for one rank.
 constexpr std::int64_t kShareBytes = 16;
 
-/// -R belongs into the case; until a case has a kind of buffer, there is only the plain one.
-void set_buffers(Case&, int registration) {
-  if (registration == 0) return;
-  throw UsageError(fmt::format("-R {}: {} buffers cannot be measured yet", registration,
-                               registration == 1 ? "registered" : "symmetric"),
-                   "leave -R out");
-}
-
-/// -r belongs into the case; until there are operations with a root, nothing asks for it.
-void set_root(Case&, int) {}
+/// What -R 0, 1 and 2 stand for.
+constexpr std::array kRegistrations{Buffers::plain, Buffers::registered, Buffers::symmetric};
 
 std::vector<DataType> types_of(const NcclTestsOptions& options, const NcclTestsMachine& machine) {
   if (options.type) return {*options.type};
@@ -75,8 +69,8 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
         if (reduction && has_reduction(c.operation)) c.reduction = *reduction;
         c.ranks = machine.ranks;
         if (options.graph_launches > 0) c.launch = LaunchMode::graph;
-        set_buffers(c, options.registration);
-        set_root(c, root);
+        c.buffers = kRegistrations.at(static_cast<std::size_t>(options.registration));
+        if (has_root(c.operation)) c.root = root;
         require_supported(machine.backend, c);
         curves.push_back({c, reduction ? std::string(name_of(*reduction)) : "none", root});
       }

@@ -128,7 +128,8 @@ std::unique_ptr<CLI::App> make_parser(NcclTestsOptions& options, Texts& texts) {
          "launches of a graph of -n operations");
   number("-a,--average", texts.time, 0, 3, "time of rank 0 (0), mean (1), least (2), most (3)");
   number("-r,--root", options.root, -1, kMost, "root; -1 for every rank in turn");
-  number("-R,--local_register", options.registration, 0, 2, "plain buffers (0)");
+  number("-R,--local_register", options.registration, 0, 2,
+         "plain, registered (1) or symmetric (2) buffers");
   app->add_option("-d,--datatype", texts.type, "type, by nccl-tests' name, or all (float)");
   app->add_option("-o,--op", texts.reduction, "sum, prod, max, min, avg, all (sum)");
   app->add_option("-J,--output_file", options.json_file, "file to write as JSON too");

@@ -26,33 +26,34 @@ constexpr const char* kExamples =
 
 struct Texts {
   std::string backend;
-  std::vector<std::string> only;
-  std::string sizes = "16:1G:x4";
-  std::vector<std::string> types;
-  std::vector<std::string> reductions;
-  std::vector<std::string> launch_modes;
-  std::vector<std::string> patterns;
-  std::string pair;
+  SelectionTexts selection;
   std::string gpus;
   std::string format;
-  bool in_place = false;
 };
 
 void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--backend", texts.backend, "nccl or mpi; nccl where it is built");
   app.add_option("--gpus", texts.gpus, "CUDA device of each rank, for example 0,1");
-  app.add_option("--only", texts.only, "all_reduce, send_recv")->delimiter(',');
-  app.add_option("--sizes", texts.sizes, "8:1G:x4, 1M:64M:+1M, or a list 8,64K,1G")
-      ->capture_default_str();
-  app.add_option("--type", texts.types, "float32 unless told otherwise")->delimiter(',');
-  app.add_option("--reduction", texts.reductions, "sum, prod, min, max, avg")->delimiter(',');
-  app.add_option("--launch", texts.launch_modes, "stream, graph")->delimiter(',');
-  app.add_option("--pattern", texts.patterns, "send_recv: ring, one-way, both-ways")
+  SelectionTexts& selection = texts.selection;
+  selection.sizes = "16:1G:x4";
+  app.add_option("--only", selection.only,
+                 operation_names() + "; all_reduce and send_recv unless told otherwise")
       ->delimiter(',');
-  app.add_option("--pair", texts.pair, "ranks of one-way and both-ways, for example 0-1");
+  app.add_option("--sizes", selection.sizes, "8:1G:x4, 1M:64M:+1M, or a list 8,64K,1G")
+      ->capture_default_str();
+  app.add_option("--type", selection.types, "float32 unless told otherwise")->delimiter(',');
+  app.add_option("--reduction", selection.reductions, "sum, prod, min, max, avg")->delimiter(',');
+  app.add_option("--launch", selection.launch_modes, "stream, graph")->delimiter(',');
+  app.add_option("--pattern", selection.patterns, "send_recv: ring, one-way, both-ways")
+      ->delimiter(',');
+  app.add_option("--pair", selection.pair,
+                 "ranks of one-way, both-ways and ping_pong, for example 0-1");
+  app.add_option("--root", selection.roots, "ranks of broadcast, reduce, gather, scatter")
+      ->delimiter(',');
+  app.add_option("--buffers", selection.buffers, "plain, registered, symmetric")->delimiter(',');
+  app.add_flag("--in-place", selection.in_place, "in place, where an operation has that form");
   app.add_option("--format", texts.format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
-  app.add_flag("--in-place", texts.in_place, "all_reduce in place");
 }
 
 /// What to do instead of a benchmark, and how.
@@ -91,26 +92,13 @@ WorkerOptions text_request(std::string text) {
   return options;
 }
 
-Selection read_selection(const Texts& texts) {
+Selection choose_selection(const SelectionTexts& texts) {
+  SelectionOptions options = read_selection(texts);
+  options.sizes = parse_sizes(texts.sizes);
   Selection selection;
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
-  if (!texts.only.empty()) {
-    selection.operations = parse_each<OperationKind>(texts.only, parse_operation);
-  }
-  selection.sizes = parse_sizes(texts.sizes);
-  if (!texts.types.empty()) selection.types = parse_each<DataType>(texts.types, parse_data_type);
-  if (!texts.reductions.empty()) {
-    selection.reductions = parse_each<Reduction>(texts.reductions, parse_reduction);
-  }
-  if (!texts.launch_modes.empty()) {
-    selection.launches = parse_each<LaunchMode>(texts.launch_modes, parse_launch_mode);
-  }
-  if (!texts.patterns.empty()) {
-    selection.patterns = parse_each<Pattern>(texts.patterns, parse_pattern);
-  }
-  if (!texts.pair.empty()) selection.pair = parse_pair(texts.pair);
-  if (texts.in_place) selection.in_place = {true};
-  return selection;
+  if (!options.operations.empty()) selection.operations = options.operations;
+  return with_options(selection, options);
 }
 
 /// Whether nccl-tests is meant: by a flag of its own, by --format or by the name of a link.
@@ -168,7 +156,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   options.mode = mode_of(modes);
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
-  options.selection = read_selection(texts);
+  options.selection = choose_selection(texts.selection);
   return options;
 }
 

@@ -15,7 +15,7 @@ constexpr std::string_view kHeader =
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
-    "health_samples,unhealthy_samples,power_capped_samples\n";
+    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form\n";
 
 /// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
 std::string field(std::string_view text) {
@@ -119,6 +119,15 @@ void add_health_fields(std::vector<std::string>& fields, const VariantResult& va
   }
 }
 
+void add_form_fields(std::vector<std::string>& fields, const Case& definition,
+                     const VariantResult& variant) {
+  fields.emplace_back(name_of(definition.buffers));
+  fields.push_back(has_root(definition.operation) ? fmt::format("{}", definition.root)
+                                                  : std::string{});
+  fields.emplace_back(field(definition.kernel));
+  fields.push_back(field(std::string_view(variant.execution.form)));
+}
+
 std::string row(const CaseResult& result, const VariantResult& variant) {
   const auto ratio =
       std::find_if(result.ratios.begin(), result.ratios.end(),
@@ -131,6 +140,7 @@ std::string row(const CaseResult& result, const VariantResult& variant) {
   fields.push_back(field(std::string_view(variant.skipped.value_or(""))));
   add_evidence_fields(fields, variant);
   add_health_fields(fields, variant);
+  add_form_fields(fields, result.definition, variant);
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

@@ -125,6 +125,10 @@ std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& 
     marks.push_back(
         footnotes.mark("w", "warm data: operations may find their buffers in the cache"));
   }
+  if (variant.time.has_value() && variant.execution.form == kGroupedForm) {
+    marks.push_back(footnotes.mark(
+        "g", "grouped: sends and receives in one group, not one collective of the library"));
+  }
   if (variant.health.unhealthy_samples > 0) {
     marks.push_back(footnotes.mark(
         "h",

@@ -32,6 +32,12 @@ int decimals_for(const Ratio& ratio) {
   return decimals;
 }
 
+/// How messages go between the two ranks of a pair.
+std::string_view arrow_of(const Case& definition) {
+  const bool both = definition.pair->both || definition.operation == OperationKind::ping_pong;
+  return both ? "<->" : "->";
+}
+
 }  // namespace
 
 RatioText readable_ratio(const Ratio& ratio) {
@@ -126,9 +132,18 @@ std::string curve_label(const Case& definition) {
   if (definition.launch != defaults.launch) {
     label += fmt::format(" {}", name_of(definition.launch));
   }
+  if (definition.buffers != defaults.buffers) {
+    label += fmt::format(" {}", name_of(definition.buffers));
+  }
+  if (definition.root != defaults.root) {
+    label += fmt::format(" root {}", definition.root);
+  }
+  if (definition.kernel) {
+    label += " kernel";
+  }
   if (definition.pair.has_value()) {
-    label += fmt::format(" {}{}{}", definition.pair->from, definition.pair->both ? "<->" : "->",
-                         definition.pair->to);
+    label +=
+        fmt::format(" {}{}{}", definition.pair->from, arrow_of(definition), definition.pair->to);
   }
   return label;
 }

@@ -56,6 +56,21 @@ protocol::ErrorReply shared_problem(const std::string& problem) {
           static_cast<int>(ExitCode::machine_cannot)};
 }
 
+/// Collective: does this rank's part. Where any rank could not, the problem of the first that could
+/// not, on every rank.
+template <typename Work>
+std::optional<protocol::ErrorReply> agree(Session& session, Work work) {
+  std::optional<std::string> problem;
+  try {
+    work();
+  } catch (const Error& error) {
+    problem = problem_of(session, error);
+  }
+  const std::optional<std::string> first = session.first_text(problem);
+  if (!first) return std::nullopt;
+  return shared_problem(*first);
+}
+
 Environment environment_in_force() {
   Environment result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -152,18 +167,16 @@ protocol::Reply Engine::hello() {
 std::variant<Engine::Opened, protocol::ErrorReply> Engine::make_operation(
     const std::string& case_name) {
   Opened opened;
-  std::optional<std::string> problem;
-  try {
+  const auto make = [&] {
     opened.definition = parse_case_name(case_name);
     if (opened.definition.ranks != session_.ranks()) {
       throw UsageError(fmt::format("{} is for {} ranks, this job has {}", case_name,
                                    opened.definition.ranks, session_.ranks()));
     }
     opened.operation = backend_.open(opened.definition);
-  } catch (const Error& error) {
-    problem = problem_of(session_, error);
-  }
-  if (const auto first = session_.first_text(problem)) return shared_problem(*first);
+  };
+  if (const auto refusal = agree(session_, make)) return *refusal;
+  if (const auto refusal = agree(session_, [&] { opened.operation->prepare(); })) return *refusal;
   return opened;
 }
 
@@ -261,13 +274,8 @@ protocol::Reply Engine::probe(const protocol::Probe& command) {
 
 protocol::Reply Engine::host_copy() {
   std::unique_ptr<HostCopy> copy;
-  std::optional<std::string> problem;
-  try {
-    copy = backend_.open_host_copy();
-  } catch (const Error& error) {
-    problem = problem_of(session_, error);
-  }
-  if (const auto first = session_.first_text(problem)) return shared_problem(*first);
+  const auto open = [&] { copy = backend_.open_host_copy(); };
+  if (const auto refusal = agree(session_, open)) return *refusal;
   std::optional<HostCopyRates> rates;
   if (copy) rates.emplace();
   session_.barrier();

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "log_files.hpp"
 
@@ -70,13 +71,30 @@ std::string take_name(std::string_view& text, const std::array<std::string_view,
   return upper == "UNKNOWN" ? std::string{} : upper;
 }
 
+/// Takes a collective's name by ncclFuncToString() and its colon; absent where there is none.
+std::optional<OperationKind> take_operation(std::string_view& message) {
+  using Name = std::pair<std::string_view, OperationKind>;
+  static constexpr std::array kCollectives{
+      Name{"AllReduce: ", OperationKind::all_reduce},
+      Name{"AllGather: ", OperationKind::all_gather},
+      Name{"ReduceScatter: ", OperationKind::reduce_scatter},
+      Name{"Broadcast: ", OperationKind::broadcast},
+      Name{"Reduce: ", OperationKind::reduce},
+  };
+  for (const auto& [name, operation] : kCollectives) {
+    if (take(message, name)) return operation;
+  }
+  return std::nullopt;
+}
+
 /// "8 Bytes -> Algo RING proto LL channel...", with the operation's name before it or without.
 std::optional<TunedCall> read_message(std::string_view message) {
   TunedCall call;
-  if (take(message, "AllReduce: ")) call.operation = OperationKind::all_reduce;
+  call.operation = take_operation(message);
   const std::optional<std::int64_t> size = take_number(message);
   if (!size || !take(message, " Bytes -> Algo ")) return std::nullopt;
   call.size = Bytes{*size};
+  call.of_count = message.empty() || std::isdigit(static_cast<unsigned char>(message.front())) == 0;
   call.plan.algorithm = take_name(message, kAlgorithms);
   if (!take(message, "proto ")) return std::nullopt;
   call.plan.protocol = take_name(message, kProtocols);
@@ -92,9 +110,26 @@ std::optional<TunedCall> read_line(std::string_view line) {
   return read_message(line.substr(mark + kMark.size()));
 }
 
-bool speaks_of(const TunedCall& call, const Case& c) {
-  const bool same = call.operation ? *call.operation == c.operation : has_reduction(c.operation);
-  return same && call.size == c.size;
+/// The size that NCCL logs for a case.
+Bytes logged_size(const Case& c, bool of_count) {
+  const bool part =
+      c.operation == OperationKind::all_gather || c.operation == OperationKind::reduce_scatter;
+  return part && of_count ? Bytes{c.size.value / c.ranks} : c.size;
+}
+
+bool has_size_of(const TunedCall& call, const Case& c) {
+  return call.size == logged_size(c, call.of_count);
+}
+
+/// The plan that all calls without operation of this size share.
+std::optional<TransferPlan> unnamed_plan(const Case& c, const std::vector<TunedCall>& calls) {
+  std::optional<TransferPlan> plan;
+  for (const TunedCall& call : calls) {
+    if (call.operation || !has_size_of(call, c)) continue;
+    if (plan && *plan != call.plan) return std::nullopt;
+    plan = call.plan;
+  }
+  return plan;
 }
 
 }  // namespace
@@ -119,9 +154,12 @@ std::vector<TunedCall> read_tuning_logs(const std::filesystem::path& directory,
 }
 
 TransferPlan plan_of(const Case& c, const std::vector<TunedCall>& calls) {
-  const auto last = std::find_if(calls.rbegin(), calls.rend(),
-                                 [&](const TunedCall& call) { return speaks_of(call, c); });
-  return last == calls.rend() ? default_plan(c) : last->plan;
+  if (!has_algorithm(c.operation)) return default_plan(c);
+  const auto last = std::find_if(calls.rbegin(), calls.rend(), [&](const TunedCall& call) {
+    return call.operation == c.operation && has_size_of(call, c);
+  });
+  if (last != calls.rend()) return last->plan;
+  return unnamed_plan(c, calls).value_or(default_plan(c));
 }
 
 }  // namespace linkgain

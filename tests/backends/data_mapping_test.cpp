@@ -1,9 +1,18 @@
 #include "data_mapping.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(DataMapping, KeepsSizeAndKindOfEveryType) {
   for (const DataType type : kDataTypes) {
@@ -69,6 +78,79 @@ TEST(DataMapping, BothWaysEachSendsToTheOther) {
     EXPECT_EQ(receiver_from(both, rank), -1);
     EXPECT_EQ(sender_to(both, rank), -1);
   }
+}
+
+TEST(DataMapping, APingPongGoesBothWays) {
+  Case c = sending(4, Pair{1, 3, false});
+  c.operation = OperationKind::ping_pong;
+  EXPECT_EQ(receiver_from(c, 1), 3);
+  EXPECT_EQ(receiver_from(c, 3), 1);
+  EXPECT_EQ(sender_to(c, 1), 3);
+  EXPECT_EQ(sender_to(c, 3), 1);
+  for (const int rank : {0, 2}) EXPECT_FALSE(takes_part(c, rank)) << rank;
+  for (const int rank : {1, 3}) EXPECT_TRUE(takes_part(c, rank)) << rank;
+}
+
+TEST(DataMapping, EveryRankTakesPartInWhatHasNoPair) {
+  for (const OperationKind operation : kOperations) {
+    Case c = sending(3, std::nullopt);
+    c.operation = operation;
+    if (operation == OperationKind::ping_pong) c.pair = Pair{};
+    const bool left_out = operation == OperationKind::ping_pong;
+    EXPECT_EQ(takes_part(c, 2), !left_out) << name_of(operation);
+  }
+}
+
+/// Of 32 float32 elements on four ranks, so 8 for each.
+std::vector<ExpectedPart> parts_of(OperationKind operation, int rank, int root = 0) {
+  Case c;
+  c.operation = operation;
+  c.size = Bytes{128};
+  c.ranks = 4;
+  c.root = root;
+  if (operation == OperationKind::ping_pong) c.pair = Pair{0, 1, false};
+  return expected_parts(c, rank);
+}
+
+TEST(ExpectedParts, OfReductionsAreTheReduction) {
+  EXPECT_THAT(parts_of(OperationKind::all_reduce, 3),
+              ElementsAre(ExpectedPart{0, 32, 0, kReduced}));
+  EXPECT_THAT(parts_of(OperationKind::reduce, 2, 2), ElementsAre(ExpectedPart{0, 32, 0, kReduced}));
+  EXPECT_THAT(parts_of(OperationKind::reduce, 1, 2), IsEmpty()) << "the root alone has it";
+  EXPECT_THAT(parts_of(OperationKind::reduce_scatter, 3),
+              ElementsAre(ExpectedPart{0, 8, 24, kReduced}));
+}
+
+TEST(ExpectedParts, OfWhatTheRootGivesAreItsInput) {
+  EXPECT_THAT(parts_of(OperationKind::broadcast, 3, 1), ElementsAre(ExpectedPart{0, 32, 0, 1}));
+  EXPECT_THAT(parts_of(OperationKind::broadcast, 1, 1), ElementsAre(ExpectedPart{0, 32, 0, 1}));
+  EXPECT_THAT(parts_of(OperationKind::scatter, 2, 1), ElementsAre(ExpectedPart{0, 8, 16, 1}));
+}
+
+TEST(ExpectedParts, OfWhatIsCollectedAreEveryRanks) {
+  const auto from_each = ElementsAre(ExpectedPart{0, 8, 0, 0}, ExpectedPart{8, 8, 0, 1},
+                                     ExpectedPart{16, 8, 0, 2}, ExpectedPart{24, 8, 0, 3});
+  EXPECT_THAT(parts_of(OperationKind::all_gather, 3), from_each);
+  EXPECT_THAT(parts_of(OperationKind::gather, 1, 1), from_each);
+  EXPECT_THAT(parts_of(OperationKind::gather, 0, 1), IsEmpty());
+  EXPECT_THAT(parts_of(OperationKind::alltoall, 3),
+              ElementsAre(ExpectedPart{0, 8, 24, 0}, ExpectedPart{8, 8, 24, 1},
+                          ExpectedPart{16, 8, 24, 2}, ExpectedPart{24, 8, 24, 3}));
+}
+
+TEST(ExpectedParts, OfMessagesAreTheSenders) {
+  EXPECT_THAT(parts_of(OperationKind::send_recv, 0), ElementsAre(ExpectedPart{0, 32, 0, 3}));
+  EXPECT_THAT(parts_of(OperationKind::ping_pong, 0), ElementsAre(ExpectedPart{0, 32, 0, 1}));
+  EXPECT_THAT(parts_of(OperationKind::ping_pong, 1), ElementsAre(ExpectedPart{0, 32, 0, 0}));
+  EXPECT_THAT(parts_of(OperationKind::ping_pong, 2), IsEmpty());
+}
+
+TEST(RefuseKernel, SaysThatThereIsNone) {
+  Case c;
+  EXPECT_NO_THROW(refuse_kernel(c));
+  c.kernel = true;
+  EXPECT_THAT([&] { refuse_kernel(c); },
+              testing::ThrowsMessage<MachineError>("there is no kernel of our own for this yet"));
 }
 
 }  // namespace

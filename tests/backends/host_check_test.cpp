@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <limits>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "data_mapping.hpp"
@@ -17,6 +19,15 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr std::int64_t kElements = 37;  // no multiple of any vector width
+
+Verification check_reduction(std::span<const std::byte> bytes, const kernels::Pattern& pattern) {
+  return check_part(bytes, pattern, {.count = kElements});
+}
+
+Verification check_input(std::span<const std::byte> bytes, const kernels::Pattern& pattern,
+                         int sender) {
+  return check_part(bytes, pattern, {.count = kElements, .source = sender});
+}
 
 Case reduction_of(DataType type, Reduction reduction, int ranks) {
   Case c;
@@ -179,6 +190,43 @@ TEST(HostCheck, SaysWhatStandsThereAndWhatShould) {
   EXPECT_EQ(verification.first_wrong,
             "element 7: " + std::to_string(wrong) + " instead of " + std::to_string(right));
   EXPECT_EQ(verification.largest_error, 1000.0);
+}
+
+/// Two ranks' inputs one after the other, from their fourth element on.
+std::vector<std::byte> second_parts(const Case& c) {
+  std::vector<std::byte> all;
+  for (const int rank : {0, 1}) {
+    const std::vector<std::byte> input = input_of(c, rank);
+    all.insert(all.end(), input.begin() + 4 * size_of(c.type), input.end());
+  }
+  return all;
+}
+
+TEST(HostCheck, PartsAreCheckedEachAgainstItsOwn) {
+  const Case c = reduction_of(DataType::int32, Reduction::max, 2);
+  const kernels::Pattern pattern = verification_pattern(c);
+  constexpr std::int64_t kCount = kElements - 4;
+  const std::vector<ExpectedPart> parts{{0, kCount, 4, 0}, {kCount, kCount, 4, 1}};
+  std::vector<std::byte> output = second_parts(c);
+  const Verification right = check_parts(output, pattern, parts);
+  EXPECT_EQ(right.checked, 2 * kCount);
+  EXPECT_EQ(right.wrong, 0) << right.first_wrong;
+  output[4 * (kCount + 2)] ^= std::byte{1};
+  const Verification wrong = check_parts(output, pattern, parts);
+  EXPECT_EQ(wrong.wrong, 1);
+  EXPECT_THAT(wrong.first_wrong, StartsWith("element " + std::to_string(kCount + 2) + ": "));
+  EXPECT_EQ(wrong.largest_error, 1.0);
+  EXPECT_GT(check_parts(second_parts(c), pattern, {{0, kCount, 0, 0}}).wrong, 0) << "other indices";
+  EXPECT_GT(check_parts(second_parts(c), pattern, {{0, kCount, 4, 1}}).wrong, 0) << "other rank";
+}
+
+TEST(HostCheck, APartOfAReductionBeginsAtItsIndex) {
+  const Case c = reduction_of(DataType::float64, Reduction::sum, 3);
+  const std::vector<std::byte> all = reduced(c);
+  const std::vector<std::byte> part(all.begin() + 8 * 10, all.begin() + 8 * 20);
+  const kernels::Pattern pattern = verification_pattern(c);
+  EXPECT_EQ(check_part(part, pattern, {.count = 10, .first_index = 10}).wrong, 0);
+  EXPECT_GT(check_part(part, pattern, {.count = 10, .first_index = 0}).wrong, 0);
 }
 
 }  // namespace

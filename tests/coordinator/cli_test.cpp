@@ -67,10 +67,17 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
 }
 
 TEST(CommandLine, SelectsWhatIsMeasured) {
-  const RunOptions options =
-      run_with({"--only", "send_recv,all_reduce", "--sizes", "8:1K:x4", "--type", "int8,float16",
-                "--reduction", "max", "--launch", "stream,graph", "--pattern", "one-way", "--pair",
-                "1-0", "--in-place", "--profile", "full"});
+  const RunOptions options = run_with({"--only",      "send_recv,all_reduce",
+                                       "--sizes",     "8:1K:x4",
+                                       "--type",      "int8,float16",
+                                       "--reduction", "max",
+                                       "--launch",    "stream,graph",
+                                       "--pattern",   "one-way",
+                                       "--pair",      "1-0",
+                                       "--root",      "0,2",
+                                       "--buffers",   "plain,symmetric",
+                                       "--in-place",  "--profile",
+                                       "full"});
   EXPECT_THAT(options.operations, ElementsAre(OperationKind::send_recv, OperationKind::all_reduce));
   EXPECT_EQ(options.sizes.size(), 5U);
   EXPECT_THAT(options.types, ElementsAre(DataType::int8, DataType::float16));
@@ -78,6 +85,8 @@ TEST(CommandLine, SelectsWhatIsMeasured) {
   EXPECT_THAT(options.launch_modes, ElementsAre(LaunchMode::stream, LaunchMode::graph));
   EXPECT_THAT(options.patterns, ElementsAre(Pattern::one_way));
   EXPECT_EQ(options.pair, (Pair{1, 0, false}));
+  EXPECT_THAT(options.roots, ElementsAre(0, 2));
+  EXPECT_THAT(options.buffers, ElementsAre(Buffers::plain, Buffers::symmetric));
   EXPECT_TRUE(options.in_place);
   EXPECT_EQ(options.profile, Profile::full);
 }

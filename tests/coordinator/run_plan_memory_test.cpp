@@ -67,6 +67,19 @@ TEST(FitMemory, CountsEveryRankOfAHost) {
   EXPECT_THAT(refusal(options, two_gpus(kGiB)), HasSubstr("10.0 GiB of host memory, 8.0 GiB"));
 }
 
+TEST(FitMemory, CountsWhatEachRankHolds) {
+  RunOptions options = of_size("1G");
+  options.operations = {OperationKind::gather};
+  // The root's GiB, its own half, and a job's own.
+  EXPECT_EQ(refusal(options, two_gpus(5 * kGiB)), "accepted");
+  EXPECT_THAT(refusal(options, two_gpus(5 * kGiB / 2 - 1)), HasSubstr("2.5 GiB of GPU memory"));
+  options.backend = BackendKind::mpi;
+  options.sequential = true;
+  options.ranks = 4;
+  options.sizes = {Bytes{4 * kGiB}};
+  EXPECT_EQ(refusal(options, two_gpus(kGiB)), "accepted") << "4 GiB and four times one in 8";
+}
+
 TEST(FitMemory, FallsBackToOneJobAtATimeAndSaysSo) {
   const RunPlan tight = make_plan(of_size("1G"), two_gpus(6 * kGiB - 1));
   EXPECT_TRUE(tight.sequential);

@@ -115,6 +115,17 @@ TEST(MakePlan, TakesAnOperationThatTheProfileLeavesOutFromTheDefault) {
   EXPECT_EQ(make_plan(options, with_gpus(2)).cases.size(), 8U);
 }
 
+TEST(MakePlan, MeasuresAnOperationOfNoProfileAtItsUsualSizes) {
+  RunOptions options;
+  options.operations = {OperationKind::all_gather, OperationKind::broadcast};
+  options.roots = {1};
+  options.buffers = {Buffers::symmetric};
+  const RunPlan plan = make_plan(options, with_gpus(2));
+  ASSERT_EQ(plan.cases.size(), 14U + 14U);
+  EXPECT_EQ(case_name(plan.cases.front()), "all_gather/float32/16B/np2/symmetric");
+  EXPECT_EQ(case_name(plan.cases.back()), "broadcast/float32/1GiB/np2/symmetric/root=1");
+}
+
 TEST(ChooseBackend, IsNcclWhereThereAreTwoGpus) {
   EXPECT_EQ(make_plan({}, with_gpus(2)).backend, BackendKind::nccl);
   RunOptions options;
@@ -241,12 +252,14 @@ TEST(Ranges, AreNamed) {
 TEST(Selections, RefuseAPairWithoutAPattern) {
   RunOptions options;
   options.pair = Pair{0, 1, false};
-  EXPECT_THAT(usage_error(options), HasSubstr("--pair goes with send_recv"));
+  EXPECT_THAT(usage_error(options),
+              HasSubstr("--pair goes with ping_pong, and with send_recv one way"));
   options.patterns = {Pattern::one_way};
   EXPECT_EQ(case_name(make_plan(options, with_gpus(2)).cases.back()),
             "send_recv/float32/1GiB/np2/pair=0-1");
   options.operations = {OperationKind::all_reduce};
-  EXPECT_THAT(usage_error(options), HasSubstr("--pair goes with send_recv"));
+  EXPECT_THAT(usage_error(options),
+              HasSubstr("--pair goes with ping_pong, and with send_recv one way"));
   options = {};
   options.profile = Profile::full;
   options.pair = Pair{1, 0, false};

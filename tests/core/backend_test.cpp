@@ -72,5 +72,21 @@ TEST(RequireSupported, AsksForAReductionOnlyWhereThereIsOne) {
   EXPECT_THROW(require_supported(BackendKind::mpi, c), UsageError);
 }
 
+TEST(RequireSupported, MpiHasPlainBuffersOnly) {
+  Case c;
+  c.size = Bytes{1024};
+  for (const Buffers buffers : {Buffers::registered, Buffers::symmetric}) {
+    c.buffers = buffers;
+    EXPECT_NO_THROW(require_supported(BackendKind::nccl, c));
+    try {
+      require_supported(BackendKind::mpi, c);
+      FAIL() << name_of(buffers);
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("MPI in CPU memory has plain buffers only"));
+      EXPECT_THAT(error.what(), testing::HasSubstr(std::string(name_of(buffers))));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -79,14 +79,16 @@ TEST(CurveName, IsTheNameWithoutItsSize) {
 std::vector<Case> every_form(Case base) {
   std::vector<Case> cases;
   const bool reduces = has_reduction(base.operation);
-  const std::vector<std::optional<Pair>> pairs =
-      reduces ? std::vector<std::optional<Pair>>{std::nullopt}
-              : std::vector<std::optional<Pair>>{std::nullopt, Pair{0, 1, false}, Pair{1, 0, true}};
+  std::vector<std::optional<Pair>> pairs{std::nullopt};
+  if (base.operation == OperationKind::ping_pong) pairs = {Pair{0, 1, false}, Pair{1, 0, false}};
+  if (base.operation == OperationKind::send_recv) {
+    pairs = {std::nullopt, Pair{0, 1, false}, Pair{1, 0, true}};
+  }
   for (const Reduction reduction : kReductions) {
     if (!reduces && reduction != Reduction::sum) continue;
     for (const LaunchMode launch : {LaunchMode::stream, LaunchMode::graph}) {
       for (const bool in_place : {false, true}) {
-        if (in_place && !reduces) continue;
+        if (in_place && !has_in_place_form(base.operation)) continue;
         for (const std::optional<Pair>& pair : pairs) {
           base.reduction = reduction;
           base.launch = launch;
@@ -106,8 +108,9 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
     for (const DataType type : kDataTypes) {
       for (const std::int64_t elements : {1, 250, 1 << 20}) {
         for (const int ranks : {2, 3, 1024}) {
-          Case base{operation, type, Reduction::sum, Bytes{elements * size_of(type)}, ranks,
-                    false,     {},   std::nullopt};
+          const bool split = is_split_over_ranks(operation);
+          const Bytes size{elements * size_of(type) * (split ? ranks : 1)};
+          Case base{operation, type, Reduction::sum, size, ranks, false, {}, std::nullopt};
           for (const Case& c : every_form(base)) {
             EXPECT_EQ(parse_case_name(case_name(c)), c) << case_name(c);
             ++seen;
@@ -116,13 +119,16 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
       }
     }
   }
-  EXPECT_EQ(seen, 12 * 3 * 3 * (5 * 2 * 2 + 2 * 3));
+  // Reductions, launch modes, places; else pairs.
+  const int forms = 3 * 5 * 2 * 2 + 4 * 2 * 2 + 1 * 2 + 2 * 3 + 2 * 2;
+  EXPECT_EQ(seen, 12 * 3 * 3 * forms);
 }
 
 TEST(ParseCaseName, NamesTheUnknownFieldAndTheNearest) {
   EXPECT_EQ(refusal("all_reduc/float32/sum/1GiB/np2"),
             "case 'all_reduc/float32/sum/1GiB/np2': unknown operation 'all_reduc': did you mean "
-            "all_reduce? (all_reduce, send_recv)");
+            "all_reduce? (" +
+                operation_names() + ")");
   EXPECT_THAT(refusal("all_reduce/float23/sum/1GiB/np2"),
               HasSubstr("unknown data type 'float23': did you mean float32?"));
   EXPECT_THAT(refusal("all_reduce/float32/sun/1GiB/np2"),

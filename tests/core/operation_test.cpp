@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {
 
+using testing::ElementsAre;
 using testing::ThrowsMessage;
 
 TEST(Operations, AreReadBackFromTheirNames) {
@@ -23,13 +26,32 @@ TEST(Operations, AreReadBackFromTheirNames) {
 TEST(Operations, RefuseOtherNamesWithTheNearest) {
   EXPECT_THAT([] { parse_operation("all_reduc"); },
               ThrowsMessage<UsageError>("unknown operation 'all_reduc': did you mean all_reduce? "
-                                        "(all_reduce, send_recv)"));
+                                        "(all_reduce, all_gather, reduce_scatter, broadcast, "
+                                        "reduce, alltoall, gather, scatter, send_recv, "
+                                        "ping_pong)"));
   EXPECT_THROW(parse_operation("ALL_REDUCE"), UsageError);
 }
 
-TEST(Operations, OnlyAllReduceCombinesElements) {
-  EXPECT_TRUE(has_reduction(OperationKind::all_reduce));
-  EXPECT_FALSE(has_reduction(OperationKind::send_recv));
+/// The names of the operations of which `has` is true.
+std::vector<std::string_view> those(bool (*has)(OperationKind)) {
+  std::vector<std::string_view> names;
+  for (const OperationKind operation : kOperations) {
+    if (has(operation)) names.push_back(name_of(operation));
+  }
+  return names;
+}
+
+TEST(Operations, HaveWhatTheyHave) {
+  EXPECT_THAT(those(has_reduction), ElementsAre("all_reduce", "reduce_scatter", "reduce"));
+  EXPECT_THAT(those(has_root), ElementsAre("broadcast", "reduce", "gather", "scatter"));
+  EXPECT_THAT(those(has_pair), ElementsAre("send_recv", "ping_pong"));
+  EXPECT_THAT(those(has_in_place_form), ElementsAre("all_reduce", "all_gather", "reduce_scatter",
+                                                    "broadcast", "reduce", "gather", "scatter"));
+  EXPECT_THAT(those(is_split_over_ranks),
+              ElementsAre("all_gather", "reduce_scatter", "alltoall", "gather", "scatter"));
+  EXPECT_THAT(those(is_grouped), ElementsAre("alltoall", "gather", "scatter"));
+  EXPECT_THAT(those(has_algorithm),
+              ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"));
 }
 
 TEST(BusBandwidthFactor, IsTwoTimesTheOtherRanksShareForAllReduce) {
@@ -40,9 +62,22 @@ TEST(BusBandwidthFactor, IsTwoTimesTheOtherRanksShareForAllReduce) {
   EXPECT_DOUBLE_EQ(bus_bandwidth_factor(OperationKind::all_reduce, 1), 0.0);
 }
 
-TEST(BusBandwidthFactor, IsOneForSendRecv) {
-  EXPECT_DOUBLE_EQ(bus_bandwidth_factor(OperationKind::send_recv, 2), 1.0);
-  EXPECT_DOUBLE_EQ(bus_bandwidth_factor(OperationKind::send_recv, 8), 1.0);
+TEST(BusBandwidthFactor, IsTheOtherRanksShareWhereTheSizeIsSplit) {
+  for (const OperationKind operation :
+       {OperationKind::all_gather, OperationKind::reduce_scatter, OperationKind::alltoall,
+        OperationKind::gather, OperationKind::scatter}) {
+    EXPECT_DOUBLE_EQ(bus_bandwidth_factor(operation, 2), 0.5) << name_of(operation);
+    EXPECT_DOUBLE_EQ(bus_bandwidth_factor(operation, 3), 2.0 / 3.0) << name_of(operation);
+    EXPECT_DOUBLE_EQ(bus_bandwidth_factor(operation, 8), 0.875) << name_of(operation);
+  }
+}
+
+TEST(BusBandwidthFactor, IsOneForTheOthers) {
+  for (const OperationKind operation : {OperationKind::broadcast, OperationKind::reduce,
+                                        OperationKind::send_recv, OperationKind::ping_pong}) {
+    EXPECT_DOUBLE_EQ(bus_bandwidth_factor(operation, 2), 1.0) << name_of(operation);
+    EXPECT_DOUBLE_EQ(bus_bandwidth_factor(operation, 8), 1.0) << name_of(operation);
+  }
 }
 
 TEST(BusBandwidthFactor, NeedsARank) {

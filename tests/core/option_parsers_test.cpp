@@ -50,5 +50,43 @@ TEST(ParseEach, KeepsTheOrder) {
   EXPECT_TRUE(parse_each<DataType>({}, parse_data_type).empty());
 }
 
+TEST(ParseRoot, ReadsARankAndNothingElse) {
+  EXPECT_EQ(parse_root("0"), 0);
+  EXPECT_EQ(parse_root("17"), 17);
+  for (const char* text : {"", "-1", "a", "1.5", "0-1", "10000"}) {
+    EXPECT_THROW(parse_root(text), UsageError) << text;
+  }
+}
+
+TEST(ReadSelection, TakesWhatWasGivenAndLeavesTheRest) {
+  const SelectionOptions none = read_selection({});
+  EXPECT_TRUE(none.operations.empty());
+  EXPECT_TRUE(none.sizes.empty());
+  EXPECT_TRUE(none.roots.empty());
+  EXPECT_FALSE(none.pair);
+  Selection usual;
+  usual.sizes = {Bytes{8}};
+  EXPECT_EQ(with_options(usual, none).sizes, usual.sizes);
+  EXPECT_EQ(with_options(usual, none).buffers, usual.buffers);
+
+  SelectionTexts texts;
+  texts.only = {"gather", "scatter"};
+  texts.sizes = "1K";
+  texts.roots = {"0", "1"};
+  texts.buffers = {"registered", "symmetric"};
+  texts.pair = "1-0";
+  texts.in_place = true;
+  const SelectionOptions options = read_selection(texts);
+  EXPECT_THAT(options.operations, ElementsAre(OperationKind::gather, OperationKind::scatter));
+  const Selection selection = with_options(usual, options);
+  EXPECT_THAT(selection.sizes, ElementsAre(Bytes{1024}));
+  EXPECT_THAT(selection.roots, ElementsAre(0, 1));
+  EXPECT_THAT(selection.buffers, ElementsAre(Buffers::registered, Buffers::symmetric));
+  EXPECT_THAT(selection.in_place, ElementsAre(true));
+  EXPECT_EQ(selection.pair, (Pair{1, 0, false}));
+  texts.buffers = {"pinned"};
+  EXPECT_THROW(read_selection(texts), UsageError);
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -60,7 +60,7 @@ TEST(Protocol, HelloRepliesRoundTrip) {
   HelloReply reply;
   reply.version = 7;
   reply.backend = "nccl";
-  reply.capabilities = {{"all_reduce"}, {"int8", "float16"}, {}, {"graph"}};
+  reply.capabilities = {{"all_reduce"}, {"int8", "float16"}, {}, {"graph"}, {"plain"}};
   reply.machine = full_machine();
   reply.environment = {{"NCCL_ALGO", "Ring,Tree"}, {"NCCL_DEBUG", ""}};
   reply.path = Path::network;
@@ -71,6 +71,7 @@ TEST(Protocol, HelloRepliesRoundTrip) {
   EXPECT_EQ(back.capabilities.types, reply.capabilities.types);
   EXPECT_EQ(back.capabilities.reductions, reply.capabilities.reductions);
   EXPECT_EQ(back.capabilities.launch_modes, reply.capabilities.launch_modes);
+  EXPECT_EQ(back.capabilities.buffers, reply.capabilities.buffers);
   EXPECT_TRUE(same(back.machine, reply.machine));
   EXPECT_EQ(back.environment, reply.environment);
   EXPECT_EQ(back.path, Path::network);
@@ -88,10 +89,13 @@ TEST(Protocol, ReadingsOfLinksRoundTrip) {
 }
 
 TEST(Protocol, OtherRepliesRoundTrip) {
-  const OpenReply open = reply_back(OpenReply{
-      9, {100, 4, 25, true}, Seconds{1.0 / 3}, TransferPlan{"RING", "LL"}, Seconds{0.25}});
+  const OpenReply open = reply_back(OpenReply{9,
+                                              {100, 4, 25, true, "grouped"},
+                                              Seconds{1.0 / 3},
+                                              TransferPlan{"RING", "LL"},
+                                              Seconds{0.25}});
   EXPECT_EQ(open.handle, 9);
-  EXPECT_TRUE(same(open.execution, Execution{100, 4, 25, true}));
+  EXPECT_TRUE(same(open.execution, Execution{100, 4, 25, true, "grouped"}));
   EXPECT_EQ(open.per_operation, Seconds{1.0 / 3});
   EXPECT_EQ(open.plan, (TransferPlan{"RING", "LL"}));
   EXPECT_EQ(open.plan_cost, Seconds{0.25});
@@ -137,7 +141,8 @@ TEST(Protocol, RefusesWhatIsNoMessage) {
 
 TEST(Capabilities, OfNcclAreAll) {
   const Capabilities all = capabilities_of(BackendKind::nccl);
-  EXPECT_THAT(all.operations, ElementsAre("all_reduce", "send_recv"));
+  EXPECT_EQ(all.operations.size(), kOperations.size());
+  EXPECT_THAT(all.buffers, ElementsAre("plain", "registered", "symmetric"));
   EXPECT_EQ(all.types.size(), kDataTypes.size());
   EXPECT_THAT(all.reductions, ElementsAre("sum", "prod", "min", "max", "avg"));
   EXPECT_THAT(all.launch_modes, ElementsAre("stream", "graph"));
@@ -145,7 +150,8 @@ TEST(Capabilities, OfNcclAreAll) {
 
 TEST(Capabilities, OfMpiLackWhatMpiLacks) {
   const Capabilities some = capabilities_of(BackendKind::mpi);
-  EXPECT_THAT(some.operations, ElementsAre("all_reduce", "send_recv"));
+  EXPECT_EQ(some.operations, capabilities_of(BackendKind::nccl).operations);
+  EXPECT_THAT(some.buffers, ElementsAre("plain"));
   EXPECT_THAT(some.types, ElementsAre("float32", "float64", "int8", "uint8", "int32", "uint32",
                                       "int64", "uint64"));
   EXPECT_THAT(some.reductions, Not(::testing::Contains("avg")));

@@ -156,8 +156,9 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
 
 /// Members that older records lack, and those that a driver may not tell.
 bool is_optional(const std::string& key) {
-  const std::vector<std::string> later{"ancestor", "evidence_cost", "evidence", "fraction_of_limit",
-                                       "health",   "host_copy",     "limit",    "require_healthy"};
+  const std::vector<std::string> later{"ancestor",          "evidence_cost", "evidence",  "form",
+                                       "fraction_of_limit", "health",        "host_copy", "limit",
+                                       "require_healthy"};
   const std::vector<std::string> driver{"nvlink_", "pcie_", "lowest_", "highest_",
                                         "clock_event_reasons"};
   const bool told_by_driver = std::any_of(driver.begin(), driver.end(), [&](const auto& start) {

@@ -143,7 +143,8 @@ TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
   const Json description = Json::parse(outcome.output);
   EXPECT_THAT(description.at("machine").at("software").at("mpi"), Not(IsEmpty()));
   EXPECT_THAT(description.at("capabilities").at("operations"),
-              ElementsAre("all_reduce", "send_recv"));
+              ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+                          "alltoall", "gather", "scatter", "send_recv", "ping_pong"));
 }
 
 }  // namespace

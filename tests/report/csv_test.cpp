@@ -10,6 +10,7 @@
 namespace linkgain {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using namespace linkgain::testing;
@@ -20,7 +21,7 @@ constexpr const char* kHeader =
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
-    "health_samples,unhealthy_samples,power_capped_samples\n";
+    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form\n";
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
 
@@ -37,7 +38,20 @@ TEST(Csv, HasEvidenceAndHealthAtTheEnd) {
 TEST(Csv, QuotesWhatNeedsIt) {
   Record record = two_gpus();
   record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
-  EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') + "\n"));
+  EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') +
+                                    ",plain,,false,\n"));
+}
+
+TEST(Csv, NamesBuffersRootAndForm) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  Case& definition = record.cases[0].definition;
+  definition.operation = OperationKind::gather;
+  definition.buffers = Buffers::registered;
+  definition.root = 1;
+  record.cases[0].variants[1].execution.form = kGroupedForm;
+  EXPECT_THAT(csv(record),
+              AllOf(HasSubstr("/registered/root=1,gather,"), HasSubstr(",registered,1,false,\n"),
+                    EndsWith(",registered,1,false,grouped send/recv\n")));
 }
 
 TEST(Csv, KeepsEveryDigit) {

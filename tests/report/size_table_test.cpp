@@ -34,6 +34,13 @@ TEST(SizeTable, SortsSizesWithinACurve) {
   EXPECT_EQ(size_tables(record), size_tables(h200_record()));
 }
 
+TEST(SizeTable, MarksGroupedOperations) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  EXPECT_THAT(size_tables(record), ::testing::Not(HasSubstr("- `g`")));
+  for (VariantResult& variant : record.cases[0].variants) variant.execution.form = kGroupedForm;
+  EXPECT_THAT(size_tables(record), HasSubstr("- `g` grouped: sends and receives in one group"));
+}
+
 TEST(SizeTable, TooFewRoundsHaveNoInterval) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
   record.cases[0].ratios[0].ratio = {.estimate = 12.0, .low = {}, .high = {}, .rounds = 3};

@@ -201,6 +201,7 @@ TEST_F(EngineOnRanks, WhatOneRankCannotOpenIsRefusedByAll) {
   lead([](Engine& engine) {
     EXPECT_EQ(error_of(engine.lead(all_reduce("4MiB"))), "rank 0: no memory|buy some");
     EXPECT_EQ(error_of(engine.lead(all_reduce("8MiB"))), "rank 2: no memory|buy some");
+    EXPECT_EQ(error_of(engine.lead(all_reduce("16MiB"))), "rank 2: no window|open one");
     const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
     get<protocol::RunReply>(engine.lead(protocol::Run{opened.handle, 3}));
   });

@@ -17,7 +17,12 @@ class SteadyOperation : public Operation {
   SteadyOperation(bool takes_part, std::int64_t granularity, int& held_up)
       : takes_part_(takes_part), granularity_(granularity), held_up_(held_up) {}
 
+  bool prepares = true;  ///< else its part of what all ranks prepare fails
+
  private:
+  void do_prepare() override {
+    if (!prepares) throw MachineError("no window", "open one");
+  }
   void do_warm_up() override {
     CallLogDouble::call("x NCCL INFO AllReduce: 64 Bytes -> Algo RING proto LL channel");
   }
@@ -46,7 +51,8 @@ struct SteadyCopy : HostCopy {
   double do_from_device() override { return 40.0; }
 };
 
-/// Opens SteadyOperations; sizes of 4 MiB on no rank and of 8 MiB not on the last one.
+/// Opens SteadyOperations; sizes of 4 MiB on no rank and of 8 MiB not on the last one, which does
+/// not prepare those of 16 MiB either.
 class SteadyBackend : public Backend {
  public:
   explicit SteadyBackend(const Session& session) : session_(session) {}
@@ -63,7 +69,9 @@ class SteadyBackend : public Backend {
       throw MachineError("no memory", "buy some");
     }
     const bool takes_part = !c.pair || session_.rank() == c.pair->from;
-    return std::make_unique<SteadyOperation>(takes_part, granularity, held_up);
+    auto operation = std::make_unique<SteadyOperation>(takes_part, granularity, held_up);
+    operation->prepares = !is_last || c.size.value != 16 << 20;
+    return operation;
   }
   /// The first rank has nothing to copy to.
   std::unique_ptr<HostCopy> do_open_host_copy() override {

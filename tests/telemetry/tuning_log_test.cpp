@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace linkgain {
 namespace {
@@ -102,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
     Messages, NoCall,
     ::testing::Values("Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM",
                       "  Algorithm   |          Tree            |      Ring       |",
-                      "AllGather: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+                      "AlltoAll: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+                      "AllGather [Copy Engine]: 8 Bytes -> cudaMemcpy",
                       "AllReduce: Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
                       "AllReduce: -8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
                       "AllReduce: 99999999999999999999 Bytes -> Algo RING proto LL channel",
@@ -140,7 +143,67 @@ TEST(TuningLog, TheLastCallOfTheSizeCounts) {
   EXPECT_EQ(plan_of(all_reduce(16), calls), (TransferPlan{"TREE", "LL128"}));
 }
 
-TEST(TuningLog, ACallWithoutOperationCountsForReductionsOnly) {
+Case of(OperationKind operation, std::int64_t size, int ranks) {
+  Case c = all_reduce(size);
+  c.operation = operation;
+  c.ranks = ranks;
+  return c;
+}
+
+TEST(TuningLog, ReadsEveryCollectivesName) {
+  const std::string rest = ": 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}";
+  EXPECT_THAT(parse_tuning_lines(line("AllReduce" + rest) + line("AllGather" + rest) +
+                                 line("ReduceScatter" + rest) + line("Broadcast" + rest) +
+                                 line("Reduce" + rest)),
+              ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL"),
+                          call(OperationKind::all_gather, 8, "RING", "LL"),
+                          call(OperationKind::reduce_scatter, 8, "RING", "LL"),
+                          call(OperationKind::broadcast, 8, "RING", "LL"),
+                          call(OperationKind::reduce, 8, "RING", "LL")));
+}
+
+TEST(TuningLog, FromNccl224OnTheSizeIsThatOfTheCount) {
+  // One rank's part of all_gather and reduce_scatter, the whole of the others.
+  for (const auto& [name, operation, size] :
+       {std::tuple{"AllGather", OperationKind::all_gather, 4096},
+        std::tuple{"ReduceScatter", OperationKind::reduce_scatter, 4096},
+        std::tuple{"Broadcast", OperationKind::broadcast, 1024},
+        std::tuple{"Reduce", OperationKind::reduce, 1024}}) {
+    const auto calls = parse_tuning_lines(
+        line(std::string(name) + ": 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}"));
+    EXPECT_EQ(plan_of(of(operation, size, 4), calls), (TransferPlan{"RING", "LL"})) << name;
+    EXPECT_EQ(plan_of(of(operation, 5 * 4096, 4), calls), TransferPlan{}) << name;
+  }
+}
+
+TEST(TuningLog, BeforeNccl224TheSizeIsThatOfAllRanks) {
+  for (const auto& [name, operation] : {std::pair{"AllGather: ", OperationKind::all_gather},
+                                        std::pair{"ReduceScatter: ", OperationKind::reduce_scatter},
+                                        std::pair{"Broadcast: ", OperationKind::broadcast},
+                                        std::pair{"", OperationKind::reduce_scatter}}) {
+    const auto calls =
+        parse_tuning_lines(line(std::string(name) + "4096 Bytes -> Algo 1 proto 2 time 12.3"));
+    EXPECT_EQ(plan_of(of(operation, 4096, 4), calls), (TransferPlan{"RING", "SIMPLE"})) << name;
+    EXPECT_EQ(plan_of(of(operation, 4 * 4096, 4), calls), TransferPlan{}) << name;
+  }
+}
+
+TEST(TuningLog, CallsWithoutOperationMustAgree) {
+  std::vector<TunedCall> calls = parse_tuning_lines(line("4096 Bytes -> Algo 1 proto 2 time 12.3") +
+                                                    line("4096 Bytes -> Algo 1 proto 2 time 9") +
+                                                    line("64 Bytes -> Algo 0 proto 0 time 3"));
+  EXPECT_EQ(plan_of(all_reduce(4096), calls), (TransferPlan{"RING", "SIMPLE"}));
+  calls.push_back(parse_tuning_lines(line("4096 Bytes -> Algo 0 proto 2 time 12.3")).front());
+  EXPECT_EQ(plan_of(all_reduce(4096), calls), TransferPlan{}) << "whose was which?";
+  EXPECT_EQ(plan_of(all_reduce(64), calls), (TransferPlan{"TREE", "LL"}));
+}
+
+TEST(TuningLog, SaysNothingOfGroupedMessages) {
+  const auto calls = parse_tuning_lines(line("67108864 Bytes -> Algo 1 proto 0 time 12.3"));
+  EXPECT_EQ(plan_of(of(OperationKind::alltoall, 67108864, 4), calls), (TransferPlan{"", "SIMPLE"}));
+}
+
+TEST(TuningLog, ACallWithoutOperationCountsForCollectivesOnly) {
   const std::int64_t size = kJudgedSize.value;
   const std::vector<TunedCall> calls{call(std::nullopt, size, "RING", "LL128")};
   EXPECT_EQ(plan_of(all_reduce(size), calls), (TransferPlan{"RING", "LL128"}));

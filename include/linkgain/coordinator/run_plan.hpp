@@ -5,24 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/record.hpp"
 
 namespace linkgain {
 
 /// `linkgain run` as it was asked for; absent means not asked for.
-struct RunOptions {
+struct RunOptions : SelectionOptions {
   std::vector<std::string> argv;
   std::optional<BackendKind> backend;
   Profile profile = Profile::standard;
-  std::vector<OperationKind> operations;
-  std::vector<Bytes> sizes;
-  std::vector<DataType> types;
-  std::vector<Reduction> reductions;
-  std::vector<LaunchMode> launch_modes;
-  std::vector<Pattern> patterns;
-  std::optional<Pair> pair;
-  bool in_place = false;
   std::vector<int> gpus;
   std::optional<int> ranks;
   std::vector<std::string> variants;

@@ -12,11 +12,12 @@ enum class BackendKind { nccl, mpi };
 std::string_view name_of(BackendKind backend);
 BackendKind parse_backend(std::string_view name);
 
-/// Throws UsageError where the backend has no such type, reduction or launch mode in any version:
-/// MPI knows no float16, bfloat16 or float8, no avg and no graphs.
+/// Throws UsageError where the backend has no such type, reduction, launch mode or memory in any
+/// version: MPI knows no float16, bfloat16 or float8, no avg, no graphs and no registered buffers.
 void require_supported(BackendKind backend, const Case& c);
 bool supports(BackendKind backend, DataType type);
 bool supports(BackendKind backend, Reduction reduction);
 bool supports(BackendKind backend, LaunchMode launch);
+bool supports(BackendKind backend, Buffers buffers);
 
 }  // namespace linkgain

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,11 +12,23 @@
 
 namespace linkgain {
 
+/// The most ranks that a case may have.
+inline constexpr int kMostRanks = 1024;
+
 /// How operations reach the GPU: one call each on a stream, or replayed from a captured graph.
 enum class LaunchMode { stream, graph };
 
 std::string_view name_of(LaunchMode launch);
 LaunchMode parse_launch_mode(std::string_view name);
+
+/// What the memory of the operations is: allocated plainly; allocated by NCCL and registered with
+/// the communicator; or a window that all ranks registered together, at the same place in each.
+enum class Buffers { plain, registered, symmetric };
+
+inline constexpr std::array kBuffers{Buffers::plain, Buffers::registered, Buffers::symmetric};
+
+std::string_view name_of(Buffers buffers);
+Buffers parse_buffers(std::string_view name);
 
 /// Two ranks of a point-to-point operation; `from` sends to `to`, and the other way too if `both`.
 struct Pair {
@@ -30,22 +44,32 @@ struct Case {
   DataType type = DataType::float32;
   /// Meaningful only where has_reduction(operation).
   Reduction reduction = Reduction::sum;
-  /// nccl-tests' S: all_reduce the buffer of one rank, send_recv one message.
+  /// nccl-tests' S: one rank's part times the ranks where is_split_over_ranks(operation), else the
+  /// buffer of one rank or one message.
   Bytes size{};
   int ranks = 2;
   bool in_place = false;
   LaunchMode launch = LaunchMode::stream;
-  /// send_recv only: absent means the ring (every rank sends to the next one).
+  /// Absent for send_recv means the ring (every rank sends to the next one). ping_pong always has
+  /// one: a message goes from `from` to `to`, the next one back.
   std::optional<Pair> pair;
+  /// Other than 0 only where has_root(operation).
+  int root = 0;
+  Buffers buffers = Buffers::plain;
+  /// Our own CUDA kernel instead of the library's operation.
+  bool kernel = false;
 
   bool operator==(const Case&) const = default;
 
   std::int64_t elements() const { return size.value / size_of(type); }
+  /// Elements of one rank's part where is_split_over_ranks(operation).
+  std::int64_t elements_per_rank() const { return elements() / ranks; }
 };
 
 /// The name used in records, reports and as Google Benchmark name:
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
-/// `/pair=0-1`, `/both`. A field that the operation lacks is left out.
+/// `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field that the
+/// operation lacks is left out.
 std::string case_name(const Case& c);
 
 /// The name without its size: what cases of one curve share.
@@ -54,8 +78,11 @@ std::string curve_name(const Case& c);
 /// Reads case_name()'s form back. Throws UsageError that names the field at fault.
 Case parse_case_name(std::string_view name);
 
-/// Throws UsageError where the parameters contradict each other: a size that is no multiple of the
-/// element, a pair outside the ranks, in place where the operation has no such form.
+/// What a size must be a multiple of: one element, times the ranks where the operation splits it.
+std::int64_t size_granule(const Case& c);
+
+/// Throws UsageError where the parameters contradict each other: a size that is no multiple of
+/// size_granule(), a pair or root outside the ranks, in place where the operation has no such form.
 void validate(const Case& c);
 
 /// algbw and busbw in 1e9 bytes per second for one operation of `c` that took `time`.

@@ -67,14 +67,16 @@ inline constexpr double kNoNvlink = 0.001;
 inline constexpr double kDisturbed = 1.05;
 
 /// Bytes that all ranks' GPUs together send over the links between them for one operation. Ring and
-/// tree all-reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way to the
-/// sum and once more on its way back; send_recv: S for each message. Protocol LL sends a flag of 4
-/// bytes with every 4 bytes, LL128 one of 8 with every 120. Absent for plans whose traffic is not
-/// known (NVLS, CollNet) and for those without algorithm where the operation needs one.
+/// tree all_reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way to the
+/// sum and once more on its way back. Ring and PAT all_gather and reduce_scatter, ring broadcast
+/// and reduce, alltoall: (n-1) S. gather, scatter: (n-1)/n S. send_recv: S for each message;
+/// ping_pong: S. Protocol LL sends a flag of 4 bytes with every 4 bytes, LL128 one of 8 with every
+/// 120. Absent for plans whose traffic is not known (NVLS, CollNet) and for those without algorithm
+/// where the operation needs one.
 std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan);
 
-/// The protocol that NCCL uses for send_recv of this size where its log says nothing: Simple from
-/// kJudgedSize on, else unknown (empty).
+/// The protocol that NCCL uses for the messages of an operation that is made of such, of which its
+/// log says nothing: Simple where each is of kJudgedSize or more, else unknown (empty).
 TransferPlan default_plan(const Case& c);
 
 /// Puts the growth of every rank's counters over batches of `operations` together with what they

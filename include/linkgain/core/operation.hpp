@@ -1,16 +1,35 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace linkgain {
 
 /// What is measured. Names are those of the field; see name_of().
-enum class OperationKind { all_reduce, send_recv };
+enum class OperationKind {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  alltoall,
+  gather,
+  scatter,
+  send_recv,
+  ping_pong,
+};
 
-inline constexpr std::array kOperations{OperationKind::all_reduce, OperationKind::send_recv};
+inline constexpr std::array kOperations{OperationKind::all_reduce,     OperationKind::all_gather,
+                                        OperationKind::reduce_scatter, OperationKind::broadcast,
+                                        OperationKind::reduce,         OperationKind::alltoall,
+                                        OperationKind::gather,         OperationKind::scatter,
+                                        OperationKind::send_recv,      OperationKind::ping_pong};
 
 std::string_view name_of(OperationKind operation);
+
+/// "all_reduce, all_gather, …": every name, for help and refusals.
+std::string operation_names();
 
 /// Throws UsageError with the nearest name where `name` is no operation.
 OperationKind parse_operation(std::string_view name);
@@ -18,9 +37,30 @@ OperationKind parse_operation(std::string_view name);
 /// Whether the operation combines elements, so that a case of it has a reduction.
 bool has_reduction(OperationKind operation);
 
-/// What algbw (bytes over time) is multiplied with to compare with the hardware's rate.
-/// all_reduce: 2(n-1)/n, the bytes each rank of n must send per byte reduced; send_recv: 1.
-/// Source: nccl-tests' doc/PERFORMANCE.md, which also defines the size S of each operation.
+/// Whether one rank sends to or receives from all others.
+bool has_root(OperationKind operation);
+
+/// Whether it goes between two ranks: send_recv may (else it is the ring), ping_pong always does.
+bool has_pair(OperationKind operation);
+
+/// Whether input and output may be the same memory.
+bool has_in_place_form(OperationKind operation);
+
+/// Whether the size is that of one rank's part times the ranks, so that it must divide by them.
+bool is_split_over_ranks(OperationKind operation);
+
+/// Whether it is made of sends and receives in one group instead of being one call of NCCL.
+bool is_grouped(OperationKind operation);
+
+/// Whether it is one collective call, for which NCCL chooses an algorithm that its log names.
+bool has_algorithm(OperationKind operation);
+
+/// What algbw (bytes over time) is multiplied with to compare with the hardware's rate, from the
+/// bytes that the busiest of n ranks must send or receive for each of the S bytes: all_reduce
+/// 2(n-1)/n; all_gather, reduce_scatter, alltoall, gather and scatter (n-1)/n; the others 1.
+/// Source: nccl-tests' doc/PERFORMANCE.md, which also defines S: one rank's part times n where
+/// is_split_over_ranks(), else one rank's buffer or one message. A ping_pong is one message one
+/// way.
 double bus_bandwidth_factor(OperationKind operation, int ranks);
 
 }  // namespace linkgain

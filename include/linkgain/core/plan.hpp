@@ -24,13 +24,18 @@ struct Selection {
   std::vector<bool> in_place{false};
   std::vector<LaunchMode> launches{LaunchMode::stream};
   std::vector<Pattern> patterns{Pattern::ring};
-  /// The pair of the patterns one_way and both_ways; absent: every pair of ranks.
+  /// The pair of the patterns one_way and both_ways; absent: every pair of ranks. That of
+  /// ping_pong; absent: ranks 0 and 1.
   std::optional<Pair> pair;
+  std::vector<int> roots{0};
+  std::vector<Buffers> buffers{Buffers::plain};
 };
 
 /// The cases of the selections in order, without repetition. Parameters that an operation lacks do
-/// not multiply its cases. Throws UsageError where a case is invalid, `backend` lacks it, or a pair
-/// was given that no case can use.
+/// not multiply its cases. Sizes of an operation that splits them over the ranks are rounded down
+/// to whole elements for each, as nccl-tests does; those that hold none are left out. Throws
+/// UsageError where nothing is left of a curve so, a case is invalid, `backend` lacks it, or a pair
+/// or a root was given that no case can use.
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);
 
 /// What `linkgain run --profile` measures.
@@ -47,5 +52,8 @@ struct ProfilePlan {
 
 /// design.md's profiles as far as their operations exist. The mpi backend's ladders end at 64 MiB.
 ProfilePlan plan_of(Profile profile, BackendKind backend);
+
+/// The sizes at which an operation is measured that no profile in force contains.
+Selection usual_selection(OperationKind operation, BackendKind backend);
 
 }  // namespace linkgain

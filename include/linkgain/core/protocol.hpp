@@ -56,6 +56,7 @@ struct Capabilities {
   std::vector<std::string> types;
   std::vector<std::string> reductions;
   std::vector<std::string> launch_modes;
+  std::vector<std::string> buffers;
 };
 Capabilities capabilities_of(BackendKind backend);
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/core/case.hpp"
@@ -56,12 +57,17 @@ struct Verification {
   std::string first_wrong;     ///< "rank 1, element 17: 3 instead of 5"; empty when none
 };
 
+/// Execution::form of an operation of which every message is a call of its own, all in one group.
+inline constexpr std::string_view kGroupedForm = "grouped send/recv";
+
 /// How a variant ran a case.
 struct Execution {
   std::int64_t operations_per_sample = 1;
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   std::int64_t buffer_slots = 1;
   bool cold_data = false;  ///< successive operations walk at least twice the last-level cache
+  /// Of what calls an operation is made where it is not the library's one; "grouped send/recv".
+  std::string form{};
 };
 
 /// What one variant gave for one case.

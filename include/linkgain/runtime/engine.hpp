@@ -49,8 +49,8 @@ class Engine {
   protocol::Reply host_copy();
   protocol::Reply close(const protocol::Close& command);
 
-  /// The backend's operation for a case. Where any rank cannot make it all return the reason of the
-  /// first that cannot.
+  /// The backend's operation for a case, prepared. Where any rank cannot make it all return the
+  /// reason of the first that cannot.
   std::variant<Opened, protocol::ErrorReply> make_operation(const std::string& case_name);
   /// The first operation, with what the library chose for it where that is asked for.
   void warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply);

@@ -8,10 +8,14 @@
 namespace linkgain {
 
 /// One open case on this rank: its buffers, and the way its operations are launched. Constructing
-/// one is local to the rank and may fail there; every call below is collective.
+/// one is local to the rank and may fail there; every call below is collective, prepare() first.
 class Operation {
  public:
   virtual ~Operation() = default;
+
+  /// What of the set-up all ranks must do together. Throws an Error where this rank could not; the
+  /// ranks then agree to give the operation up.
+  void prepare() { do_prepare(); }
 
   /// Runs the operation once, untimed, with the algorithm, protocol and peers that the timed ones
   /// use.
@@ -30,13 +34,15 @@ class Operation {
   /// output element before the check, for tests of the check itself.
   Verification verify(bool corrupt) { return do_verify(corrupt); }
 
-  /// Operations that can only be launched together: those of one graph, else 1.
+  /// Operations that can only be launched together: those of one graph, a ping and its pong,
+  /// else 1.
   std::int64_t granularity() const { return do_granularity(); }
 
   /// Everything but operations_per_sample.
   Execution execution() const { return do_execution(); }
 
  private:
+  virtual void do_prepare() {}
   virtual void do_warm_up() = 0;
   virtual std::optional<Seconds> do_time_batch(std::int64_t operations) = 0;
   virtual void do_run(std::int64_t operations) = 0;

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/core/case.hpp"
+
+/// The operations as calls of MPI over MPI_COMM_WORLD.
+namespace linkgain {
+
+/// Throws MachineError where MPI has no such type or reduction.
+void require_mpi_has(const Case& c);
+
+/// rank_buffers() as MPI has them. MPI_Bcast has one buffer: out of place the root's input is not
+/// copied to an output. In place MPI_Reduce_scatter_block puts every rank's part at the beginning.
+RankBuffers mpi_buffers(const Case& c, int rank);
+
+/// Carries out the operation once, a ping_pong there and back. `input` and `output` are where this
+/// rank's begin; null where it has none. Throws MachineError.
+void call_mpi(const Case& c, int rank, void* input, void* output);
+
+}  // namespace linkgain

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <nccl.h>
+
+#include <memory>
+#include <optional>
+
+#include "linkgain/core/case.hpp"
+#include "linkgain/gpu/buffer.hpp"
+
+namespace linkgain {
+
+/// Owns device memory of one kind, with undefined contents, and its registration with a
+/// communicator, which must outlive it. Move-only. Zero bytes are allowed and give a null address.
+class NcclBuffer {
+ public:
+  /// Local to the rank: memory, for Buffers::registered registered. Throws CudaError or NcclError,
+  /// and MachineError where this NCCL has no windows for Buffers::symmetric.
+  NcclBuffer(Bytes size, Buffers kind, ncclComm_t communicator);
+
+  /// Collective: for Buffers::symmetric makes the memory, of the same size on every rank, a window;
+  /// for the other kinds nothing. Throws NcclError.
+  void prepare();
+
+  void* data() const noexcept { return plain_ ? plain_->data() : memory_.get(); }
+  Bytes size() const noexcept { return size_; }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const noexcept;
+  };
+  struct Deregister {
+    ncclComm_t communicator = nullptr;
+    void operator()(void* handle) const noexcept;
+  };
+  struct CloseWindow {
+    ncclComm_t communicator = nullptr;
+    void operator()(void* window) const noexcept;
+  };
+
+  Bytes size_;
+  Buffers kind_;
+  std::optional<gpu::DeviceBuffer> plain_;
+  // In the order in which they are made; they end the other way round.
+  std::unique_ptr<void, Free> memory_;
+  std::unique_ptr<void, Deregister> registration_;
+  std::unique_ptr<void, CloseWindow> window_;
+};
+
+}  // namespace linkgain

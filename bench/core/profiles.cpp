@@ -1,0 +1,171 @@
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
+#include "linkgain/core/plan.hpp"
+#include "linkgain/core/sweep.hpp"
+
+/// What the profiles contain.
+namespace linkgain {
+namespace {
+
+constexpr std::array<std::string_view, 4> kProfileNames{"quick", "default", "full", "node"};
+
+Selection ladder(OperationKind operation, std::string_view sizes) {
+  Selection selection;
+  selection.operations = {operation};
+  selection.sizes = parse_sizes(sizes);
+  return selection;
+}
+
+std::vector<DataType> types_of(BackendKind backend) {
+  std::vector<DataType> types;
+  for (const DataType type : kDataTypes) {
+    if (supports(backend, type)) types.push_back(type);
+  }
+  return types;
+}
+
+std::vector<Reduction> reductions_of(BackendKind backend) {
+  std::vector<Reduction> reductions;
+  for (const Reduction reduction : kReductions) {
+    if (supports(backend, reduction)) reductions.push_back(reduction);
+  }
+  return reductions;
+}
+
+/// Every type with every reduction at one size in the latency range and one in the bandwidth range.
+Selection all_types(BackendKind backend) {
+  Selection selection = ladder(OperationKind::all_reduce, "64K,16M");
+  selection.types = types_of(backend);
+  selection.reductions = reductions_of(backend);
+  return selection;
+}
+
+/// Every pair of ranks, each way alone and both at once.
+Selection pair_matrix(BackendKind backend) {
+  Selection pairs = ladder(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
+  pairs.patterns = {Pattern::one_way, Pattern::both_ways};
+  return pairs;
+}
+
+std::vector<LaunchMode> launches_of(BackendKind backend) {
+  if (!supports(backend, LaunchMode::graph)) return {LaunchMode::stream};
+  return {LaunchMode::stream, LaunchMode::graph};
+}
+
+/// Every kind of memory but the plain one, which is measured anyway.
+void add_buffers(std::vector<Selection>& all, OperationKind operation, BackendKind backend,
+                 std::string_view two_sizes) {
+  Selection selection = ladder(operation, two_sizes);
+  selection.buffers.clear();
+  for (const Buffers buffers : kBuffers) {
+    if (buffers != Buffers::plain && supports(backend, buffers)) {
+      selection.buffers.push_back(buffers);
+    }
+  }
+  if (!selection.buffers.empty()) all.push_back(selection);
+}
+
+/// What an operation beside the default profile's can be: a ladder by stream and graph, and at a
+/// few sizes every type, reduction, place, root and kind of memory.
+void add_operation(std::vector<Selection>& all, OperationKind operation, BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  const std::string_view two_sizes = gpu ? "64K,256M" : "64K,16M";
+  const bool latency = operation == OperationKind::ping_pong;
+  Selection sizes = ladder(operation, gpu ? "16:1G:x64" : "16:64M:x64");
+  if (latency) sizes = usual_selection(operation, backend);
+  sizes.launches = launches_of(backend);
+  Selection types = ladder(operation, "64K");
+  types.types = types_of(backend);
+  all.insert(all.end(), {sizes, types});
+  if (has_reduction(operation)) {
+    Selection reductions = ladder(operation, "64K");
+    reductions.reductions = reductions_of(backend);
+    all.push_back(reductions);
+  }
+  if (has_in_place_form(operation)) {
+    Selection in_place = ladder(operation, two_sizes);
+    in_place.in_place = {true};
+    all.push_back(in_place);
+  }
+  if (has_root(operation)) {
+    Selection root = ladder(operation, two_sizes);
+    root.roots = {1};
+    all.push_back(root);
+  }
+  add_buffers(all, operation, backend, latency ? "8,64K" : two_sizes);
+}
+
+ProfilePlan full_plan(BackendKind backend) {
+  ProfilePlan plan;
+  plan.launches = 5;
+  plan.budget = Seconds{900};
+  Selection reduce = usual_selection(OperationKind::all_reduce, backend);
+  Selection exchange = usual_selection(OperationKind::send_recv, backend);
+  reduce.launches = exchange.launches = launches_of(backend);
+  reduce.in_place = {false, true};
+  plan.selections = {reduce, exchange, pair_matrix(backend), all_types(backend)};
+  for (const OperationKind operation : kOperations) {
+    const bool in_default =
+        operation == OperationKind::all_reduce || operation == OperationKind::send_recv;
+    if (in_default) {
+      add_buffers(plan.selections, operation, backend, "64K,256M");
+    } else {
+      add_operation(plan.selections, operation, backend);
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string_view name_of(Profile profile) {
+  return kProfileNames[static_cast<std::size_t>(profile)];
+}
+
+Profile parse_profile(std::string_view name) {
+  for (Profile profile : {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
+    if (name == name_of(profile)) return profile;
+  }
+  throw UsageError(unknown_name("profile", name, kProfileNames));
+}
+
+Selection usual_selection(OperationKind operation, BackendKind backend) {
+  // What is bound by latency has nothing more to show at large sizes.
+  if (operation == OperationKind::ping_pong) return ladder(operation, "8:1M:x8");
+  const bool gpu = backend == BackendKind::nccl;
+  if (operation == OperationKind::send_recv) {
+    return ladder(operation, gpu ? "16:1G:x16" : "16:64M:x16");
+  }
+  return ladder(operation, gpu ? "16:1G:x4" : "16:64M:x4");
+}
+
+ProfilePlan plan_of(Profile profile, BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  const Selection all_reduce = usual_selection(OperationKind::all_reduce, backend);
+  const Selection send_recv = usual_selection(OperationKind::send_recv, backend);
+  ProfilePlan plan;
+  switch (profile) {
+    case Profile::quick:
+      plan.selections = {all_reduce};
+      return plan;
+    case Profile::standard:
+      plan.selections = {all_reduce, send_recv};
+      return plan;
+    case Profile::full:
+      return full_plan(backend);
+    case Profile::node:
+      plan.selections = {ladder(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
+                         pair_matrix(backend)};
+      plan.launches = 8;
+      return plan;
+  }
+  throw std::logic_error("unhandled profile");
+}
+
+}  // namespace linkgain

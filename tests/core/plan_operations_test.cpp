@@ -1,0 +1,165 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/plan.hpp"
+#include "linkgain/core/sweep.hpp"
+
+/// How selections become cases of the operations that have roots, buffers or split sizes.
+namespace linkgain {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+std::vector<std::string> names_of(const std::vector<Case>& cases) {
+  std::vector<std::string> names;
+  for (const Case& c : cases) names.push_back(case_name(c));
+  return names;
+}
+
+Selection of(OperationKind operation, std::string_view sizes) {
+  Selection selection;
+  selection.operations = {operation};
+  selection.sizes = parse_sizes(sizes);
+  return selection;
+}
+
+std::vector<std::int64_t> sizes_of(OperationKind operation, std::string_view sizes, int ranks) {
+  std::vector<std::int64_t> values;
+  for (const Case& c : expand({of(operation, sizes)}, ranks, BackendKind::nccl)) {
+    values.push_back(c.size.value);
+  }
+  return values;
+}
+
+std::string refusal(const Selection& selection, int ranks, BackendKind backend) {
+  try {
+    expand({selection}, ranks, backend);
+  } catch (const UsageError& error) {
+    return std::string(error.what()) + " / " + error.advice();
+  }
+  return "accepted";
+}
+
+TEST(SplitSizes, AreRoundedDownToWholeElementsForEveryRank) {
+  EXPECT_THAT(sizes_of(OperationKind::all_gather, "8:64:x2", 2), ElementsAre(8, 16, 32, 64));
+  EXPECT_THAT(sizes_of(OperationKind::all_gather, "16,32,64,100", 3), ElementsAre(12, 24, 60, 96));
+  EXPECT_THAT(sizes_of(OperationKind::broadcast, "16,32,64,100", 3), ElementsAre(16, 32, 64, 100));
+}
+
+TEST(SplitSizes, ThatHoldNothingAreLeftOut) {
+  EXPECT_THAT(sizes_of(OperationKind::scatter, "8:64:x2", 8), ElementsAre(32, 64));
+  EXPECT_THAT(sizes_of(OperationKind::alltoall, "8:1G:x2", 8), SizeIs(26));
+}
+
+TEST(SplitSizes, ThatBecomeTheSameAreOneCase) {
+  EXPECT_THAT(sizes_of(OperationKind::gather, "16,20,24,28,32", 4), ElementsAre(16, 32));
+}
+
+TEST(SplitSizes, AreRefusedWhereNothingIsLeftOrElementsAreCut) {
+  EXPECT_THAT(refusal(of(OperationKind::reduce_scatter, "4,8"), 4, BackendKind::nccl),
+              AllOf(HasSubstr("no size is large enough for reduce_scatter"),
+                    HasSubstr("its smallest size is 16B")));
+  EXPECT_THAT(refusal(of(OperationKind::all_gather, "7"), 2, BackendKind::nccl),
+              HasSubstr("no multiple of the 8 bytes"));
+}
+
+TEST(Roots, MultiplyWhatHasThem) {
+  Selection selection = of(OperationKind::broadcast, "1K");
+  selection.operations = {OperationKind::broadcast, OperationKind::all_gather};
+  selection.roots = {0, 2};
+  EXPECT_THAT(names_of(expand({selection}, 4, BackendKind::mpi)),
+              ElementsAre("broadcast/float32/1KiB/np4", "broadcast/float32/1KiB/np4/root=2",
+                          "all_gather/float32/1KiB/np4"));
+}
+
+TEST(Roots, AreRefusedWhereNothingHasThem) {
+  Selection selection = of(OperationKind::all_gather, "1K");
+  selection.roots = {1};
+  EXPECT_THAT(refusal(selection, 2, BackendKind::nccl),
+              HasSubstr("--root goes with broadcast, reduce, gather and scatter"));
+  selection = of(OperationKind::gather, "1K");
+  selection.roots = {2};
+  EXPECT_THAT(refusal(selection, 2, BackendKind::nccl), HasSubstr("root=2: the ranks of np2"));
+}
+
+TEST(BuffersOfCases, MultiplyEveryOperation) {
+  Selection selection = of(OperationKind::all_reduce, "1K");
+  selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
+  selection.buffers = {Buffers::plain, Buffers::symmetric};
+  EXPECT_THAT(
+      names_of(expand({selection}, 2, BackendKind::nccl)),
+      ElementsAre("all_reduce/float32/sum/1KiB/np2", "all_reduce/float32/sum/1KiB/np2/symmetric",
+                  "send_recv/float32/1KiB/np2", "send_recv/float32/1KiB/np2/symmetric"));
+  EXPECT_THAT(refusal(selection, 2, BackendKind::mpi), HasSubstr("plain buffers only"));
+}
+
+TEST(PingPong, HasItsPairAlways) {
+  Selection selection = of(OperationKind::ping_pong, "8");
+  EXPECT_THAT(names_of(expand({selection}, 4, BackendKind::nccl)),
+              ElementsAre("ping_pong/float32/8B/np4/pair=0-1"));
+  selection.pair = Pair{3, 2, false};
+  selection.patterns = {Pattern::ring, Pattern::both_ways};
+  EXPECT_THAT(names_of(expand({selection}, 4, BackendKind::nccl)),
+              ElementsAre("ping_pong/float32/8B/np4/pair=3-2"));
+}
+
+TEST(FullProfile, HasEveryOperationInEveryForm) {
+  for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
+    const bool gpu = backend == BackendKind::nccl;
+    const std::vector<Case> cases = expand(plan_of(Profile::full, backend).selections, 2, backend);
+    for (const OperationKind operation : kOperations) {
+      std::set<DataType> types;
+      std::set<Reduction> reductions;
+      std::set<bool> in_place;
+      std::set<LaunchMode> launches;
+      std::set<int> roots;
+      std::set<Buffers> buffers;
+      for (const Case& c : cases) {
+        if (c.operation != operation) continue;
+        types.insert(c.type);
+        reductions.insert(c.reduction);
+        in_place.insert(c.in_place);
+        launches.insert(c.launch);
+        roots.insert(c.root);
+        buffers.insert(c.buffers);
+      }
+      const std::string_view name = name_of(operation);
+      const std::size_t all_types = gpu ? 12 : 8;
+      const std::size_t all_reductions = gpu ? 5 : 4;
+      EXPECT_EQ(types.size(), operation == OperationKind::send_recv ? 1U : all_types) << name;
+      EXPECT_EQ(reductions.size(), has_reduction(operation) ? all_reductions : 1U) << name;
+      EXPECT_EQ(in_place.size(), has_in_place_form(operation) ? 2U : 1U) << name;
+      EXPECT_EQ(launches.size(), gpu ? 2U : 1U) << name;
+      EXPECT_EQ(roots.size(), has_root(operation) ? 2U : 1U) << name;
+      EXPECT_EQ(buffers.size(), gpu ? 3U : 1U) << name;
+    }
+  }
+}
+
+TEST(FullProfile, HoldsOnAnyNumberOfRanks) {
+  for (const int ranks : {3, 5, 8}) {
+    EXPECT_NO_THROW(
+        expand(plan_of(Profile::full, BackendKind::nccl).selections, ranks, BackendKind::nccl));
+  }
+}
+
+TEST(UsualSelection, IsALadderOfEachOperation) {
+  for (const OperationKind operation : kOperations) {
+    const Selection selection = usual_selection(operation, BackendKind::mpi);
+    EXPECT_THAT(selection.operations, ElementsAre(operation));
+    EXPECT_THAT(expand({selection}, 2, BackendKind::mpi), SizeIs(testing::Ge(7U)));
+  }
+}
+
+}  // namespace
+}  // namespace linkgain
