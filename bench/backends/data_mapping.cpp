@@ -1,5 +1,6 @@
 #include "data_mapping.hpp"
 
+#include <cstdint>
 #include <stdexcept>
 
 #include "linkgain/core/errors.hpp"

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstring>
+#include <vector>
 
 #include "data_mapping.hpp"
 #include "host_check.hpp"

@@ -1,6 +1,7 @@
 #include "linkgain/core/buffer_plan.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 
 namespace linkgain {

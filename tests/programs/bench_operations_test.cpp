@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
