@@ -25,7 +25,10 @@ enum class AllReduceMethod {
   relayed_two_shot,
 };
 
-/// Where an operation finds its buffers in every rank's data, in bytes, multiples of 16.
+/// Of buffers, in bytes: a vector's.
+inline constexpr int kAllReduceAlignment = 16;
+
+/// Where an operation finds its buffers in every rank's data, in bytes, multiples of the alignment.
 struct AllReduceOffsets {
   std::int64_t input = 0;
   std::int64_t output = 0;  ///< may be `input`

@@ -125,7 +125,8 @@ std::vector<ExpectedPart> expected_parts(const Case& c, int rank) {
 
 void refuse_kernel(const Case& c) {
   if (!c.kernel) return;
-  throw MachineError("there is no kernel of our own for this yet", "leave /kernel out");
+  throw MachineError("our own kernels work on GPUs, MPI in CPU memory has none",
+                     "leave /kernel out");
 }
 
 }  // namespace linkgain

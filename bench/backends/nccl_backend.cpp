@@ -4,15 +4,24 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "data_mapping.hpp"
+#include "device_operation.hpp"
+#include "kernel_all_reduce.hpp"
 #include "kernels/busy.hpp"
+#include "linkgain/core/names.hpp"
+#include "linkgain/core/steering_variables.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "nccl_api.hpp"
-#include "nccl_operation.hpp"
+#include "nccl_device_call.hpp"
 
 namespace linkgain {
 namespace {
@@ -44,6 +53,24 @@ Communicator make_communicator(Session& session) {
   ncclComm_t communicator = nullptr;
   check(ncclCommInitRank(&communicator, session.ranks(), id, session.rank()));
   return Communicator(communicator);
+}
+
+/// Collective: whether every rank's device can reach every other's and no variable of NCCL's
+/// forbids P2P on any rank.
+bool can_use_p2p(Session& session, const GpuInfo& own) {
+  std::string all;
+  for (const std::string& id : session.gather(own.pci_bus_id)) all += id + " ";
+  std::size_t length = all.size();
+  session.broadcast(&length, sizeof length);
+  all.resize(length);
+  session.broadcast(all.data(), length);
+  bool can = true;
+  for (const std::string& id : split(all, ' ')) can = can && (id.empty() || gpu::can_reach(id));
+  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && forbids_p2p(name, value)) can = false;
+  }
+  return session.max(can ? 0.0 : 1.0) == 0.0;
 }
 
 /// Long enough to outweigh the first copy's start, short enough to cost a run nothing.
@@ -82,15 +109,24 @@ class NcclBackend : public Backend {
  private:
   BackendKind do_kind() const override { return BackendKind::nccl; }
   std::optional<GpuInfo> do_gpu() const override { return info_; }
-  void do_connect() override { communicator_ = make_communicator(session_); }
+  void do_connect() override {
+    communicator_ = make_communicator(session_);
+    kernels_through_host_ = !can_use_p2p(session_, info_);
+  }
 
   std::unique_ptr<Operation> do_open(const Case& c,
                                      const std::optional<Rotation>& rotation) override {
-    refuse_kernel(c);
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &start_, &stop_,
                               &alignment_};
-    return std::make_unique<NcclOperation>(c, plan_buffers(c, Bytes{info_.l2_bytes}, rotation),
-                                           context);
+    const BufferPlan plan = plan_buffers(c, Bytes{info_.l2_bytes}, rotation);
+    std::unique_ptr<DeviceCall> call;
+    if (c.kernel) {
+      call = std::make_unique<KernelAllReduce>(c, plan, context, session_, info_.multiprocessors,
+                                               kernels_through_host_);
+    } else {
+      call = std::make_unique<NcclDeviceCall>(c, plan, context);
+    }
+    return std::make_unique<DeviceOperation>(c, plan, context, std::move(call));
   }
 
   std::unique_ptr<HostCopy> do_open_host_copy() override { return std::make_unique<GpuHostCopy>(); }
@@ -111,6 +147,8 @@ class NcclBackend : public Backend {
   gpu::Event stop_;
   gpu::DeviceBuffer alignment_;
   Communicator communicator_;
+  /// Our own kernels keep off P2P where NCCL must, and where there is none.
+  bool kernels_through_host_ = false;
 };
 
 }  // namespace

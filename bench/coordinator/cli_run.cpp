@@ -77,6 +77,8 @@ void RunCommandLine::add_selection_options() {
                    "plain, registered (with NCCL), symmetric (NCCL's windows)")
       ->delimiter(',')
       ->type_name("KIND,...");
+  command_->add_flag("--kernels", texts_.selection.kernels,
+                     "Our own CUDA kernels, too, where there is one (all_reduce)");
   command_->add_flag("--in-place", texts_.selection.in_place,
                      "In place, where an operation has that form");
 }

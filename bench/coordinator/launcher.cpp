@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "linkgain/core/errors.hpp"

@@ -72,6 +72,10 @@ void require_supported(BackendKind backend, const Case& c) {
     refuse("reduction", name_of(c.reduction), "sum, prod, min, max");
   }
   if (!supports(backend, c.launch)) refuse("launch mode", name_of(c.launch), "stream");
+  if (c.kernel && backend == BackendKind::mpi) {
+    throw UsageError("the mpi backend has no kernels of our own: they work on GPUs",
+                     "leave --kernels out");
+  }
   if (!supports(backend, c.buffers)) {
     throw UsageError(fmt::format("the {} backend has no {} buffers: MPI in CPU memory has plain "
                                  "buffers only",

@@ -96,7 +96,9 @@ BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation
 }
 
 std::int64_t most_bytes(const Case& c, const BufferPlan& plan) {
-  return both(slot_bytes(c, c.root)) * plan.slots;
+  // What ranks leave each other for one of our kernels, in two sets of buffers.
+  const std::int64_t messages = c.kernel ? 2 * c.size.value : 0;
+  return both(slot_bytes(c, c.root)) * plan.slots + messages;
 }
 
 std::int64_t total_bytes(const Case& c, const BufferPlan& plan) {

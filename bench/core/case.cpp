@@ -64,9 +64,11 @@ void validate_form(const Case& c) {
     throw UsageError(fmt::format("reduction '{}': {} has no reduction, leave it out",
                                  name_of(c.reduction), name_of(c.operation)));
   }
-  if (c.kernel && c.operation != OperationKind::all_reduce) {
-    throw UsageError(fmt::format("field 'kernel': all_reduce may be a kernel of our own, {} not",
-                                 name_of(c.operation)));
+  if (c.kernel && !has_kernel(c)) {
+    throw UsageError(
+        "field 'kernel': our own kernels are for all_reduce, the sum of float32, float16 or "
+        "bfloat16 "
+        "in plain buffers over at most 8 ranks");
   }
 }
 
@@ -139,6 +141,14 @@ Buffers parse_buffers(std::string_view name) {
     if (names[i] == name) return kBuffers[i];
   }
   throw UsageError(unknown_name("kind of buffers", name, names));
+}
+
+bool has_kernel(const Case& c) {
+  constexpr int kMostRanksOfKernels = 8;
+  const bool type =
+      c.type == DataType::float32 || c.type == DataType::float16 || c.type == DataType::bfloat16;
+  return c.operation == OperationKind::all_reduce && type && c.reduction == Reduction::sum &&
+         c.buffers == Buffers::plain && c.ranks <= kMostRanksOfKernels;
 }
 
 std::int64_t size_granule(const Case& c) {

@@ -9,6 +9,9 @@ namespace linkgain {
 namespace {
 
 constexpr std::string_view kSimple = "SIMPLE";
+/// Our own kernels' ways: all data to all ranks, or to each its share and the sums back.
+constexpr std::string_view kOneShot = "ONE_SHOT";
+constexpr std::string_view kTwoShot = "TWO_SHOT";
 /// The driver's PCIe counters come round to zero here.
 constexpr std::int64_t kPcieModulus = std::int64_t{1} << 32;
 /// What PCIe's own headers, flags and reads that poll them may add to the payload: 37 % were seen
@@ -47,7 +50,7 @@ bool is_known(OperationKind operation, std::string_view algorithm) {
   const bool ring = algorithm == "RING";
   switch (operation) {
     case OperationKind::all_reduce:
-      return ring || algorithm == "TREE";
+      return ring || algorithm == "TREE" || algorithm == kOneShot || algorithm == kTwoShot;
     case OperationKind::all_gather:
     case OperationKind::reduce_scatter:
       return ring || algorithm == "PAT";
@@ -70,18 +73,13 @@ int messages(const Case& c) {
   return c.pair->both ? 2 : 1;
 }
 
-/// One message where an operation is made of messages: of S, or of one rank's part to one other.
-Bytes message_size(const Case& c) {
-  return is_grouped(c.operation) ? Bytes{c.size.value / c.ranks} : c.size;
-}
-
 /// Payload that all ranks send to other ranks for one operation, where is_known().
 std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
   if (!is_known(c.operation, algorithm)) return std::nullopt;
   const double size = static_cast<double>(c.size.value);
   switch (c.operation) {
     case OperationKind::all_reduce:
-      return 2.0 * (c.ranks - 1) * size;
+      return (algorithm == kOneShot ? c.ranks : 2.0) * (c.ranks - 1) * size;
     case OperationKind::all_gather:      // n parts of S/n, each over n-1 links
     case OperationKind::reduce_scatter:  // the same
     case OperationKind::broadcast:       // S over n-1 links
@@ -107,7 +105,8 @@ double largest_payload_of_a_rank(const Case& c, std::string_view algorithm) {
   const double of_others = (c.ranks - 1) * size / c.ranks;
   switch (c.operation) {
     case OperationKind::all_reduce:
-      return algorithm == "RING" ? 2.0 * of_others : 2.0 * size;
+      if (algorithm == kOneShot) return (c.ranks - 1) * size;
+      return algorithm == "RING" || algorithm == kTwoShot ? 2.0 * of_others : 2.0 * size;
     case OperationKind::all_gather:
     case OperationKind::reduce_scatter:
       // In both algorithms all ranks do alike: each gets, or adds up, the parts of the others.
@@ -205,6 +204,10 @@ std::string same_or_empty(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+Bytes message_size(const Case& c) {
+  return is_grouped(c.operation) ? Bytes{c.size.value / c.ranks} : c.size;
+}
 
 LinkCounters growth(const LinkCounters& before, const LinkCounters& after) {
   return {.nvlink_sent = plain_growth(before.nvlink_sent, after.nvlink_sent),

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <system_error>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
@@ -64,6 +65,7 @@ SelectionOptions read_selection(const SelectionTexts& texts) {
   options.roots = parse_each<int>(texts.roots, parse_root);
   options.buffers = parse_each<Buffers>(texts.buffers, parse_buffers);
   options.in_place = texts.in_place;
+  options.kernels = texts.kernels;
   return options;
 }
 
@@ -76,6 +78,7 @@ Selection with_options(Selection selection, const SelectionOptions& options) {
   if (!options.roots.empty()) selection.roots = options.roots;
   if (!options.buffers.empty()) selection.buffers = options.buffers;
   if (options.in_place) selection.in_place = {true};
+  if (options.kernels) selection.kernels = {false, true};
   selection.pair = options.pair;
   return selection;
 }

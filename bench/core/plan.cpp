@@ -62,6 +62,17 @@ std::vector<Case> multiply(const std::vector<Case>& cases, Value Case::*member,
   return all;
 }
 
+/// The kernels beside the curves that have one; the others as they are.
+std::vector<Case> with_kernels(const std::vector<Case>& curves, const std::vector<bool>& kernels) {
+  std::vector<Case> all;
+  for (const Case& curve : curves) {
+    const std::vector<Case> both =
+        has_kernel(curve) ? multiply({curve}, &Case::kernel, kernels) : std::vector{curve};
+    all.insert(all.end(), both.begin(), both.end());
+  }
+  return all;
+}
+
 /// One case for each combination but the size.
 std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks) {
   Case base;
@@ -73,7 +84,8 @@ std::vector<Case> curves_of(const Selection& selection, OperationKind operation,
   curves = multiply(curves, &Case::launch, selection.launches);
   curves = multiply(curves, &Case::buffers, selection.buffers);
   if (has_root(operation)) curves = multiply(curves, &Case::root, selection.roots);
-  return multiply(curves, &Case::pair, peers_of(selection, operation, ranks));
+  curves = multiply(curves, &Case::pair, peers_of(selection, operation, ranks));
+  return with_kernels(curves, selection.kernels);
 }
 
 /// The sizes of a curve. What is no multiple of one element is left for validate() to refuse.

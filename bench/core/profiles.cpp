@@ -109,6 +109,7 @@ ProfilePlan full_plan(BackendKind backend) {
   Selection exchange = usual_selection(OperationKind::send_recv, backend);
   reduce.launches = exchange.launches = launches_of(backend);
   reduce.in_place = {false, true};
+  if (backend == BackendKind::nccl) reduce.kernels = {false, true};
   plan.selections = {reduce, exchange, pair_matrix(backend), all_types(backend)};
   for (const OperationKind operation : kOperations) {
     const bool in_default =

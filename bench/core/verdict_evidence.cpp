@@ -55,7 +55,7 @@ std::string reason_of(const WireEvidence& evidence) {
 void sort_in(const CaseResult& result, const VariantResult& variant, ByReason& missing,
              ByReason& not_judged) {
   if (!variant.time) return;
-  const bool large = result.definition.size >= kJudgedSize;
+  const bool large = message_size(result.definition) >= kJudgedSize;
   const std::string name = fmt::format("{} with {}", case_name(result.definition), variant.variant);
   if (!variant.evidence) {
     if (large) missing["the links' counters were not read"].cases.push_back(name);

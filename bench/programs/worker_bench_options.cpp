@@ -51,6 +51,7 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--root", selection.roots, "ranks of broadcast, reduce, gather, scatter")
       ->delimiter(',');
   app.add_option("--buffers", selection.buffers, "plain, registered, symmetric")->delimiter(',');
+  app.add_flag("--kernels", selection.kernels, "our own kernels, too, where there is one");
   app.add_flag("--in-place", selection.in_place, "in place, where an operation has that form");
   app.add_option("--format", texts.format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");

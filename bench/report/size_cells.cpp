@@ -143,7 +143,7 @@ std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& 
 
 std::string column_legend(const SizeLegend& legend, const std::string& evidence,
                           const std::string& paths) {
-  std::string text = legend.steps;
+  std::string text = legend.items;
   const std::string limits = legend.limits.text();
   text += paths.empty() ? "" : fmt::format("- Path: {}\n", paths);
   text += limits.empty()

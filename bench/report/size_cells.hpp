@@ -11,7 +11,7 @@ namespace linkgain {
 
 /// What one curve's table needs beside its rows.
 struct SizeLegend {
-  std::string steps;  ///< one item for each step of the curve
+  std::string items;  ///< on the curve: its steps, and what NCCL leaves
   Footnotes footnotes;
   LimitLegend limits;
 };

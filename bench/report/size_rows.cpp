@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernel_lines.hpp"
 #include "markdown_table.hpp"
 #include "size_cells.hpp"
 #include "step_lines.hpp"
@@ -62,7 +63,7 @@ std::string table_by_variant(const Record& record, const Curve& curve) {
   const bool evidence = any_evidence(curve);
   MarkdownTable table(columns(evidence));
   SizeLegend legend;
-  legend.steps = step_lines(record, curve);
+  legend.items = step_lines(record, curve) + kernel_lines(record, curve);
   for (const CaseResult* result : curve.cases) {
     add_rows(table, record, *result, evidence, legend);
   }

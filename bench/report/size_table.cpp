@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "kernel_lines.hpp"
 #include "markdown_table.hpp"
 #include "size_cells.hpp"
 #include "step_lines.hpp"
@@ -118,7 +119,7 @@ std::string table_by_size(const Record& record, const Curve& curve,
   const UsualPaths usual = usual_paths(curve);
   MarkdownTable table(columns_for(variants, evidence));
   SizeLegend legend;
-  legend.steps = step_lines(record, curve);
+  legend.items = step_lines(record, curve) + kernel_lines(record, curve);
   for (const CaseResult* result : curve.cases) {
     std::vector<std::string> cells{readable_bytes(result->definition.size)};
     const auto append = [&cells](const std::vector<std::string>& more) {

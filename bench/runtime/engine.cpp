@@ -200,7 +200,8 @@ protocol::Reply Engine::open(const protocol::Open& command) {
 /// Rank 0 alone asks: all ranks of a collective take the same way.
 void Engine::warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply) {
   const auto work = [&] { opened.operation->warm_up(); };
-  if (!ask_plan || !session_.is_root()) return work();
+  if (ask_plan) reply.plan = opened.operation->plan();
+  if (!ask_plan || reply.plan || !session_.is_root()) return work();
   const std::optional<LoggedCalls> logged = call_log_.watch(work);
   if (!logged) return;
   reply.plan = plan_of(opened.definition, parse_tuning_lines(logged->text));

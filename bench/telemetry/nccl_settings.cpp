@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <system_error>
 
 #include "linkgain/core/names.hpp"
 #include "whole_file.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <system_error>
 
 #include "pci_name.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <system_error>
 
 #include "pci_name.hpp"
 #include "whole_file.hpp"

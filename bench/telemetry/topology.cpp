@@ -1,6 +1,7 @@
 #include "linkgain/telemetry/topology.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"

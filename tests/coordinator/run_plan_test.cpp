@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/sweep.hpp"
 

@@ -44,8 +44,8 @@ TEST(CaseForms, StandInTheNameInTheOneOrder) {
   EXPECT_EQ(curve_name(c), "broadcast/float32/np4/inplace/graph/registered/root=3");
   Case kernel = of(OperationKind::all_reduce, 1024);
   kernel.kernel = true;
-  kernel.buffers = Buffers::symmetric;
-  EXPECT_EQ(case_name(kernel), "all_reduce/float32/sum/1KiB/np2/symmetric/kernel");
+  kernel.launch = LaunchMode::graph;
+  EXPECT_EQ(case_name(kernel), "all_reduce/float32/sum/1KiB/np2/graph/kernel");
   Case ping = of(OperationKind::ping_pong, 8);
   ping.pair = Pair{1, 0, false};
   ping.buffers = Buffers::symmetric;
@@ -60,7 +60,7 @@ TEST(CaseForms, AreReadBack) {
           Case c = of(operation, 4096, 4);
           c.buffers = buffers;
           if (has_root(operation)) c.root = root;
-          c.kernel = kernel && operation == OperationKind::all_reduce;
+          c.kernel = kernel && has_kernel(c);
           if (operation == OperationKind::ping_pong) c.pair = Pair{3, 1, false};
           EXPECT_EQ(parse_case_name(case_name(c)), c) << case_name(c);
         }
@@ -88,7 +88,12 @@ TEST(CaseForms, AreRefusedWhereTheOperationLacksThem) {
   EXPECT_THAT(refusal("all_reduce/float32/sum/1KiB/np2/root=1"),
               HasSubstr("all_reduce has no root; broadcast, reduce, gather and scatter have one"));
   EXPECT_THAT(refusal("gather/float32/1KiB/np2/root=2"), HasSubstr("ranks of np2 are 0 to 1"));
-  EXPECT_THAT(refusal("reduce/float32/sum/1KiB/np2/kernel"), HasSubstr("field 'kernel'"));
+  for (const char* name :
+       {"reduce/float32/sum/1KiB/np2/kernel", "all_reduce/int32/sum/1KiB/np2/kernel",
+        "all_reduce/float32/max/1KiB/np2/kernel", "all_reduce/float32/sum/1KiB/np9/kernel",
+        "all_reduce/float32/sum/1KiB/np2/symmetric/kernel"}) {
+    EXPECT_THAT(refusal(name), HasSubstr("field 'kernel'")) << name;
+  }
   EXPECT_THAT(refusal("alltoall/float32/1KiB/np2/inplace"), HasSubstr("cannot work in place"));
   EXPECT_THAT(refusal("ping_pong/float32/8B/np2/inplace/pair=0-1"),
               HasSubstr("cannot work in place"));

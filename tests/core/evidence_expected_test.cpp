@@ -46,6 +46,11 @@ TEST(ExpectedBytes, RingAndTreeAllReduceMoveEveryByteTwicePerRankButOne) {
   EXPECT_EQ(expected_bytes(all_reduce(kGiB, 4), kRing), 6442450944.0);
   EXPECT_EQ(expected_bytes(all_reduce(kGiB, 8), kRing), 15032385536.0);
   EXPECT_EQ(expected_bytes(all_reduce(kGiB, 8), {"TREE", "SIMPLE"}), 15032385536.0);
+  // Our kernels: the shares and the sums, or everything to everybody.
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 8), {"TWO_SHOT", "SIMPLE"}), 15032385536.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 2), {"ONE_SHOT", "SIMPLE"}), 2147483648.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 4), {"ONE_SHOT", "SIMPLE"}), 12884901888.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 2), {"ONE_SHOT", "LL"}), 4294967296.0);
 }
 
 TEST(ExpectedBytes, AreThoseOfBusBandwidthTimesRanks) {

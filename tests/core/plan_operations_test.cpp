@@ -163,5 +163,29 @@ TEST(UsualSelection, IsALadderOfEachOperation) {
   }
 }
 
+TEST(Kernels, StandBesideTheOperationsThatHaveOne) {
+  Selection selection = of(OperationKind::all_reduce, "1K");
+  selection.types = {DataType::float32, DataType::int32};
+  selection.kernels = {false, true};
+  EXPECT_THAT(
+      names_of(expand({selection}, 2, BackendKind::nccl)),
+      ElementsAre("all_reduce/float32/sum/1KiB/np2", "all_reduce/float32/sum/1KiB/np2/kernel",
+                  "all_reduce/int32/sum/1KiB/np2"));
+  EXPECT_THAT(names_of(expand({selection}, 9, BackendKind::nccl)), SizeIs(2)) << "8 ranks at most";
+  EXPECT_THROW(expand({selection}, 2, BackendKind::mpi), UsageError);
+}
+
+TEST(Kernels, AreInTheFullProfileOfGpusAlone) {
+  const auto count = [](BackendKind backend) {
+    std::size_t kernels = 0;
+    for (const Case& c : expand(plan_of(Profile::full, backend).selections, 2, backend)) {
+      kernels += c.kernel ? 1 : 0;
+    }
+    return kernels;
+  };
+  EXPECT_GT(count(BackendKind::nccl), 0U);
+  EXPECT_EQ(count(BackendKind::mpi), 0U);
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "linkgain/core/errors.hpp"
 #include "nccl_tests_cases.hpp"
 #include "support/scoped_environment.hpp"

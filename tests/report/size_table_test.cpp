@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "report/counted_records.hpp"
 #include "report/golden.hpp"
 #include "report/sample_records.hpp"

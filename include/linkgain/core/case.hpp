@@ -78,6 +78,10 @@ std::string curve_name(const Case& c);
 /// Reads case_name()'s form back. Throws UsageError that names the field at fault.
 Case parse_case_name(std::string_view name);
 
+/// Whether there is a kernel of our own for such cases, whatever their size: all_reduce, the sum of
+/// float32, float16 or bfloat16 in plain buffers over at most 8 ranks.
+bool has_kernel(const Case& c);
+
 /// What a size must be a multiple of: one element, times the ranks where the operation splits it.
 std::int64_t size_granule(const Case& c);
 

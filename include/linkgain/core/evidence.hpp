@@ -75,6 +75,10 @@ inline constexpr double kDisturbed = 1.05;
 /// where the operation needs one.
 std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan);
 
+/// One message where an operation is made of messages: of S, or of one rank's part to one other.
+/// Of other operations S.
+Bytes message_size(const Case& c);
+
 /// The protocol that NCCL uses for the messages of an operation that is made of such, of which its
 /// log says nothing: Simple where each is of kJudgedSize or more, else unknown (empty).
 TransferPlan default_plan(const Case& c);

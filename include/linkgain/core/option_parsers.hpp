@@ -40,6 +40,7 @@ struct SelectionTexts {
   std::vector<std::string> roots;
   std::vector<std::string> buffers;
   bool in_place = false;
+  bool kernels = false;  ///< our own kernels, too
 };
 
 /// The same as values; empty or absent means not asked for.
@@ -54,6 +55,7 @@ struct SelectionOptions {
   std::vector<int> roots;
   std::vector<Buffers> buffers;
   bool in_place = false;
+  bool kernels = false;
 };
 
 /// Throws UsageError for names and values that cannot be meant.

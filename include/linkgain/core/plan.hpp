@@ -29,6 +29,8 @@ struct Selection {
   std::optional<Pair> pair;
   std::vector<int> roots{0};
   std::vector<Buffers> buffers{Buffers::plain};
+  /// Our own kernels, where has_kernel(): false for the library's operation, true for the kernel.
+  std::vector<bool> kernels{false};
 };
 
 /// The cases of the selections in order, without repetition. Parameters that an operation lacks do

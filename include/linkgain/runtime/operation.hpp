@@ -41,6 +41,9 @@ class Operation {
   /// Everything but operations_per_sample.
   Execution execution() const { return do_execution(); }
 
+  /// Where the operation itself knows what it does; else the library's log must tell.
+  std::optional<TransferPlan> plan() const { return do_plan(); }
+
  private:
   virtual void do_prepare() {}
   virtual void do_warm_up() = 0;
@@ -49,6 +52,7 @@ class Operation {
   virtual Verification do_verify(bool corrupt) = 0;
   virtual std::int64_t do_granularity() const = 0;
   virtual Execution do_execution() const = 0;
+  virtual std::optional<TransferPlan> do_plan() const { return std::nullopt; }
 };
 
 }  // namespace linkgain

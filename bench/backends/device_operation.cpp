@@ -1,7 +1,8 @@
-#include "nccl_operation.hpp"
+#include "device_operation.hpp"
 
 #include <cuda_runtime_api.h>
 
+#include <utility>
 #include <vector>
 
 #include "data_mapping.hpp"
@@ -11,50 +12,41 @@
 
 namespace linkgain {
 
-NcclOperation::NcclOperation(const Case& c, const BufferPlan& plan, const NcclContext& context)
+DeviceOperation::DeviceOperation(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                                 std::unique_ptr<DeviceCall> call)
     : definition_(c),
       plan_(plan),
       context_(context),
       pattern_(verification_pattern(c)),
-      call_{c,
-            nccl_type(c.type),
-            nccl_reduction(c.reduction),
-            context.rank,
-            context.communicator,
-            context.stream->get()},
-      pools_(c, plan, context) {
-  pools_.fill(pattern_);
+      call_(std::move(call)) {
+  call_->fill(pattern_);
   context_.stream->synchronize();
 }
 
-void NcclOperation::enqueue(std::int64_t slot) const {
-  linkgain::enqueue(call_, pools_.input(slot), pools_.output(slot));
-}
-
-void NcclOperation::do_warm_up() {
-  enqueue(0);
+void DeviceOperation::do_warm_up() {
+  call_->enqueue(0);
   context_.stream->synchronize();
   if (definition_.launch != LaunchMode::graph) return;
   graph_ = gpu::capture(*context_.stream, [this] {
     const int turns = plan_.operations_per_graph / plan_.operations_per_slot;
-    for (std::int64_t i = 0; i < turns; ++i) enqueue(i % plan_.slots);
+    for (std::int64_t i = 0; i < turns; ++i) call_->enqueue(i % plan_.slots);
   });
   graph_->launch(*context_.stream);
   context_.stream->synchronize();
 }
 
-void NcclOperation::launch(std::int64_t operations) {
+void DeviceOperation::launch(std::int64_t operations) {
   for (std::int64_t done = 0; done < operations; done += plan_.granularity()) {
     if (graph_) {
       graph_->launch(*context_.stream);
       continue;
     }
-    enqueue(next_slot_);
+    call_->enqueue(next_slot_);
     next_slot_ = next_slot_ + 1 == plan_.slots ? 0 : next_slot_ + 1;
   }
 }
 
-std::optional<Seconds> NcclOperation::do_time_batch(std::int64_t operations) {
+std::optional<Seconds> DeviceOperation::do_time_batch(std::int64_t operations) {
   // The ranks leave their barrier microseconds apart; this makes the GPUs start together.
   float* alignment = static_cast<float*>(context_.alignment->data());
   check(ncclAllReduce(alignment, alignment + 1, 1, ncclFloat32, ncclSum, context_.communicator,
@@ -67,21 +59,21 @@ std::optional<Seconds> NcclOperation::do_time_batch(std::int64_t operations) {
   return gpu::elapsed(*context_.start, *context_.stop);
 }
 
-void NcclOperation::do_run(std::int64_t operations) {
+void DeviceOperation::do_run(std::int64_t operations) {
   launch(operations);
   context_.stream->synchronize();
 }
 
-void NcclOperation::flip_one_bit(std::int64_t slot) const {
-  char* byte = static_cast<char*>(pools_.output(slot)) + pools_.output_size().value / 2;
+void DeviceOperation::flip_one_bit(std::int64_t slot) const {
+  char* byte = static_cast<char*>(call_->output(slot)) + call_->output_size().value / 2;
   char value = 0;
   gpu::check(cudaMemcpy(&value, byte, 1, cudaMemcpyDeviceToHost));
   value = static_cast<char>(value ^ 1);
   gpu::check(cudaMemcpy(byte, &value, 1, cudaMemcpyHostToDevice));
 }
 
-Verification NcclOperation::do_verify(bool corrupt) {
-  pools_.fill(pattern_);
+Verification DeviceOperation::do_verify(bool corrupt) {
+  call_->fill(pattern_);
   const std::int64_t slots = graph_ ? plan_.slots : 1;
   next_slot_ = 0;
   launch(slots * plan_.operations_per_slot);
@@ -90,16 +82,16 @@ Verification NcclOperation::do_verify(bool corrupt) {
   if (parts.empty()) return {};
   if (corrupt) flip_one_bit(slots - 1);
   std::vector<const void*> outputs;
-  for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(pools_.output(slot));
+  for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(call_->output(slot));
   return check_on_device(outputs, pattern_, parts, *context_.stream);
 }
 
-Execution NcclOperation::do_execution() const {
+Execution DeviceOperation::do_execution() const {
   Execution execution;
   execution.operations_per_graph = plan_.operations_per_graph;
   execution.buffer_slots = plan_.slots;
   execution.cold_data = plan_.cold;
-  if (is_grouped(definition_.operation)) execution.form = kGroupedForm;
+  execution.form = call_->form();
   return execution;
 }
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "device_call.hpp"
+#include "linkgain/core/buffer_plan.hpp"
+#include "nccl_calls.hpp"
+#include "nccl_context.hpp"
+#include "nccl_pools.hpp"
+
+namespace linkgain {
+
+/// An operation by NCCL.
+class NcclDeviceCall : public DeviceCall {
+ public:
+  /// Throws what NcclPools throws, and MachineError where this NCCL lacks the type.
+  NcclDeviceCall(const Case& c, const BufferPlan& plan, const NcclContext& context);
+
+ private:
+  void do_prepare() override { pools_.prepare(); }
+  void do_enqueue(std::int64_t slot) const override;
+  void* do_output(std::int64_t slot) const override { return pools_.output(slot); }
+  Bytes do_output_size() const override { return pools_.output_size(); }
+  void do_fill(const kernels::Pattern& pattern) const override { pools_.fill(pattern); }
+  std::string do_form() const override;
+  std::optional<TransferPlan> do_plan() const override { return std::nullopt; }
+
+  NcclCall call_;
+  NcclPools pools_;
+};
+
+}  // namespace linkgain

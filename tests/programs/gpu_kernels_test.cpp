@@ -1,0 +1,58 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "gpu_programs.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class KernelsOnGpus : public RunOnGpus {};
+
+TEST_F(KernelsOnGpus, AreRightAndKeepToTheirRoad) {
+  const Outcome outcome = run_linkgain(
+      "--only all_reduce --sizes 4,64K,1M,64M,256M --type float32,bfloat16 --launch stream,graph "
+      "--kernels --budget 60");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("NCCL leaves with p2p"));
+  int judged = 0;
+  for (const CaseResult& result : record().cases) {
+    if (!result.definition.kernel) continue;
+    const std::string name = case_name(result.definition);
+    for (const VariantResult& variant : result.variants) {
+      ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
+      EXPECT_EQ(variant.verification.value().wrong, 0) << name;
+      EXPECT_THAT(variant.execution.form, HasSubstr("kernel")) << name;
+      const auto share = variant.evidence.value().judged_share();
+      if (!share) continue;
+      ++judged;
+      if (variant.variant == "p2p") {
+        EXPECT_GT(*share, 0.99) << name;
+        EXPECT_LT(*share, 1.02) << name;
+      } else {
+        EXPECT_LT(*share, 0.001) << name;
+      }
+    }
+  }
+  EXPECT_EQ(judged, 2 * 2 * 2 * 2) << "two sizes, types, launch modes and variants";
+}
+
+TEST_F(KernelsOnGpus, WorkInPlace) {
+  const Outcome right =
+      run_linkgain("--only all_reduce --sizes 12,100K,6M --in-place --kernels --budget 20");
+  EXPECT_EQ(right.status, 0) << right.output;
+}
+
+TEST_F(KernelsOnGpus, WrongDataOfAKernelIsFound) {
+  const Outcome outcome = run_linkgain(
+      "--only all_reduce --sizes 64K --kernels --variant p2p "
+      "--variant corrupt:LINKGAIN_TEST_FAULT=corrupt@1 --budget 20");
+  EXPECT_EQ(outcome.status, static_cast<int>(ExitCode::wrong_data)) << outcome.output;
+}
+
+}  // namespace
+}  // namespace linkgain::testing

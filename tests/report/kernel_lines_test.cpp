@@ -1,0 +1,53 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "linkgain/report/size_table.hpp"
+#include "report/sample_records.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace linkgain::testing;
+
+/// NCCL and our kernel at 8 B, 64 B, 1 KiB and 4 KiB: `factor` times as fast with p2p, and 1.5
+/// times without.
+Record with_kernels(double factor) {
+  Record record = two_gpus();
+  for (const bool kernel : {false, true}) {
+    for (const std::int64_t size : {8, 64, 1024, 4096}) {
+      Case c = all_reduce(size);
+      c.kernel = kernel;
+      record.cases.push_back(
+          nvlink_case(c, kernel ? 8e-6 / factor : 8e-6, kernel ? 12e-6 / 1.5 : 12e-6, 1.4, 1.6));
+    }
+  }
+  return record;
+}
+
+TEST(KernelLines, SayWhatNcclLeavesAtSomeSizes) {
+  const std::string text = size_tables(with_kernels(4.0));
+  EXPECT_THAT(text,
+              HasSubstr("- NCCL leaves with p2p: 4.00x at 8 B, 4.00x at 1 KiB, 4.00x at 4 KiB"));
+  EXPECT_THAT(text, HasSubstr("- NCCL leaves with host: 1.50x at 8 B, "));
+}
+
+TEST(KernelLines, SayWhereNcclIsFaster) {
+  EXPECT_THAT(size_tables(with_kernels(0.8)), HasSubstr("with p2p: 0.80x at 8 B"));
+}
+
+TEST(KernelLines, NeedBothTimes) {
+  Record record = with_kernels(4.0);
+  record.cases.erase(record.cases.begin(), record.cases.begin() + 4);
+  EXPECT_THAT(size_tables(record), Not(HasSubstr("NCCL leaves")));
+  record = with_kernels(4.0);
+  record.cases[0].variants[0].time.reset();
+  EXPECT_THAT(size_tables(record), HasSubstr("with p2p: 4.00x at 64 B, "));
+}
+
+}  // namespace
+}  // namespace linkgain
