@@ -135,16 +135,33 @@ __global__ void __launch_bounds__(kThreads)
   sums.keep();
 }
 
+/// Whether the code for devices of capability 9.0 and later is there, in which begin() waits.
+constexpr bool has_early_code() {
+  for (const int architecture : {__CUDA_ARCH_LIST__}) {
+    if (architecture == 900) return true;
+  }
+  return false;
+}
+
+/// Of the current device; all of a machine's are taken for alike. A capture takes such launches
+/// from CUDA 12.3 on, runtime and driver.
+bool may_come_up_early() {
+  constexpr int kFirst = 12030;
+  int device = 0;
+  int major = 0;
+  int driver = 0;
+  if (!has_early_code() || CUDART_VERSION < kFirst || cudaGetDevice(&device) != cudaSuccess ||
+      cudaDriverGetVersion(&driver) != cudaSuccess || driver < kFirst ||
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) {
+    return false;
+  }
+  return major >= 9;
+}
+
 /// With what lets the launch come up early, where the device can.
 template <typename Kernel>
 cudaError_t launch_kernel(Kernel kernel, const Arguments& arguments, int blocks, int threads,
                           cudaStream_t stream) {
-  int device = 0;
-  int major = 0;
-  cudaError_t status = cudaGetDevice(&device);
-  if (status != cudaSuccess) return status;
-  status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  if (status != cudaSuccess) return status;
   cudaLaunchAttribute early;
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
@@ -153,7 +170,8 @@ cudaError_t launch_kernel(Kernel kernel, const Arguments& arguments, int blocks,
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = major >= 9 ? 1 : 0;
+  static const bool can = may_come_up_early();
+  config.numAttrs = can ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, arguments);
 }
 
@@ -226,7 +244,9 @@ AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiproces
   if (sent <= 2 * kMebibyte) {
     return choice(AllReduceMethod::one_shot, divide_up(bytes, kBlockBytes), multiprocessors);
   }
-  const int most = sent <= 32 * kMebibyte ? multiprocessors : 2 * multiprocessors;
+  // Two blocks of more than two ranks' registers do not fit on a multiprocessor.
+  const bool two_fit = ranks == 2 && sent > 32 * kMebibyte;
+  const int most = two_fit ? 2 * multiprocessors : multiprocessors;
   return choice(AllReduceMethod::two_shot, most, kMostAllReduceBlocks);
 }
 

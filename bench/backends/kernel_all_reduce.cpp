@@ -81,7 +81,7 @@ std::string KernelAllReduce::do_form() const {
     case kernels::AllReduceMethod::two_shot:
       return "kernel: two-shot";
     case kernels::AllReduceMethod::relayed_two_shot:
-      return "kernel: two-shot, sums relayed";
+      return "kernel: two-shot, sums relayed";  // through host memory
   }
   throw std::logic_error("unhandled method");
 }

@@ -86,17 +86,37 @@ ncclRedOp_t nccl_reduction(Reduction reduction) {
 
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
 
-void require_windows() {}
+namespace {
+
+/// Looked up, as the library loaded may be older than the header. Null where it lacks them.
+auto window_register() {
+  return reinterpret_cast<decltype(&ncclCommWindowRegister)>(
+      ::dlsym(RTLD_DEFAULT, "ncclCommWindowRegister"));
+}
+
+auto window_deregister() {
+  return reinterpret_cast<decltype(&ncclCommWindowDeregister)>(
+      ::dlsym(RTLD_DEFAULT, "ncclCommWindowDeregister"));
+}
+
+}  // namespace
+
+void require_windows() {
+  if (window_register() != nullptr && window_deregister() != nullptr) return;
+  throw MachineError(
+      fmt::format("symmetric buffers need NCCL 2.27, the library is {}", nccl_library_version()),
+      "load the NCCL that linkgain was built with, or leave --buffers symmetric out");
+}
 
 void* register_window(ncclComm_t communicator, void* memory, Bytes size) {
   ncclWindow_t window = nullptr;
-  check(ncclCommWindowRegister(communicator, memory, static_cast<std::size_t>(size.value), &window,
-                               NCCL_WIN_COLL_SYMMETRIC));
+  check(window_register()(communicator, memory, static_cast<std::size_t>(size.value), &window,
+                          NCCL_WIN_COLL_SYMMETRIC));
   return window;
 }
 
 void deregister_window(ncclComm_t communicator, void* window) noexcept {
-  ncclCommWindowDeregister(communicator, static_cast<ncclWindow_t>(window));
+  window_deregister()(communicator, static_cast<ncclWindow_t>(window));
 }
 
 #else

@@ -3,12 +3,16 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "data_mapping.hpp"
 #include "device_operation.hpp"
@@ -55,22 +59,48 @@ Communicator make_communicator(Session& session) {
   return Communicator(communicator);
 }
 
-/// Collective: whether every rank's device can reach every other's and no variable of NCCL's
-/// forbids P2P on any rank.
-bool can_use_p2p(Session& session, const GpuInfo& own) {
+/// Collective: every rank's text on every rank.
+std::vector<std::string> share(Session& session, const std::string& own) {
   std::string all;
-  for (const std::string& id : session.gather(own.pci_bus_id)) all += id + " ";
+  for (const std::string& text : session.gather(own)) all += text + '\n';
   std::size_t length = all.size();
   session.broadcast(&length, sizeof length);
   all.resize(length);
   session.broadcast(all.data(), length);
-  bool can = true;
-  for (const std::string& id : split(all, ' ')) can = can && (id.empty() || gpu::can_reach(id));
+  std::vector<std::string> texts = split(all, '\n');
+  texts.resize(static_cast<std::size_t>(session.ranks()));
+  return texts;
+}
+
+/// Whether no variable of NCCL's keeps this rank from P2P and its device reaches all of `gpus`.
+bool can_use_p2p(const std::vector<std::string>& gpus) {
   for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
     const char* value = std::getenv(name);
-    if (value != nullptr && forbids_p2p(name, value)) can = false;
+    if (value != nullptr && forbids_p2p(name, value)) return false;
   }
-  return session.max(can ? 0.0 : 1.0) == 0.0;
+  return std::all_of(gpus.begin(), gpus.end(), gpu::can_reach);
+}
+
+/// What must be known of all ranks; the same on each.
+struct RankWorld {
+  bool through_host =
+      false;             ///< our own kernels keep off P2P where NCCL must, and where there is none
+  bool has_road = true;  ///< false where host memory is forbidden as well
+  int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
+  Bytes cache{};            ///< of the largest, as pools must be alike
+};
+
+/// Collective.
+RankWorld survey_ranks(Session& session, const GpuInfo& own) {
+  RankWorld world;
+  const bool direct = can_use_p2p(share(session, own.pci_bus_id));
+  world.through_host = session.max(direct ? 0.0 : 1.0) > 0.0;
+  const char* no_shared_memory = std::getenv("NCCL_SHM_DISABLE");
+  const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";
+  world.has_road = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;
+  world.multiprocessors = static_cast<int>(-session.max(-own.multiprocessors));
+  world.cache = Bytes{static_cast<std::int64_t>(session.max(static_cast<double>(own.l2_bytes)))};
+  return world;
 }
 
 /// Long enough to outweigh the first copy's start, short enough to cost a run nothing.
@@ -111,18 +141,27 @@ class NcclBackend : public Backend {
   std::optional<GpuInfo> do_gpu() const override { return info_; }
   void do_connect() override {
     communicator_ = make_communicator(session_);
-    kernels_through_host_ = !can_use_p2p(session_, info_);
+    world_ = survey_ranks(session_, info_);
   }
 
   std::unique_ptr<Operation> do_open(const Case& c,
                                      const std::optional<Rotation>& rotation) override {
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &start_, &stop_,
                               &alignment_};
-    const BufferPlan plan = plan_buffers(c, Bytes{info_.l2_bytes}, rotation);
+    const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
     std::unique_ptr<DeviceCall> call;
+    if (c.kernel && !session_.on_one_host()) {
+      throw MachineError("our own kernels work within one host, these ranks are on several",
+                         "leave --kernels out");
+    }
+    if (c.kernel && !world_.has_road) {
+      throw MachineError(
+          "our own kernels have neither P2P nor host memory: NCCL_SHM_DISABLE is set",
+          "leave --kernels out for this variant");
+    }
     if (c.kernel) {
-      call = std::make_unique<KernelAllReduce>(c, plan, context, session_, info_.multiprocessors,
-                                               kernels_through_host_);
+      call = std::make_unique<KernelAllReduce>(c, plan, context, session_, world_.multiprocessors,
+                                               world_.through_host);
     } else {
       call = std::make_unique<NcclDeviceCall>(c, plan, context);
     }
@@ -147,8 +186,7 @@ class NcclBackend : public Backend {
   gpu::Event stop_;
   gpu::DeviceBuffer alignment_;
   Communicator communicator_;
-  /// Our own kernels keep off P2P where NCCL must, and where there is none.
-  bool kernels_through_host_ = false;
+  RankWorld world_;
 };
 
 }  // namespace

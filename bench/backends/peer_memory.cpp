@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -23,8 +24,9 @@ Bytes round_up(Bytes size, std::int64_t multiple) {
 }
 
 std::string new_segment_name() {
-  static int made = 0;
-  return fmt::format("/linkgain-{}-{}", ::getpid(), ++made);
+  // Processes of several containers may share the folder and have the same number.
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return fmt::format("/linkgain-{}-{}", ::getpid(), now);
 }
 
 /// Room for a name that rank 0 tells the others.
@@ -52,8 +54,8 @@ PeerMemory::PeerMemory(Session& session, Bytes data, Bytes scratch, bool through
     return;
   }
   if (!session.is_root()) return;
-  segment_ = new_segment_name();
-  shared_ = gpu::SharedHostMemory::make(segment_, {scratch_bytes_.value * session.ranks()});
+  segment_ = SegmentName(new_segment_name());
+  shared_ = gpu::SharedHostMemory::make(segment_.text(), {scratch_bytes_.value * session.ranks()});
 }
 
 void PeerMemory::join() {
@@ -85,7 +87,7 @@ void PeerMemory::join_over_p2p() {
 
 void PeerMemory::join_through_host() {
   std::array<char, kNameBytes> name{};
-  segment_.copy(name.data(), name.size() - 1);
+  segment_.text().copy(name.data(), name.size() - 1);
   session_.broadcast(name.data(), name.size());
   std::exception_ptr problem;
   try {
@@ -96,7 +98,7 @@ void PeerMemory::join_through_host() {
     problem = std::current_exception();
   }
   session_.barrier();  // everybody has it open, or gave up
-  if (session_.is_root()) gpu::remove_shared_memory(segment_);
+  segment_.remove();
   if (problem) std::rethrow_exception(problem);
   for (int rank = 0; rank < session_.ranks(); ++rank) {
     regions_.scratch[rank] = static_cast<std::byte*>(shared_->data()) + rank * scratch_bytes_.value;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/peer_regions.hpp"
@@ -34,6 +35,28 @@ class PeerMemory {
   void* data() const { return data_.data(); }
 
  private:
+  /// A segment's name, which goes with this whatever happens.
+  class SegmentName {
+   public:
+    SegmentName() = default;
+    explicit SegmentName(std::string name) : name_(std::move(name)) {}
+    SegmentName(SegmentName&& other) noexcept : name_(std::exchange(other.name_, {})) {}
+    SegmentName& operator=(SegmentName&& other) noexcept {
+      std::swap(name_, other.name_);
+      return *this;
+    }
+    ~SegmentName() { remove(); }
+
+    const std::string& text() const { return name_; }
+    void remove() {
+      if (!name_.empty()) gpu::remove_shared_memory(name_);
+      name_.clear();
+    }
+
+   private:
+    std::string name_;
+  };
+
   /// A rank's two allocations, as they are handed round.
   struct Handles {
     cudaIpcMemHandle_t data;
@@ -48,7 +71,7 @@ class PeerMemory {
   Bytes scratch_bytes_;
   std::optional<gpu::DeviceBuffer> scratch_;  ///< with P2P
   Handles own_{};                             ///< with P2P
-  std::string segment_;                       ///< through the host, on rank 0
+  SegmentName segment_;                       ///< through the host, on rank 0
   std::optional<gpu::SharedHostMemory> shared_;
   std::vector<gpu::ImportedMemory> imported_;
   kernels::PeerRegions regions_{};

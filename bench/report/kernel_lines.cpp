@@ -35,6 +35,7 @@ std::vector<Left> all_left(const Record& record, const Curve& curve, const std::
     const VariantResult* own = find_variant(*result, variant);
     const VariantResult* by_nccl = twin != nullptr ? find_variant(*twin, variant) : nullptr;
     if (own == nullptr || by_nccl == nullptr || !own->time || !by_nccl->time) continue;
+    if (has_wrong_data(*own) || has_wrong_data(*by_nccl)) continue;
     all.push_back({result->definition.size, by_nccl->time->value / own->time->value});
   }
   std::sort(all.begin(), all.end(), [](const Left& a, const Left& b) { return a.size < b.size; });

@@ -54,13 +54,19 @@ void wait_asleep(MPI_Request& request, const Doorbell& doorbell) {
   }
 }
 
-int rank_on_host() {
+struct PlaceOnHost {
+  int rank = 0;
+  int ranks = 1;
+};
+
+PlaceOnHost place_on_host() {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  int rank = 0;
-  MPI_Comm_rank(host, &rank);
+  PlaceOnHost place;
+  MPI_Comm_rank(host, &place.rank);
+  MPI_Comm_size(host, &place.ranks);
   MPI_Comm_free(&host);
-  return rank;
+  return place;
 }
 
 }  // namespace
@@ -72,7 +78,9 @@ Session::Session(int& argc, char**& argv) {
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-  local_rank_ = rank_on_host();
+  const PlaceOnHost place = place_on_host();
+  local_rank_ = place.rank;
+  on_one_host_ = place.ranks == ranks_;
   const std::vector<std::string> addresses = gather(doorbell_.address());
   if (is_root()) addresses_.assign(addresses.begin() + 1, addresses.end());
   if (is_root()) doorbell_.ring(addresses_);

@@ -64,7 +64,6 @@ TEST(BufferPlan, TheCallersRotationCounts) {
   const BufferPlan plan = plan_buffers(c, kCache, Rotation{3, 20});
   EXPECT_EQ(plan.slots, 3);
   EXPECT_EQ(plan.operations_per_graph, 20);
-  EXPECT_EQ(plan.slot_bytes, 1024);
   EXPECT_FALSE(plan.cold);
 }
 

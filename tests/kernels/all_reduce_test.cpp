@@ -263,6 +263,7 @@ TEST(AllReduceChoice, GoesByTheBytesThatARankSends) {
   EXPECT_EQ(choose_all_reduce(16 * kMebibyte, 2, 132, true).blocks, 16);
   EXPECT_EQ(choose_all_reduce(kMebibyte, 2, 132, true).method, AllReduceMethod::one_shot);
   EXPECT_EQ(choose_all_reduce(1024 * kMebibyte, 2, 132, false).blocks, 264);
+  EXPECT_EQ(choose_all_reduce(1024 * kMebibyte, 4, 132, false).blocks, 132);
 }
 
 }  // namespace

@@ -49,5 +49,14 @@ TEST(KernelLines, NeedBothTimes) {
   EXPECT_THAT(size_tables(record), HasSubstr("with p2p: 4.00x at 64 B, "));
 }
 
+TEST(KernelLines, SayNothingOfWrongData) {
+  Record record = with_kernels(4.0);
+  Verification wrong;
+  wrong.checked = 2;
+  wrong.wrong = 1;
+  record.cases[4].variants[0].verification = wrong;
+  EXPECT_THAT(size_tables(record), HasSubstr("with p2p: 4.00x at 64 B, "));
+}
+
 }  // namespace
 }  // namespace linkgain

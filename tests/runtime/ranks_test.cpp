@@ -70,6 +70,11 @@ TEST_F(Ranks, AgreeOnTheFirstText) {
             "");
 }
 
+TEST_F(Ranks, KnowThatTheyAreOnOneHost) {
+  EXPECT_TRUE(session->on_one_host());
+  EXPECT_EQ(session->local_rank(), session->rank());
+}
+
 TEST_F(Ranks, FindTheGreatestNumber) {
   EXPECT_EQ(session->max(-1.5 - session->rank()), -1.5);
   EXPECT_EQ(session->max(session->rank()), last());

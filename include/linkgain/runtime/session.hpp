@@ -27,6 +27,7 @@ class Session {
   bool is_root() const { return rank_ == 0; }
   /// This rank's place among the ranks of its host, 0 first.
   int local_rank() const { return local_rank_; }
+  bool on_one_host() const { return on_one_host_; }
   /// "Open MPI v4.1.6"; needs no session.
   static std::string library_version();
 
@@ -58,6 +59,7 @@ class Session {
   int rank_ = 0;
   int ranks_ = 1;
   int local_rank_ = 0;
+  bool on_one_host_ = true;
   Doorbell doorbell_;
   std::vector<std::string> addresses_;  ///< of the other ranks' doorbells; rank 0 only
   bool can_be_rung_ = false;
