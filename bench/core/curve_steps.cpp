@@ -118,7 +118,8 @@ std::vector<CurvePoint> curve_points(const Record& record, std::string_view curv
   std::map<Key, std::vector<double>> times;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     const CaseResult& result = record.cases[i];
-    if (curve_name(result.definition) != curve) continue;
+    const bool wanders = !result.ratios.empty() && !result.converged;
+    if (curve_name(result.definition) != curve || wanders) continue;
     for (std::size_t j = 0; j < result.variants.size(); ++j) {
       const VariantResult& entry = result.variants[j];
       if (entry.variant != variant || !entry.time || has_wrong_data(entry)) continue;

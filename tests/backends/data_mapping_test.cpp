@@ -150,7 +150,8 @@ TEST(RefuseKernel, SaysThatThereIsNone) {
   EXPECT_NO_THROW(refuse_kernel(c));
   c.kernel = true;
   EXPECT_THAT([&] { refuse_kernel(c); },
-              testing::ThrowsMessage<MachineError>("there is no kernel of our own for this yet"));
+              testing::ThrowsMessage<MachineError>(
+                  "our own kernels work on GPUs, MPI in CPU memory has none"));
 }
 
 }  // namespace

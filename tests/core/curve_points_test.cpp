@@ -98,6 +98,18 @@ std::vector<std::pair<std::string, std::string>> steps_in(const std::string& fol
   return steps;
 }
 
+TEST(CurvePoints, LeaveOutWhatDidNotConverge) {
+  Record record = read_record(std::string(RESULTS_FOLDER) + "/2xH200-all_reduce-2");
+  const std::size_t all = record.cases.size();
+  const auto converged = static_cast<std::size_t>(std::count_if(
+      record.cases.begin(), record.cases.end(), [](const CaseResult& c) { return c.converged; }));
+  ASSERT_LT(converged, all);
+  const std::string curve = curve_name(record.cases.front().definition);
+  EXPECT_EQ(curve_points(record, curve, "p2p").size(), converged);
+  for (CaseResult& result : record.cases) result.ratios.clear();
+  EXPECT_EQ(curve_points(record, curve, "p2p").size(), all) << "one variant alone has no ratio";
+}
+
 TEST(CurveSteps, OfTheRecordsThatAreKept) {
   EXPECT_THAT(steps_in("2xH200-all_reduce-1"), ElementsAre(Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-all_reduce-2"), ElementsAre(Pair("p2p", "2MiB")));
