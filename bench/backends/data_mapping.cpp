@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "linkgain/core/errors.hpp"
-
 namespace linkgain {
 namespace {
 
@@ -121,12 +119,6 @@ std::vector<ExpectedPart> expected_parts(const Case& c, int rank) {
       return {{.count = all, .source = sender_to(c, rank)}};
   }
   throw std::logic_error("unhandled operation");
-}
-
-void refuse_kernel(const Case& c) {
-  if (!c.kernel) return;
-  throw MachineError("our own kernels work on GPUs, MPI in CPU memory has none",
-                     "leave /kernel out");
 }
 
 }  // namespace linkgain

@@ -39,8 +39,4 @@ struct ExpectedPart {
 /// The whole of a rank's output, part by part; empty where the rank gets no data.
 std::vector<ExpectedPart> expected_parts(const Case& c, int rank);
 
-/// Refuses a case that wants a kernel of our own instead of the library's operation. Throws
-/// MachineError.
-void refuse_kernel(const Case& c);
-
 }  // namespace linkgain

@@ -58,7 +58,6 @@ class MpiBackend : public Backend {
   std::unique_ptr<Operation> do_open(const Case& c,
                                      const std::optional<Rotation>& rotation) override {
     require_supported(BackendKind::mpi, c);
-    refuse_kernel(c);
     if (c.elements() > std::numeric_limits<int>::max()) {
       throw MachineError("MPI counts elements in 31 bits", "measure smaller sizes with --sizes");
     }

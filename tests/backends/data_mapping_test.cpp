@@ -6,8 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
-
 namespace linkgain {
 namespace {
 
@@ -143,15 +141,6 @@ TEST(ExpectedParts, OfMessagesAreTheSenders) {
   EXPECT_THAT(parts_of(OperationKind::ping_pong, 0), ElementsAre(ExpectedPart{0, 32, 0, 1}));
   EXPECT_THAT(parts_of(OperationKind::ping_pong, 1), ElementsAre(ExpectedPart{0, 32, 0, 0}));
   EXPECT_THAT(parts_of(OperationKind::ping_pong, 2), IsEmpty());
-}
-
-TEST(RefuseKernel, SaysThatThereIsNone) {
-  Case c;
-  EXPECT_NO_THROW(refuse_kernel(c));
-  c.kernel = true;
-  EXPECT_THAT([&] { refuse_kernel(c); },
-              testing::ThrowsMessage<MachineError>(
-                  "our own kernels work on GPUs, MPI in CPU memory has none"));
 }
 
 }  // namespace
