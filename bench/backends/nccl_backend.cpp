@@ -18,7 +18,6 @@
 #include "device_operation.hpp"
 #include "kernel_all_reduce.hpp"
 #include "kernels/busy.hpp"
-#include "linkgain/core/names.hpp"
 #include "linkgain/core/steering_variables.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -59,19 +58,6 @@ Communicator make_communicator(Session& session) {
   return Communicator(communicator);
 }
 
-/// Collective: every rank's text on every rank.
-std::vector<std::string> share(Session& session, const std::string& own) {
-  std::string all;
-  for (const std::string& text : session.gather(own)) all += text + '\n';
-  std::size_t length = all.size();
-  session.broadcast(&length, sizeof length);
-  all.resize(length);
-  session.broadcast(all.data(), length);
-  std::vector<std::string> texts = split(all, '\n');
-  texts.resize(static_cast<std::size_t>(session.ranks()));
-  return texts;
-}
-
 /// Whether no variable of NCCL's keeps this rank from P2P and its device reaches all of `gpus`.
 bool can_use_p2p(const std::vector<std::string>& gpus) {
   for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
@@ -93,7 +79,7 @@ struct RankWorld {
 /// Collective.
 RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   RankWorld world;
-  const bool direct = can_use_p2p(share(session, own.pci_bus_id));
+  const bool direct = can_use_p2p(session.share(own.pci_bus_id));
   world.through_host = session.max(direct ? 0.0 : 1.0) > 0.0;
   const char* no_shared_memory = std::getenv("NCCL_SHM_DISABLE");
   const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";

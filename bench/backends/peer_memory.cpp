@@ -67,21 +67,17 @@ void PeerMemory::join() {
 }
 
 void PeerMemory::join_over_p2p() {
-  const std::vector<std::string> gathered =
-      session_.gather(std::string(reinterpret_cast<const char*>(&own_), sizeof own_));
-  std::vector<Handles> all(static_cast<std::size_t>(session_.ranks()));
-  for (std::size_t rank = 0; rank < gathered.size(); ++rank) {
-    std::memcpy(&all[rank], gathered[rank].data(), sizeof own_);
-  }
-  session_.broadcast(all.data(), all.size() * sizeof own_);
+  const std::vector<std::string> all =
+      session_.share(std::string(reinterpret_cast<const char*>(&own_), sizeof own_));
   for (int peer = 0; peer < session_.ranks(); ++peer) {
-    const auto place = static_cast<std::size_t>(peer);
     if (peer == session_.rank()) {
       regions_.scratch[peer] = scratch_->data();
       continue;
     }
-    regions_.data[peer] = imported_.emplace_back(all[place].data).data();
-    regions_.scratch[peer] = imported_.emplace_back(all[place].scratch).data();
+    Handles handles{};
+    std::memcpy(&handles, all[static_cast<std::size_t>(peer)].data(), sizeof handles);
+    regions_.data[peer] = imported_.emplace_back(handles.data).data();
+    regions_.scratch[peer] = imported_.emplace_back(handles.scratch).data();
   }
 }
 

@@ -148,6 +148,18 @@ std::vector<std::string> Session::gather(const std::string& own) {
   return texts;
 }
 
+std::vector<std::string> Session::share(const std::string& own) {
+  std::vector<std::string> texts = gather(own);
+  texts.resize(static_cast<std::size_t>(ranks_));
+  for (std::string& text : texts) {
+    std::size_t length = text.size();
+    broadcast(&length, sizeof length);
+    text.resize(length);
+    broadcast(text.data(), length);
+  }
+  return texts;
+}
+
 std::vector<double> Session::gather(const std::vector<double>& own) {
   const int count = static_cast<int>(own.size());
   std::vector<double> all(is_root() ? own.size() * static_cast<std::size_t>(ranks_) : 0);

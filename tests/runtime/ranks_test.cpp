@@ -47,6 +47,16 @@ TEST_F(Ranks, GatherTextsOfAnyLengthByRank) {
   }
 }
 
+TEST_F(Ranks, ShareTextsOfAnyBytesByRank) {
+  const std::string own(static_cast<std::size_t>(session->rank()) * 1000, '\0');
+  const std::vector<std::string> all = session->share(own + "end");
+  ASSERT_THAT(all, SizeIs(session->ranks()));
+  for (int rank = 0; rank < session->ranks(); ++rank) {
+    const auto place = static_cast<std::size_t>(rank);
+    EXPECT_EQ(all[place], std::string(place * 1000, '\0') + "end");
+  }
+}
+
 TEST_F(Ranks, GatherNumbersByRank) {
   const double rank = session->rank();
   const std::vector<double> all = session->gather(std::vector<double>{rank, -rank});

@@ -46,6 +46,8 @@ class Session {
 
   /// Collective. Every rank's text on rank 0, by rank; elsewhere empty.
   std::vector<std::string> gather(const std::string& own);
+  /// Collective. The same on every rank. Texts may hold any bytes.
+  std::vector<std::string> share(const std::string& own);
   /// Collective. `count` doubles of every rank on rank 0, by rank; elsewhere empty.
   std::vector<double> gather(const std::vector<double>& own);
 
