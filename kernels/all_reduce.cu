@@ -4,6 +4,7 @@
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
 #include "kernels/element_types.cuh"
+#include "kernels/flagged_triples.cuh"
 #include "kernels/peer_access.cuh"
 #include "kernels/shared_sums.cuh"
 
@@ -50,6 +51,51 @@ __global__ void __launch_bounds__(kThreads)
       sums.add(1, data.y);
     }
     output[i] = make_uint2(sums.rounded(0), sums.rounded(1));
+  }
+  state.keep();
+}
+
+/// Items are of 16 bytes, three at a time.
+template <typename T, int kRanks>
+__global__ void __launch_bounds__(kThreads)
+    low_latency_wide(const __grid_constant__ Arguments arguments) {
+  begin();
+  const PeerRegions& regions = arguments.regions;
+  const int rank = regions.rank;
+  const std::int64_t items = arguments.items;
+  const std::int64_t triples = (items + kTriple - 1) / kTriple;
+  const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
+  uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const Triple first_triple = first < triples ? read_triple(input, first, items) : Triple{};
+  BlockState state(regions);
+  const std::int64_t buffers = buffers_of<kRanks>(state, kPackets * triples);
+  for (std::int64_t i = first; i < triples; i += stride) {
+    const Triple own = i == first ? first_triple : read_triple(input, i, items);
+#pragma unroll
+    for (int step = 1; step < kRanks; ++step) {
+      const int peer = (rank + step) % kRanks;
+      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * kPackets * triples + i;
+      send_triple(to, triples, own, state.flag());
+    }
+  }
+  const uint4* received = at<uint4>(regions.scratch[rank], buffers);
+  for (std::int64_t i = first; i < triples; i += stride) {
+    const Triple own = i == first ? first_triple : read_triple(input, i, items);
+    Sums<T, 4> sums[kTriple];
+#pragma unroll
+    for (int from = 0; from < kRanks; ++from) {
+      const Triple data = from == rank ? own
+                                       : receive_triple(received + from * kPackets * triples + i,
+                                                        triples, state.flag());
+#pragma unroll
+      for (int v = 0; v < kTriple; ++v) add(sums[v], data.vectors[v]);
+    }
+    Triple result;
+#pragma unroll
+    for (int v = 0; v < kTriple; ++v) result.vectors[v] = rounded(sums[v]);
+    write_triple(output, i, items, result);
   }
   state.keep();
 }
@@ -189,6 +235,9 @@ cudaError_t launch(AllReduceMethod method, const Arguments& arguments, int block
     case AllReduceMethod::low_latency:
       return launch_kernel(low_latency<T, kRanks>, arguments, blocks,
                            threads_for(arguments.items, blocks), stream);
+    case AllReduceMethod::low_latency_wide:
+      return launch_kernel(low_latency_wide<T, kRanks>, arguments, blocks,
+                           threads_for(divide_up(arguments.items, kTriple), blocks), stream);
     case AllReduceMethod::one_shot:
       return launch_kernel(one_shot<T, kRanks>, arguments, blocks, kThreads, stream);
     case AllReduceMethod::two_shot:
@@ -216,13 +265,15 @@ std::int64_t item_bytes(AllReduceMethod method) {
 
 }  // namespace
 
-/// On two H200 low_latency leads up to 512 KiB with P2P, one_shot to 2 MiB, then two_shot; through
+/// On two H200 low_latency leads up to 64 KiB with P2P, low_latency_wide to 1 MiB (without it
+/// low_latency to 512 KiB), one_shot to 2 MiB, then two_shot; through
 /// host memory, where few blocks fill PCIe, up to 64 KiB and 2 MiB. All are bound by what a rank
 /// sends.
 AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
                                   bool through_host) {
   constexpr std::int64_t kMebibyte = 1 << 20;
   constexpr std::int64_t kWarpBytes = 256;  // of low_latency
+  constexpr std::int64_t kWideWarpBytes = 32 * 16 * kTriple;
   constexpr std::int64_t kBlockBytes = 16 * kThreads;
   const std::int64_t sent = bytes * (ranks - 1);
   const auto choice = [](AllReduceMethod method, std::int64_t wanted, std::int64_t most) {
@@ -238,8 +289,12 @@ AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiproces
     return choice(AllReduceMethod::relayed_two_shot, std::max<std::int64_t>(8, sent / kMebibyte),
                   32);
   }
-  if (sent <= kMebibyte / 2) {
+  if (sent <= (kHasWholeVectors ? kMebibyte / 16 : kMebibyte / 2)) {
     return choice(AllReduceMethod::low_latency, divide_up(bytes, kWarpBytes), multiprocessors);
+  }
+  if (kHasWholeVectors && sent <= kMebibyte) {
+    return choice(AllReduceMethod::low_latency_wide, divide_up(bytes, kWideWarpBytes),
+                  multiprocessors);
   }
   if (sent <= 2 * kMebibyte) {
     return choice(AllReduceMethod::one_shot, divide_up(bytes, kBlockBytes), multiprocessors);
@@ -255,6 +310,7 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
   const std::int64_t items = divide_up(bytes, item_bytes(method));
   const std::int64_t share = divide_up(items, ranks);
   std::int64_t pitch = items;
+  if (method == AllReduceMethod::low_latency_wide) pitch = kPackets * divide_up(items, kTriple);
   if (method == AllReduceMethod::two_shot) pitch = share;
   if (method == AllReduceMethod::relayed_two_shot) pitch = 2 * share;
   return kControlBytes + kBufferSets * ranks * pitch * kVectorBytes;

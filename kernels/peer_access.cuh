@@ -44,6 +44,51 @@ __device__ inline uint2 load_flagged(const FlaggedWords* from, std::uint32_t fla
   return make_uint2(first, second);
 }
 
+/// Whether the compiler knows accesses of 16 bytes that happen as one.
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 3)
+inline constexpr bool kHasWholeVectors = true;
+#else
+inline constexpr bool kHasWholeVectors = false;
+#endif
+
+/// Three words of data with one flag, written at once.
+__device__ inline void store_triple(uint4* to, std::uint32_t first, std::uint32_t second,
+                                    std::uint32_t third, std::uint32_t flag) {
+  if constexpr (kHasWholeVectors) {
+    asm volatile(
+        "{\n\t"
+        ".reg .b64 low, high;\n\t"
+        ".reg .b128 all;\n\t"
+        "mov.b64 low, {%1, %2};\n\t"
+        "mov.b64 high, {%3, %4};\n\t"
+        "mov.b128 all, {low, high};\n\t"
+        "st.relaxed.sys.global.b128 [%0], all;\n\t"
+        "}" ::"l"(to),
+        "r"(first), "r"(second), "r"(third), "r"(flag)
+        : "memory");
+  }
+}
+
+/// What stands there; data only where `w`, the flag, is the one waited for.
+__device__ inline uint4 load_triple(const uint4* from) {
+  uint4 value{};
+  if constexpr (kHasWholeVectors) {
+    asm volatile(
+        "{\n\t"
+        ".reg .b64 low, high;\n\t"
+        ".reg .b128 all;\n\t"
+        "ld.relaxed.sys.global.b128 all, [%4];\n\t"
+        "mov.b128 {low, high}, all;\n\t"
+        "mov.b64 {%0, %1}, low;\n\t"
+        "mov.b64 {%2, %3}, high;\n\t"
+        "}"
+        : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+        : "l"(from)
+        : "memory");
+  }
+  return value;
+}
+
 __device__ inline void store_release(std::uint32_t* to, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }

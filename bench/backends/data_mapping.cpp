@@ -7,7 +7,10 @@ namespace linkgain {
 namespace {
 
 /// Whether messages go from `to` to `from` too.
-bool answers(const Case& c) { return c.pair->both || c.operation == OperationKind::ping_pong; }
+bool answers(const Case& c) {
+  return c.pair->both || c.operation == OperationKind::ping_pong ||
+         c.operation == OperationKind::latency;
+}
 
 /// As many elements of every rank's input, in the order of the ranks.
 std::vector<ExpectedPart> one_from_each(const Case& c, std::int64_t first_index) {
@@ -15,6 +18,16 @@ std::vector<ExpectedPart> one_from_each(const Case& c, std::int64_t first_index)
   std::vector<ExpectedPart> parts;
   for (int source = 0; source < c.ranks; ++source) {
     parts.push_back({source * count, count, first_index, source});
+  }
+  return parts;
+}
+
+/// All elements of every other rank's input, in the order of the ranks.
+std::vector<ExpectedPart> whole_of_others(const Case& c) {
+  const std::int64_t count = c.elements();
+  std::vector<ExpectedPart> parts;
+  for (int source = 0; source < c.ranks; ++source) {
+    if (source != c.root) parts.push_back({source * count, count, 0, source});
   }
   return parts;
 }
@@ -115,8 +128,22 @@ std::vector<ExpectedPart> expected_parts(const Case& c, int rank) {
       return one_from_each(c, 0);
     case OperationKind::send_recv:
     case OperationKind::ping_pong:
+    case OperationKind::copy_push:
+    case OperationKind::copy_pull:
+    case OperationKind::latency:
       if (sender_to(c, rank) < 0) return {};
       return {{.count = all, .source = sender_to(c, rank)}};
+    case OperationKind::all_to_one:
+      if (rank != c.root) return {};
+      return whole_of_others(c);
+    case OperationKind::one_to_all:
+      if (rank == c.root) return {};
+      return {{.count = all, .source = c.root}};
+    case OperationKind::host_to_device:
+    case OperationKind::device_to_host:
+      return {{.count = all, .source = rank}};
+    case OperationKind::load_latency:
+      return {};  // what was loaded tells by itself
   }
   throw std::logic_error("unhandled operation");
 }

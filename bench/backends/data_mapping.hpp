@@ -15,7 +15,8 @@ kernels::ReductionKind reduction_kind(Reduction reduction);
 /// The known data of a case: its reduction's, or plain data where bytes are only moved.
 kernels::Pattern verification_pattern(const Case& c);
 
-/// Whose message a rank gets in a send_recv or ping_pong; -1 where the rank receives nothing.
+/// Whose message a rank gets in an operation that may have a pair; -1 where the rank receives
+/// nothing.
 int sender_to(const Case& c, int rank);
 /// Where this rank's message goes; -1 where it sends nothing.
 int receiver_from(const Case& c, int rank);

@@ -6,12 +6,13 @@
 
 #include "kernels/pattern.hpp"
 #include "linkgain/core/evidence.hpp"
+#include "linkgain/core/record.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
 
 /// What a case launches on this rank's device, and the slots it works on. Constructing one is local
-/// to the rank. All work goes into the context's stream.
+/// to the rank. All work goes into the context's stream, or comes before what finish() puts there.
 class DeviceCall {
  public:
   virtual ~DeviceCall() = default;
@@ -19,25 +20,37 @@ class DeviceCall {
   /// Collective: what of the set-up all ranks do together. Throws an Error where this rank could
   /// not.
   void prepare() { do_prepare(); }
+  /// Whether this rank's device does anything; its time counts then.
+  bool takes_part() const { return do_takes_part(); }
   /// Puts one turn on a slot into the stream.
-  void enqueue(std::int64_t slot) const { do_enqueue(slot); }
+  void enqueue(std::int64_t slot) { do_enqueue(slot); }
+  /// Has the stream wait for turns that went into streams of the call's own.
+  void finish() { do_finish(); }
   /// Null where this rank has none.
   void* output(std::int64_t slot) const { return do_output(slot); }
   Bytes output_size() const { return do_output_size(); }
   /// Puts this rank's known data, the same, into every slot's input and poison everywhere else.
-  void fill(const kernels::Pattern& pattern) const { do_fill(pattern); }
-  /// See Execution::form.
+  void fill(const kernels::Pattern& pattern) { do_fill(pattern); }
+  /// Where what the first turn after fill() has done cannot be told by the outputs' elements: the
+  /// call's own check of it, once it is done.
+  std::optional<Verification> check(bool corrupt) { return do_check(corrupt); }
+  /// See Execution::form and Execution::through_host.
   std::string form() const { return do_form(); }
+  std::optional<bool> through_host() const { return do_through_host(); }
   /// Where the call itself knows what it does; else the library's log must tell.
   std::optional<TransferPlan> plan() const { return do_plan(); }
 
  private:
   virtual void do_prepare() = 0;
-  virtual void do_enqueue(std::int64_t slot) const = 0;
+  virtual bool do_takes_part() const = 0;
+  virtual void do_enqueue(std::int64_t slot) = 0;
+  virtual void do_finish() {}
   virtual void* do_output(std::int64_t slot) const = 0;
   virtual Bytes do_output_size() const = 0;
-  virtual void do_fill(const kernels::Pattern& pattern) const = 0;
+  virtual void do_fill(const kernels::Pattern& pattern) = 0;
+  virtual std::optional<Verification> do_check(bool) { return std::nullopt; }
   virtual std::string do_form() const = 0;
+  virtual std::optional<bool> do_through_host() const = 0;
   virtual std::optional<TransferPlan> do_plan() const = 0;
 };
 

@@ -25,11 +25,13 @@ DeviceOperation::DeviceOperation(const Case& c, const BufferPlan& plan, const Nc
 
 void DeviceOperation::do_warm_up() {
   call_->enqueue(0);
+  call_->finish();
   context_.stream->synchronize();
   if (definition_.launch != LaunchMode::graph) return;
   graph_ = gpu::capture(*context_.stream, [this] {
     const int turns = plan_.operations_per_graph / plan_.operations_per_slot;
     for (std::int64_t i = 0; i < turns; ++i) call_->enqueue(i % plan_.slots);
+    call_->finish();
   });
   graph_->launch(*context_.stream);
   context_.stream->synchronize();
@@ -44,18 +46,24 @@ void DeviceOperation::launch(std::int64_t operations) {
     call_->enqueue(next_slot_);
     next_slot_ = next_slot_ + 1 == plan_.slots ? 0 : next_slot_ + 1;
   }
+  call_->finish();
+}
+
+/// What comes after it in a rank's stream comes after what was before it in any.
+void DeviceOperation::line_up() {
+  float* alignment = static_cast<float*>(context_.alignment->data());
+  check(ncclAllReduce(alignment, alignment + 1, 1, ncclFloat32, ncclSum, context_.communicator,
+                      context_.stream->get()));
 }
 
 std::optional<Seconds> DeviceOperation::do_time_batch(std::int64_t operations) {
   // The ranks leave their barrier microseconds apart; this makes the GPUs start together.
-  float* alignment = static_cast<float*>(context_.alignment->data());
-  check(ncclAllReduce(alignment, alignment + 1, 1, ncclFloat32, ncclSum, context_.communicator,
-                      context_.stream->get()));
+  line_up();
   context_.start->record(*context_.stream);
   launch(operations);
   context_.stop->record(*context_.stream);
   context_.stop->synchronize();
-  if (!takes_part(definition_, context_.rank)) return std::nullopt;
+  if (!call_->takes_part()) return std::nullopt;
   return gpu::elapsed(*context_.start, *context_.stop);
 }
 
@@ -76,8 +84,12 @@ Verification DeviceOperation::do_verify(bool corrupt) {
   call_->fill(pattern_);
   const std::int64_t slots = graph_ ? plan_.slots : 1;
   next_slot_ = 0;
+  // Some ranks reach into others' buffers, which these must have filled, and have not yet checked.
+  line_up();
   launch(slots * plan_.operations_per_slot);
+  line_up();
   context_.stream->synchronize();
+  if (const std::optional<Verification> own = call_->check(corrupt)) return *own;
   const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);
   if (parts.empty()) return {};
   if (corrupt) flip_one_bit(slots - 1);
@@ -92,6 +104,7 @@ Execution DeviceOperation::do_execution() const {
   execution.buffer_slots = plan_.slots;
   execution.cold_data = plan_.cold;
   execution.form = call_->form();
+  execution.through_host = call_->through_host();
   return execution;
 }
 

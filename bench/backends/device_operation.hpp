@@ -29,6 +29,7 @@ class DeviceOperation : public Operation {
   Execution do_execution() const override;
   std::optional<TransferPlan> do_plan() const override { return call_->plan(); }
 
+  void line_up();
   void launch(std::int64_t operations);
   void flip_one_bit(std::int64_t slot) const;
 

@@ -1,13 +1,8 @@
 #include "kernel_all_reduce.hpp"
 
-#include <cuda_runtime_api.h>
-
-#include <algorithm>
-#include <cstddef>
 #include <stdexcept>
 
 #include "data_mapping.hpp"
-#include "kernels/verification.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain {
@@ -33,42 +28,27 @@ KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const Nc
                                  Session& session, int multiprocessors, bool through_host)
     : definition_(c),
       context_(context),
-      slots_(plan.slots),
-      slot_bytes_(slot_bytes(c, context.rank)),
+      through_host_(through_host),
       pieces_(pieces_of(c, through_host)),
       piece_bytes_(c.size.value / pieces_),
       choice_(kernels::choose_all_reduce(piece_bytes_, c.ranks, multiprocessors, through_host)),
-      memory_(session, Bytes{(slot_bytes_.first + slot_bytes_.second) * plan.slots},
-              Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
-              through_host) {}
+      pools_(c, plan, context, session,
+             Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
+             through_host) {}
 
-kernels::AllReduceOffsets KernelAllReduce::offsets(std::int64_t slot) const {
-  const std::int64_t input = slot * slot_bytes_.first;
-  if (definition_.in_place) return {input, input};
-  return {input, slots_ * slot_bytes_.first + slot * slot_bytes_.second};
+std::int64_t KernelAllReduce::offset_of(const void* address) const {
+  return static_cast<const char*>(address) - static_cast<const char*>(pools_.memory().data());
 }
 
-void KernelAllReduce::do_enqueue(std::int64_t slot) const {
-  kernels::AllReduceOffsets where = offsets(slot);
+void KernelAllReduce::do_enqueue(std::int64_t slot) {
+  kernels::AllReduceOffsets where{offset_of(pools_.own().input(slot)),
+                                  offset_of(pools_.own().output(slot))};
   for (std::int64_t piece = 0; piece < pieces_; ++piece) {
     gpu::check(kernels::all_reduce(
-        choice_.method, memory_.regions(), where, element_type(definition_.type),
+        choice_.method, pools_.memory().regions(), where, element_type(definition_.type),
         piece_bytes_ / size_of(definition_.type), choice_.blocks, context_.stream->get()));
     where.input += piece_bytes_;
     where.output += piece_bytes_;
-  }
-}
-
-void* KernelAllReduce::do_output(std::int64_t slot) const { return at(offsets(slot).output); }
-
-void KernelAllReduce::do_fill(const kernels::Pattern& pattern) const {
-  cudaStream_t stream = context_.stream->get();
-  const std::int64_t total = (slot_bytes_.first + slot_bytes_.second) * slots_;
-  gpu::check(cudaMemsetAsync(memory_.data(), kernels::kPoisonByte, static_cast<std::size_t>(total),
-                             stream));
-  for (std::int64_t slot = 0; slot < slots_; ++slot) {
-    gpu::check(kernels::fill_input(at(offsets(slot).input), definition_.elements(), 0, pattern,
-                                   context_.rank, stream));
   }
 }
 
@@ -76,6 +56,8 @@ std::string KernelAllReduce::do_form() const {
   switch (choice_.method) {
     case kernels::AllReduceMethod::low_latency:
       return "kernel: one-shot, flags in data";
+    case kernels::AllReduceMethod::low_latency_wide:
+      return "kernel: one-shot, flags in 16 bytes";
     case kernels::AllReduceMethod::one_shot:
       return "kernel: one-shot";
     case kernels::AllReduceMethod::two_shot:
@@ -90,6 +72,8 @@ std::optional<TransferPlan> KernelAllReduce::do_plan() const {
   switch (choice_.method) {
     case kernels::AllReduceMethod::low_latency:
       return TransferPlan{"ONE_SHOT", "LL"};
+    case kernels::AllReduceMethod::low_latency_wide:
+      return TransferPlan{"ONE_SHOT", "LL16"};
     case kernels::AllReduceMethod::one_shot:
       return TransferPlan{"ONE_SHOT", "SIMPLE"};
     case kernels::AllReduceMethod::two_shot:

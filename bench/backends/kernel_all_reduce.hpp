@@ -4,7 +4,7 @@
 #include "kernels/all_reduce.hpp"
 #include "linkgain/core/buffer_plan.hpp"
 #include "nccl_context.hpp"
-#include "peer_memory.hpp"
+#include "peer_pools.hpp"
 
 namespace linkgain {
 
@@ -12,30 +12,30 @@ namespace linkgain {
 /// through host memory that the ranks share.
 class KernelAllReduce : public DeviceCall {
  public:
-  /// `through_host` must be the same on all ranks. Throws what PeerMemory throws.
+  /// `through_host` must be the same on all ranks. Throws what PeerPools throws.
   KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
                   Session& session, int multiprocessors, bool through_host);
 
  private:
-  void do_prepare() override { memory_.join(); }
-  void do_enqueue(std::int64_t slot) const override;
-  void* do_output(std::int64_t slot) const override;
+  void do_prepare() override { pools_.join(); }
+  bool do_takes_part() const override { return true; }
+  void do_enqueue(std::int64_t slot) override;
+  void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
   Bytes do_output_size() const override { return definition_.size; }
-  void do_fill(const kernels::Pattern& pattern) const override;
+  void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
   std::string do_form() const override;
+  std::optional<bool> do_through_host() const override { return through_host_; }
   std::optional<TransferPlan> do_plan() const override;
 
-  kernels::AllReduceOffsets offsets(std::int64_t slot) const;
-  char* at(std::int64_t offset) const { return static_cast<char*>(memory_.data()) + offset; }
+  std::int64_t offset_of(const void* address) const;
 
   Case definition_;
   NcclContext context_;
-  std::int64_t slots_;
-  SlotBytes slot_bytes_;
+  bool through_host_;
   std::int64_t pieces_;  ///< launches for one operation, each of as many elements
   std::int64_t piece_bytes_;
   kernels::AllReduceChoice choice_;
-  PeerMemory memory_;
+  PeerPools pools_;
 };
 
 }  // namespace linkgain

@@ -14,9 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "data_mapping.hpp"
+#include "device_calls.hpp"
 #include "device_operation.hpp"
-#include "kernel_all_reduce.hpp"
 #include "kernels/busy.hpp"
 #include "linkgain/core/steering_variables.hpp"
 #include "linkgain/gpu/device.hpp"
@@ -24,7 +23,6 @@
 #include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "nccl_api.hpp"
-#include "nccl_device_call.hpp"
 
 namespace linkgain {
 namespace {
@@ -66,15 +64,6 @@ bool can_use_p2p(const std::vector<std::string>& gpus) {
   }
   return std::all_of(gpus.begin(), gpus.end(), gpu::can_reach);
 }
-
-/// What must be known of all ranks; the same on each.
-struct RankWorld {
-  bool through_host =
-      false;             ///< our own kernels keep off P2P where NCCL must, and where there is none
-  bool has_road = true;  ///< false where host memory is forbidden as well
-  int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
-  Bytes cache{};            ///< of the largest, as pools must be alike
-};
 
 /// Collective.
 RankWorld survey_ranks(Session& session, const GpuInfo& own) {
@@ -135,23 +124,8 @@ class NcclBackend : public Backend {
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &start_, &stop_,
                               &alignment_};
     const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
-    std::unique_ptr<DeviceCall> call;
-    if (c.kernel && !session_.on_one_host()) {
-      throw MachineError("our own kernels work within one host, these ranks are on several",
-                         "leave --kernels out");
-    }
-    if (c.kernel && !world_.has_road) {
-      throw MachineError(
-          "our own kernels have neither P2P nor host memory: NCCL_SHM_DISABLE is set",
-          "leave --kernels out for this variant");
-    }
-    if (c.kernel) {
-      call = std::make_unique<KernelAllReduce>(c, plan, context, session_, world_.multiprocessors,
-                                               world_.through_host);
-    } else {
-      call = std::make_unique<NcclDeviceCall>(c, plan, context);
-    }
-    return std::make_unique<DeviceOperation>(c, plan, context, std::move(call));
+    return std::make_unique<DeviceOperation>(c, plan, context,
+                                             make_device_call(c, plan, context, session_, world_));
   }
 
   std::unique_ptr<HostCopy> do_open_host_copy() override { return std::make_unique<GpuHostCopy>(); }

@@ -1,5 +1,6 @@
 #include "nccl_device_call.hpp"
 
+#include "data_mapping.hpp"
 #include "linkgain/core/record.hpp"
 #include "nccl_api.hpp"
 
@@ -14,7 +15,11 @@ NcclDeviceCall::NcclDeviceCall(const Case& c, const BufferPlan& plan, const Nccl
             context.stream->get()},
       pools_(c, plan, context) {}
 
-void NcclDeviceCall::do_enqueue(std::int64_t slot) const {
+bool NcclDeviceCall::do_takes_part() const {
+  return linkgain::takes_part(call_.definition, call_.rank);
+}
+
+void NcclDeviceCall::do_enqueue(std::int64_t slot) {
   linkgain::enqueue(call_, pools_.input(slot), pools_.output(slot));
 }
 

@@ -16,11 +16,13 @@ class NcclDeviceCall : public DeviceCall {
 
  private:
   void do_prepare() override { pools_.prepare(); }
-  void do_enqueue(std::int64_t slot) const override;
+  bool do_takes_part() const override;
+  void do_enqueue(std::int64_t slot) override;
   void* do_output(std::int64_t slot) const override { return pools_.output(slot); }
   Bytes do_output_size() const override { return pools_.output_size(); }
-  void do_fill(const kernels::Pattern& pattern) const override { pools_.fill(pattern); }
+  void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
   std::string do_form() const override;
+  std::optional<bool> do_through_host() const override { return std::nullopt; }
   std::optional<TransferPlan> do_plan() const override { return std::nullopt; }
 
   NcclCall call_;

@@ -3,13 +3,13 @@
 #include <cstdint>
 
 #include "kernels/pattern.hpp"
-#include "linkgain/core/buffer_plan.hpp"
 #include "nccl_buffer.hpp"
 #include "nccl_context.hpp"
+#include "slot_pools.hpp"
 
 namespace linkgain {
 
-/// The slots of a case on this rank: where each one's input and output are, and what is put in.
+/// The slots of a case of NCCL's on this rank, and their memory of the kind that the case asks for.
 class NcclPools {
  public:
   /// Local to the rank. Throws what NcclBuffer throws.
@@ -19,24 +19,16 @@ class NcclPools {
   void prepare();
 
   /// Null where this rank has none.
-  void* input(std::int64_t slot) const;
-  void* output(std::int64_t slot) const;
-  Bytes output_size() const { return buffers_.output; }
+  void* input(std::int64_t slot) const { return slots_.input(slot); }
+  void* output(std::int64_t slot) const { return slots_.output(slot); }
+  Bytes output_size() const { return slots_.output_size(); }
 
-  /// Puts this rank's known data into every slot's input and poison everywhere else, by work on the
-  /// context's stream. Every slot gets the same: were the pattern to run on from slot to slot, a
-  /// check would have to know the slot.
-  void fill(const kernels::Pattern& pattern) const;
+  /// SlotPools::fill() by work on the context's stream.
+  void fill(const kernels::Pattern& pattern) const { slots_.fill(pattern, *context_.stream); }
 
  private:
-  void copy_first_slot() const;
-
-  RankBuffers buffers_;
-  SlotBytes slot_bytes_;
-  std::int64_t slots_;
-  std::int64_t element_bytes_;
-  bool in_place_;
   NcclContext context_;
+  SlotPools slots_;
   NcclBuffer first_;   ///< of inputs; in place of both
   NcclBuffer second_;  ///< of outputs; in place of nothing
 };

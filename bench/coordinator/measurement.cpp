@@ -71,6 +71,7 @@ class CaseRun {
   protocol::CountersReply read_counters(Job& job) const;
   void keep_evidence();
   std::vector<Ratio> ratios() const;
+  std::string why_none_is_open() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
   VariantResult& result_of(std::size_t place);
   void lose(std::size_t place, const Error& loss);
@@ -102,6 +103,10 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
 }
 
 void CaseRun::open_in(std::size_t place) {
+  if (!uses_link(result_.definition.operation) && jobs_[place].variant != 0) {
+    result_of(place).skipped = "uses no link between GPUs, so one variant is enough";
+    return;
+  }
   const WireSettings& wires = settings_.wires;
   try {
     const protocol::OpenReply reply = jobs_[place].job->open(
@@ -209,10 +214,18 @@ std::vector<Ratio> CaseRun::ratios() const {
   return result;
 }
 
+/// Where variants run one after the other an earlier one may have been all there is to measure.
+std::string CaseRun::why_none_is_open() const {
+  const bool measured =
+      std::any_of(result_.variants.begin(), result_.variants.end(),
+                  [](const VariantResult& each) { return each.time.has_value(); });
+  return measured ? std::string(kNothingToCompare) : "skipped";
+}
+
 void CaseRun::sample(const StoppingRule& rule) {
   const auto seed = static_cast<unsigned>(case_index_ * 7919 + launch_ + 1);
   const double start = settings_.clock().value;
-  if (opened_.empty() && result_.stopped != "job lost") result_.stopped = "skipped";
+  if (opened_.empty() && result_.stopped != "job lost") result_.stopped = why_none_is_open();
   BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
   int round = 0;
   for (int look = 0; !opened_.empty(); ++look) {

@@ -9,6 +9,7 @@
 #include "linkgain/coordinator/run_pace.hpp"
 #include "linkgain/coordinator/signals.hpp"
 #include "linkgain/core/limits.hpp"
+#include "linkgain/core/own_path.hpp"
 
 namespace linkgain {
 namespace {
@@ -224,7 +225,7 @@ void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const
   if (found != Path::unknown) variant.path = found;
   const std::optional<Limit> limit = limit_of(record_.machine, variant.path);
   // One message after the other never fills a link: its share would say nothing.
-  if (!limit || !variant.busbw || c.operation == OperationKind::ping_pong) return;
+  if (!limit || !variant.busbw || needs_pair(c.operation)) return;
   variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
   variant.limit = limit->what;
 }
@@ -257,8 +258,9 @@ void Run::keep(int index, int number) {
     VariantResult& variant = result.variants[place];
     if (variant.skipped) continue;
     const std::string algorithm = variant.evidence ? variant.evidence->plan.algorithm : "";
+    const std::optional<Path> own = own_path(record_.machine, result.definition, variant.execution);
     locate(variant, result.definition,
-           world_.find_path(job.variant, number, hellos_[place], algorithm));
+           own ? *own : world_.find_path(job.variant, number, hellos_[place], algorithm));
   }
   journal_.write_case(index, result, record_.samples);
 }

@@ -65,6 +65,11 @@ void require_supported(BackendKind backend, const Case& c) {
     throw UsageError(fmt::format("the {} backend has no {} {}", name_of(backend), what, name),
                      fmt::format("it has {}", have));
   };
+  if (works_on_memory(c.operation) && backend == BackendKind::mpi) {
+    throw UsageError(fmt::format("the mpi backend has no {}: it is work on the memory of GPUs",
+                                 name_of(c.operation)),
+                     "leave it out of --only, or measure MPI's send_recv and ping_pong");
+  }
   if (!supports(backend, c.type)) {
     refuse("type", name_of(c.type), "float32, float64, int8, uint8, int32, uint32, int64, uint64");
   }

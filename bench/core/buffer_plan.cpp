@@ -22,6 +22,16 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+/// What one launch of a latency's kernel does, so that starting it weighs nothing.
+constexpr int kLatencyOperations = 1024;
+
+int operations_per_slot(OperationKind operation) {
+  if (operation == OperationKind::ping_pong) return 2;
+  const bool latency =
+      operation == OperationKind::latency || operation == OperationKind::load_latency;
+  return latency ? kLatencyOperations : 1;
+}
+
 std::int64_t both(const SlotBytes& bytes) { return bytes.first + bytes.second; }
 
 /// A rank with fewer buffers than the root, where there is such a one.
@@ -37,7 +47,17 @@ RankBuffers out_of_place(const Case& c, int rank) {
     case OperationKind::alltoall:
     case OperationKind::send_recv:
     case OperationKind::ping_pong:
+    case OperationKind::copy_push:
+    case OperationKind::copy_pull:
+    case OperationKind::latency:
+    case OperationKind::load_latency:
+    case OperationKind::host_to_device:
+    case OperationKind::device_to_host:
       return {.input = whole, .output = whole};
+    case OperationKind::all_to_one:
+      return {.input = whole, .output = rank == c.root ? Bytes{c.size.value * c.ranks} : Bytes{}};
+    case OperationKind::one_to_all:
+      return {.input = rank == c.root ? whole : Bytes{}, .output = whole};
     case OperationKind::all_gather:
       return {.input = part, .output = whole};
     case OperationKind::reduce_scatter:
@@ -66,14 +86,15 @@ RankBuffers rank_buffers(const Case& c, int rank) {
 
 SlotBytes slot_bytes(const Case& c, int rank) {
   // The root has all that any rank has.
-  const RankBuffers buffers = rank_buffers(c, c.buffers == Buffers::symmetric ? c.root : rank);
+  const bool alike = c.buffers == Buffers::symmetric || works_on_memory(c.operation);
+  const RankBuffers buffers = rank_buffers(c, alike ? c.root : rank);
   if (c.in_place) return {.first = aligned(std::max(buffers.input, buffers.output).value)};
   return {.first = aligned(buffers.input.value), .second = aligned(buffers.output.value)};
 }
 
 BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed) {
   BufferPlan plan;
-  plan.operations_per_slot = c.operation == OperationKind::ping_pong ? 2 : 1;
+  plan.operations_per_slot = operations_per_slot(c.operation);
   const std::int64_t most = both(slot_bytes(c, c.root));
   const std::int64_t least = both(slot_bytes(c, rank_beside_root(c)));
   if (fixed) {
@@ -90,6 +111,8 @@ BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation
     plan.slots = cold_slots * plan.operations_per_slot <= kMostWalked
                      ? std::max<std::int64_t>(1, cold_slots)
                      : kWarmSlots;
+    // A launch stays in one slot: others would only take memory.
+    if (plan.operations_per_slot == kLatencyOperations) plan.slots = 1;
   }
   plan.cold = plan.slots * least >= 2 * cache.value;
   return plan;
@@ -97,7 +120,8 @@ BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation
 
 std::int64_t most_bytes(const Case& c, const BufferPlan& plan) {
   // What ranks leave each other for one of our kernels, in two sets of buffers.
-  const std::int64_t messages = c.kernel ? 2 * c.size.value : 0;
+  const bool leaves_messages = c.kernel && !is_copy(c.operation);
+  const std::int64_t messages = leaves_messages ? 2 * c.size.value : 0;
   return both(slot_bytes(c, c.root)) * plan.slots + messages;
 }
 

@@ -16,6 +16,7 @@ namespace linkgain {
 namespace {
 
 constexpr int kFewestRanks = 2;
+constexpr int kMostRanksOfKernels = 8;
 constexpr std::array kLaunchModes{LaunchMode::stream, LaunchMode::graph};
 
 /// The multiple of `granule` next to a size above zero.
@@ -35,10 +36,11 @@ void validate_size(const Case& c) {
   }
   const std::int64_t granule = size_granule(c);
   if (c.size.value % granule == 0) return;
-  const std::string of = granule == element
-                             ? std::string(name_of(c.type))
-                             : fmt::format("one {} for each of {}'s {} ranks", name_of(c.type),
-                                           name_of(c.operation), c.ranks);
+  std::string of(has_type(c.operation) ? name_of(c.type) : name_of(c.operation));
+  if (is_split_over_ranks(c.operation)) {
+    of = fmt::format("one {} for each of {}'s {} ranks", name_of(c.type), name_of(c.operation),
+                     c.ranks);
+  }
   throw UsageError(fmt::format("size {}: no multiple of the {} bytes of {}, the nearest is {}",
                                exact_bytes(c.size), granule, of,
                                exact_bytes(nearest_multiple(c.size, granule))));
@@ -66,9 +68,23 @@ void validate_form(const Case& c) {
   }
   if (c.kernel && !has_kernel(c)) {
     throw UsageError(
-        "field 'kernel': our own kernels are for all_reduce, the sum of float32, float16 or "
-        "bfloat16 "
-        "in plain buffers over at most 8 ranks");
+        "field 'kernel': our own kernels are for copies, and for all_reduce, the sum of float32, "
+        "float16 or bfloat16 in plain buffers over at most 8 ranks");
+  }
+}
+
+/// What only calls of a library have.
+void validate_memory_work(const Case& c) {
+  if (!works_on_memory(c.operation)) return;
+  const auto refuse = [&](std::string_view field, std::string_view why) {
+    throw UsageError(fmt::format("field '{}': {} {}", field, name_of(c.operation), why));
+  };
+  if (c.type != DataType::float32) refuse(name_of(c.type), "moves bytes, whatever their type");
+  if (c.launch != LaunchMode::stream) refuse(name_of(c.launch), "is not captured into graphs");
+  if (c.buffers != Buffers::plain) refuse(name_of(c.buffers), "has memory of its own kind");
+  if (c.ranks > kMostRanksOfKernels) {
+    throw UsageError(fmt::format("number of ranks np{}: {} works across {} GPUs at most", c.ranks,
+                                 name_of(c.operation), kMostRanksOfKernels));
   }
 }
 
@@ -76,7 +92,8 @@ void validate_root(const Case& c) {
   if (c.root == 0) return;
   if (!has_root(c.operation)) {
     throw UsageError(
-        fmt::format("field 'root': {} has no root; broadcast, reduce, gather and scatter have one",
+        fmt::format("field 'root': {} has no root; broadcast, reduce, gather, scatter, "
+                    "all_to_one and one_to_all have one",
                     name_of(c.operation)));
   }
   if (c.root < 0 || c.root >= c.ranks) {
@@ -88,16 +105,20 @@ void validate_root(const Case& c) {
 void validate_peers(const Case& c) {
   if (c.pair && !has_pair(c.operation)) {
     throw UsageError(
-        fmt::format("field 'pair': {} works on all ranks, only send_recv and ping_pong have pairs",
+        fmt::format("field 'pair': {} works on all ranks, only send_recv, ping_pong, copies and "
+                    "latencies have pairs",
                     name_of(c.operation)));
   }
   if (c.pair) validate_pair(*c.pair, c.ranks);
-  if (c.operation != OperationKind::ping_pong) return;
+  if (!needs_pair(c.operation)) return;
+  const std::string_view name = name_of(c.operation);
   if (!c.pair) {
-    throw UsageError("field 'pair': ping_pong goes between two ranks, name them as pair=0-1");
+    throw UsageError(
+        fmt::format("field 'pair': {} goes between two ranks, name them as pair=0-1", name));
   }
   if (c.pair->both) {
-    throw UsageError("field 'both': ping_pong goes there and back by itself, leave it out");
+    throw UsageError(
+        fmt::format("field 'both': {} has no form with both directions at once", name));
   }
 }
 
@@ -144,7 +165,7 @@ Buffers parse_buffers(std::string_view name) {
 }
 
 bool has_kernel(const Case& c) {
-  constexpr int kMostRanksOfKernels = 8;
+  if (is_copy(c.operation)) return true;
   const bool type =
       c.type == DataType::float32 || c.type == DataType::float16 || c.type == DataType::bfloat16;
   return c.operation == OperationKind::all_reduce && type && c.reduction == Reduction::sum &&
@@ -152,6 +173,9 @@ bool has_kernel(const Case& c) {
 }
 
 std::int64_t size_granule(const Case& c) {
+  if (is_copy(c.operation)) return 16;
+  if (c.operation == OperationKind::latency) return 8;
+  if (c.operation == OperationKind::load_latency) return kLoadLatencyLine;
   const std::int64_t element = size_of(c.type);
   return is_split_over_ranks(c.operation) ? element * c.ranks : element;
 }
@@ -163,6 +187,7 @@ void validate(const Case& c) {
   }
   validate_size(c);
   validate_form(c);
+  validate_memory_work(c);
   validate_root(c);
   validate_peers(c);
 }

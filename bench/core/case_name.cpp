@@ -41,7 +41,7 @@ class CaseNameReader {
   Case read() {
     Case c;
     c.operation = parse_operation(take("operation"));
-    c.type = parse_data_type(take("data type"));
+    if (has_type(c.operation)) c.type = parse_data_type(take("data type"));
     if (has_reduction(c.operation)) {
       c.reduction = parse_reduction(take("reduction"));
     } else {
@@ -61,7 +61,7 @@ class CaseNameReader {
       throw UsageError(fmt::format(
           "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, registered, "
           "symmetric, root=R, kernel, pair=A-B, both as needed (all_reduce/float32/sum/1GiB/np2, "
-          "send_recv/float32/1GiB/np2/pair=0-1)",
+          "send_recv/float32/1GiB/np2/pair=0-1, copy_push/256MiB/np2/pair=0-1)",
           field));
     }
     return parts_[next_++];
@@ -161,7 +161,8 @@ std::string first_difference(std::string_view name, std::string_view valid) {
 
 /// Everything before the size and everything after it, without the slashes between.
 std::string leading_fields(const Case& c) {
-  std::string text = fmt::format("{}/{}", name_of(c.operation), name_of(c.type));
+  std::string text(name_of(c.operation));
+  if (has_type(c.operation)) text += fmt::format("/{}", name_of(c.type));
   if (has_reduction(c.operation)) text += fmt::format("/{}", name_of(c.reduction));
   return text;
 }

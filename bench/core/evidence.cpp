@@ -8,10 +8,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::string_view kSimple = "SIMPLE";
-/// Our own kernels' ways: all data to all ranks, or to each its share and the sums back.
-constexpr std::string_view kOneShot = "ONE_SHOT";
-constexpr std::string_view kTwoShot = "TWO_SHOT";
 /// The driver's PCIe counters come round to zero here.
 constexpr std::int64_t kPcieModulus = std::int64_t{1} << 32;
 /// What PCIe's own headers, flags and reads that poll them may add to the payload: 37 % were seen
@@ -29,102 +25,6 @@ std::optional<std::int64_t> modular_growth(const std::optional<std::int64_t>& be
   if (!before || !after) return std::nullopt;
   const std::int64_t difference = (*after - *before) % kPcieModulus;
   return difference < 0 ? difference + kPcieModulus : difference;
-}
-
-/// Bytes on the wire for each byte of payload, by the lines that a protocol sends: LL 8 bytes of
-/// which 4 are data, LL128 128 of which 120 are.
-std::optional<double> wire_bytes_per_byte(std::string_view protocol) {
-  if (protocol == kSimple) return 1.0;
-  if (protocol == "LL") return 2.0;
-  if (protocol == "LL128") return 128.0 / 120.0;
-  return std::nullopt;
-}
-
-/// Whether it is known what an operation's algorithm moves.
-///
-/// all_reduce: a ring's ranks send 2 (n-1)/n S each; in a tree every rank but the root sends S up
-/// and is sent S down. all_gather, reduce_scatter: in a ring each rank's part goes n-1 steps, as it
-/// is or with more added at each; by PAT it goes (or is added up) along a tree that joins the n
-/// ranks by n-1 messages. broadcast, reduce: a chain through all ranks, which NCCL calls ring too.
-bool is_known(OperationKind operation, std::string_view algorithm) {
-  const bool ring = algorithm == "RING";
-  switch (operation) {
-    case OperationKind::all_reduce:
-      return ring || algorithm == "TREE" || algorithm == kOneShot || algorithm == kTwoShot;
-    case OperationKind::all_gather:
-    case OperationKind::reduce_scatter:
-      return ring || algorithm == "PAT";
-    case OperationKind::broadcast:
-    case OperationKind::reduce:
-      return ring;
-    case OperationKind::alltoall:
-    case OperationKind::gather:
-    case OperationKind::scatter:
-    case OperationKind::send_recv:
-    case OperationKind::ping_pong:
-      return true;  // messages, which no algorithm changes
-  }
-  throw std::invalid_argument("no such operation");
-}
-
-/// Messages of a send_recv over all ranks.
-int messages(const Case& c) {
-  if (!c.pair) return c.ranks;
-  return c.pair->both ? 2 : 1;
-}
-
-/// Payload that all ranks send to other ranks for one operation, where is_known().
-std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
-  if (!is_known(c.operation, algorithm)) return std::nullopt;
-  const double size = static_cast<double>(c.size.value);
-  switch (c.operation) {
-    case OperationKind::all_reduce:
-      return (algorithm == kOneShot ? c.ranks : 2.0) * (c.ranks - 1) * size;
-    case OperationKind::all_gather:      // n parts of S/n, each over n-1 links
-    case OperationKind::reduce_scatter:  // the same
-    case OperationKind::broadcast:       // S over n-1 links
-    case OperationKind::reduce:          // the same
-    case OperationKind::alltoall:        // each of n ranks sends S/n to n-1 others
-      return (c.ranks - 1) * size;
-    case OperationKind::gather:  // n-1 ranks send S/n to the root
-    case OperationKind::scatter:
-      return (c.ranks - 1) * static_cast<double>(message_size(c).value);
-    case OperationKind::send_recv:
-      return messages(c) * size;
-    case OperationKind::ping_pong:
-      return size;
-  }
-  throw std::invalid_argument("no such operation");
-}
-
-/// The most payload that one rank sends or receives for one operation. In NCCL's trees a rank is an
-/// inner one, with two children and a parent, for half of the data and a leaf for the other half;
-/// what is known of no plan is taken for as much as can be.
-double largest_payload_of_a_rank(const Case& c, std::string_view algorithm) {
-  const double size = static_cast<double>(c.size.value);
-  const double of_others = (c.ranks - 1) * size / c.ranks;
-  switch (c.operation) {
-    case OperationKind::all_reduce:
-      if (algorithm == kOneShot) return (c.ranks - 1) * size;
-      return algorithm == "RING" || algorithm == kTwoShot ? 2.0 * of_others : 2.0 * size;
-    case OperationKind::all_gather:
-    case OperationKind::reduce_scatter:
-      // In both algorithms all ranks do alike: each gets, or adds up, the parts of the others.
-      return is_known(c.operation, algorithm) ? of_others : size;
-    case OperationKind::broadcast:
-    case OperationKind::reduce:
-      // A rank amid the chain gets S and passes it on.
-      return size;
-    case OperationKind::alltoall:
-    case OperationKind::gather:   // the root
-    case OperationKind::scatter:  // the root
-      return of_others;
-    case OperationKind::send_recv:
-      return size;
-    case OperationKind::ping_pong:
-      return size / 2;  // every second message, and batches hold as many there as back
-  }
-  throw std::invalid_argument("no such operation");
 }
 
 /// Whether one GPU's messages may have brought its PCIe counters round, so that their growth says
@@ -190,6 +90,7 @@ std::string first_reason(const Case& c, const WireEvidence& evidence,
   if (evidence.operations <= 0) return "no operation was counted";
   if (std::string reason = why_not_measured(c, ranks); !reason.empty()) return reason;
   if (several_hosts) return "ranks on several hosts";
+  if (!uses_link(c.operation)) return "nothing goes from GPU to GPU";
   return why_not_judged(c, evidence.plan);
 }
 
@@ -205,10 +106,6 @@ std::string same_or_empty(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-Bytes message_size(const Case& c) {
-  return is_grouped(c.operation) ? Bytes{c.size.value / c.ranks} : c.size;
-}
-
 LinkCounters growth(const LinkCounters& before, const LinkCounters& after) {
   return {.nvlink_sent = plain_growth(before.nvlink_sent, after.nvlink_sent),
           .nvlink_received = plain_growth(before.nvlink_received, after.nvlink_received),
@@ -223,13 +120,6 @@ std::optional<double> WireEvidence::nvlink_share() const {
 
 std::optional<double> WireEvidence::judged_share() const {
   return judged ? nvlink_share() : std::nullopt;
-}
-
-std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan) {
-  const std::optional<double> payload = payload_bytes(c, plan.algorithm);
-  const std::optional<double> wire = wire_bytes_per_byte(plan.protocol);
-  if (!payload || !wire) return std::nullopt;
-  return *payload * *wire;
 }
 
 TransferPlan default_plan(const Case& c) {

@@ -97,13 +97,15 @@ Out write_execution(const Execution& execution) {
           {"operations_per_graph", execution.operations_per_graph},
           {"buffer_slots", execution.buffer_slots},
           {"cold_data", execution.cold_data},
-          {"form", execution.form}};
+          {"form", execution.form},
+          {"through_host", nullable(execution.through_host)}};
 }
 
 Execution read_execution(const In& json) {
   return {json.at("operations_per_sample"), json.at("operations_per_graph"),
           json.at("buffer_slots"), json.at("cold_data"),
-          optional_at<std::string>(json, "form").value_or("")};
+          optional_at<std::string>(json, "form").value_or(""),
+          optional_at<bool>(json, "through_host")};
 }
 
 Out write_warning(const Warning& warning) {

@@ -10,7 +10,7 @@ namespace linkgain {
 namespace {
 
 /// How the bytes go.
-enum class Form { collective, grouped, messages };
+enum class Form { collective, grouped, messages, copy, probe };
 
 /// What an operation has; the functions below say what each means.
 struct Traits {
@@ -19,39 +19,36 @@ struct Traits {
   bool reduces = false;
   bool rooted = false;
   bool paired = false;
+  bool always_paired = false;
   bool in_place = false;
   bool split = false;
+  bool local = false;  ///< between a GPU and its host
 };
 
-Traits traits_of(OperationKind operation) {
-  switch (operation) {
-    case OperationKind::all_reduce:
-      return {.name = "all_reduce", .reduces = true, .in_place = true};
-    case OperationKind::all_gather:
-      return {.name = "all_gather", .in_place = true, .split = true};
-    case OperationKind::reduce_scatter:
-      return {.name = "reduce_scatter", .reduces = true, .in_place = true, .split = true};
-    case OperationKind::broadcast:
-      return {.name = "broadcast", .rooted = true, .in_place = true};
-    case OperationKind::reduce:
-      return {.name = "reduce", .reduces = true, .rooted = true, .in_place = true};
-    case OperationKind::alltoall:
-      return {.name = "alltoall", .form = Form::grouped, .split = true};
-    case OperationKind::gather:
-      return {
-          .name = "gather", .form = Form::grouped, .rooted = true, .in_place = true, .split = true};
-    case OperationKind::scatter:
-      return {.name = "scatter",
-              .form = Form::grouped,
-              .rooted = true,
-              .in_place = true,
-              .split = true};
-    case OperationKind::send_recv:
-      return {.name = "send_recv", .form = Form::messages, .paired = true};
-    case OperationKind::ping_pong:
-      return {.name = "ping_pong", .form = Form::messages, .paired = true};
-  }
-  throw std::invalid_argument("no such operation");
+constexpr std::array<Traits, kOperations.size()> kTraits{{
+    {.name = "all_reduce", .reduces = true, .in_place = true},
+    {.name = "all_gather", .in_place = true, .split = true},
+    {.name = "reduce_scatter", .reduces = true, .in_place = true, .split = true},
+    {.name = "broadcast", .rooted = true, .in_place = true},
+    {.name = "reduce", .reduces = true, .rooted = true, .in_place = true},
+    {.name = "alltoall", .form = Form::grouped, .split = true},
+    {.name = "gather", .form = Form::grouped, .rooted = true, .in_place = true, .split = true},
+    {.name = "scatter", .form = Form::grouped, .rooted = true, .in_place = true, .split = true},
+    {.name = "send_recv", .form = Form::messages, .paired = true},
+    {.name = "ping_pong", .form = Form::messages, .paired = true, .always_paired = true},
+    {.name = "copy_push", .form = Form::copy, .paired = true},
+    {.name = "copy_pull", .form = Form::copy, .paired = true},
+    {.name = "all_to_one", .form = Form::copy, .rooted = true},
+    {.name = "one_to_all", .form = Form::copy, .rooted = true},
+    {.name = "latency", .form = Form::probe, .paired = true, .always_paired = true},
+    {.name = "load_latency", .form = Form::probe, .paired = true, .always_paired = true},
+    {.name = "host_to_device", .form = Form::copy, .local = true},
+    {.name = "device_to_host", .form = Form::copy, .local = true},
+}};
+
+/// The table is in the enumeration's order.
+const Traits& traits_of(OperationKind operation) {
+  return kTraits.at(static_cast<std::size_t>(operation));
 }
 
 }  // namespace
@@ -82,6 +79,20 @@ bool has_root(OperationKind operation) { return traits_of(operation).rooted; }
 
 bool has_pair(OperationKind operation) { return traits_of(operation).paired; }
 
+bool needs_pair(OperationKind operation) { return traits_of(operation).always_paired; }
+
+bool has_type(OperationKind operation) { return !works_on_memory(operation); }
+
+bool is_copy(OperationKind operation) { return traits_of(operation).form == Form::copy; }
+
+bool works_on_memory(OperationKind operation) {
+  return is_copy(operation) || traits_of(operation).form == Form::probe;
+}
+
+bool uses_link(OperationKind operation) { return !traits_of(operation).local; }
+
+bool moves_its_size(OperationKind operation) { return operation != OperationKind::load_latency; }
+
 bool has_in_place_form(OperationKind operation) { return traits_of(operation).in_place; }
 
 bool is_split_over_ranks(OperationKind operation) { return traits_of(operation).split; }
@@ -96,6 +107,9 @@ double bus_bandwidth_factor(OperationKind operation, int ranks) {
   if (ranks < 1) throw std::invalid_argument("the bus bandwidth of no ranks was asked for");
   const double share_of_others = static_cast<double>(ranks - 1) / ranks;
   if (operation == OperationKind::all_reduce) return 2.0 * share_of_others;
+  const bool at_one =
+      operation == OperationKind::all_to_one || operation == OperationKind::one_to_all;
+  if (at_one) return ranks - 1.0;
   return is_split_over_ranks(operation) ? share_of_others : 1.0;
 }
 

@@ -35,13 +35,14 @@ std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pa
 /// Pairs of an operation that has them, else none.
 std::vector<std::optional<Pair>> peers_of(const Selection& selection, OperationKind operation,
                                           int ranks) {
-  if (operation == OperationKind::ping_pong) {
-    const Pair pair = selection.pair.value_or(Pair{});
-    return {Pair{pair.from, pair.to, false}};
-  }
   if (!has_pair(operation)) return {std::nullopt};
   std::vector<std::optional<Pair>> all;
   for (const Pattern pattern : selection.patterns) {
+    if (needs_pair(operation) && pattern != Pattern::one_way) {
+      const Pair pair = selection.pair.value_or(Pair{});
+      all.push_back(Pair{pair.from, pair.to, false});
+      continue;
+    }
     const auto pairs = pairs_of(selection, pattern, ranks);
     all.insert(all.end(), pairs.begin(), pairs.end());
   }
@@ -78,11 +79,14 @@ std::vector<Case> curves_of(const Selection& selection, OperationKind operation,
   Case base;
   base.operation = operation;
   base.ranks = ranks;
-  std::vector<Case> curves = multiply({base}, &Case::type, selection.types);
+  std::vector<Case> curves{base};
+  if (has_type(operation)) curves = multiply(curves, &Case::type, selection.types);
   if (has_reduction(operation)) curves = multiply(curves, &Case::reduction, selection.reductions);
   if (has_in_place_form(operation)) curves = multiply(curves, &Case::in_place, selection.in_place);
-  curves = multiply(curves, &Case::launch, selection.launches);
-  curves = multiply(curves, &Case::buffers, selection.buffers);
+  if (!works_on_memory(operation)) {
+    curves = multiply(curves, &Case::launch, selection.launches);
+    curves = multiply(curves, &Case::buffers, selection.buffers);
+  }
   if (has_root(operation)) curves = multiply(curves, &Case::root, selection.roots);
   curves = multiply(curves, &Case::pair, peers_of(selection, operation, ranks));
   return with_kernels(curves, selection.kernels);
@@ -120,14 +124,16 @@ void require_use_of_pair(const std::vector<Selection>& selections) {
   const auto has_one = [](const Selection& selection) { return selection.pair.has_value(); };
   if (std::none_of(selections.begin(), selections.end(), has_one)) return;
   const auto uses = [](const Selection& selection, OperationKind operation) {
-    if (operation == OperationKind::ping_pong) return true;
+    if (needs_pair(operation)) return true;
     return has_pair(operation) &&
            std::any_of(selection.patterns.begin(), selection.patterns.end(),
                        [](Pattern pattern) { return pattern != Pattern::ring; });
   };
   if (any_operation(selections, uses)) return;
-  throw UsageError("--pair goes with ping_pong, and with send_recv one way or both ways",
-                   "add --only send_recv --pattern one-way, or leave it out");
+  throw UsageError(
+      "--pair goes with ping_pong and latencies, and with send_recv and copies one way or both "
+      "ways",
+      "add --only send_recv --pattern one-way, or leave it out");
 }
 
 /// A root is refused where nothing that was asked for has one.
@@ -138,7 +144,7 @@ void require_use_of_root(const std::vector<Selection>& selections) {
   if (std::none_of(selections.begin(), selections.end(), has_one)) return;
   const auto uses = [](const Selection&, OperationKind operation) { return has_root(operation); };
   if (any_operation(selections, uses)) return;
-  throw UsageError("--root goes with broadcast, reduce, gather and scatter",
+  throw UsageError("--root goes with broadcast, reduce, gather, scatter, all_to_one and one_to_all",
                    "add --only broadcast, or leave it out");
 }
 

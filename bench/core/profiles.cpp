@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/core/errors.hpp"
@@ -51,6 +52,46 @@ Selection pair_matrix(BackendKind backend) {
   Selection pairs = ladder(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
   pairs.patterns = {Pattern::one_way, Pattern::both_ways};
   return pairs;
+}
+
+/// Between the first two ranks, each way alone and both at once, by copy engine.
+Selection usual_copies(OperationKind operation, std::string_view sizes) {
+  Selection copies = ladder(operation, sizes);
+  copies.patterns = {Pattern::one_way, Pattern::both_ways};
+  copies.pair = Pair{};
+  return copies;
+}
+
+Selection all_pairs_of(OperationKind operation, std::string_view sizes,
+                       std::vector<Pattern> patterns) {
+  Selection pairs = ladder(operation, sizes);
+  pairs.patterns = std::move(patterns);
+  if (is_copy(operation)) pairs.kernels = {false, true};
+  return pairs;
+}
+
+/// What works on memory of the GPUs: curves between two of them, every pair, one against all, and
+/// the copies to and from the host.
+std::vector<Selection> memory_work() {
+  const std::vector<Pattern> both{Pattern::one_way, Pattern::both_ways};
+  std::vector<Selection> all;
+  for (const OperationKind operation : {OperationKind::copy_push, OperationKind::copy_pull}) {
+    all.push_back(usual_selection(operation, BackendKind::nccl));
+    all.push_back(all_pairs_of(operation, "256M", both));
+  }
+  for (const OperationKind operation : {OperationKind::latency, OperationKind::load_latency}) {
+    all.push_back(usual_selection(operation, BackendKind::nccl));
+    all.push_back(all_pairs_of(operation, operation == OperationKind::latency ? "8" : "2M",
+                               {Pattern::one_way}));
+  }
+  for (const OperationKind operation :
+       {OperationKind::all_to_one, OperationKind::one_to_all, OperationKind::host_to_device,
+        OperationKind::device_to_host}) {
+    Selection copies = ladder(operation, "256M");
+    copies.kernels = {false, true};
+    all.push_back(copies);
+  }
+  return all;
 }
 
 std::vector<LaunchMode> launches_of(BackendKind backend) {
@@ -111,7 +152,12 @@ ProfilePlan full_plan(BackendKind backend) {
   reduce.in_place = {false, true};
   if (backend == BackendKind::nccl) reduce.kernels = {false, true};
   plan.selections = {reduce, exchange, pair_matrix(backend), all_types(backend)};
+  if (backend == BackendKind::nccl) {
+    const std::vector<Selection> memory = memory_work();
+    plan.selections.insert(plan.selections.end(), memory.begin(), memory.end());
+  }
   for (const OperationKind operation : kOperations) {
+    if (works_on_memory(operation)) continue;
     const bool in_default =
         operation == OperationKind::all_reduce || operation == OperationKind::send_recv;
     if (in_default) {
@@ -139,6 +185,14 @@ Profile parse_profile(std::string_view name) {
 Selection usual_selection(OperationKind operation, BackendKind backend) {
   // What is bound by latency has nothing more to show at large sizes.
   if (operation == OperationKind::ping_pong) return ladder(operation, "8:1M:x8");
+  if (operation == OperationKind::latency) return ladder(operation, "8:64K:x8");
+  if (operation == OperationKind::load_latency) return ladder(operation, "64K,2M,64M");
+  if (works_on_memory(operation)) {
+    Selection copies = has_pair(operation) ? usual_copies(operation, "64K:1G:x16")
+                                           : ladder(operation, "64K:1G:x16");
+    copies.kernels = {false, true};
+    return copies;
+  }
   const bool gpu = backend == BackendKind::nccl;
   if (operation == OperationKind::send_recv) {
     return ladder(operation, gpu ? "16:1G:x16" : "16:64M:x16");
@@ -154,9 +208,14 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
   switch (profile) {
     case Profile::quick:
       plan.selections = {all_reduce};
+      if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
       return plan;
     case Profile::standard:
       plan.selections = {all_reduce, send_recv};
+      if (gpu) {
+        plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
+        plan.selections.push_back(ladder(OperationKind::latency, "8"));
+      }
       return plan;
     case Profile::full:
       return full_plan(backend);

@@ -53,6 +53,7 @@ void summarise_variant(VariantResult& result, const Case& definition,
   if (times.empty()) return;
   result.time = Seconds{median(times)};
   result.skew = median(skews);
+  if (!moves_its_size(definition.operation)) return;
   result.algbw = algorithm_bandwidth(definition, *result.time);
   result.busbw = bus_bandwidth(definition, *result.time);
 }

@@ -54,7 +54,7 @@ std::string reason_of(const WireEvidence& evidence) {
 /// of what they should be. Of small messages nothing need be expected.
 void sort_in(const CaseResult& result, const VariantResult& variant, ByReason& missing,
              ByReason& not_judged) {
-  if (!variant.time) return;
+  if (!variant.time || !uses_link(result.definition.operation)) return;
   const bool large = message_size(result.definition) >= kJudgedSize;
   const std::string name = fmt::format("{} with {}", case_name(result.definition), variant.variant);
   if (!variant.evidence) {

@@ -198,6 +198,7 @@ bool judge_paths(Record& record) {
   if (record.settings.backend == "mpi") return false;
   std::map<std::pair<std::string, std::string>, Found> found;
   for (const CaseResult& result : record.cases) {
+    if (!uses_link(result.definition.operation)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       const VariantResult& variant = result.variants[i];
       if (!variant.time) continue;

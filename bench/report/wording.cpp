@@ -34,7 +34,9 @@ int decimals_for(const Ratio& ratio) {
 
 /// How messages go between the two ranks of a pair.
 std::string_view arrow_of(const Case& definition) {
-  const bool both = definition.pair->both || definition.operation == OperationKind::ping_pong;
+  const bool there_and_back = definition.operation == OperationKind::ping_pong ||
+                              definition.operation == OperationKind::latency;
+  const bool both = definition.pair->both || there_and_back;
   return both ? "<->" : "->";
 }
 

@@ -12,6 +12,7 @@ namespace linkgain::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Kind = FakeFailure::Kind;
 
@@ -218,6 +219,17 @@ TEST(MeasureCase, LaunchesThatDifferHaveNotConvergedHoweverNarrowEachIs) {
   bench.measure(1);
   EXPECT_FALSE(bench.result.converged);
   EXPECT_EQ(bench.result.stopped, "launches differ");
+}
+
+TEST(MeasureCase, WhatUsesNoLinkRunsInTheFirstVariantAlone) {
+  Bench bench({taking(1e-4), taking(2e-4)});
+  bench.result.definition = parse_case_name("host_to_device/1KiB/np2");
+  bench.measure();
+  EXPECT_DOUBLE_EQ(bench.result.variants[0].time.value().value, 1e-4);
+  EXPECT_FALSE(bench.result.variants[1].time);
+  EXPECT_THAT(bench.result.variants[1].skipped.value(), HasSubstr("no link"));
+  EXPECT_EQ(bench.result.stopped, "nothing to compare");
+  EXPECT_TRUE(bench.result.ratios.empty());
 }
 
 }  // namespace

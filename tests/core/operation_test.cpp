@@ -28,7 +28,9 @@ TEST(Operations, RefuseOtherNamesWithTheNearest) {
               ThrowsMessage<UsageError>("unknown operation 'all_reduc': did you mean all_reduce? "
                                         "(all_reduce, all_gather, reduce_scatter, broadcast, "
                                         "reduce, alltoall, gather, scatter, send_recv, "
-                                        "ping_pong)"));
+                                        "ping_pong, copy_push, copy_pull, all_to_one, one_to_all, "
+                                        "latency, load_latency, host_to_device, "
+                                        "device_to_host)"));
   EXPECT_THROW(parse_operation("ALL_REDUCE"), UsageError);
 }
 
@@ -43,8 +45,11 @@ std::vector<std::string_view> those(bool (*has)(OperationKind)) {
 
 TEST(Operations, HaveWhatTheyHave) {
   EXPECT_THAT(those(has_reduction), ElementsAre("all_reduce", "reduce_scatter", "reduce"));
-  EXPECT_THAT(those(has_root), ElementsAre("broadcast", "reduce", "gather", "scatter"));
-  EXPECT_THAT(those(has_pair), ElementsAre("send_recv", "ping_pong"));
+  EXPECT_THAT(those(has_root),
+              ElementsAre("broadcast", "reduce", "gather", "scatter", "all_to_one", "one_to_all"));
+  EXPECT_THAT(those(has_pair), ElementsAre("send_recv", "ping_pong", "copy_push", "copy_pull",
+                                           "latency", "load_latency"));
+  EXPECT_THAT(those(needs_pair), ElementsAre("ping_pong", "latency", "load_latency"));
   EXPECT_THAT(those(has_in_place_form), ElementsAre("all_reduce", "all_gather", "reduce_scatter",
                                                     "broadcast", "reduce", "gather", "scatter"));
   EXPECT_THAT(those(is_split_over_ranks),
@@ -52,6 +57,27 @@ TEST(Operations, HaveWhatTheyHave) {
   EXPECT_THAT(those(is_grouped), ElementsAre("alltoall", "gather", "scatter"));
   EXPECT_THAT(those(has_algorithm),
               ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"));
+}
+
+TEST(Operations, OnMemoryAreNoCallsOfALibrary) {
+  EXPECT_THAT(those(is_copy), ElementsAre("copy_push", "copy_pull", "all_to_one", "one_to_all",
+                                          "host_to_device", "device_to_host"));
+  EXPECT_THAT(those(works_on_memory),
+              ElementsAre("copy_push", "copy_pull", "all_to_one", "one_to_all", "latency",
+                          "load_latency", "host_to_device", "device_to_host"));
+  for (const OperationKind operation : kOperations) {
+    EXPECT_NE(has_type(operation), works_on_memory(operation)) << name_of(operation);
+    EXPECT_EQ(uses_link(operation), operation != OperationKind::host_to_device &&
+                                        operation != OperationKind::device_to_host);
+    EXPECT_EQ(moves_its_size(operation), operation != OperationKind::load_latency);
+  }
+}
+
+TEST(BusBandwidthFactor, IsWhatTheRootsLinkCarriesOfCopiesToOrFromOne) {
+  EXPECT_DOUBLE_EQ(bus_bandwidth_factor(OperationKind::all_to_one, 2), 1.0);
+  EXPECT_DOUBLE_EQ(bus_bandwidth_factor(OperationKind::all_to_one, 8), 7.0);
+  EXPECT_DOUBLE_EQ(bus_bandwidth_factor(OperationKind::one_to_all, 4), 3.0);
+  EXPECT_DOUBLE_EQ(bus_bandwidth_factor(OperationKind::copy_push, 8), 1.0);
 }
 
 TEST(BusBandwidthFactor, IsTwoTimesTheOtherRanksShareForAllReduce) {

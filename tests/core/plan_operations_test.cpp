@@ -88,7 +88,7 @@ TEST(Roots, AreRefusedWhereNothingHasThem) {
   Selection selection = of(OperationKind::all_gather, "1K");
   selection.roots = {1};
   EXPECT_THAT(refusal(selection, 2, BackendKind::nccl),
-              HasSubstr("--root goes with broadcast, reduce, gather and scatter"));
+              HasSubstr("--root goes with broadcast, reduce, gather, scatter"));
   selection = of(OperationKind::gather, "1K");
   selection.roots = {2};
   EXPECT_THAT(refusal(selection, 2, BackendKind::nccl), HasSubstr("root=2: the ranks of np2"));
@@ -120,6 +120,7 @@ TEST(FullProfile, HasEveryOperationInEveryForm) {
     const bool gpu = backend == BackendKind::nccl;
     const std::vector<Case> cases = expand(plan_of(Profile::full, backend).selections, 2, backend);
     for (const OperationKind operation : kOperations) {
+      if (works_on_memory(operation)) continue;
       std::set<DataType> types;
       std::set<Reduction> reductions;
       std::set<bool> in_place;
@@ -157,9 +158,12 @@ TEST(FullProfile, HoldsOnAnyNumberOfRanks) {
 
 TEST(UsualSelection, IsALadderOfEachOperation) {
   for (const OperationKind operation : kOperations) {
-    const Selection selection = usual_selection(operation, BackendKind::mpi);
+    const bool memory = works_on_memory(operation);
+    const BackendKind backend = memory ? BackendKind::nccl : BackendKind::mpi;
+    const Selection selection = usual_selection(operation, backend);
     EXPECT_THAT(selection.operations, ElementsAre(operation));
-    EXPECT_THAT(expand({selection}, 2, BackendKind::mpi), SizeIs(testing::Ge(7U)));
+    EXPECT_THAT(expand({selection}, 2, backend), SizeIs(testing::Ge(memory ? 3U : 7U)));
+    if (memory) EXPECT_THROW(expand({selection}, 2, BackendKind::mpi), UsageError);
   }
 }
 

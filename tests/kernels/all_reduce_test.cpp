@@ -24,9 +24,9 @@ using gpu::PinnedBuffer;
 using gpu::Stream;
 
 constexpr std::uint32_t kSeed = 77;
-constexpr AllReduceMethod kMethods[] = {AllReduceMethod::low_latency, AllReduceMethod::one_shot,
-                                        AllReduceMethod::two_shot,
-                                        AllReduceMethod::relayed_two_shot};
+constexpr AllReduceMethod kMethods[] = {
+    AllReduceMethod::low_latency, AllReduceMethod::low_latency_wide, AllReduceMethod::one_shot,
+    AllReduceMethod::two_shot, AllReduceMethod::relayed_two_shot};
 constexpr ElementType kTypes[] = {ElementType::float32, ElementType::float16,
                                   ElementType::bfloat16};
 
@@ -255,7 +255,7 @@ TEST(AllReduceChoice, GoesByTheBytesThatARankSends) {
   EXPECT_EQ(choose_all_reduce(8, 2, 132, false).method, AllReduceMethod::low_latency);
   EXPECT_EQ(choose_all_reduce(8, 2, 132, false).blocks, 1);
   EXPECT_EQ(choose_all_reduce(kMebibyte / 2, 2, 132, false).blocks, 132);
-  EXPECT_EQ(choose_all_reduce(kMebibyte, 2, 132, false).method, AllReduceMethod::one_shot);
+  EXPECT_EQ(choose_all_reduce(2 * kMebibyte, 2, 132, false).method, AllReduceMethod::one_shot);
   EXPECT_EQ(choose_all_reduce(kMebibyte / 2, 8, 132, false).method, AllReduceMethod::two_shot);
   EXPECT_EQ(choose_all_reduce(16 * kMebibyte, 2, 132, false).method, AllReduceMethod::two_shot);
   EXPECT_EQ(choose_all_reduce(16 * kMebibyte, 2, 132, true).method,

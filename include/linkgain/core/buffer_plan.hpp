@@ -20,12 +20,13 @@ struct RankBuffers {
 /// By NCCL's documentation: with S the size and n the ranks, all_gather and gather put in S/n of
 /// each rank, reduce_scatter and scatter end up with S/n on each; only gather's root has an output
 /// and only scatter's root an input. All else is S. In place a rank's part is that of its number
-/// within the whole. Only the root of a reduce gets data into its output, but all have one.
+/// within the whole. Only the root of a reduce gets data into its output, but all have one. All of
+/// an all_to_one but the root put in S, which lie in its output one after the other by rank.
 RankBuffers rank_buffers(const Case& c, int rank);
 
 /// From slot to slot of one rank's pools: of inputs and of outputs, or in place of one pool for
-/// both, the first. 0: no pool. Slots start on a cache line of their own. Symmetric buffers are
-/// alike on all ranks.
+/// both, the first. 0: no pool. Slots start on a cache line of their own. Symmetric buffers,
+/// and those that other ranks reach, are alike on all ranks.
 struct SlotBytes {
   std::int64_t first = 0;
   std::int64_t second = 0;
@@ -37,7 +38,8 @@ SlotBytes slot_bytes(const Case& c, int rank);
 /// in the cache unless the pools are too small to prevent it. The same on all ranks.
 struct BufferPlan {
   std::int64_t slots = 1;
-  int operations_per_slot = 1;   ///< before the next slot's turn; 2 for ping_pong: there and back
+  int operations_per_slot = 1;  ///< before the next slot's turn; 2 for ping_pong: there and back;
+                                ///< many of a latency, which one launch does
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   bool cold = false;  ///< a slot comes round again only after twice the cache, on all ranks
 

@@ -15,6 +15,9 @@ namespace linkgain {
 /// The most ranks that a case may have.
 inline constexpr int kMostRanks = 1024;
 
+/// From one address to the next of load_latency, in bytes: what a GPU fetches at once at most.
+inline constexpr std::int64_t kLoadLatencyLine = 128;
+
 /// How operations reach the GPU: one call each on a stream, or replayed from a captured graph.
 enum class LaunchMode { stream, graph };
 
@@ -41,6 +44,7 @@ struct Pair {
 /// An operation with all its parameters.
 struct Case {
   OperationKind operation = OperationKind::all_reduce;
+  /// Other than float32 only where has_type(operation).
   DataType type = DataType::float32;
   /// Meaningful only where has_reduction(operation).
   Reduction reduction = Reduction::sum;
@@ -50,13 +54,15 @@ struct Case {
   int ranks = 2;
   bool in_place = false;
   LaunchMode launch = LaunchMode::stream;
-  /// Absent for send_recv means the ring (every rank sends to the next one). ping_pong always has
-  /// one: a message goes from `from` to `to`, the next one back.
+  /// Absent for send_recv and copies means the ring (every rank sends to the next one). ping_pong
+  /// and latency always have one: a message goes from `from` to `to`, the next one back. A copy's
+  /// data goes from `from` to `to`, pushed by the one or pulled by the other; so do the words that
+  /// load_latency has `to` load.
   std::optional<Pair> pair;
   /// Other than 0 only where has_root(operation).
   int root = 0;
   Buffers buffers = Buffers::plain;
-  /// Our own CUDA kernel instead of the library's operation.
+  /// Our own CUDA kernel instead of the library's operation, or of the copy engine.
   bool kernel = false;
 
   bool operator==(const Case&) const = default;
@@ -78,11 +84,12 @@ std::string curve_name(const Case& c);
 /// Reads case_name()'s form back. Throws UsageError that names the field at fault.
 Case parse_case_name(std::string_view name);
 
-/// Whether there is a kernel of our own for such cases, whatever their size: all_reduce, the sum of
-/// float32, float16 or bfloat16 in plain buffers over at most 8 ranks.
+/// Whether there is a kernel of our own for such cases, whatever their size: copies; all_reduce,
+/// the sum of float32, float16 or bfloat16 in plain buffers over at most 8 ranks.
 bool has_kernel(const Case& c);
 
-/// What a size must be a multiple of: one element, times the ranks where the operation splits it.
+/// What a size must be a multiple of: one element, times the ranks where the operation splits it;
+/// 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
 std::int64_t size_granule(const Case& c);
 
 /// Throws UsageError where the parameters contradict each other: a size that is no multiple of

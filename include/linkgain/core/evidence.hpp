@@ -7,6 +7,7 @@
 
 #include "linkgain/core/case.hpp"
 #include "linkgain/core/machine.hpp"
+#include "linkgain/core/traffic.hpp"
 
 namespace linkgain {
 
@@ -23,14 +24,6 @@ struct LinkCounters {
 /// One counter's growth for each member; absent where either end is, and for NVLink where the
 /// counter went backwards (a driver that was loaded anew).
 LinkCounters growth(const LinkCounters& before, const LinkCounters& after);
-
-/// What an operation's messages are cut into and which way they go round, as NCCL's TUNING log says
-/// of the call; empty where nothing says it.
-struct TransferPlan {
-  std::string algorithm;  ///< "RING", "TREE", "NVLS", ...
-  std::string protocol;   ///< "SIMPLE", "LL", "LL128"
-  bool operator==(const TransferPlan&) const = default;
-};
 
 /// What the links' counters say of some batches of one variant of a case (design.md, rule 8).
 struct WireEvidence {
@@ -65,19 +58,6 @@ inline constexpr double kAllNvlink = 0.90;
 inline constexpr double kNoNvlink = 0.001;
 /// A share above this means that somebody else used the links too.
 inline constexpr double kDisturbed = 1.05;
-
-/// Bytes that all ranks' GPUs together send over the links between them for one operation. Ring and
-/// tree all_reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way to the
-/// sum and once more on its way back. Ring and PAT all_gather and reduce_scatter, ring broadcast
-/// and reduce, alltoall: (n-1) S. gather, scatter: (n-1)/n S. send_recv: S for each message;
-/// ping_pong: S. Protocol LL sends a flag of 4 bytes with every 4 bytes, LL128 one of 8 with every
-/// 120. Absent for plans whose traffic is not known (NVLS, CollNet) and for those without algorithm
-/// where the operation needs one.
-std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan);
-
-/// One message where an operation is made of messages: of S, or of one rank's part to one other.
-/// Of other operations S.
-Bytes message_size(const Case& c);
 
 /// The protocol that NCCL uses for the messages of an operation that is made of such, of which its
 /// log says nothing: Simple where each is of kJudgedSize or more, else unknown (empty).

@@ -18,13 +18,23 @@ enum class OperationKind {
   scatter,
   send_recv,
   ping_pong,
+  copy_push,
+  copy_pull,
+  all_to_one,
+  one_to_all,
+  latency,
+  load_latency,
+  host_to_device,
+  device_to_host,
 };
 
-inline constexpr std::array kOperations{OperationKind::all_reduce,     OperationKind::all_gather,
-                                        OperationKind::reduce_scatter, OperationKind::broadcast,
-                                        OperationKind::reduce,         OperationKind::alltoall,
-                                        OperationKind::gather,         OperationKind::scatter,
-                                        OperationKind::send_recv,      OperationKind::ping_pong};
+inline constexpr std::array kOperations{
+    OperationKind::all_reduce,   OperationKind::all_gather,     OperationKind::reduce_scatter,
+    OperationKind::broadcast,    OperationKind::reduce,         OperationKind::alltoall,
+    OperationKind::gather,       OperationKind::scatter,        OperationKind::send_recv,
+    OperationKind::ping_pong,    OperationKind::copy_push,      OperationKind::copy_pull,
+    OperationKind::all_to_one,   OperationKind::one_to_all,     OperationKind::latency,
+    OperationKind::load_latency, OperationKind::host_to_device, OperationKind::device_to_host};
 
 std::string_view name_of(OperationKind operation);
 
@@ -40,8 +50,27 @@ bool has_reduction(OperationKind operation);
 /// Whether one rank sends to or receives from all others.
 bool has_root(OperationKind operation);
 
-/// Whether it goes between two ranks: send_recv may (else it is the ring), ping_pong always does.
+/// Whether it can go between two ranks; send_recv and copies that name none are the ring.
 bool has_pair(OperationKind operation);
+
+/// Whether it always goes between two ranks: ping_pong, latency and load_latency.
+bool needs_pair(OperationKind operation);
+
+/// Whether the bytes have a data type; copies and the like only move them.
+bool has_type(OperationKind operation);
+
+/// Whether it is a copy from memory to memory, by copy engine or by a kernel of ours.
+bool is_copy(OperationKind operation);
+
+/// Whether it is our own work on memory that a GPU reaches, not a call of a communication library.
+bool works_on_memory(OperationKind operation);
+
+/// Whether anything goes from GPU to GPU; else every variant does the same.
+bool uses_link(OperationKind operation);
+
+/// Whether the size is what is moved, so that bytes over time mean something; load_latency's is
+/// that of the memory it wanders through.
+bool moves_its_size(OperationKind operation);
 
 /// Whether input and output may be the same memory.
 bool has_in_place_form(OperationKind operation);
@@ -60,7 +89,8 @@ bool has_algorithm(OperationKind operation);
 /// 2(n-1)/n; all_gather, reduce_scatter, alltoall, gather and scatter (n-1)/n; the others 1.
 /// Source: nccl-tests' doc/PERFORMANCE.md, which also defines S: one rank's part times n where
 /// is_split_over_ranks(), else one rank's buffer or one message. A ping_pong is one message one
-/// way.
+/// way. all_to_one and one_to_all, with S of each message, n-1, which is what the root's link
+/// carries.
 double bus_bandwidth_factor(OperationKind operation, int ranks);
 
 }  // namespace linkgain

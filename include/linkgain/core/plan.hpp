@@ -9,7 +9,8 @@
 
 namespace linkgain {
 
-/// How send_recv's ranks are joined.
+/// How the ranks of operations that can go between two of them are joined. Those that always do
+/// take ring and both_ways for one pair.
 enum class Pattern { ring, one_way, both_ways };
 
 std::string_view name_of(Pattern pattern);
@@ -24,8 +25,8 @@ struct Selection {
   std::vector<bool> in_place{false};
   std::vector<LaunchMode> launches{LaunchMode::stream};
   std::vector<Pattern> patterns{Pattern::ring};
-  /// The pair of the patterns one_way and both_ways; absent: every pair of ranks. That of
-  /// ping_pong; absent: ranks 0 and 1.
+  /// The pair of the patterns one_way and both_ways; absent: every pair of ranks. Of operations
+  /// that always have one, by the pattern ring: ranks 0 and 1 where absent.
   std::optional<Pair> pair;
   std::vector<int> roots{0};
   std::vector<Buffers> buffers{Buffers::plain};

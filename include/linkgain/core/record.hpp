@@ -68,6 +68,9 @@ struct Execution {
   bool cold_data = false;  ///< successive operations walk at least twice the last-level cache
   /// Of what calls an operation is made where it is not the library's one; "grouped send/recv".
   std::string form{};
+  /// Whether our own work went through host memory instead of straight to other GPUs' memory;
+  /// absent where the library chose.
+  std::optional<bool> through_host{};
 };
 
 /// What one variant gave for one case.

@@ -1,0 +1,52 @@
+#include "device_calls.hpp"
+
+#include "flag_exchange.hpp"
+#include "host_transfer.hpp"
+#include "kernel_all_reduce.hpp"
+#include "linkgain/core/errors.hpp"
+#include "load_chase.hpp"
+#include "memory_copy.hpp"
+#include "nccl_device_call.hpp"
+#include "relay_copy.hpp"
+
+namespace linkgain {
+namespace {
+
+void require_road(const Session& session, const RankWorld& world) {
+  if (!session.on_one_host()) {
+    throw MachineError(
+        "our own kernels and copies work within one host, these ranks are on several",
+        "leave --kernels, copies and latencies out");
+  }
+  if (!world.has_road) {
+    throw MachineError(
+        "our own kernels and copies have neither P2P nor host memory: NCCL_SHM_DISABLE is set",
+        "leave --kernels, copies and latencies out for this variant");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& plan,
+                                             const NcclContext& context, Session& session,
+                                             const RankWorld& world) {
+  if (!uses_link(c.operation)) return std::make_unique<HostTransfer>(c, plan, context);
+  if (!c.kernel && !works_on_memory(c.operation)) {
+    return std::make_unique<NcclDeviceCall>(c, plan, context);
+  }
+  require_road(session, world);
+  if (c.operation == OperationKind::latency) {
+    return std::make_unique<FlagExchange>(c, plan, context, session, world.through_host);
+  }
+  if (c.operation == OperationKind::load_latency) {
+    return std::make_unique<LoadChase>(c, plan, context, session, world.through_host);
+  }
+  if (!is_copy(c.operation)) {
+    return std::make_unique<KernelAllReduce>(c, plan, context, session, world.multiprocessors,
+                                             world.through_host);
+  }
+  if (world.through_host) return std::make_unique<RelayCopy>(c, plan, context, session);
+  return std::make_unique<MemoryCopy>(c, plan, context, session);
+}
+
+}  // namespace linkgain

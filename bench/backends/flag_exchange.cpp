@@ -1,0 +1,35 @@
+#include "flag_exchange.hpp"
+
+#include "data_mapping.hpp"
+#include "kernels/latency.hpp"
+#include "linkgain/gpu/errors.hpp"
+
+namespace linkgain {
+
+FlagExchange::FlagExchange(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                           Session& session, bool through_host)
+    : definition_(c),
+      context_(context),
+      peer_(sender_to(c, context.rank)),
+      rounds_(plan.operations_per_slot / 2),
+      through_host_(through_host),
+      pools_(c, plan, context, session, Bytes{kernels::box_bytes(c.size.value)}, through_host) {}
+
+void FlagExchange::do_enqueue(std::int64_t slot) {
+  if (peer_ < 0) return;
+  const kernels::PeerRegions& regions = pools_.memory().regions();
+  const kernels::Exchange side{.own_box = regions.scratch[context_.rank],
+                               .peer_box = regions.scratch[peer_],
+                               .message = pools_.own().input(slot),
+                               .received = pools_.own().output(slot),
+                               .bytes = definition_.size.value,
+                               .starts = context_.rank == definition_.pair->from};
+  gpu::check(kernels::exchange(side, rounds_, rounds_done_, context_.stream->get()));
+  rounds_done_ += static_cast<std::uint32_t>(rounds_);
+}
+
+std::string FlagExchange::do_form() const { return "kernel: flags in data, there and back"; }
+
+std::optional<TransferPlan> FlagExchange::do_plan() const { return TransferPlan{"PUSH", "LL"}; }
+
+}  // namespace linkgain

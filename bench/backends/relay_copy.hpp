@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "device_call.hpp"
+#include "linkgain/core/buffer_plan.hpp"
+#include "nccl_context.hpp"
+#include "peer_pools.hpp"
+#include "relay_lane.hpp"
+#include "transfers.hpp"
+
+namespace linkgain {
+
+/// A copy between ranks that share host memory only: both sides work. Whether it is called a push
+/// or a pull makes no difference then.
+class RelayCopy : public DeviceCall {
+ public:
+  /// By copy engine it needs gpu::has_stream_flags(). Throws what PeerPools throws, MachineError.
+  RelayCopy(const Case& c, const BufferPlan& plan, const NcclContext& context, Session& session);
+
+ private:
+  /// What of the operation this rank has to do.
+  struct Part {
+    Transfer transfer;
+    std::size_t number;  ///< among all transfers
+    RelaySide side;
+    std::unique_ptr<RelayLane> lane;
+  };
+
+  void do_prepare() override;
+  bool do_takes_part() const override { return !parts_.empty(); }
+  void do_enqueue(std::int64_t slot) override;
+  void do_finish() override;
+  void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
+  Bytes do_output_size() const override { return pools_.own().output_size(); }
+  void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
+  std::string do_form() const override;
+  std::optional<bool> do_through_host() const override { return true; }
+  std::optional<TransferPlan> do_plan() const override;
+
+  Case definition_;
+  NcclContext context_;
+  Bytes chunk_;
+  Bytes ring_;
+  std::vector<Part> parts_;
+  PeerPools pools_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,60 @@
+#include "slot_pools.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/verification.hpp"
+#include "linkgain/gpu/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+void poison(void* memory, Bytes size, const gpu::Stream& stream) {
+  if (size.value == 0) return;
+  gpu::check(cudaMemsetAsync(memory, kernels::kPoisonByte, static_cast<std::size_t>(size.value),
+                             stream.get()));
+}
+
+}  // namespace
+
+SlotPools::SlotPools(const Case& c, const BufferPlan& plan, int rank)
+    : rank_(rank),
+      buffers_(rank_buffers(c, rank)),
+      slot_bytes_(slot_bytes(c, rank)),
+      slots_(plan.slots),
+      element_bytes_(size_of(c.type)),
+      in_place_(c.in_place) {}
+
+void* SlotPools::input(std::int64_t slot) const {
+  if (buffers_.input.value == 0) return nullptr;
+  return first_ + slot * slot_bytes_.first + buffers_.input_offset.value;
+}
+
+void* SlotPools::output(std::int64_t slot) const {
+  if (buffers_.output.value == 0) return nullptr;
+  if (in_place_) return first_ + slot * slot_bytes_.first + buffers_.output_offset.value;
+  return second_ + slot * slot_bytes_.second;
+}
+
+void SlotPools::fill(const kernels::Pattern& pattern, const gpu::Stream& stream) const {
+  poison(first_, first_size(), stream);
+  poison(second_, second_size(), stream);
+  if (buffers_.input.value == 0) return;
+  gpu::check(kernels::fill_input(input(0), buffers_.input.value / element_bytes_, 0, pattern, rank_,
+                                 stream.get()));
+  copy_first_slot(stream);
+}
+
+/// Doubling copies: few calls however many slots there are.
+void SlotPools::copy_first_slot(const gpu::Stream& stream) const {
+  for (std::int64_t filled = 1; filled < slots_; filled *= 2) {
+    const std::int64_t count = std::min(filled, slots_ - filled);
+    gpu::check(cudaMemcpyAsync(first_ + filled * slot_bytes_.first, first_,
+                               static_cast<std::size_t>(count * slot_bytes_.first),
+                               cudaMemcpyDefault, stream.get()));
+  }
+}
+
+}  // namespace linkgain

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/pattern.hpp"
+#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/gpu/stream.hpp"
+
+namespace linkgain {
+
+/// Where the slots of a case lie in two stretches of memory: inputs in the first, outputs in the
+/// second, in place both in the first. The memory is the caller's, reached by the current device.
+class SlotPools {
+ public:
+  SlotPools(const Case& c, const BufferPlan& plan, int rank);
+
+  /// Bytes of the stretches, 0 where there is none.
+  Bytes first_size() const { return {slot_bytes_.first * slots_}; }
+  Bytes second_size() const { return {slot_bytes_.second * slots_}; }
+
+  void set_memory(void* first, void* second) {
+    first_ = static_cast<char*>(first);
+    second_ = static_cast<char*>(second);
+  }
+
+  /// Null where this rank has none.
+  void* input(std::int64_t slot) const;
+  void* output(std::int64_t slot) const;
+  Bytes output_size() const { return buffers_.output; }
+
+  /// Puts this rank's known data into every slot's input and poison everywhere else. Every slot
+  /// gets the same: were the pattern to run on from slot to slot, a check would have to know the
+  /// slot.
+  void fill(const kernels::Pattern& pattern, const gpu::Stream& stream) const;
+
+ private:
+  void copy_first_slot(const gpu::Stream& stream) const;
+
+  int rank_;
+  RankBuffers buffers_;
+  SlotBytes slot_bytes_;
+  std::int64_t slots_;
+  std::int64_t element_bytes_;
+  bool in_place_;
+  char* first_ = nullptr;
+  char* second_ = nullptr;
+};
+
+}  // namespace linkgain

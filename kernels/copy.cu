@@ -1,0 +1,72 @@
+#include <algorithm>
+
+#include "kernels/chunks.cuh"
+#include "kernels/copy.hpp"
+
+namespace linkgain::kernels {
+namespace {
+
+template <int kVectors>
+__global__ void copy_vectors(uint4* to, const uint4* from, std::int64_t vectors) {
+  const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * kVectors;
+  const std::int64_t chunks = (vectors + chunk - 1) / chunk;
+  for (std::int64_t i = blockIdx.x; i < chunks; i += gridDim.x) {
+    copy_chunk<kVectors>(from, to, i, vectors);
+  }
+}
+
+cudaError_t multiprocessors(int* count) {
+  int device = 0;
+  const cudaError_t status = cudaGetDevice(&device);
+  if (status != cudaSuccess) return status;
+  return cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device);
+}
+
+cudaError_t blocks_for(std::int64_t vectors, const CopyShape& shape, unsigned* blocks) {
+  constexpr std::int64_t kMost = 0x7fffffff;
+  const std::int64_t chunk = static_cast<std::int64_t>(shape.threads) * shape.vectors;
+  std::int64_t wanted = std::min(kMost, (vectors + chunk - 1) / chunk);
+  if (shape.blocks_per_multiprocessor > 0) {
+    int count = 0;
+    const cudaError_t status = multiprocessors(&count);
+    if (status != cudaSuccess) return status;
+    wanted = std::min<std::int64_t>(wanted, std::int64_t{count} * shape.blocks_per_multiprocessor);
+  }
+  *blocks = static_cast<unsigned>(wanted);
+  return cudaSuccess;
+}
+
+bool aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % kCopyAlignment == 0;
+}
+
+}  // namespace
+
+cudaError_t copy(void* to, const void* from, std::int64_t bytes, const CopyShape& shape,
+                 cudaStream_t stream) {
+  if (bytes <= 0 || bytes % kCopyAlignment != 0 || !aligned(to) || !aligned(from)) {
+    return cudaErrorInvalidValue;
+  }
+  const std::int64_t vectors = bytes / kCopyAlignment;
+  unsigned blocks = 0;
+  const cudaError_t status = blocks_for(vectors, shape, &blocks);
+  if (status != cudaSuccess) return status;
+  auto* target = static_cast<uint4*>(to);
+  const auto* source = static_cast<const uint4*>(from);
+  const auto threads = static_cast<unsigned>(shape.threads);
+  switch (shape.vectors) {
+    case 1:
+      copy_vectors<1><<<blocks, threads, 0, stream>>>(target, source, vectors);
+      return cudaGetLastError();
+    case 4:
+      copy_vectors<4><<<blocks, threads, 0, stream>>>(target, source, vectors);
+      return cudaGetLastError();
+    case 8:
+      copy_vectors<8><<<blocks, threads, 0, stream>>>(target, source, vectors);
+      return cudaGetLastError();
+    default:
+      return cudaErrorInvalidValue;
+  }
+}
+
+}  // namespace linkgain::kernels
