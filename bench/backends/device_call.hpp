@@ -16,8 +16,8 @@ class DeviceCall {
  public:
   virtual ~DeviceCall() = default;
 
-  /// Collective: what of the set-up all ranks do together. Throws an Error where this rank could
-  /// not.
+  /// Collective, before all that follows: what of the set-up all ranks do together. Throws an Error
+  /// where this rank could not.
   void prepare() { do_prepare(); }
   /// Puts one turn on a slot into the stream.
   void enqueue(std::int64_t slot) const { do_enqueue(slot); }

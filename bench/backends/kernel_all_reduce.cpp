@@ -1,14 +1,17 @@
 #include "kernel_all_reduce.hpp"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
+#include <string_view>
 
 #include "data_mapping.hpp"
 #include "kernels/verification.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "nccl_device_api.hpp"
 
 namespace linkgain {
 namespace {
@@ -27,6 +30,20 @@ std::int64_t pieces_of(const Case& c, bool through_host) {
   return 1;
 }
 
+std::string_view text_of(kernels::AllReduceMethod method) {
+  switch (method) {
+    case kernels::AllReduceMethod::low_latency:
+      return "one-shot, flags in data";
+    case kernels::AllReduceMethod::one_shot:
+      return "one-shot";
+    case kernels::AllReduceMethod::two_shot:
+      return "two-shot";
+    case kernels::AllReduceMethod::relayed_two_shot:
+      return "two-shot, sums relayed";
+  }
+  throw std::logic_error("unhandled method");
+}
+
 }  // namespace
 
 KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
@@ -38,9 +55,9 @@ KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const Nc
       pieces_(pieces_of(c, through_host)),
       piece_bytes_(c.size.value / pieces_),
       choice_(kernels::choose_all_reduce(piece_bytes_, c.ranks, multiprocessors, through_host)),
-      memory_(session, Bytes{(slot_bytes_.first + slot_bytes_.second) * plan.slots},
+      memory_(session, context, Bytes{(slot_bytes_.first + slot_bytes_.second) * plan.slots},
               Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
-              through_host) {}
+              PeerRoad{through_host, device_api_problem()}) {}
 
 kernels::AllReduceOffsets KernelAllReduce::offsets(std::int64_t slot) const {
   const std::int64_t input = slot * slot_bytes_.first;
@@ -73,17 +90,7 @@ void KernelAllReduce::do_fill(const kernels::Pattern& pattern) const {
 }
 
 std::string KernelAllReduce::do_form() const {
-  switch (choice_.method) {
-    case kernels::AllReduceMethod::low_latency:
-      return "kernel: one-shot, flags in data";
-    case kernels::AllReduceMethod::one_shot:
-      return "kernel: one-shot";
-    case kernels::AllReduceMethod::two_shot:
-      return "kernel: two-shot";
-    case kernels::AllReduceMethod::relayed_two_shot:
-      return "kernel: two-shot, sums relayed";  // through host memory
-  }
-  throw std::logic_error("unhandled method");
+  return fmt::format("kernel: {}, {}", text_of(choice_.method), memory_.road());
 }
 
 std::optional<TransferPlan> KernelAllReduce::do_plan() const {
