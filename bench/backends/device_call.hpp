@@ -17,8 +17,8 @@ class DeviceCall {
  public:
   virtual ~DeviceCall() = default;
 
-  /// Collective: what of the set-up all ranks do together. Throws an Error where this rank could
-  /// not.
+  /// Collective, before all that follows: what of the set-up all ranks do together. Throws an Error
+  /// where this rank could not.
   void prepare() { do_prepare(); }
   /// Whether this rank's device does anything; its time counts then.
   bool takes_part() const { return do_takes_part(); }

@@ -18,7 +18,10 @@ DeviceOperation::DeviceOperation(const Case& c, const BufferPlan& plan, const Nc
       plan_(plan),
       context_(context),
       pattern_(verification_pattern(c)),
-      call_(std::move(call)) {
+      call_(std::move(call)) {}
+
+void DeviceOperation::do_prepare() {
+  call_->prepare();
   call_->fill(pattern_);
   context_.stream->synchronize();
 }

@@ -20,7 +20,7 @@ class DeviceOperation : public Operation {
                   std::unique_ptr<DeviceCall> call);
 
  private:
-  void do_prepare() override { call_->prepare(); }
+  void do_prepare() override;
   void do_warm_up() override;
   std::optional<Seconds> do_time_batch(std::int64_t operations) override;
   void do_run(std::int64_t operations) override;

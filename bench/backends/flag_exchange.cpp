@@ -1,5 +1,7 @@
 #include "flag_exchange.hpp"
 
+#include <fmt/format.h>
+
 #include "data_mapping.hpp"
 #include "kernels/latency.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -28,7 +30,9 @@ void FlagExchange::do_enqueue(std::int64_t slot) {
   rounds_done_ += static_cast<std::uint32_t>(rounds_);
 }
 
-std::string FlagExchange::do_form() const { return "kernel: flags in data, there and back"; }
+std::string FlagExchange::do_form() const {
+  return fmt::format("kernel: flags in data, there and back, {}", pools_.memory().road());
+}
 
 std::optional<TransferPlan> FlagExchange::do_plan() const { return TransferPlan{"PUSH", "LL"}; }
 

@@ -1,6 +1,9 @@
 #include "kernel_all_reduce.hpp"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
+#include <string_view>
 
 #include "data_mapping.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -20,6 +23,22 @@ std::int64_t pieces_of(const Case& c, bool through_host) {
     if (even && c.size.value / pieces <= kLargestHostPiece) return pieces;
   }
   return 1;
+}
+
+std::string_view text_of(kernels::AllReduceMethod method) {
+  switch (method) {
+    case kernels::AllReduceMethod::low_latency:
+      return "one-shot, flags in data";
+    case kernels::AllReduceMethod::low_latency_wide:
+      return "one-shot, flags in 16 bytes";
+    case kernels::AllReduceMethod::one_shot:
+      return "one-shot";
+    case kernels::AllReduceMethod::two_shot:
+      return "two-shot";
+    case kernels::AllReduceMethod::relayed_two_shot:
+      return "two-shot, sums relayed";
+  }
+  throw std::logic_error("unhandled method");
 }
 
 }  // namespace
@@ -53,19 +72,7 @@ void KernelAllReduce::do_enqueue(std::int64_t slot) {
 }
 
 std::string KernelAllReduce::do_form() const {
-  switch (choice_.method) {
-    case kernels::AllReduceMethod::low_latency:
-      return "kernel: one-shot, flags in data";
-    case kernels::AllReduceMethod::low_latency_wide:
-      return "kernel: one-shot, flags in 16 bytes";
-    case kernels::AllReduceMethod::one_shot:
-      return "kernel: one-shot";
-    case kernels::AllReduceMethod::two_shot:
-      return "kernel: two-shot";
-    case kernels::AllReduceMethod::relayed_two_shot:
-      return "kernel: two-shot, sums relayed";  // through host memory
-  }
-  throw std::logic_error("unhandled method");
+  return fmt::format("kernel: {}, {}", text_of(choice_.method), pools_.memory().road());
 }
 
 std::optional<TransferPlan> KernelAllReduce::do_plan() const {

@@ -10,6 +10,7 @@
 
 #include "kernels/latency.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "nccl_device_api.hpp"
 
 namespace linkgain {
 namespace {
@@ -35,7 +36,7 @@ LoadChase::LoadChase(const Case& c, const BufferPlan& plan, const NcclContext& c
       through_host_(through_host),
       next_(chain_of(c.size.value / kLoadLatencyLine)),
       position_(Bytes{sizeof(std::uint64_t)}),
-      memory_(session, Bytes{1}, c.size, through_host) {}
+      memory_(session, context, Bytes{1}, c.size, PeerRoad{through_host, device_api_problem()}) {}
 
 void LoadChase::do_enqueue(std::int64_t) {
   if (!do_takes_part()) return;
@@ -56,6 +57,10 @@ void LoadChase::do_prepare() {
 
 void LoadChase::do_fill(const kernels::Pattern&) {
   gpu::check(cudaMemsetAsync(position_.data(), 0, sizeof(std::uint64_t), context_.stream->get()));
+}
+
+std::string LoadChase::do_form() const {
+  return fmt::format("kernel: one thread's dependent loads, {}", memory_.road());
 }
 
 /// The chain is one cycle: only who has read every word right comes to the right place.

@@ -28,7 +28,7 @@ class LoadChase : public DeviceCall {
   Bytes do_output_size() const override { return {}; }
   void do_fill(const kernels::Pattern& pattern) override;
   std::optional<Verification> do_check(bool corrupt) override;
-  std::string do_form() const override { return "kernel: one thread's dependent loads"; }
+  std::string do_form() const override;
   std::optional<bool> do_through_host() const override { return through_host_; }
   std::optional<TransferPlan> do_plan() const override { return TransferPlan{"PULL", ""}; }
 

@@ -1,5 +1,7 @@
 #include "memory_copy.hpp"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 namespace linkgain {
@@ -36,6 +38,10 @@ void MemoryCopy::do_prepare() {
 
 void MemoryCopy::do_enqueue(std::int64_t slot) {
   if (own_) worker_.copy(target(slot), source(slot), definition_.size, *context_.stream);
+}
+
+std::string MemoryCopy::do_form() const {
+  return fmt::format("{}, {}", worker_.form(), pools_.memory().road());
 }
 
 std::optional<TransferPlan> MemoryCopy::do_plan() const {

@@ -22,7 +22,7 @@ class MemoryCopy : public DeviceCall {
   void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
   Bytes do_output_size() const override { return pools_.own().output_size(); }
   void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
-  std::string do_form() const override { return worker_.form(); }
+  std::string do_form() const override;
   std::optional<bool> do_through_host() const override { return false; }
   std::optional<TransferPlan> do_plan() const override;
 

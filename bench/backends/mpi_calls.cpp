@@ -193,6 +193,15 @@ void call_mpi(const Case& c, int rank, void* input, void* output) {
       return call.exchange();
     case OperationKind::ping_pong:
       return call.ping_pong();
+    case OperationKind::copy_push:
+    case OperationKind::copy_pull:
+    case OperationKind::all_to_one:
+    case OperationKind::one_to_all:
+    case OperationKind::latency:
+    case OperationKind::load_latency:
+    case OperationKind::host_to_device:
+    case OperationKind::device_to_host:
+      break;  // no calls of MPI's
   }
   throw std::logic_error("unhandled operation");
 }

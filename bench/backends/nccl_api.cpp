@@ -16,11 +16,6 @@ std::string describe(ncclResult_t code, const std::source_location& where) {
                      where.line());
 }
 
-/// NCCL's integer 22803 as "2.28.3".
-std::string version_text(int version) {
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
-}
-
 ncclDataType_t float8_type([[maybe_unused]] DataType type) {
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 24, 0)
   return type == DataType::float8e4m3 ? ncclFloat8e4m3 : ncclFloat8e5m2;
@@ -140,12 +135,16 @@ LogSwitch nccl_log_switch() {
   return reinterpret_cast<LogSwitch>(::dlsym(RTLD_DEFAULT, "ncclResetDebugInit"));
 }
 
+std::string nccl_version_text(int version) {
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
 std::string nccl_library_version() {
   int version = 0;
   check(ncclGetVersion(&version));
-  return version_text(version);
+  return nccl_version_text(version);
 }
 
-std::string nccl_header_version() { return version_text(NCCL_VERSION_CODE); }
+std::string nccl_header_version() { return nccl_version_text(NCCL_VERSION_CODE); }
 
 }  // namespace linkgain

@@ -10,7 +10,7 @@
 #include "linkgain/core/units.hpp"
 #include "linkgain/runtime/backend.hpp"
 
-/// All that depends on NCCL's version is here.
+/// All that depends on NCCL's version is here, but for its device API (nccl_device_api.hpp).
 namespace linkgain {
 
 /// A call of NCCL failed.
@@ -41,6 +41,9 @@ void deregister_window(ncclComm_t communicator, void* window) noexcept;
 /// NCCL's function that has it read its log's settings again (from 2.24 on; declared in nccl.h, but
 /// on its way out of the API), or null where this library has none.
 LogSwitch nccl_log_switch();
+
+/// NCCL's integer 22803 as "2.28.3".
+std::string nccl_version_text(int version);
 
 /// "2.28.3" of the library loaded, and of the header compiled against.
 std::string nccl_library_version();

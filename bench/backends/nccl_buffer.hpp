@@ -24,6 +24,8 @@ class NcclBuffer {
 
   void* data() const noexcept { return plain_ ? plain_->data() : memory_.get(); }
   Bytes size() const noexcept { return size_; }
+  /// Of Buffers::symmetric after prepare(): what register_window() returned; else null.
+  void* window() const noexcept { return window_.get(); }
 
  private:
   struct Free {

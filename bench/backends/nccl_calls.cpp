@@ -134,6 +134,15 @@ void enqueue(const NcclCall& call, const void* input, void* output) {
       return send_recv(call, input, output);
     case OperationKind::ping_pong:
       return ping_pong(call, input, output);
+    case OperationKind::copy_push:
+    case OperationKind::copy_pull:
+    case OperationKind::all_to_one:
+    case OperationKind::one_to_all:
+    case OperationKind::latency:
+    case OperationKind::load_latency:
+    case OperationKind::host_to_device:
+    case OperationKind::device_to_host:
+      break;  // no calls of NCCL's
   }
   throw std::logic_error("unhandled operation");
 }

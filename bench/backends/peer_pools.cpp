@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nccl_device_api.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -26,9 +28,8 @@ PeerPools::PeerPools(const Case& c, const BufferPlan& plan, const NcclContext& c
                      Session& session, Bytes scratch, bool through_host)
     : context_(context),
       slots_(pools_of_all(c, plan)),
-      memory_(session, largest(slots_), scratch, through_host) {
-  set_memory(context.rank);
-}
+      memory_(session, context, largest(slots_), scratch,
+              PeerRoad{through_host, device_api_problem()}) {}
 
 void PeerPools::join() {
   memory_.join();

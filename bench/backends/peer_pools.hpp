@@ -21,7 +21,7 @@ class PeerPools {
   /// Collective. Throws what PeerMemory::join() throws.
   void join();
 
-  /// Another rank's are valid after join(), where it is not through the host.
+  /// Valid after join(); another rank's not through the host.
   void* input(int rank, std::int64_t slot) const { return of(rank).input(slot); }
   void* output(int rank, std::int64_t slot) const { return of(rank).output(slot); }
 

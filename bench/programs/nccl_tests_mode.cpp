@@ -86,7 +86,12 @@ class HostClock {
   }
 
   std::unique_ptr<Operation> open(const Case& c, const Rotation& rotation) {
-    return make_agreed(session_, [&] { return backend_.open(c, rotation); });
+    auto operation = make_agreed(session_, [&] { return backend_.open(c, rotation); });
+    make_agreed(session_, [&] {
+      operation->prepare();
+      return true;
+    });
+    return operation;
   }
 
   Seconds time(Operation& operation) {

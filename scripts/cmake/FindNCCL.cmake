@@ -1,9 +1,10 @@
-# NCCL::NCCL, NCCL_VERSION, and NCCL_PROBLEM when it is missing or its header and library differ.
+# NCCL::NCCL, NCCL_VERSION, NCCL_HAS_DEVICE_API, and NCCL_PROBLEM when it is missing or its header and library differ.
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ENV NCCL_HOME ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
 find_library(NCCL_LIBRARY nccl HINTS ENV NCCL_HOME ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}
   /usr/local/cuda PATH_SUFFIXES lib lib64)
 
 set(NCCL_PROBLEM "")
+set(NCCL_HAS_DEVICE_API FALSE)
 if(NOT NCCL_INCLUDE_DIR)
   set(NCCL_PROBLEM "NCCL's header nccl.h was not found (Debian, Ubuntu: libnccl-dev)")
 elseif(NOT NCCL_LIBRARY)
@@ -38,6 +39,10 @@ if(NCCL_PROBLEM)
   set(NCCL_FOUND FALSE)
 else()
   set(NCCL_FOUND TRUE)
+  # Packages of some distributions leave the folder of device headers out.
+  if(NCCL_VERSION VERSION_GREATER_EQUAL 2.28 AND EXISTS ${NCCL_INCLUDE_DIR}/nccl_device.h)
+    set(NCCL_HAS_DEVICE_API TRUE)
+  endif()
   if(NOT TARGET NCCL::NCCL)
     add_library(NCCL::NCCL UNKNOWN IMPORTED)
     set_target_properties(NCCL::NCCL PROPERTIES IMPORTED_LOCATION ${NCCL_LIBRARY}

@@ -33,6 +33,12 @@ find_nccl() {
 make_nccl alike 3 22803
 find_nccl alike
 expect 'result: TRUE 2.28.3' "$work/alike.log" 'header and library of one version are taken'
+expect 'device API: FALSE' "$work/alike.log" 'without its header there is no device API'
+
+make_nccl device 3 22803
+touch "$work/device/include/nccl_device.h"
+find_nccl device
+expect 'device API: TRUE' "$work/device.log" 'the device API is found by its header'
 
 make_nccl different 3 22809
 find_nccl different

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
 
 #include "gpu_programs.hpp"
 #include "linkgain/core/errors.hpp"
@@ -10,8 +12,16 @@ namespace linkgain::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class KernelsOnGpus : public RunOnGpus {};
+
+/// Major and minor number of the library that the record's jobs had loaded.
+std::pair<int, int> nccl_of(const Record& record) {
+  const std::string version = record.machine.software.nccl_library.value_or("0.0");
+  const std::size_t dot = version.find('.');
+  return {std::stoi(version), std::stoi(version.substr(dot + 1))};
+}
 
 TEST_F(KernelsOnGpus, AreRightAndKeepToTheirRoad) {
   const Outcome outcome = run_linkgain(
@@ -26,7 +36,8 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirRoad) {
     for (const VariantResult& variant : result.variants) {
       ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
       EXPECT_EQ(variant.verification.value().wrong, 0) << name;
-      EXPECT_THAT(variant.execution.form, HasSubstr("kernel")) << name;
+      EXPECT_THAT(variant.execution.form, StartsWith("kernel: ")) << name;
+      EXPECT_EQ(variant.execution.form.ends_with("host memory"), variant.variant != "p2p") << name;
       const auto share = variant.evidence.value().judged_share();
       if (!share) continue;
       ++judged;
@@ -39,6 +50,30 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirRoad) {
     }
   }
   EXPECT_EQ(judged, 2 * 2 * 2 * 2) << "two sizes, types, launch modes and variants";
+}
+
+/// From 2.28 on NCCL has a device API; without windows it gives no LSA pointers.
+TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
+  const Outcome outcome = run_linkgain(
+      "--only all_reduce --sizes 8,1M,32M --launch stream,graph --kernels --variant p2p "
+      "--variant ipc:NCCL_WIN_ENABLE=0 --budget 30");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Record found = record();
+  const bool has_device_api = nccl_of(found) >= std::pair(2, 28);
+  int kernels = 0;
+  for (const CaseResult& result : found.cases) {
+    if (!result.definition.kernel) continue;
+    const std::string name = case_name(result.definition);
+    for (const VariantResult& variant : result.variants) {
+      ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
+      EXPECT_EQ(variant.verification.value().wrong, 0) << name;
+      const bool by_windows = has_device_api && variant.variant == "p2p";
+      EXPECT_THAT(variant.execution.form, HasSubstr(by_windows ? "LSA pointers" : "CUDA IPC ("))
+          << name;
+      ++kernels;
+    }
+  }
+  EXPECT_EQ(kernels, 3 * 2 * 2) << "sizes, launch modes and variants";
 }
 
 TEST_F(KernelsOnGpus, WorkInPlace) {

@@ -1,0 +1,52 @@
+#include <dlfcn.h>
+#include <nccl_device.h>
+
+#include "kernels/lsa_pointers.hpp"
+
+namespace linkgain::kernels {
+namespace {
+
+/// One thread for each rank.
+__global__ void lsa_pointers_kernel(ncclWindow_t window, void** pointers) {
+  const int rank = static_cast<int>(threadIdx.x);
+  pointers[rank] = ncclGetLsaPointer(window, 0, rank);
+}
+
+/// Nothing asked for: no multicast, no barriers.
+ncclDevCommRequirements no_requirements() {
+#ifdef NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER
+  return NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;  // from 2.29 on
+#else
+  return {};
+#endif
+}
+
+/// Looked up, as a program must start with a library too old to have it.
+template <typename Function>
+Function* find(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+int device_api_version() { return NCCL_VERSION_CODE; }
+
+int find_lsa_team(ncclComm* communicator, LsaTeam& team) {
+  const auto create = find<decltype(ncclDevCommCreate)>("ncclDevCommCreate");
+  const auto destroy = find<decltype(ncclDevCommDestroy)>("ncclDevCommDestroy");
+  if (create == nullptr || destroy == nullptr) return ncclInvalidUsage;
+  const ncclDevCommRequirements requirements = no_requirements();
+  ncclDevComm device_communicator{};
+  const ncclResult_t status = create(communicator, &requirements, &device_communicator);
+  if (status != ncclSuccess) return status;
+  team = {device_communicator.lsaSize, device_communicator.lsaRank};
+  return destroy(communicator, &device_communicator);
+}
+
+cudaError_t write_lsa_pointers(ncclWindow_vidmem* window, int ranks, void** pointers,
+                               cudaStream_t stream) {
+  lsa_pointers_kernel<<<1, static_cast<unsigned>(ranks), 0, stream>>>(window, pointers);
+  return cudaGetLastError();
+}
+
+}  // namespace linkgain::kernels

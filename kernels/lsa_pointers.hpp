@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+struct ncclComm;
+struct ncclWindow_vidmem;
+
+/// NCCL's device API as far as our kernels need it. Built only where NCCL has one (2.28 and later).
+namespace linkgain::kernels {
+
+/// NCCL's version as these functions were compiled with it, 22803 for 2.28.3. They may be called
+/// only where the library loaded understands that one's structures.
+int device_api_version();
+
+/// A rank's place among those whose memory it reaches by loads and stores: NCCL's LSA team.
+struct LsaTeam {
+  int ranks = 0;
+  int rank = 0;
+};
+
+/// Collective over the communicator: makes a device communicator without multicast and barriers, to
+/// see whether there can be one, and lets it go again, as the mapping of memory is the window's. An
+/// ncclResult_t: ncclInvalidUsage, on every rank, where the communicator has no symmetric memory.
+int find_lsa_team(ncclComm* communicator, LsaTeam& team);
+
+/// Writes to pointers[i], in memory of the device, where it finds the window's memory of the team's
+/// rank i, by work on the stream. Valid as long as the window is registered.
+cudaError_t write_lsa_pointers(ncclWindow_vidmem* window, int ranks, void** pointers,
+                               cudaStream_t stream);
+
+}  // namespace linkgain::kernels

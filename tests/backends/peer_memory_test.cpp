@@ -1,0 +1,247 @@
+// Run by mpirun: every rank runs the same tests in the same order, each on a GPU of its own.
+#include "peer_memory.hpp"
+
+#include <cuda_runtime_api.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/all_reduce.hpp"
+#include "linkgain/gpu/device.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "nccl_api.hpp"
+#include "nccl_device_api.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::Each;
+
+constexpr Bytes kData{8 << 20};
+constexpr Bytes kScratch{4 << 20};
+
+class PeerMemoryTest : public ::testing::Test {
+ public:
+  static Session* session;
+
+ protected:
+  void SetUp() override {
+    communicate();
+    context_.communicator = communicator_;
+    context_.rank = session->rank();
+    context_.stream = &stream_;
+  }
+
+  /// A test's memory is gone by now, its windows before their communicator.
+  void TearDown() override {
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    session->barrier();
+    EXPECT_EQ(ncclCommDestroy(communicator_), ncclSuccess);
+  }
+
+  PeerMemory make(PeerRoad road) const {
+    PeerMemory memory(*session, context_, kData, kScratch, std::move(road));
+    memory.join();
+    return memory;
+  }
+
+  /// `rank` alone keeps from windows, which must keep all from them.
+  static PeerRoad by_ipc(int rank) {
+    if (session->rank() != rank) return {};
+    return {false, "a test forbids it"};
+  }
+  static PeerRoad by_windows() { return {false, device_api_problem()}; }
+
+  /// Every rank writes its number into a place of its own in everybody's memory; whether all have
+  /// arrived here. Spoils scratch for kernels.
+  void expect_reach(const PeerMemory& memory) const {
+    const kernels::PeerRegions& regions = memory.regions();
+    for (void* const* each : {regions.data, regions.scratch}) {
+      write_number(each);
+      session->barrier();
+      std::vector<std::uint8_t> arrived(kShare);
+      for (int peer = 0; peer < session->ranks(); ++peer) {
+        gpu::check(cudaMemcpy(arrived.data(), share(each[session->rank()], peer), kShare,
+                              cudaMemcpyDeviceToHost));
+        EXPECT_THAT(arrived, Each(peer + 1)) << "from rank " << peer;
+      }
+      session->barrier();
+    }
+  }
+
+  /// One all-reduce of ones, whose sum every rank must have.
+  void expect_right_sum(const PeerMemory& memory) const {
+    constexpr std::int64_t kElements = 1 << 16;
+    const std::vector<float> ones(kElements, 1.0f);
+    std::vector<float> sums(kElements);
+    const std::size_t bytes = kElements * sizeof(float);
+    gpu::check(cudaMemcpy(memory.data(), ones.data(), bytes, cudaMemcpyHostToDevice));
+    gpu::check(cudaDeviceSynchronize());
+    session->barrier();
+    constexpr auto kMethod = kernels::AllReduceMethod::two_shot;
+    ASSERT_LE(
+        kernels::all_reduce_scratch(kMethod, static_cast<std::int64_t>(bytes), session->ranks()),
+        kScratch.value);
+    const kernels::AllReduceOffsets offsets{0, static_cast<std::int64_t>(bytes)};
+    gpu::check(kernels::all_reduce(kMethod, memory.regions(), offsets,
+                                   kernels::ElementType::float32, kElements, 8, stream_.get()));
+    stream_.synchronize();
+    gpu::check(cudaMemcpy(sums.data(), static_cast<char*>(memory.data()) + bytes, bytes,
+                          cudaMemcpyDeviceToHost));
+    EXPECT_THAT(sums, Each(static_cast<float>(session->ranks())));
+    session->barrier();
+  }
+
+  NcclContext context_;
+
+ private:
+  static constexpr std::size_t kShare = 4096;
+
+  static char* share(void* memory, int rank) {
+    return static_cast<char*>(memory) + static_cast<std::size_t>(rank) * kShare;
+  }
+
+  void write_number(void* const* everybody) const {
+    const gpu::DeviceBuffer number(Bytes{kShare});
+    gpu::check(cudaMemsetAsync(number.data(), session->rank() + 1, kShare, stream_.get()));
+    for (int peer = 0; peer < session->ranks(); ++peer) {
+      gpu::check(cudaMemcpyAsync(share(everybody[peer], session->rank()), number.data(), kShare,
+                                 cudaMemcpyDeviceToDevice, stream_.get()));
+    }
+    stream_.synchronize();
+  }
+
+  void communicate() {
+    ncclUniqueId id{};
+    if (session->is_root()) check(ncclGetUniqueId(&id));
+    session->broadcast(&id, sizeof id);
+    check(ncclCommInitRank(&communicator_, session->ranks(), id, session->rank()));
+  }
+
+  gpu::Stream stream_;
+  ncclComm_t communicator_ = nullptr;
+};
+
+Session* PeerMemoryTest::session = nullptr;
+
+TEST_F(PeerMemoryTest, TakesWindowsWhereNcclHasADeviceApi) {
+  const PeerMemory memory = make(by_windows());
+  if (const auto problem = device_api_problem()) {
+    EXPECT_EQ(memory.road(), "CUDA IPC (" + *problem + ")");
+  } else {
+    EXPECT_EQ(memory.road(), "LSA pointers");
+  }
+  expect_right_sum(memory);
+}
+
+TEST_F(PeerMemoryTest, ReachesEveryRankThroughWindows) { expect_reach(make(by_windows())); }
+
+TEST_F(PeerMemoryTest, OneRankWithoutWindowsTakesAllToCudaIpc) {
+  for (int rank = 0; rank < session->ranks(); ++rank) {
+    const PeerMemory memory = make(by_ipc(rank));
+    EXPECT_EQ(memory.road(), "CUDA IPC (a test forbids it)");
+    expect_right_sum(memory);
+    expect_reach(memory);
+  }
+}
+
+TEST_F(PeerMemoryTest, ThroughTheHostSharesNoDeviceMemory) {
+  const PeerMemory memory = make({true, {}});
+  EXPECT_EQ(memory.road(), "host memory");
+  for (int peer = 0; peer < session->ranks(); ++peer) {
+    EXPECT_EQ(memory.regions().data[peer] != nullptr, peer == session->rank());
+    cudaPointerAttributes attributes{};
+    gpu::check(cudaPointerGetAttributes(&attributes, memory.regions().scratch[peer]));
+    EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+  }
+}
+
+TEST_F(PeerMemoryTest, ScratchBeginsWithZerosWhateverTheMemoryHeldBefore) {
+  const auto bytes = static_cast<std::size_t>(kScratch.value);
+  for (const PeerRoad& road : {by_windows(), by_windows(), by_ipc(0), by_ipc(0)}) {
+    const PeerMemory memory = make(road);
+    std::vector<std::uint8_t> found(bytes, 1);
+    void* const own = memory.regions().scratch[session->rank()];
+    gpu::check(cudaMemcpy(found.data(), own, bytes, cudaMemcpyDeviceToHost));
+    EXPECT_EQ(std::count(found.begin(), found.end(), 0), kScratch.value) << memory.road();
+    gpu::check(cudaMemset(own, 0xff, bytes));
+    gpu::check(cudaDeviceSynchronize());
+    session->barrier();
+  }
+}
+
+TEST_F(PeerMemoryTest, OutlivesOthersMadeBeforeAndAfter) {
+  std::optional<PeerMemory> first(make(by_windows()));
+  const PeerMemory second = make(by_windows());
+  const PeerMemory third = make(by_ipc(0));
+  expect_reach(*first);
+  first.reset();
+  expect_right_sum(second);
+  const PeerMemory fourth = make(by_windows());
+  expect_reach(second);
+  expect_right_sum(third);
+  expect_right_sum(fourth);
+}
+
+TEST_F(PeerMemoryTest, GivesItsMemoryBack) {
+  const auto free_bytes = [] {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    gpu::check(cudaMemGetInfo(&free, &total));
+    return static_cast<double>(free);
+  };
+  constexpr int kTurns = 60;
+  for (const PeerRoad& road : {by_windows(), by_ipc(0)}) {
+    make(road);
+    session->barrier();
+    const double before = free_bytes();
+    for (int i = 0; i < kTurns; ++i) {
+      make(road);
+      session->barrier();
+    }
+    // Half of what would be lost; others may be at work on the GPU.
+    const double lost = kTurns * static_cast<double>(kData.value + kScratch.value);
+    EXPECT_GT(free_bytes(), before - lost / 2);
+  }
+}
+
+}  // namespace
+}  // namespace linkgain
+
+namespace {
+
+/// Collective: why these ranks cannot run the tests; absent where they can.
+std::optional<std::string> obstacle(linkgain::Session& session) {
+  std::optional<std::string> own;
+  const int gpus = linkgain::gpu::device_count();
+  if (gpus < session.ranks()) own = "fewer GPUs than ranks";
+  if (const auto first = session.first_text(own)) return first;
+  linkgain::gpu::check(cudaSetDevice(session.rank()));
+  for (const std::string& gpu :
+       session.share(linkgain::gpu::device_info(session.rank()).pci_bus_id)) {
+    if (!linkgain::gpu::can_reach(gpu)) own = "no P2P between the GPUs";
+  }
+  return session.first_text(own);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  linkgain::Session session(argc, argv);
+  if (const auto reason = obstacle(session)) {
+    std::printf("tests skipped: %s\n", reason->c_str());
+    return 0;
+  }
+  linkgain::PeerMemoryTest::session = &session;
+  const int failed = RUN_ALL_TESTS();
+  return session.max(failed) > 0.0 ? 1 : 0;
+}
