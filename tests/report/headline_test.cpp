@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/golden.hpp"
+#include "report/pair_records.hpp"
 #include "report/sample_records.hpp"
 
 namespace linkgain {
@@ -138,6 +139,52 @@ TEST(Headline, FallsBackToTheLargestSizeThatBothMeasured) {
   record.cases[2].variants[1] = skipped("host", "out of memory");
   record.cases[2].ratios.clear();
   EXPECT_THAT(headline(record), StartsWith("| NVLink | all_reduce 1 MiB |"));
+}
+
+TEST(Headline, HasOneTableForAllPairs) {
+  EXPECT_EQ(headline(two_gpus_pairs_record()),
+            "| NVLink | send_recv 1->0 512 MiB | busbw      | Path        |\n"
+            "| ------ | ----------------------: | ---------: | ----------- |\n"
+            "| Y      |                 1.44 ms | 372.6 GB/s | NVLink      |\n"
+            "| N      |                14.00 ms |  38.3 GB/s | host memory |\n"
+            "\n"
+            "With P2P the same send-recv takes 90 % less time (9.72x, 95 % CI 9.70x to 9.74x).\n"
+            "\n"
+            "Of 2 pairs it is the one that takes longest with p2p; send_recv 0->1 takes 1.44 ms "
+            "(NVLink).\n"
+            "\n"
+            "| NVLink | send_recv 0<->1 512 MiB | busbw      | Path        |\n"
+            "| ------ | ----------------------: | ---------: | ----------- |\n"
+            "| Y      |                 1.47 ms | 365.2 GB/s | NVLink      |\n"
+            "| N      |                22.00 ms |  24.4 GB/s | host memory |\n"
+            "\n"
+            "With P2P the same send-recv takes 93 % less time (15.0x, 95 % CI 14.9x to 15.0x).\n");
+}
+
+TEST(Headline, OfPairsShowsTheWeakestOfTheLargestSize) {
+  Record record = four_gpus();
+  add_pairs(record, 1 << 20, false);
+  add_pairs(record, kLargePair, false);
+  const std::string text = headline(record);
+  EXPECT_THAT(text, StartsWith("| P2P | send_recv 0->3 256 MiB |"));
+  EXPECT_THAT(text, HasSubstr("Of 12 pairs it is the one that takes longest with p2p; send_recv "
+                              "0->1 takes"));
+  EXPECT_EQ(text.find("| P2P |", 1), std::string::npos);
+}
+
+TEST(Headline, NamesPairsWithWrongData) {
+  const std::string text = headline(troubled_pairs_record());
+  EXPECT_THAT(text, HasSubstr("\n**WRONG DATA** at other pairs: send_recv 1->0 256 MiB.\n"));
+  EXPECT_THAT(text, StartsWith("| P2P | send_recv 3->0 256 MiB |"));
+}
+
+TEST(Headline, DoesNotNameEveryPairOfManyWithWrongData) {
+  Record record = four_gpus();
+  add_pairs(record, kLargePair, false);
+  for (CaseResult& result : record.cases) {
+    result.variants[0].verification = checked(100, 1, {});
+  }
+  EXPECT_THAT(headline(record), HasSubstr(" and 3 more.\n"));
 }
 
 TEST(Headline, SaysWhyNothingCouldBeCompared) {

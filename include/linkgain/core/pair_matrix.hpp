@@ -59,8 +59,8 @@ struct WeakestPair {
   std::optional<double> median;
   int others = 0;
 
-  /// How far from the median to the worse side: of bandwidths 1 − value/median, of times
-  /// value/median − 1. Below 0 where it is better. Absent without a median.
+  /// How far from the median to the worse side, never below 0: of bandwidths 1 − value/median, of
+  /// times value/median − 1. Absent without a median.
   std::optional<double> shortfall(bool by_bandwidth) const;
 };
 
