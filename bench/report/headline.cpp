@@ -1,7 +1,6 @@
 #include "linkgain/report/headline.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,17 +9,12 @@
 #include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "pair_groups.hpp"
+#include "pair_sentences.hpp"
 #include "wires.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
 namespace {
-
-bool comparable(const CaseResult& result) {
-  return result.variants.size() > 1 && result.variants.front().time.has_value() &&
-         std::any_of(result.variants.begin() + 1, result.variants.end(),
-                     [](const VariantResult& variant) { return variant.time.has_value(); });
-}
 
 std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& limits) {
   MarkdownTable table({{std::string(words_of(contrast).title), MarkdownTable::Alignment::left},
@@ -179,58 +173,11 @@ std::string not_compared(const Curve& curve) {
                      curve_label(largest.definition), reasons.empty() ? "" : reasons + ")");
 }
 
-/// Whether the cases are of more than one pair.
-bool has_pairs(const Curve& curve) {
-  return std::any_of(curve.cases.begin(), curve.cases.end(), [&](const CaseResult* result) {
-    return result->definition.pair != curve.cases.front()->definition.pair;
-  });
-}
-
-std::string wrong_elsewhere(const Curve& curve, const CaseResult* shown) {
-  constexpr std::size_t kMostNamed = 8;
-  const bool pairs = has_pairs(curve);
-  std::vector<std::string> wrong;
-  for (const CaseResult* result : curve.cases) {
-    if (result != shown &&
-        std::any_of(result->variants.begin(), result->variants.end(), has_wrong_data)) {
-      wrong.push_back(pairs ? case_label(result->definition)
-                            : readable_bytes(result->definition.size));
-    }
-  }
-  if (wrong.empty()) {
-    return {};
-  }
-  const std::size_t left_out = pairs && wrong.size() > kMostNamed ? wrong.size() - kMostNamed : 0;
-  wrong.resize(wrong.size() - left_out);
-  return fmt::format("\n**WRONG DATA** at other {}: {}{}.\n", pairs ? "pairs" : "sizes",
-                     fmt::join(wrong, ", "),
-                     left_out > 0 ? fmt::format(" and {} more", left_out) : "");
-}
-
-/// Of several pairs, how many they are and which is the strongest; `weakest` is the last one.
-std::string pairs_sentence(const Curve& curve, const CaseResult& weakest) {
-  std::vector<const CaseResult*> compared;
-  for (const CaseResult* result : curve.cases) {
-    const bool alike = result->definition.size == weakest.definition.size && comparable(*result);
-    if (alike && !has_wrong_data(result->variants.front())) {
-      compared.push_back(result);
-    }
-  }
-  if (compared.size() < 2) {
-    return {};
-  }
-  const CaseResult& strongest = *compared.front();
-  const VariantResult& variant = strongest.variants.front();
-  return fmt::format("\nOf {} pairs it is the one that takes longest with {}; {} takes {} ({}).\n",
-                     compared.size(), variant.variant, curve_label(strongest.definition),
-                     readable_time(*variant.time), readable_path(variant.path));
-}
-
 std::string curve_headline(const Record& record, const Curve& curve, LimitLegend& limits) {
   const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
                                     [](const CaseResult* result) { return comparable(*result); });
   if (largest == curve.cases.rend()) {
-    return not_compared(curve) + wrong_elsewhere(curve, nullptr);
+    return not_compared(curve) + wrong_sentence(curve, nullptr);
   }
   const CaseResult& result = **largest;
   const Contrast contrast = contrast_of(record, result);
@@ -239,8 +186,8 @@ std::string curve_headline(const Record& record, const Curve& curve, LimitLegend
     text += fmt::format("\n{}{}\n", outcome_sentence(contrast, result, comparison),
                         convergence_sentence(record, result, comparison));
   }
-  text += pairs_sentence(curve, result);
-  return text + wires_sentence(contrast, result) + wrong_elsewhere(curve, &result);
+  text += pairs_sentence(record, curve, result);
+  return text + wires_sentence(contrast, result) + wrong_sentence(curve, &result);
 }
 
 std::string notes(const Record& record) {

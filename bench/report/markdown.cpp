@@ -42,7 +42,8 @@ std::string pairs_section(const Record& record) {
              : "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, else "
                "time, medians for one operation; beside each what joins the two, as `linkgain "
                "topo` "
-               "names it. Speed-ups are estimated round by round.\n\n" +
+               "names it, whichever way the bytes took. Speed-ups are estimated round by "
+               "round.\n\n" +
                    tables;
 }
 

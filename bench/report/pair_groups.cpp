@@ -38,11 +38,13 @@ bool ranks_are_gpus(const Record& record) {
 }
 
 /// Cases of one size and group in the order of curves_for_headline(): wrong data, not measured,
-/// then by time.
-std::tuple<bool, bool, Seconds> strength_of(const CaseResult& result) {
+/// then by time, of equal ones the first of a matrix last.
+std::tuple<bool, bool, Seconds, int, int> strength_of(const CaseResult& result) {
   const bool wrong = std::any_of(result.variants.begin(), result.variants.end(), has_wrong_data);
   const bool measured = !result.variants.empty() && result.variants.front().time.has_value();
-  return {!wrong, measured, measured ? *result.variants.front().time : Seconds{}};
+  const Pair pair = result.definition.pair.value_or(Pair{});
+  return {!wrong, measured, measured ? *result.variants.front().time : Seconds{}, -pair.from,
+          -pair.to};
 }
 
 void sort_for_headline(std::vector<const CaseResult*>& cases) {

@@ -97,6 +97,23 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, RunOnRanks, testing::Values(2, 4));
 
+TEST_F(RunProgram, ShowsPairsAsMatrices) {
+  const Outcome outcome = run({"--only", "send_recv", "--pattern", "one-way,both-ways", "--sizes",
+                               "1M", "--np", "3", "--budget", "20", "--precision", "0.5"});
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  for (const std::vector<std::string>& lines :
+       {lines_of(outcome.output), lines_of(file("report.md"))}) {
+    EXPECT_THAT(lines, Contains("### send_recv/float32/1MiB/np3, every pair"));
+    EXPECT_THAT(lines, Contains("### send_recv/float32/1MiB/np3, every pair both ways at once"));
+    EXPECT_THAT(lines, Contains("busbw in GB/s with tcp:").Times(2));
+    EXPECT_THAT(lines, Contains(StartsWith("| rank 2    | ")).Times(4));
+    EXPECT_THAT(lines, Contains(StartsWith("- Weakest with shared-memory: rank ")).Times(2));
+    EXPECT_THAT(lines, Contains(StartsWith("| 0 ↔ 2 | ")));
+    EXPECT_THAT(lines, Contains(StartsWith("| 2 → 1 | ")));
+    EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | send_recv ")).Times(2));
+  }
+}
+
 TEST_F(RunProgram, RecordsExactVariablesAndNoOthers) {
   ProgramRequest request = run_request(folder_, quick("64K"));
   request.environment["MY_TOKEN"] = "hunter2-of-the-test";

@@ -144,14 +144,14 @@ TEST(Headline, FallsBackToTheLargestSizeThatBothMeasured) {
 TEST(Headline, HasOneTableForAllPairs) {
   EXPECT_EQ(headline(two_gpus_pairs_record()),
             "| NVLink | send_recv 1->0 512 MiB | busbw      | Path        |\n"
-            "| ------ | ----------------------: | ---------: | ----------- |\n"
-            "| Y      |                 1.44 ms | 372.6 GB/s | NVLink      |\n"
-            "| N      |                14.00 ms |  38.3 GB/s | host memory |\n"
+            "| ------ | ---------------------: | ---------: | ----------- |\n"
+            "| Y      |                1.44 ms | 372.6 GB/s | NVLink      |\n"
+            "| N      |               14.00 ms |  38.3 GB/s | host memory |\n"
             "\n"
             "With P2P the same send-recv takes 90 % less time (9.72x, 95 % CI 9.70x to 9.74x).\n"
             "\n"
-            "Of 2 pairs it is the one that takes longest with p2p; send_recv 0->1 takes 1.44 ms "
-            "(NVLink).\n"
+            "Of 2 pairs compared it takes longest with p2p; send_recv 0->1 takes least: "
+            "1.44 ms (NVLink, speed-up 9.83x).\n"
             "\n"
             "| NVLink | send_recv 0<->1 512 MiB | busbw      | Path        |\n"
             "| ------ | ----------------------: | ---------: | ----------- |\n"
@@ -167,8 +167,8 @@ TEST(Headline, OfPairsShowsTheWeakestOfTheLargestSize) {
   add_pairs(record, kLargePair, false);
   const std::string text = headline(record);
   EXPECT_THAT(text, StartsWith("| P2P | send_recv 0->3 256 MiB |"));
-  EXPECT_THAT(text, HasSubstr("Of 12 pairs it is the one that takes longest with p2p; send_recv "
-                              "0->1 takes"));
+  EXPECT_THAT(text, HasSubstr("Of 12 pairs compared it takes longest with p2p; send_recv "
+                              "1->0 takes least: 5.18 ms (NVLink, speed-up 5.76x).\n"));
   EXPECT_EQ(text.find("| P2P |", 1), std::string::npos);
 }
 

@@ -36,8 +36,8 @@ TEST(PairTables, SayWhatIsAbsentAndWhy) {
 
 TEST(PairTables, NameTheWeakestPairAndThoseThatAreWeakForTheirKind) {
   const std::string text = pair_tables(four_gpus_record());
-  EXPECT_THAT(text, HasSubstr("- Weakest with p2p: GPU0 → GPU3, 8.97 GB/s (SYS), 0.1 % below the "
-                              "median of the 3 other SYS pairs, 8.98 GB/s\n"));
+  EXPECT_THAT(text, HasSubstr("- Weakest with p2p: GPU0 → GPU3, 8.97 GB/s (SYS), 0.10 % below "
+                              "the median of the 3 other SYS pairs, 8.98 GB/s\n"));
   EXPECT_THAT(text, HasSubstr("- Weak for its kind with p2p: GPU2 → GPU3, "));
   EXPECT_THAT(text, Not(HasSubstr("Weak for its kind with host")));
 }
@@ -75,7 +75,8 @@ TEST(PairTables, NumberRanksWhereGpusHaveOtherNumbers) {
   Record hosts = two_gpus_pairs_record();
   hosts.machine.ranks[1].host = "node2";
   for (const Record& record : {hidden, chosen, shuffled, hosts}) {
-    EXPECT_THAT(pair_tables(record), HasSubstr("| rank 0 → rank 1 (NV18) |"));
+    EXPECT_THAT(pair_tables(record), HasSubstr("| 0 → 1 NV18 |"));
+    EXPECT_THAT(pair_tables(record), HasSubstr("| rank 0    |"));
     EXPECT_THAT(pair_tables(record), Not(HasSubstr("GPU0")));
   }
 }
@@ -92,10 +93,29 @@ TEST(PairTables, HaveNoLabelsInCpuMemory) {
                   {ratio("tcp", 2.0, 1.99, 2.01)}));
   }
   const std::string text = pair_tables(record);
-  EXPECT_THAT(text, HasSubstr("| rank 0     |      – |   1.05 |\n"));
+  EXPECT_THAT(text, HasSubstr("| rank 0    |      – |   1.05 |\n"));
   EXPECT_THAT(text, HasSubstr("- Weakest with tcp: rank 0 → rank 1, 0.524 GB/s, at the other pair, "
                               "0.524 GB/s\n"));
   EXPECT_THAT(text, Not(HasSubstr("What joins")));
+}
+
+TEST(PairTables, StayNarrowOnEightGpus) {
+  Record record = two_gpus();
+  record.machine.ranks.clear();
+  record.machine.links.clear();
+  for (int from = 0; from < 8; ++from) {
+    record.machine.ranks.push_back(h200(from));
+    for (int to = from + 1; to < 8; ++to) {
+      record.machine.links.push_back({from, to, true, true, Ancestor::node, 18});
+      const Case definition = message(2 * kLargePair, 8, {from, to, true});
+      record.cases.push_back(nvlink_case(definition, 1.46e-3, 24.2e-3, 16.3, 16.6));
+    }
+  }
+  const std::string text = pair_tables(complete(record));
+  EXPECT_EQ(count_of(text, "\n| "), 2 * 10 + 2 + 28);
+  EXPECT_EQ(count_of(text, "367.7 NV18"), 56);
+  EXPECT_LE(text.find('\n', text.find("| Pair ")) - text.find("| Pair "), 120U);
+  EXPECT_LE(text.find('\n', text.find("| from ")) - text.find("| from "), 120U);
 }
 
 TEST(PairTables, HaveARowForEachOfManyVariants) {
@@ -107,7 +127,7 @@ TEST(PairTables, HaveARowForEachOfManyVariants) {
   }
   const std::string text = pair_tables(record);
   EXPECT_EQ(count_of(text, "busbw in GB/s with"), 3);
-  EXPECT_THAT(text, HasSubstr("| GPU0 ↔ GPU1 (NV4) | p2p "));
+  EXPECT_THAT(text, HasSubstr("| 0 ↔ 1 NV4 | p2p "));
   EXPECT_EQ(count_of(text, "| net "), 6);
 }
 
