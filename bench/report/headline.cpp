@@ -169,8 +169,9 @@ std::string not_compared(const Curve& curve) {
                              one_line(*variant.skipped));
     }
   }
-  return fmt::format("{}: no size was measured with the first variant and another one{}.\n",
-                     curve_label(largest.definition), reasons.empty() ? "" : reasons + ")");
+  return fmt::format("{}: no {} was measured with the first variant and another one{}.\n",
+                     curve_or_pairs_label(curve), has_pairs(curve) ? "pair" : "size",
+                     reasons.empty() ? "" : reasons + ")");
 }
 
 std::string curve_headline(const Record& record, const Curve& curve, LimitLegend& limits) {

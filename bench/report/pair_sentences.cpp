@@ -12,13 +12,6 @@
 namespace linkgain {
 namespace {
 
-/// Whether the cases are of more than one pair.
-bool has_pairs(const Curve& curve) {
-  return std::any_of(curve.cases.begin(), curve.cases.end(), [&](const CaseResult* result) {
-    return result->definition.pair != curve.cases.front()->definition.pair;
-  });
-}
-
 bool gave_wrong_data(const CaseResult& result) {
   return std::any_of(result.variants.begin(), result.variants.end(), has_wrong_data);
 }
@@ -41,6 +34,22 @@ std::string speed_up(const Record& record, const CaseResult& result) {
 }
 
 }  // namespace
+
+bool has_pairs(const Curve& curve) {
+  return std::any_of(curve.cases.begin(), curve.cases.end(), [&](const CaseResult* result) {
+    return result->definition.pair != curve.cases.front()->definition.pair;
+  });
+}
+
+std::string curve_or_pairs_label(const Curve& curve) {
+  Case definition = curve.cases.front()->definition;
+  if (!has_pairs(curve)) {
+    return curve_label(definition);
+  }
+  const bool both = definition.pair->both;
+  definition.pair.reset();
+  return fmt::format("{} between pairs{}", curve_label(definition), both ? ", both ways" : "");
+}
 
 bool comparable(const CaseResult& result) {
   return result.variants.size() > 1 && result.variants.front().time.has_value() &&

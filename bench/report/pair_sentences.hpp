@@ -7,6 +7,12 @@
 
 namespace linkgain {
 
+/// Whether the cases are of more than one pair.
+bool has_pairs(const Curve& curve);
+
+/// curve_label(), or "send_recv between pairs, both ways".
+std::string curve_or_pairs_label(const Curve& curve);
+
 /// Whether the first variant and another one have times.
 bool comparable(const CaseResult& result);
 

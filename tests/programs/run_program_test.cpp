@@ -98,19 +98,18 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
 INSTANTIATE_TEST_SUITE_P(Ranks, RunOnRanks, testing::Values(2, 4));
 
 TEST_F(RunProgram, ShowsPairsAsMatrices) {
-  const Outcome outcome = run({"--only", "send_recv", "--pattern", "one-way,both-ways", "--sizes",
-                               "1M", "--np", "3", "--budget", "20", "--precision", "0.5"});
+  const Outcome outcome = run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K",
+                               "--np", "3", "--budget", "60", "--precision", "0.5"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  for (const std::vector<std::string>& lines :
-       {lines_of(outcome.output), lines_of(file("report.md"))}) {
-    EXPECT_THAT(lines, Contains("### send_recv/float32/1MiB/np3, every pair"));
-    EXPECT_THAT(lines, Contains("### send_recv/float32/1MiB/np3, every pair both ways at once"));
-    EXPECT_THAT(lines, Contains("busbw in GB/s with tcp:").Times(2));
-    EXPECT_THAT(lines, Contains(StartsWith("| rank 2    | ")).Times(4));
-    EXPECT_THAT(lines, Contains(StartsWith("- Weakest with shared-memory: rank ")).Times(2));
-    EXPECT_THAT(lines, Contains(StartsWith("| 0 ↔ 2 | ")));
+  for (const std::string& text : {outcome.output, file("report.md")}) {
+    const std::vector<std::string> lines = lines_of(text);
+    EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
+    EXPECT_THAT(lines, Contains("time in us with shared-memory:"));
+    EXPECT_THAT(lines, Contains("time in us with tcp:"));
+    EXPECT_THAT(lines, Contains(StartsWith("| rank 2    | ")).Times(2));
+    EXPECT_THAT(lines, Contains(StartsWith("- Weakest with tcp: rank ")));
     EXPECT_THAT(lines, Contains(StartsWith("| 2 → 1 | ")));
-    EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | send_recv ")).Times(2));
+    EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | send_recv ")).Times(1));
   }
 }
 

@@ -196,6 +196,18 @@ TEST(Headline, SaysWhyNothingCouldBeCompared) {
             "memory).\n");
 }
 
+TEST(Headline, SaysThatNoPairCouldBeCompared) {
+  Record record = four_gpus();
+  add_pairs(record, kLargePair, true);
+  for (CaseResult& result : record.cases) {
+    result.variants = {skipped("p2p", "no time left"), skipped("host", "no time left")};
+    result.ratios.clear();
+  }
+  EXPECT_EQ(headline(record),
+            "send_recv between pairs, both ways: no pair was measured with the first variant and "
+            "another one (p2p: no time left; host: no time left).\n");
+}
+
 TEST(Headline, SaysThatTimesWithoutARoundInCommonAreNoRatio) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
   record.cases[0].ratios.clear();
