@@ -17,6 +17,7 @@
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/health_line.hpp"
 #include "linkgain/report/markdown.hpp"
+#include "linkgain/report/pair_tables.hpp"
 #include "linkgain/report/size_table.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/transport_log.hpp"
@@ -140,7 +141,11 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
     fmt::print("{}", to_json_without_samples(record));
     return;
   }
-  fmt::print("\n{}\n{}\n{}", headline(record), size_tables(record), health_line(record));
+  fmt::print("\n{}\n", headline(record));
+  for (const std::string& tables : {size_tables(record), pair_tables(record)}) {
+    if (!tables.empty()) fmt::print("{}\n", tables);
+  }
+  fmt::print("{}", health_line(record));
   const bool color =
       options.color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
   for (const Warning& warning : record.warnings) {

@@ -75,17 +75,24 @@ std::optional<Ancestor> read_ancestor(const In& json) {
   throw std::invalid_argument("no such ancestor: " + *label);
 }
 
+/// The label follows from the rest; it is there for those who read the matrix from the record.
 Out write_link(const PairLink& link) {
   return {{"from", link.from},
           {"to", link.to},
           {"p2p", nullable(link.p2p)},
           {"nvlink", nullable(link.nvlink)},
-          {"ancestor", link.ancestor ? Out(label_of(*link.ancestor)) : Out(nullptr)}};
+          {"ancestor", link.ancestor ? Out(label_of(*link.ancestor)) : Out(nullptr)},
+          {"nvlinks", nullable(link.nvlinks)},
+          {"label", label_of(link)}};
 }
 
 PairLink read_link(const In& json) {
-  return {json.at("from"), json.at("to"), optional_at<bool>(json, "p2p"),
-          optional_at<bool>(json, "nvlink"), read_ancestor(json)};
+  return {json.at("from"),
+          json.at("to"),
+          optional_at<bool>(json, "p2p"),
+          optional_at<bool>(json, "nvlink"),
+          read_ancestor(json),
+          optional_at<int>(json, "nvlinks")};
 }
 
 Out write_software(const Software& software) {

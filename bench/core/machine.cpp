@@ -46,6 +46,17 @@ bool on_one_host(const Machine& machine) {
                      [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });
 }
 
+std::string label_of(const PairLink& link) {
+  return pair_label(link.nvlinks, link.nvlink.value_or(false), link.ancestor);
+}
+
+const PairLink* find_link(const Machine& machine, int rank, int other) {
+  const auto link = std::find_if(machine.links.begin(), machine.links.end(), [&](const auto& each) {
+    return std::minmax(each.from, each.to) == std::minmax(rank, other);
+  });
+  return link != machine.links.end() ? &*link : nullptr;
+}
+
 std::optional<bool> all_pairs(const std::vector<PairLink>& links,
                               std::optional<bool> PairLink::*what) {
   if (links.empty()) return std::nullopt;

@@ -47,10 +47,16 @@ const TopologyPair* find_pair(const Topology& topology, int from, int to) {
   return pair != topology.pairs.end() ? &*pair : nullptr;
 }
 
+std::string pair_label(std::optional<int> nvlinks, bool over_nvlink,
+                       std::optional<Ancestor> ancestor) {
+  if (nvlinks.value_or(0) > 0) return fmt::format("NV{}", *nvlinks);
+  if (!nvlinks && over_nvlink) return "NV?";
+  return ancestor ? std::string(label_of(*ancestor)) : "?";
+}
+
 std::string label_of(const TopologyPair& pair) {
-  if (pair.nvlinks.value_or(0) > 0) return fmt::format("NV{}", pair.nvlinks.value());
-  if (!pair.nvlinks.measured() && pair.over_nvlink.value_or(P2pStatus{}).ok) return "NV?";
-  return pair.ancestor.measured() ? std::string(label_of(pair.ancestor.value())) : "?";
+  return pair_label(pair.nvlinks.optional(), pair.over_nvlink.value_or(P2pStatus{}).ok,
+                    pair.ancestor.optional());
 }
 
 }  // namespace linkgain

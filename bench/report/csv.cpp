@@ -15,7 +15,7 @@ constexpr std::string_view kHeader =
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
-    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form\n";
+    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link\n";
 
 /// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
 std::string field(std::string_view text) {
@@ -119,6 +119,15 @@ void add_health_fields(std::vector<std::string>& fields, const VariantResult& va
   }
 }
 
+/// What joins the two ranks of a pair; empty without a pair and where the record names no links.
+std::string link_field(const Record& record, const Case& definition) {
+  if (!definition.pair.has_value()) {
+    return {};
+  }
+  const PairLink* link = find_link(record.machine, definition.pair->from, definition.pair->to);
+  return link != nullptr ? label_of(*link) : std::string{};
+}
+
 void add_form_fields(std::vector<std::string>& fields, const Case& definition,
                      const VariantResult& variant) {
   fields.emplace_back(name_of(definition.buffers));
@@ -128,7 +137,7 @@ void add_form_fields(std::vector<std::string>& fields, const Case& definition,
   fields.push_back(field(std::string_view(variant.execution.form)));
 }
 
-std::string row(const CaseResult& result, const VariantResult& variant) {
+std::string row(const Record& record, const CaseResult& result, const VariantResult& variant) {
   const auto ratio =
       std::find_if(result.ratios.begin(), result.ratios.end(),
                    [&](const RatioResult& entry) { return entry.variant == variant.variant; });
@@ -141,6 +150,7 @@ std::string row(const CaseResult& result, const VariantResult& variant) {
   add_evidence_fields(fields, variant);
   add_health_fields(fields, variant);
   add_form_fields(fields, result.definition, variant);
+  fields.push_back(link_field(record, result.definition));
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -150,7 +160,7 @@ std::string csv(const Record& record) {
   std::string text(kHeader);
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& variant : result.variants) {
-      text += row(result, variant);
+      text += row(record, result, variant);
     }
   }
   return text;

@@ -8,17 +8,13 @@
 #include "limit_legend.hpp"
 #include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
+#include "pair_groups.hpp"
+#include "pair_sentences.hpp"
 #include "wires.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
 namespace {
-
-bool comparable(const CaseResult& result) {
-  return result.variants.size() > 1 && result.variants.front().time.has_value() &&
-         std::any_of(result.variants.begin() + 1, result.variants.end(),
-                     [](const VariantResult& variant) { return variant.time.has_value(); });
-}
 
 std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& limits) {
   MarkdownTable table({{std::string(words_of(contrast).title), MarkdownTable::Alignment::left},
@@ -173,26 +169,16 @@ std::string not_compared(const Curve& curve) {
                              one_line(*variant.skipped));
     }
   }
-  return fmt::format("{}: no size was measured with the first variant and another one{}.\n",
-                     curve_label(largest.definition), reasons.empty() ? "" : reasons + ")");
-}
-
-std::string wrong_elsewhere(const Curve& curve, const CaseResult* shown) {
-  std::string sizes;
-  for (const CaseResult* result : curve.cases) {
-    if (result != shown &&
-        std::any_of(result->variants.begin(), result->variants.end(), has_wrong_data)) {
-      sizes += (sizes.empty() ? "" : ", ") + readable_bytes(result->definition.size);
-    }
-  }
-  return sizes.empty() ? "" : fmt::format("\n**WRONG DATA** at other sizes: {}.\n", sizes);
+  return fmt::format("{}: no {} was measured with the first variant and another one{}.\n",
+                     curve_or_pairs_label(curve), has_pairs(curve) ? "pair" : "size",
+                     reasons.empty() ? "" : reasons + ")");
 }
 
 std::string curve_headline(const Record& record, const Curve& curve, LimitLegend& limits) {
   const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
                                     [](const CaseResult* result) { return comparable(*result); });
   if (largest == curve.cases.rend()) {
-    return not_compared(curve) + wrong_elsewhere(curve, nullptr);
+    return not_compared(curve) + wrong_sentence(curve, nullptr);
   }
   const CaseResult& result = **largest;
   const Contrast contrast = contrast_of(record, result);
@@ -201,7 +187,8 @@ std::string curve_headline(const Record& record, const Curve& curve, LimitLegend
     text += fmt::format("\n{}{}\n", outcome_sentence(contrast, result, comparison),
                         convergence_sentence(record, result, comparison));
   }
-  return text + wires_sentence(contrast, result) + wrong_elsewhere(curve, &result);
+  text += pairs_sentence(record, curve, result);
+  return text + wires_sentence(contrast, result) + wrong_sentence(curve, &result);
 }
 
 std::string notes(const Record& record) {
@@ -221,7 +208,7 @@ std::string notes(const Record& record) {
 std::string headline(const Record& record) {
   std::string text;
   LimitLegend limits;
-  for (const Curve& curve : curves_of(record)) {
+  for (const Curve& curve : curves_for_headline(record)) {
     text += text.empty() ? "" : "\n";
     text += curve_headline(record, curve, limits);
   }

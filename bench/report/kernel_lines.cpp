@@ -60,7 +60,7 @@ std::string line_of(const std::vector<Left>& all, const std::string& variant) {
 std::string kernel_lines(const Record& record, const Curve& curve) {
   if (curve.cases.empty() || !curve.cases.front()->definition.kernel) return {};
   std::string text;
-  for (const std::string& variant : variant_names(curve)) {
+  for (const std::string& variant : variant_names(curve.cases)) {
     const std::vector<Left> all = all_left(record, curve, variant);
     if (!all.empty()) text += line_of(all, variant);
   }

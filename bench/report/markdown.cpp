@@ -4,6 +4,7 @@
 
 #include "health_section.hpp"
 #include "linkgain/report/headline.hpp"
+#include "linkgain/report/pair_tables.hpp"
 #include "linkgain/report/size_table.hpp"
 #include "markdown_table.hpp"
 #include "run_sections.hpp"
@@ -34,14 +35,26 @@ std::string sizes_section(const Record& record) {
                    tables;
 }
 
+std::string pairs_section(const Record& record) {
+  const std::string tables = pair_tables(record);
+  return tables.empty()
+             ? tables
+             : "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, else "
+               "time, medians for one operation; beside each what joins the two, as `linkgain "
+               "topo` "
+               "names it, whichever way the bytes took. Speed-ups are estimated round by "
+               "round.\n\n" +
+                   tables;
+}
+
 }  // namespace
 
 std::string markdown_report(const Record& record) {
   std::string text = title(record);
   for (const std::string& section :
        {headline(record), health_section(record), warnings_section(record), sizes_section(record),
-        wires_section(record), variants_section(record), machine_section(record),
-        repeat_section(record)}) {
+        pairs_section(record), wires_section(record), variants_section(record),
+        machine_section(record), repeat_section(record)}) {
     text += section.empty() ? section : "\n" + section;
   }
   return text;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "markdown_table.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
@@ -40,9 +39,9 @@ std::string interval_cell(const RatioText& text) {
 
 }  // namespace
 
-std::vector<std::string> variant_names(const Curve& curve) {
+std::vector<std::string> variant_names(const std::vector<const CaseResult*>& cases) {
   std::vector<std::string> names;
-  for (const CaseResult* result : curve.cases) {
+  for (const CaseResult* result : cases) {
     for (const VariantResult& variant : result->variants) {
       if (std::find(names.begin(), names.end(), variant.variant) == names.end()) {
         names.push_back(variant.variant);
@@ -101,8 +100,8 @@ std::string evidence_cell(const VariantResult* variant) {
   return share ? evidence_percent(*share) : std::string{};
 }
 
-bool any_evidence(const Curve& curve) {
-  return std::any_of(curve.cases.begin(), curve.cases.end(), [](const CaseResult* result) {
+bool any_evidence(const std::vector<const CaseResult*>& cases) {
+  return std::any_of(cases.begin(), cases.end(), [](const CaseResult* result) {
     return std::any_of(result->variants.begin(), result->variants.end(),
                        [](const VariantResult& entry) { return !evidence_cell(&entry).empty(); });
   });
@@ -141,9 +140,9 @@ std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& 
   return marks;
 }
 
-std::string column_legend(const SizeLegend& legend, const std::string& evidence,
-                          const std::string& paths) {
-  std::string text = legend.items;
+std::string column_legend(const std::string& items, const SizeLegend& legend,
+                          const std::string& evidence, const std::string& paths) {
+  std::string text = items;
   const std::string limits = legend.limits.text();
   text += paths.empty() ? "" : fmt::format("- Path: {}\n", paths);
   text += limits.empty()

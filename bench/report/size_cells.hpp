@@ -6,18 +6,27 @@
 #include "comparison.hpp"
 #include "footnotes.hpp"
 #include "limit_legend.hpp"
+#include "markdown_table.hpp"
 
 namespace linkgain {
 
-/// What one curve's table needs beside its rows.
+/// What one table needs beside its rows.
 struct SizeLegend {
-  std::string items;  ///< on the curve: its steps, and what NCCL leaves
   Footnotes footnotes;
   LimitLegend limits;
 };
 
-/// Names of all variants of a curve, in order of appearance.
-std::vector<std::string> variant_names(const Curve& curve);
+/// The rows of one table: cases, and what tells them apart.
+struct TableRows {
+  MarkdownTable::Column title{"Size", MarkdownTable::Alignment::right};  ///< of the first column
+  std::vector<std::string> labels;  ///< what it says of each case
+  std::vector<const CaseResult*> cases;
+  std::string items{};                      ///< on all of them: a curve's steps, what NCCL leaves
+  std::string_view place = "at this size";  ///< of a row
+};
+
+/// Names of all variants of the cases, in order of appearance.
+std::vector<std::string> variant_names(const std::vector<const CaseResult*>& cases);
 
 /// A case's result of this variant; null where it has none.
 const VariantResult* find_variant(const CaseResult& result, const std::string& name);
@@ -30,7 +39,7 @@ std::vector<std::string> ratio_cells(const Comparison& comparison, Footnotes& fo
 
 /// "100.4", what NVLink carried in percent of what was expected; empty where it is not judged.
 std::string evidence_cell(const VariantResult* variant);
-bool any_evidence(const Curve& curve);
+bool any_evidence(const std::vector<const CaseResult*>& cases);
 
 /// Of the case: that it did not converge.
 std::string case_marks(const Record& record, const CaseResult& result,
@@ -39,10 +48,12 @@ std::string case_marks(const Record& record, const CaseResult& result,
 std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& footnotes);
 
 /// The lines below a table that say what its columns mean.
-std::string column_legend(const SizeLegend& legend, const std::string& evidence,
-                          const std::string& paths);
+std::string column_legend(const std::string& items, const SizeLegend& legend,
+                          const std::string& evidence, const std::string& paths);
 
-/// The table of a curve with more than two variants: a row for each size and variant.
-std::string table_by_variant(const Record& record, const Curve& curve);
+/// One table and what its marks mean: a row for each case, the variants side by side; where there
+/// are more than two, a row for each case and variant.
+std::string rows_table(const Record& record, const TableRows& rows);
+std::string table_by_variant(const Record& record, const TableRows& rows);
 
 }  // namespace linkgain

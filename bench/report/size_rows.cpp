@@ -3,19 +3,16 @@
 
 #include <algorithm>
 
-#include "kernel_lines.hpp"
-#include "markdown_table.hpp"
 #include "size_cells.hpp"
-#include "step_lines.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
 namespace {
 
-std::vector<MarkdownTable::Column> columns(bool evidence) {
+std::vector<MarkdownTable::Column> columns(const MarkdownTable::Column& title, bool evidence) {
   constexpr auto kRight = MarkdownTable::Alignment::right;
   std::vector<MarkdownTable::Column> all{
-      {"Size", kRight}, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight}, {"Path"}};
+      title, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight}, {"Path"}};
   if (evidence) {
     all.push_back({"NVLink %", kRight});
   }
@@ -31,13 +28,12 @@ Comparison comparison_with(const std::vector<Comparison>& comparisons,
   return found == comparisons.end() ? Comparison{} : *found;
 }
 
-void add_rows(MarkdownTable& table, const Record& record, const CaseResult& result, bool evidence,
-              SizeLegend& legend) {
+void add_rows(MarkdownTable& table, const Record& record, const CaseResult& result,
+              const std::string& label, bool evidence, SizeLegend& legend) {
   const std::vector<Comparison> comparisons = compare_variants(record, result);
   for (const VariantResult& variant : result.variants) {
     const bool first = &variant == &result.variants.front();
-    std::vector<std::string> cells{first ? readable_bytes(result.definition.size) : "",
-                                   variant.variant};
+    std::vector<std::string> cells{first ? label : "", variant.variant};
     const auto append = [&cells](const std::vector<std::string>& more) {
       cells.insert(cells.end(), more.begin(), more.end());
     };
@@ -59,18 +55,17 @@ void add_rows(MarkdownTable& table, const Record& record, const CaseResult& resu
 
 }  // namespace
 
-std::string table_by_variant(const Record& record, const Curve& curve) {
-  const bool evidence = any_evidence(curve);
-  MarkdownTable table(columns(evidence));
+std::string table_by_variant(const Record& record, const TableRows& rows) {
+  const bool evidence = any_evidence(rows.cases);
+  MarkdownTable table(columns(rows.title, evidence));
   SizeLegend legend;
-  legend.items = step_lines(record, curve) + kernel_lines(record, curve);
-  for (const CaseResult* result : curve.cases) {
-    add_rows(table, record, *result, evidence, legend);
+  for (std::size_t i = 0; i < rows.cases.size(); ++i) {
+    add_rows(table, record, *rows.cases[i], rows.labels[i], evidence, legend);
   }
   const std::string legend_text =
-      column_legend(legend, evidence ? "; empty where it is not judged" : "", "");
+      column_legend(rows.items, legend, evidence ? "; empty where it is not judged" : "", "");
   return fmt::format("{}{}- Speed-up and less time: {} against the row's variant\n", table.text(),
-                     legend_text.empty() ? "\n" : legend_text, variant_names(curve).front());
+                     legend_text.empty() ? "\n" : legend_text, variant_names(rows.cases).front());
 }
 
 }  // namespace linkgain

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernel_lines.hpp"
-#include "markdown_table.hpp"
+#include "pair_groups.hpp"
 #include "size_cells.hpp"
 #include "step_lines.hpp"
 #include "wording.hpp"
@@ -16,12 +16,12 @@
 namespace linkgain {
 namespace {
 
-/// The path that a variant took at most sizes; absent where it measured none.
+/// The path that a variant took in most rows; absent where it measured none.
 using UsualPaths = std::map<std::string, Path>;
 
-UsualPaths usual_paths(const Curve& curve) {
+UsualPaths usual_paths(const std::vector<const CaseResult*>& cases) {
   std::map<std::string, std::map<Path, int>> counts;
-  for (const CaseResult* result : curve.cases) {
+  for (const CaseResult* result : cases) {
     for (const VariantResult& variant : result->variants) {
       if (variant.time) {
         ++counts[variant.variant][variant.path];
@@ -59,10 +59,11 @@ std::string path_legend(const UsualPaths& usual, const std::vector<std::string>&
                : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::vector<MarkdownTable::Column> columns_for(const std::vector<std::string>& variants,
+std::vector<MarkdownTable::Column> columns_for(const MarkdownTable::Column& title,
+                                               const std::vector<std::string>& variants,
                                                bool evidence) {
   constexpr auto kRight = MarkdownTable::Alignment::right;
-  std::vector<MarkdownTable::Column> columns{{"Size", kRight}};
+  std::vector<MarkdownTable::Column> columns{title};
   for (const std::string& variant : variants) {
     columns.push_back({variant, kRight});
     columns.push_back({"busbw GB/s", kRight});
@@ -92,7 +93,7 @@ std::string evidence_cells(const CaseResult& result, const std::vector<std::stri
 
 std::string marks_of(const Record& record, const CaseResult& result,
                      const std::vector<Comparison>& comparisons, const UsualPaths& usual,
-                     Footnotes& footnotes) {
+                     std::string_view place, Footnotes& footnotes) {
   std::vector<std::string> marks;
   const auto add = [&marks](const std::string& mark) {
     if (!mark.empty() && std::find(marks.begin(), marks.end(), mark) == marks.end()) {
@@ -105,57 +106,71 @@ std::string marks_of(const Record& record, const CaseResult& result,
       add(mark);
     }
     if (variant.time && variant.path != usual.at(variant.variant)) {
-      add(footnotes.number(fmt::format("path of {} at this size: {}", variant.variant,
-                                       readable_path(variant.path))));
+      add(footnotes.number(
+          fmt::format("path of {} {}: {}", variant.variant, place, readable_path(variant.path))));
     }
   }
   return fmt::format("{}", fmt::join(marks, " "));
 }
 
-/// One row for each size, the variants side by side.
-std::string table_by_size(const Record& record, const Curve& curve,
+/// One row for each case, the variants side by side.
+std::string table_by_case(const Record& record, const TableRows& rows,
                           const std::vector<std::string>& variants) {
-  const bool evidence = any_evidence(curve);
-  const UsualPaths usual = usual_paths(curve);
-  MarkdownTable table(columns_for(variants, evidence));
+  const bool evidence = any_evidence(rows.cases);
+  const UsualPaths usual = usual_paths(rows.cases);
+  MarkdownTable table(columns_for(rows.title, variants, evidence));
   SizeLegend legend;
-  legend.items = step_lines(record, curve) + kernel_lines(record, curve);
-  for (const CaseResult* result : curve.cases) {
-    std::vector<std::string> cells{readable_bytes(result->definition.size)};
+  for (std::size_t i = 0; i < rows.cases.size(); ++i) {
+    const CaseResult& result = *rows.cases[i];
+    std::vector<std::string> cells{rows.labels[i]};
     const auto append = [&cells](const std::vector<std::string>& more) {
       cells.insert(cells.end(), more.begin(), more.end());
     };
     for (const std::string& variant : variants) {
-      append(time_cells(find_variant(*result, variant), legend));
+      append(time_cells(find_variant(result, variant), legend));
     }
-    const std::vector<Comparison> comparisons = compare_variants(record, *result);
+    const std::vector<Comparison> comparisons = compare_variants(record, result);
     if (variants.size() > 1) {
       append(
           ratio_cells(comparisons.empty() ? Comparison{} : comparisons.front(), legend.footnotes));
     }
     if (evidence) {
-      cells.push_back(evidence_cells(*result, variants));
+      cells.push_back(evidence_cells(result, variants));
     }
-    cells.push_back(marks_of(record, *result, comparisons, usual, legend.footnotes));
+    cells.push_back(marks_of(record, result, comparisons, usual, rows.place, legend.footnotes));
     table.add_row(cells);
   }
   const std::string order = evidence ? fmt::format(": {}", fmt::join(variants, " / ")) : "";
-  return table.text() + column_legend(legend, order, path_legend(usual, variants));
+  return table.text() + column_legend(rows.items, legend, order, path_legend(usual, variants));
+}
+
+TableRows rows_of(const Record& record, const Curve& curve) {
+  TableRows rows;
+  rows.cases = curve.cases;
+  for (const CaseResult* result : curve.cases) {
+    rows.labels.push_back(readable_bytes(result->definition.size));
+  }
+  rows.items = step_lines(record, curve) + kernel_lines(record, curve);
+  return rows;
 }
 
 }  // namespace
 
+std::string rows_table(const Record& record, const TableRows& rows) {
+  const std::vector<std::string> variants = variant_names(rows.cases);
+  return variants.size() > 2 ? table_by_variant(record, rows)
+                             : table_by_case(record, rows, variants);
+}
+
 std::string size_tables(const Record& record) {
   std::string text;
-  for (const Curve& curve : curves_of(record)) {
-    const std::vector<std::string> variants = variant_names(curve);
+  bool compares = false;
+  for (const Curve& curve : curves_by_size(record)) {
     text += fmt::format("{}### {}\n\n{}", text.empty() ? "" : "\n", curve.name,
-                        variants.size() > 2 ? table_by_variant(record, curve)
-                                            : table_by_size(record, curve, variants));
+                        rows_table(record, rows_of(record, curve)));
+    compares = compares || std::any_of(curve.cases.begin(), curve.cases.end(),
+                                       [](const auto* result) { return !result->ratios.empty(); });
   }
-  const bool compares =
-      std::any_of(record.cases.begin(), record.cases.end(),
-                  [](const CaseResult& result) { return !result.ratios.empty(); });
   if (compares) {
     text += "\nSpeed-ups are estimated round by round, not from the two medians beside them.\n";
   }

@@ -54,7 +54,7 @@ std::string step_line(const CurveStep& step, const std::string& variant, bool ke
 
 std::string step_lines(const Record& record, const Curve& curve) {
   std::string text;
-  for (const std::string& variant : variant_names(curve)) {
+  for (const std::string& variant : variant_names(curve.cases)) {
     for (const CurveStep& step : find_steps(curve_points(record, curve.name, variant))) {
       text += step_line(step, variant, curve.cases.front()->definition.kernel);
     }

@@ -4,29 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
+#include "link_labels.hpp"
 #include "text_table.hpp"
 #include "topology_sections.hpp"
 
 namespace linkgain {
 namespace {
-
-struct LegendEntry {
-  std::string_view label;
-  std::string_view meaning;
-};
-
-/// From the longest way to the shortest.
-constexpr std::array kLegend{
-    LegendEntry{"SYS", "PCIe and the link between NUMA nodes (UPI, Infinity Fabric)"},
-    LegendEntry{"NODE", "PCIe and what joins the host bridges of one NUMA node"},
-    LegendEntry{"PHB", "PCIe and one host bridge, usually the CPU's own"},
-    LegendEntry{"PXB", "several PCIe switches, no host bridge"},
-    LegendEntry{"PIX", "one PCIe switch at most"},
-    LegendEntry{"NV#", "# NVLinks, straight to the other GPU or through a switch"},
-};
 
 constexpr std::string_view kNotAssigned = "N/A";
 
@@ -87,12 +72,8 @@ void add_unknowns(const Topology& topology, TextTable& legend) {
 std::string legend_of(const Topology& topology) {
   TextTable legend({{""}, {""}});
   legend.add_row({"X", "the device itself"});
-  for (const LegendEntry& entry : kLegend) {
-    const auto occurs = [&](const TopologyPair& pair) {
-      const std::string label = label_of(pair);
-      const bool nvlink = label.starts_with("NV") && label != "NV?";
-      return nvlink ? entry.label == "NV#" : entry.label == label;
-    };
+  for (const LinkLabel& entry : kLinkLabels) {
+    const auto occurs = [&](const TopologyPair& pair) { return is_called(entry, label_of(pair)); };
     if (std::any_of(topology.pairs.begin(), topology.pairs.end(), occurs)) {
       legend.add_row({std::string(entry.label), std::string(entry.meaning)});
     }

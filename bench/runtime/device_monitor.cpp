@@ -1,5 +1,7 @@
 #include "linkgain/runtime/device_monitor.hpp"
 
+#include "linkgain/telemetry/pair_links.hpp"
+
 namespace linkgain {
 
 DeviceMonitor::DeviceMonitor(const std::optional<GpuInfo>& gpu) {
@@ -31,19 +33,20 @@ std::optional<std::string> DeviceMonitor::driver_version() const {
 }
 
 std::vector<PairLink> DeviceMonitor::links(const std::vector<RankInfo>& ranks) const {
-  std::vector<PairLink> links;
-  for (const RankInfo& from : ranks) {
-    for (const RankInfo& to : ranks) {
-      if (from.rank >= to.rank || !from.gpu || !to.gpu) continue;
-      PairLink link;
-      const bool known = nvml_ && from.host == to.host;
-      const auto first = known ? nvml_->device_by_pci_bus_id(from.gpu->pci_bus_id) : std::nullopt;
-      const auto second = known ? nvml_->device_by_pci_bus_id(to.gpu->pci_bus_id) : std::nullopt;
-      if (first && second) link = first->link_to(*second);
-      link.from = from.rank;
-      link.to = to.rank;
-      links.push_back(link);
-    }
+  std::vector<const RankInfo*> with_gpu;
+  std::vector<std::optional<Nvml::Device>> devices;
+  for (const RankInfo& rank : ranks) {
+    if (!rank.gpu) continue;
+    with_gpu.push_back(&rank);
+    devices.push_back(nvml_ ? nvml_->device_by_pci_bus_id(rank.gpu->pci_bus_id) : std::nullopt);
+  }
+  std::vector<PairLink> links = links_between(devices);
+  for (PairLink& link : links) {
+    const RankInfo& from = *with_gpu[static_cast<std::size_t>(link.from)];
+    const RankInfo& to = *with_gpu[static_cast<std::size_t>(link.to)];
+    if (from.host != to.host) link = PairLink{};
+    link.from = from.rank;
+    link.to = to.rank;
   }
   return links;
 }

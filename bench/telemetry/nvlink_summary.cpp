@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pci_name.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -52,6 +54,25 @@ Reading<bool> leads_to_switch(const NvlinkStates& links) {
   }
   if (active) return false;
   return Reading<bool>::missing(links.empty() ? kLacksNvlink : kNoActive);
+}
+
+Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
+                           const std::string& to_pci_bus_id) {
+  if (const auto reason = unreadable(from)) return Reading<int>::missing(*reason);
+  const bool shared = leads_to_switch(to).value_or(false);
+  int joining = 0;
+  for (const Reading<NvlinkState>& link : from) {
+    const NvlinkState& state = link.value();
+    if (!state.active) continue;
+    if (state.remote == NvlinkRemote::nvswitch) {
+      joining += shared ? 1 : 0;
+    } else if (!state.remote_pci_bus_id.empty()) {
+      joining += sysfs_pci_name(state.remote_pci_bus_id) == sysfs_pci_name(to_pci_bus_id) ? 1 : 0;
+    } else if (state.remote != NvlinkRemote::npu) {
+      return Reading<int>::missing("the driver does not say where the links lead");
+    }
+  }
+  return joining;
 }
 
 NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {

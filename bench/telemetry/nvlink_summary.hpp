@@ -21,6 +21,11 @@ std::optional<std::string> unreadable(const NvlinkStates& links);
 /// Where the active links lead; not known where one of them does not tell.
 Reading<bool> leads_to_switch(const NvlinkStates& links);
 
+/// Those of `from` that join it to the GPU with the links `to` at this PCI id: the active ones that
+/// lead there, and those to a switch where both have such.
+Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
+                           const std::string& to_pci_bus_id);
+
 /// The links taken together: the version of the first active one, the rate of the slowest. A link
 /// that cannot be read leaves open how many are active and where they lead.
 NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links);

@@ -63,26 +63,6 @@ TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
   return gpu;
 }
 
-/// Links of `from` that join it to the GPU `to` at this PCI id: those that lead there, and those to
-/// a switch where both have such.
-Reading<int> count_links(const Device& from, const Device& to, const std::string& to_id) {
-  if (const auto reason = unreadable(from.links)) return Reading<int>::missing(*reason);
-  const bool shared = leads_to_switch(to.links).value_or(false);
-  int joining = 0;
-  for (const Reading<NvlinkState>& link : from.links) {
-    const NvlinkState& state = link.value();
-    if (!state.active) continue;
-    if (state.remote == NvlinkRemote::nvswitch) {
-      joining += shared ? 1 : 0;
-    } else if (!state.remote_pci_bus_id.empty()) {
-      joining += sysfs_pci_name(state.remote_pci_bus_id) == sysfs_pci_name(to_id) ? 1 : 0;
-    } else if (state.remote != NvlinkRemote::npu) {
-      return Reading<int>::missing("the driver does not say where the links lead");
-    }
-  }
-  return joining;
-}
-
 Reading<Ancestor> place_ancestor(const Device& from, const Device& to) {
   if (from.place && to.place) return common_ancestor(*from.place, *to.place);
   return Reading<Ancestor>::missing("the kernel does not show both devices");
@@ -104,8 +84,9 @@ void survey_gpu_pair(const Device& from, const Device& to, const Topology& topol
   }
   const Reading<Ancestor> ancestor = from.nvml->common_ancestor(*to.nvml);
   if (ancestor.measured()) pair.ancestor = ancestor;
-  pair.nvlinks = from_gpu.nvlink.possible.measured() ? count_links(from, to, to_gpu.pci_bus_id)
-                                                     : from_gpu.nvlink.possible;
+  pair.nvlinks = from_gpu.nvlink.possible.measured()
+                     ? joining_links(from.links, to.links, to_gpu.pci_bus_id)
+                     : from_gpu.nvlink.possible;
   pair.read = from.nvml->p2p_read(*to.nvml);
   pair.write = from.nvml->p2p_write(*to.nvml);
   pair.atomics = from.nvml->p2p_atomics(*to.nvml);

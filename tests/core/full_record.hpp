@@ -47,8 +47,8 @@ inline auto members(const RankInfo& value) {
   return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const PairLink& value) {
-  const auto& [a, b, c, d, e] = value;
-  return std::tie(a, b, c, d, e);
+  const auto& [a, b, c, d, e, f] = value;
+  return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const Software& value) {
   const auto& [a, b, c, d, e, f, g, h] = value;
@@ -136,7 +136,8 @@ inline Machine full_machine() {
       .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{55.375, 55.25}},
                 {1, "node2", 12, "16,17", bare, {}},
                 {2, "node2", 13, "", std::nullopt, {}}},
-      .links = {{0, 1, true, false, Ancestor::pxb}, {0, 2, std::nullopt, true}, {1, 2, false, {}}}};
+      .links = {
+          {0, 1, true, false, Ancestor::pxb, 4}, {0, 2, std::nullopt, true}, {1, 2, false, {}}}};
   return machine;
 }
 

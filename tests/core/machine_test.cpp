@@ -72,6 +72,27 @@ TEST(OnOneHost, ComparesEveryRank) {
   EXPECT_TRUE(on_one_host(Machine{}));
 }
 
+TEST(PairLink, IsNamedAsTheTopologysMatrixHasIt) {
+  PairLink pair = link({}, {});
+  EXPECT_EQ(label_of(pair), "?");
+  pair.ancestor = Ancestor::phb;
+  EXPECT_EQ(label_of(pair), "PHB");
+  pair.nvlink = true;
+  EXPECT_EQ(label_of(pair), "NV?");
+  pair.nvlinks = 4;
+  EXPECT_EQ(label_of(pair), "NV4");
+  pair.nvlinks = 0;
+  EXPECT_EQ(label_of(pair), "PHB");
+}
+
+TEST(FindLink, TakesEitherOrder) {
+  Machine machine = with_gpus({"A", "A", "A"});
+  machine.links = {{0, 1, true, true}, {0, 2, true, false}};
+  EXPECT_EQ(find_link(machine, 2, 0), &machine.links[1]);
+  EXPECT_EQ(find_link(machine, 0, 1), &machine.links[0]);
+  EXPECT_EQ(find_link(machine, 1, 2), nullptr);
+}
+
 TEST(AllPairs, NeedsEveryPairAndKnowsWhatItDoesNotKnow) {
   EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::p2p), true);
   EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::nvlink), false);

@@ -163,7 +163,9 @@ TEST(UsualSelection, IsALadderOfEachOperation) {
     const Selection selection = usual_selection(operation, backend);
     EXPECT_THAT(selection.operations, ElementsAre(operation));
     EXPECT_THAT(expand({selection}, 2, backend), SizeIs(testing::Ge(memory ? 3U : 7U)));
-    if (memory) EXPECT_THROW(expand({selection}, 2, BackendKind::mpi), UsageError);
+    if (memory) {
+      EXPECT_THROW(expand({selection}, 2, BackendKind::mpi), UsageError);
+    }
   }
 }
 

@@ -104,7 +104,9 @@ TEST(RecordJson, ReadsRecordsWithoutEvidenceAndHealth) {
   }
   document["settings"].erase("require_healthy");
   for (Json& rank : document["machine"]["ranks"]) rank.erase("host_copy");
-  for (Json& link : document["machine"]["links"]) link.erase("ancestor");
+  for (Json& link : document["machine"]["links"]) {
+    for (const char* key : {"ancestor", "nvlinks", "label"}) link.erase(key);
+  }
   const Record record = parse_record(document.dump(), "");
   const VariantResult& variant = record.cases[0].variants[0];
   EXPECT_FALSE(variant.evidence);
@@ -114,6 +116,14 @@ TEST(RecordJson, ReadsRecordsWithoutEvidenceAndHealth) {
   EXPECT_FALSE(record.settings.require_healthy);
   EXPECT_FALSE(record.machine.ranks[0].host_copy);
   EXPECT_FALSE(record.machine.links[0].ancestor);
+  EXPECT_FALSE(record.machine.links[0].nvlinks);
+}
+
+TEST(RecordJson, NamesThePairsAsTheMatrixDoes) {
+  const Json links = full_document()["machine"]["links"];
+  EXPECT_EQ(links[0]["label"], "NV4");
+  EXPECT_EQ(links[1]["label"], "NV?");
+  EXPECT_EQ(links[2]["label"], "?");
 }
 
 TEST(RecordJson, ReadsTheRecordsInResults) {
@@ -156,9 +166,9 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
 
 /// Members that older records lack, and those that a driver may not tell.
 bool is_optional(const std::string& key) {
-  const std::vector<std::string> later{"ancestor",          "evidence_cost", "evidence",  "form",
-                                       "fraction_of_limit", "health",        "host_copy", "limit",
-                                       "require_healthy"};
+  const std::vector<std::string> later{
+      "ancestor",  "evidence_cost", "evidence", "form",    "fraction_of_limit", "health",
+      "host_copy", "label",         "limit",    "nvlinks", "require_healthy"};
   const std::vector<std::string> driver{"nvlink_", "pcie_", "lowest_", "highest_",
                                         "clock_event_reasons"};
   const bool told_by_driver = std::any_of(driver.begin(), driver.end(), [&](const auto& start) {

@@ -97,6 +97,22 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, RunOnRanks, testing::Values(2, 4));
 
+TEST_F(RunProgram, ShowsPairsAsMatrices) {
+  const Outcome outcome = run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K",
+                               "--np", "3", "--budget", "60", "--precision", "0.5"});
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  for (const std::string& text : {outcome.output, file("report.md")}) {
+    const std::vector<std::string> lines = lines_of(text);
+    EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
+    EXPECT_THAT(lines, Contains("time in us with shared-memory:"));
+    EXPECT_THAT(lines, Contains("time in us with tcp:"));
+    EXPECT_THAT(lines, Contains(StartsWith("| rank 2    | ")).Times(2));
+    EXPECT_THAT(lines, Contains(StartsWith("- Weakest with tcp: rank ")));
+    EXPECT_THAT(lines, Contains(StartsWith("| 2 → 1 | ")));
+    EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | send_recv ")).Times(1));
+  }
+}
+
 TEST_F(RunProgram, RecordsExactVariablesAndNoOthers) {
   ProgramRequest request = run_request(folder_, quick("64K"));
   request.environment["MY_TOKEN"] = "hunter2-of-the-test";

@@ -5,6 +5,7 @@
 
 #include "report/counted_records.hpp"
 #include "report/golden.hpp"
+#include "report/pair_records.hpp"
 #include "report/sample_records.hpp"
 
 namespace linkgain {
@@ -21,7 +22,7 @@ constexpr const char* kHeader =
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
-    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form\n";
+    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link\n";
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
 
@@ -39,7 +40,7 @@ TEST(Csv, QuotesWhatNeedsIt) {
   Record record = two_gpus();
   record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
   EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') +
-                                    ",plain,,false,\n"));
+                                    ",plain,,false,,\n"));
 }
 
 TEST(Csv, NamesBuffersRootAndForm) {
@@ -50,8 +51,17 @@ TEST(Csv, NamesBuffersRootAndForm) {
   definition.root = 1;
   record.cases[0].variants[1].execution.form = kGroupedForm;
   EXPECT_THAT(csv(record),
-              AllOf(HasSubstr("/registered/root=1,gather,"), HasSubstr(",registered,1,false,\n"),
-                    EndsWith(",registered,1,false,grouped send/recv\n")));
+              AllOf(HasSubstr("/registered/root=1,gather,"), HasSubstr(",registered,1,false,,\n"),
+                    EndsWith(",registered,1,false,grouped send/recv,\n")));
+}
+
+TEST(Csv, NamesThePairAndWhatJoinsIt) {
+  const std::string text = csv(four_gpus_record());
+  EXPECT_THAT(text, HasSubstr("/pair=2-3,send_recv,float32,,268435456,4,false,stream,2-3,p2p,"));
+  EXPECT_THAT(text, HasSubstr("/pair=0-2/both,send_recv,float32,,268435456,4,false,stream,"
+                              "0-2/both,p2p,"));
+  EXPECT_THAT(text, HasSubstr(",plain,,false,,NV4\n"));
+  EXPECT_THAT(text, HasSubstr(",plain,,false,,SYS\n"));
 }
 
 TEST(Csv, KeepsEveryDigit) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/golden.hpp"
+#include "report/pair_records.hpp"
 #include "report/sample_records.hpp"
 
 namespace linkgain {
@@ -140,6 +141,52 @@ TEST(Headline, FallsBackToTheLargestSizeThatBothMeasured) {
   EXPECT_THAT(headline(record), StartsWith("| NVLink | all_reduce 1 MiB |"));
 }
 
+TEST(Headline, HasOneTableForAllPairs) {
+  EXPECT_EQ(headline(two_gpus_pairs_record()),
+            "| NVLink | send_recv 1->0 512 MiB | busbw      | Path        |\n"
+            "| ------ | ---------------------: | ---------: | ----------- |\n"
+            "| Y      |                1.44 ms | 372.6 GB/s | NVLink      |\n"
+            "| N      |               14.00 ms |  38.3 GB/s | host memory |\n"
+            "\n"
+            "With P2P the same send-recv takes 90 % less time (9.72x, 95 % CI 9.70x to 9.74x).\n"
+            "\n"
+            "Of 2 pairs compared it takes longest with p2p; send_recv 0->1 takes least: "
+            "1.44 ms (NVLink, speed-up 9.83x).\n"
+            "\n"
+            "| NVLink | send_recv 0<->1 512 MiB | busbw      | Path        |\n"
+            "| ------ | ----------------------: | ---------: | ----------- |\n"
+            "| Y      |                 1.47 ms | 365.2 GB/s | NVLink      |\n"
+            "| N      |                22.00 ms |  24.4 GB/s | host memory |\n"
+            "\n"
+            "With P2P the same send-recv takes 93 % less time (15.0x, 95 % CI 14.9x to 15.0x).\n");
+}
+
+TEST(Headline, OfPairsShowsTheWeakestOfTheLargestSize) {
+  Record record = four_gpus();
+  add_pairs(record, 1 << 20, false);
+  add_pairs(record, kLargePair, false);
+  const std::string text = headline(record);
+  EXPECT_THAT(text, StartsWith("| P2P | send_recv 0->3 256 MiB |"));
+  EXPECT_THAT(text, HasSubstr("Of 12 pairs compared it takes longest with p2p; send_recv "
+                              "1->0 takes least: 5.18 ms (NVLink, speed-up 5.76x).\n"));
+  EXPECT_EQ(text.find("| P2P |", 1), std::string::npos);
+}
+
+TEST(Headline, NamesPairsWithWrongData) {
+  const std::string text = headline(troubled_pairs_record());
+  EXPECT_THAT(text, HasSubstr("\n**WRONG DATA** at other pairs: send_recv 1->0 256 MiB.\n"));
+  EXPECT_THAT(text, StartsWith("| P2P | send_recv 3->0 256 MiB |"));
+}
+
+TEST(Headline, DoesNotNameEveryPairOfManyWithWrongData) {
+  Record record = four_gpus();
+  add_pairs(record, kLargePair, false);
+  for (CaseResult& result : record.cases) {
+    result.variants[0].verification = checked(100, 1, {});
+  }
+  EXPECT_THAT(headline(record), HasSubstr(" and 3 more.\n"));
+}
+
 TEST(Headline, SaysWhyNothingCouldBeCompared) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
   record.cases[0].variants[1] = skipped("host", "out of memory");
@@ -147,6 +194,18 @@ TEST(Headline, SaysWhyNothingCouldBeCompared) {
   EXPECT_EQ(headline(record),
             "all_reduce: no size was measured with the first variant and another one (host: out of "
             "memory).\n");
+}
+
+TEST(Headline, SaysThatNoPairCouldBeCompared) {
+  Record record = four_gpus();
+  add_pairs(record, kLargePair, true);
+  for (CaseResult& result : record.cases) {
+    result.variants = {skipped("p2p", "no time left"), skipped("host", "no time left")};
+    result.ratios.clear();
+  }
+  EXPECT_EQ(headline(record),
+            "send_recv between pairs, both ways: no pair was measured with the first variant and "
+            "another one (p2p: no time left; host: no time left).\n");
 }
 
 TEST(Headline, SaysThatTimesWithoutARoundInCommonAreNoRatio) {

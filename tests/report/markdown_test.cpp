@@ -5,6 +5,7 @@
 
 #include "report/counted_records.hpp"
 #include "report/golden.hpp"
+#include "report/pair_records.hpp"
 #include "report/sample_records.hpp"
 
 namespace linkgain {
@@ -15,6 +16,16 @@ using ::testing::Not;
 using namespace linkgain::testing;
 
 TEST(MarkdownReport, OfTwoH200) { expect_golden(markdown_report(h200_record()), "report_h200.md"); }
+
+TEST(MarkdownReport, HasPairsBehindSizes) {
+  const std::string text = markdown_report(two_gpus_pairs_record());
+  const std::size_t pairs = text.find("\n## Pairs\n");
+  ASSERT_NE(pairs, std::string::npos);
+  EXPECT_LT(text.find("\n## By size\n"), pairs);
+  EXPECT_LT(pairs, text.find("\n## Variants\n"));
+  EXPECT_THAT(markdown_report(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)), Not(HasSubstr("## Pairs")));
+  EXPECT_THAT(markdown_report(four_gpus_record()), Not(HasSubstr("## By size")));
+}
 
 TEST(MarkdownReport, OfTwoH200WithEvidenceAndHealth) {
   expect_golden(markdown_report(complete(h200_record())), "report_h200_counted.md");

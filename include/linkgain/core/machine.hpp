@@ -65,7 +65,12 @@ struct PairLink {
   std::optional<bool> p2p;             ///< reads and writes of the peer's memory are possible
   std::optional<bool> nvlink;          ///< the peers are connected by NVLink
   std::optional<Ancestor> ancestor{};  ///< what they have in common by PCIe
+  /// NVLinks that join them, directly or through a switch; absent where they were not counted.
+  std::optional<int> nvlinks{};
 };
+
+/// "NV18", "PHB", …, as the topology's matrix names the pair (pair_label()).
+std::string label_of(const PairLink& link);
 
 /// Versions and build of the software that measured.
 struct Software {
@@ -94,6 +99,10 @@ bool same_gpus(const Machine& a, const Machine& b);
 
 /// Whether all ranks are on the same host, as where there are none.
 bool on_one_host(const Machine& machine);
+
+/// What the driver says of two ranks, in whichever order; null where it was not asked. It lives as
+/// long as `machine`.
+const PairLink* find_link(const Machine& machine, int rank, int other);
 
 /// Whether something, for example &PairLink::nvlink, holds for every pair; absent where it is not
 /// known of one or there are no pairs.

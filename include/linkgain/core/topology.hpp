@@ -103,7 +103,9 @@ std::string device_label(const Topology& topology, int device);
 const TopologyPair* find_pair(const Topology& topology, int from, int to);
 
 /// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
-/// not be counted, or "?" where nothing is known.
+/// not be counted, or "?" where nothing is known. `nvlinks`: absent where not counted.
+std::string pair_label(std::optional<int> nvlinks, bool over_nvlink,
+                       std::optional<Ancestor> ancestor);
 std::string label_of(const TopologyPair& pair);
 
 /// One JSON document, schema "linkgain.topology/1". What was not measured is an object

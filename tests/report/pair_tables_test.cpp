@@ -1,0 +1,135 @@
+#include "linkgain/report/pair_tables.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/report/size_table.hpp"
+#include "report/golden.hpp"
+#include "report/pair_records.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using namespace linkgain::testing;
+
+int count_of(const std::string& text, std::string_view what) {
+  int count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(PairTables, OfFourGpus) { expect_golden(pair_tables(four_gpus_record()), "pairs_four.md"); }
+
+TEST(PairTables, OfTwoGpus) {
+  expect_golden(pair_tables(complete(two_gpus_pairs_record())), "pairs_two.md");
+}
+
+TEST(PairTables, SayWhatIsAbsentAndWhy) {
+  expect_golden(pair_tables(troubled_pairs_record()), "pairs_troubled.md");
+}
+
+TEST(PairTables, NameTheWeakestPairAndThoseThatAreWeakForTheirKind) {
+  const std::string text = pair_tables(four_gpus_record());
+  EXPECT_THAT(text, HasSubstr("- Weakest with p2p: GPU0 → GPU3, 8.97 GB/s (SYS), 0.10 % below "
+                              "the median of the 3 other SYS pairs, 8.98 GB/s\n"));
+  EXPECT_THAT(text, HasSubstr("- Weak for its kind with p2p: GPU2 → GPU3, "));
+  EXPECT_THAT(text, Not(HasSubstr("Weak for its kind with host")));
+}
+
+TEST(PairTables, ReplaceTheTablesBySize) {
+  EXPECT_THAT(size_tables(four_gpus_record()), IsEmpty());
+  const std::string sizes = size_tables(two_gpus_pairs_record());
+  EXPECT_THAT(sizes, StartsWith("### send_recv/float32/np2/pair=0-1/both\n"));
+  EXPECT_EQ(count_of(sizes, "###"), 1);
+}
+
+TEST(PairTables, LeaveCurvesOfSeveralSizesToTheTablesBySize) {
+  Record record = four_gpus();
+  for (const std::int64_t bytes : {1 << 10, 1 << 20, 1 << 28}) add_pairs(record, bytes, false);
+  const std::string text = pair_tables(record);
+  EXPECT_EQ(count_of(text, "### "), 2);
+  EXPECT_THAT(text, HasSubstr("### send_recv/float32/1KiB/np4, every pair\n\ntime in us with p2p"));
+  EXPECT_THAT(text, HasSubstr("### send_recv/float32/256MiB/np4, every pair\n\nbusbw in GB/s"));
+  EXPECT_THAT(text, Not(HasSubstr("Speed-up")));
+  EXPECT_EQ(count_of(size_tables(record), "### "), 12);
+}
+
+TEST(PairTables, AreNotThereForOnePairOrNone) {
+  EXPECT_THAT(pair_tables(h200_record()), IsEmpty());
+  EXPECT_THAT(pair_tables(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)), IsEmpty());
+}
+
+TEST(PairTables, NumberRanksWhereGpusHaveOtherNumbers) {
+  Record hidden = two_gpus_pairs_record();
+  hidden.settings.environment_in_force[0]["CUDA_VISIBLE_DEVICES"] = "4,5";
+  Record chosen = two_gpus_pairs_record();
+  for (RankInfo& rank : chosen.machine.ranks) rank.gpu->cuda_index += 2;
+  Record shuffled = two_gpus_pairs_record();
+  std::swap(shuffled.machine.ranks[0].gpu->pci_bus_id, shuffled.machine.ranks[1].gpu->pci_bus_id);
+  Record hosts = two_gpus_pairs_record();
+  hosts.machine.ranks[1].host = "node2";
+  for (const Record& record : {hidden, chosen, shuffled, hosts}) {
+    EXPECT_THAT(pair_tables(record), HasSubstr("| 0 → 1 NV18 |"));
+    EXPECT_THAT(pair_tables(record), HasSubstr("| rank 0    |"));
+    EXPECT_THAT(pair_tables(record), Not(HasSubstr("GPU0")));
+  }
+}
+
+TEST(PairTables, HaveNoLabelsInCpuMemory) {
+  Record record = mpi_record();
+  record.cases.clear();
+  for (const Pair& pair : {Pair{0, 1}, Pair{1, 0}}) {
+    const Case definition = message(1 << 20, 2, pair);
+    record.cases.push_back(
+        converged(definition,
+                  {measured(definition, "shared-memory", 1e-3, Path::host_memory),
+                   measured(definition, "tcp", 2e-3, Path::network)},
+                  {ratio("tcp", 2.0, 1.99, 2.01)}));
+  }
+  const std::string text = pair_tables(record);
+  EXPECT_THAT(text, HasSubstr("| rank 0    |      – |   1.05 |\n"));
+  EXPECT_THAT(text, HasSubstr("- Weakest with tcp: rank 0 → rank 1, 0.524 GB/s, at the other pair, "
+                              "0.524 GB/s\n"));
+  EXPECT_THAT(text, Not(HasSubstr("What joins")));
+}
+
+TEST(PairTables, StayNarrowOnEightGpus) {
+  Record record = two_gpus();
+  record.machine.ranks.clear();
+  record.machine.links.clear();
+  for (int from = 0; from < 8; ++from) {
+    record.machine.ranks.push_back(h200(from));
+    for (int to = from + 1; to < 8; ++to) {
+      record.machine.links.push_back({from, to, true, true, Ancestor::node, 18});
+      const Case definition = message(2 * kLargePair, 8, {from, to, true});
+      record.cases.push_back(nvlink_case(definition, 1.46e-3, 24.2e-3, 16.3, 16.6));
+    }
+  }
+  const std::string text = pair_tables(complete(record));
+  EXPECT_EQ(count_of(text, "\n| "), 2 * 10 + 2 + 28);
+  EXPECT_EQ(count_of(text, "367.7 NV18"), 56);
+  EXPECT_LE(text.find('\n', text.find("| Pair ")) - text.find("| Pair "), 120U);
+  EXPECT_LE(text.find('\n', text.find("| from ")) - text.find("| from "), 120U);
+}
+
+TEST(PairTables, HaveARowForEachOfManyVariants) {
+  Record record = four_gpus();
+  add_pairs(record, kLargePair, true);
+  for (CaseResult& result : record.cases) {
+    result.variants.push_back(measured(result.definition, "net", 0.2, Path::network));
+    result.ratios.push_back(ratio("net", 39.0, 38.5, 39.5));
+  }
+  const std::string text = pair_tables(record);
+  EXPECT_EQ(count_of(text, "busbw in GB/s with"), 3);
+  EXPECT_THAT(text, HasSubstr("| 0 ↔ 1 NV4 | p2p "));
+  EXPECT_EQ(count_of(text, "| net "), 6);
+}
+
+}  // namespace
+}  // namespace linkgain
