@@ -3,6 +3,7 @@
 #include "kernels/all_reduce.hpp"
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
+#include "kernels/early_launch.cuh"
 #include "kernels/element_types.cuh"
 #include "kernels/flagged_triples.cuh"
 #include "kernels/peer_access.cuh"
@@ -181,46 +182,6 @@ __global__ void __launch_bounds__(kThreads)
   sums.keep();
 }
 
-/// Whether the code for devices of capability 9.0 and later is there, in which begin() waits.
-constexpr bool has_early_code() {
-  for (const int architecture : {__CUDA_ARCH_LIST__}) {
-    if (architecture == 900) return true;
-  }
-  return false;
-}
-
-/// Of the current device; all of a machine's are taken for alike. A capture takes such launches
-/// from CUDA 12.3 on, runtime and driver.
-bool may_come_up_early() {
-  constexpr int kFirst = 12030;
-  int device = 0;
-  int major = 0;
-  int driver = 0;
-  if (!has_early_code() || CUDART_VERSION < kFirst || cudaGetDevice(&device) != cudaSuccess ||
-      cudaDriverGetVersion(&driver) != cudaSuccess || driver < kFirst ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) {
-    return false;
-  }
-  return major >= 9;
-}
-
-/// With what lets the launch come up early, where the device can.
-template <typename Kernel>
-cudaError_t launch_kernel(Kernel kernel, const Arguments& arguments, int blocks, int threads,
-                          cudaStream_t stream) {
-  cudaLaunchAttribute early;
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.stream = stream;
-  config.attrs = &early;
-  static const bool can = may_come_up_early();
-  config.numAttrs = can ? 1 : 0;
-  return cudaLaunchKernelEx(&config, kernel, arguments);
-}
-
 /// No more threads than there are items for, in whole warps.
 int threads_for(std::int64_t items, int blocks) {
   constexpr int kWarp = 32;
@@ -233,17 +194,18 @@ cudaError_t launch(AllReduceMethod method, const Arguments& arguments, int block
                    cudaStream_t stream) {
   switch (method) {
     case AllReduceMethod::low_latency:
-      return launch_kernel(low_latency<T, kRanks>, arguments, blocks,
-                           threads_for(arguments.items, blocks), stream);
+      return launch_early(low_latency<T, kRanks>, blocks, threads_for(arguments.items, blocks),
+                          stream, arguments);
     case AllReduceMethod::low_latency_wide:
-      return launch_kernel(low_latency_wide<T, kRanks>, arguments, blocks,
-                           threads_for(divide_up(arguments.items, kTriple), blocks), stream);
+      return launch_early(low_latency_wide<T, kRanks>, blocks,
+                          threads_for(divide_up(arguments.items, kTriple), blocks), stream,
+                          arguments);
     case AllReduceMethod::one_shot:
-      return launch_kernel(one_shot<T, kRanks>, arguments, blocks, kThreads, stream);
+      return launch_early(one_shot<T, kRanks>, blocks, kThreads, stream, arguments);
     case AllReduceMethod::two_shot:
-      return launch_kernel(two_shot<T, kRanks>, arguments, blocks, kThreads, stream);
+      return launch_early(two_shot<T, kRanks>, blocks, kThreads, stream, arguments);
     case AllReduceMethod::relayed_two_shot:
-      return launch_kernel(relayed_two_shot<T, kRanks>, arguments, blocks, kThreads, stream);
+      return launch_early(relayed_two_shot<T, kRanks>, blocks, kThreads, stream, arguments);
   }
   return cudaErrorInvalidValue;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/early_launch.cuh"
 #include "kernels/peer_access.cuh"
 #include "kernels/peer_regions.hpp"
 
@@ -108,10 +109,8 @@ __device__ std::int64_t buffers_of(const BlockState& state, std::int64_t pitch) 
 /// Lets the next launch of the stream come up, and waits for the one before it. After this the
 /// launch behaves as if it had come up only then.
 __device__ inline void begin() {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-#endif
+  let_next_come_up();
+  wait_for_previous();
 }
 
 }  // namespace linkgain::kernels

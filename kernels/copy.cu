@@ -2,17 +2,22 @@
 
 #include "kernels/chunks.cuh"
 #include "kernels/copy.hpp"
+#include "kernels/early_launch.cuh"
 
 namespace linkgain::kernels {
 namespace {
 
+/// Comes up while the copy before it in the stream ends, and runs into it: what the one writes the
+/// other must not read.
 template <int kVectors>
 __global__ void copy_vectors(uint4* to, const uint4* from, std::int64_t vectors) {
+  let_next_come_up();
   const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * kVectors;
   const std::int64_t chunks = (vectors + chunk - 1) / chunk;
   for (std::int64_t i = blockIdx.x; i < chunks; i += gridDim.x) {
     copy_chunk<kVectors>(from, to, i, vectors);
   }
+  wait_for_previous();
 }
 
 cudaError_t multiprocessors(int* count) {
@@ -56,14 +61,11 @@ cudaError_t copy(void* to, const void* from, std::int64_t bytes, const CopyShape
   const auto threads = static_cast<unsigned>(shape.threads);
   switch (shape.vectors) {
     case 1:
-      copy_vectors<1><<<blocks, threads, 0, stream>>>(target, source, vectors);
-      return cudaGetLastError();
+      return launch_early(copy_vectors<1>, blocks, threads, stream, target, source, vectors);
     case 4:
-      copy_vectors<4><<<blocks, threads, 0, stream>>>(target, source, vectors);
-      return cudaGetLastError();
+      return launch_early(copy_vectors<4>, blocks, threads, stream, target, source, vectors);
     case 8:
-      copy_vectors<8><<<blocks, threads, 0, stream>>>(target, source, vectors);
-      return cudaGetLastError();
+      return launch_early(copy_vectors<8>, blocks, threads, stream, target, source, vectors);
     default:
       return cudaErrorInvalidValue;
   }

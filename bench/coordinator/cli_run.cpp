@@ -59,17 +59,20 @@ void RunCommandLine::add_selection_options() {
       ->delimiter(',')
       ->type_name("MODE,...");
   command_
-      ->add_option("--pattern", texts_.selection.patterns, "send_recv: ring, one-way, both-ways")
+      ->add_option("--pattern", texts_.selection.patterns,
+                   "send_recv and copies: ring, one-way, both-ways")
       ->delimiter(',')
       ->type_name("PATTERN,...");
   command_
       ->add_option("--pair", texts_.selection.pair,
                    "Ranks of one-way and both-ways, every pair unless given; and "
-                   "of ping_pong, 0-1 unless given")
+                   "of ping_pong and latencies, 0-1 unless given")
       ->type_name("A-B");
   command_
-      ->add_option("--root", texts_.selection.roots,
-                   "Ranks of broadcast, reduce, gather and scatter; 0 unless given")
+      ->add_option(
+          "--root", texts_.selection.roots,
+          "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all; 0 unless "
+          "given")
       ->delimiter(',')
       ->type_name("R,...");
   command_
@@ -78,7 +81,7 @@ void RunCommandLine::add_selection_options() {
       ->delimiter(',')
       ->type_name("KIND,...");
   command_->add_flag("--kernels", texts_.selection.kernels,
-                     "Our own CUDA kernels, too, where there is one (all_reduce)");
+                     "Our own CUDA kernels, too, where there is one (all_reduce, copies)");
   command_->add_flag("--in-place", texts_.selection.in_place,
                      "In place, where an operation has that form");
 }

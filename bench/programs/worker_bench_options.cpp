@@ -47,7 +47,7 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--pattern", selection.patterns, "send_recv: ring, one-way, both-ways")
       ->delimiter(',');
   app.add_option("--pair", selection.pair,
-                 "ranks of one-way, both-ways and ping_pong, for example 0-1");
+                 "ranks of one-way, both-ways, ping_pong and latencies, for example 0-1");
   app.add_option("--root", selection.roots, "ranks of broadcast, reduce, gather, scatter")
       ->delimiter(',');
   app.add_option("--buffers", selection.buffers, "plain, registered, symmetric")->delimiter(',');

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/core/units.hpp"
@@ -19,7 +20,7 @@ struct Left {
   double ratio = 1.0;
 };
 
-/// The same case by NCCL; null where the record has none.
+/// The same case by NCCL or copy engine; null where the record has none.
 const CaseResult* twin_of(const Record& record, Case definition) {
   definition.kernel = false;
   const auto found =
@@ -33,16 +34,17 @@ std::vector<Left> all_left(const Record& record, const Curve& curve, const std::
   for (const CaseResult* result : curve.cases) {
     const CaseResult* twin = twin_of(record, result->definition);
     const VariantResult* own = find_variant(*result, variant);
-    const VariantResult* by_nccl = twin != nullptr ? find_variant(*twin, variant) : nullptr;
-    if (own == nullptr || by_nccl == nullptr || !own->time || !by_nccl->time) continue;
-    if (has_wrong_data(*own) || has_wrong_data(*by_nccl)) continue;
-    all.push_back({result->definition.size, by_nccl->time->value / own->time->value});
+    const VariantResult* other = twin != nullptr ? find_variant(*twin, variant) : nullptr;
+    if (own == nullptr || other == nullptr || !own->time || !other->time) continue;
+    if (has_wrong_data(*own) || has_wrong_data(*other)) continue;
+    all.push_back({result->definition.size, other->time->value / own->time->value});
   }
   std::sort(all.begin(), all.end(), [](const Left& a, const Left& b) { return a.size < b.size; });
   return all;
 }
 
-std::string line_of(const std::vector<Left>& all, const std::string& variant) {
+std::string line_of(std::string_view who, const std::vector<Left>& all,
+                    const std::string& variant) {
   constexpr std::int64_t kApart = 16;
   std::vector<std::string> texts;
   std::int64_t next = 0;
@@ -52,17 +54,19 @@ std::string line_of(const std::vector<Left>& all, const std::string& variant) {
     texts.push_back(fmt::format("{:.{}f}x at {}", left.ratio, left.ratio >= 9.995 ? 1 : 2,
                                 readable_bytes(left.size)));
   }
-  return fmt::format("- NCCL leaves with {}: {}\n", variant, fmt::join(texts, ", "));
+  return fmt::format("- {} leaves with {}: {}\n", who, variant, fmt::join(texts, ", "));
 }
 
 }  // namespace
 
 std::string kernel_lines(const Record& record, const Curve& curve) {
   if (curve.cases.empty() || !curve.cases.front()->definition.kernel) return {};
+  const bool copy = is_copy(curve.cases.front()->definition.operation);
+  const std::string_view who = copy ? "The copy engine" : "NCCL";
   std::string text;
   for (const std::string& variant : variant_names(curve.cases)) {
     const std::vector<Left> all = all_left(record, curve, variant);
-    if (!all.empty()) text += line_of(all, variant);
+    if (!all.empty()) text += line_of(who, all, variant);
   }
   return text;
 }

@@ -25,7 +25,10 @@ class Words {
   explicit Words(std::int64_t bytes) : bytes_(bytes), memory_(Bytes{bytes + kGuard}) { clear(); }
 
   void* data() const { return memory_.data(); }
-  void clear() { check(cudaMemset(data(), 0x5a, static_cast<std::size_t>(bytes_ + kGuard))); }
+  void clear() {
+    check(cudaMemset(data(), 0x5a, static_cast<std::size_t>(bytes_ + kGuard)));
+    check(cudaDeviceSynchronize());
+  }
   void count_from(std::uint32_t first) {
     std::vector<std::uint32_t> words(static_cast<std::size_t>(bytes_) / 4);
     for (std::uint32_t& word : words) word = first++;

@@ -58,5 +58,15 @@ TEST(KernelLines, SayNothingOfWrongData) {
   EXPECT_THAT(size_tables(record), HasSubstr("with p2p: 4.00x at 64 B, "));
 }
 
+TEST(KernelLines, HoldACopyAgainstTheCopyEngine) {
+  Record record = two_gpus();
+  for (const bool kernel : {false, true}) {
+    Case c = parse_case_name(kernel ? "copy_push/1MiB/np2/kernel/pair=0-1"
+                                    : "copy_push/1MiB/np2/pair=0-1");
+    record.cases.push_back(nvlink_case(c, kernel ? 4e-6 : 2e-6, 30e-6, 7.0, 9.0));
+  }
+  EXPECT_THAT(size_tables(record), HasSubstr("- The copy engine leaves with p2p: 0.50x at 1 MiB"));
+}
+
 }  // namespace
 }  // namespace linkgain
