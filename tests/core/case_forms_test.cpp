@@ -58,10 +58,10 @@ TEST(CaseForms, AreReadBack) {
       for (const int root : {0, 1, 3}) {
         for (const bool kernel : {false, true}) {
           Case c = of(operation, 4096, 4);
-          c.buffers = buffers;
+          if (!works_on_memory(operation)) c.buffers = buffers;
           if (has_root(operation)) c.root = root;
           c.kernel = kernel && has_kernel(c);
-          if (operation == OperationKind::ping_pong) c.pair = Pair{3, 1, false};
+          if (needs_pair(operation)) c.pair = Pair{3, 1, false};
           EXPECT_EQ(parse_case_name(case_name(c)), c) << case_name(c);
         }
       }
@@ -86,7 +86,7 @@ TEST(CaseForms, OtherOrdersAndRepetitionsAreRefused) {
 
 TEST(CaseForms, AreRefusedWhereTheOperationLacksThem) {
   EXPECT_THAT(refusal("all_reduce/float32/sum/1KiB/np2/root=1"),
-              HasSubstr("all_reduce has no root; broadcast, reduce, gather and scatter have one"));
+              HasSubstr("all_reduce has no root; broadcast, reduce, gather, scatter, "));
   EXPECT_THAT(refusal("gather/float32/1KiB/np2/root=2"), HasSubstr("ranks of np2 are 0 to 1"));
   for (const char* name :
        {"reduce/float32/sum/1KiB/np2/kernel", "all_reduce/int32/sum/1KiB/np2/kernel",
@@ -98,13 +98,14 @@ TEST(CaseForms, AreRefusedWhereTheOperationLacksThem) {
   EXPECT_THAT(refusal("ping_pong/float32/8B/np2/inplace/pair=0-1"),
               HasSubstr("cannot work in place"));
   EXPECT_THAT(refusal("broadcast/float32/1KiB/np2/pair=0-1"),
-              HasSubstr("only send_recv and ping_pong have pairs"));
+              HasSubstr("only send_recv, ping_pong, copies and latencies have pairs"));
   EXPECT_THAT(refusal("broadcast/float32/sum/1KiB/np2"), HasSubstr("broadcast has no reduction"));
 }
 
 TEST(CaseForms, PingPongNeedsItsTwoRanksAndNoMore) {
   EXPECT_THAT(refusal("ping_pong/float32/8B/np2"), HasSubstr("name them as pair=0-1"));
-  EXPECT_THAT(refusal("ping_pong/float32/8B/np2/pair=0-1/both"), HasSubstr("by itself"));
+  EXPECT_THAT(refusal("ping_pong/float32/8B/np2/pair=0-1/both"),
+              HasSubstr("no form with both directions at once"));
   EXPECT_THAT(refusal("ping_pong/float32/8B/np2/pair=0-2"), HasSubstr("ranks of np2"));
   EXPECT_EQ(refusal("ping_pong/float32/8B/np2/pair=1-0"), "accepted");
 }

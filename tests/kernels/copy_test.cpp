@@ -34,6 +34,7 @@ class Words {
     for (std::uint32_t& word : words) word = first++;
     check(
         cudaMemcpy(data(), words.data(), static_cast<std::size_t>(bytes_), cudaMemcpyHostToDevice));
+    check(cudaDeviceSynchronize());  // such a copy may still be on its way when the call is back
   }
   void expect_count_from(std::uint32_t first) const {
     std::vector<std::uint32_t> words(static_cast<std::size_t>(bytes_ + kGuard) / 4);

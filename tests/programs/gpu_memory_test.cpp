@@ -109,7 +109,7 @@ TEST_F(MemoryOperationsOnGpus, WrongDataIsFound) {
   for (const char* options :
        {"--only copy_push --sizes 1M", "--only copy_pull --sizes 1M --kernels",
         "--only load_latency --sizes 64K", "--only latency --sizes 8",
-        "--only all_to_one --sizes 1M"}) {
+        "--only all_to_one --sizes 1M --root 1"}) {
     const Outcome outcome =
         run_linkgain(std::string(options) +
                      " --variant p2p --variant corrupt:LINKGAIN_TEST_FAULT=corrupt@1 --budget 20");
