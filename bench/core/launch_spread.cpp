@@ -159,7 +159,8 @@ std::vector<std::optional<Spread>> pooled_spreads(std::span<const CaseLaunches> 
   return spreads;
 }
 
-std::optional<Spread> combine(const std::optional<Spread>& a, const std::optional<Spread>& b) {
+std::optional<Spread> combine_spreads(const std::optional<Spread>& a,
+                                      const std::optional<Spread>& b) {
   if (!a || !b) return a ? a : b;
   if (a->alone || b->alone) return a->deviation >= b->deviation ? a : b;
   const int degrees = a->degrees_of_freedom + b->degrees_of_freedom;

@@ -155,7 +155,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     judge_facts(check, reference, own);
     if (own != nullptr) {
       held[found->second] = true;
-      measure(check, *own, combine(reference.spread, spreads[found->second]), quantiles);
+      measure(check, *own, combine_spreads(reference.spread, spreads[found->second]), quantiles);
     }
     result.cases.push_back(std::move(check));
   }

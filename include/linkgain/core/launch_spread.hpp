@@ -47,6 +47,7 @@ std::vector<std::optional<Spread>> pooled_spreads(std::span<const CaseLaunches> 
 
 /// Both together, weighted by their degrees of freedom; where one of them stands alone the larger
 /// of the two. Absent where both are.
-std::optional<Spread> combine(const std::optional<Spread>& a, const std::optional<Spread>& b);
+std::optional<Spread> combine_spreads(const std::optional<Spread>& a,
+                                      const std::optional<Spread>& b);
 
 }  // namespace linkgain
