@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "baseline_schema.hpp"
 #include "json_schema.hpp"
@@ -99,6 +101,17 @@ BaselineCase read_case(const json::In& in) {
   return reference;
 }
 
+/// Copying a line and forgetting to change it is easily done.
+void require_each_once(const std::vector<BaselineCase>& cases) {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const BaselineCase& reference : cases) {
+    const std::string name = case_name(reference.definition);
+    if (seen.emplace(name, reference.variant).second) continue;
+    throw UsageError(fmt::format("{} with {} is there twice", name, reference.variant),
+                     "take one of the two out");
+  }
+}
+
 Baseline read_document(const json::In& in) {
   Baseline baseline;
   baseline.made = in.at("made");
@@ -108,6 +121,7 @@ Baseline read_document(const json::In& in) {
   baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
   baseline.warnings = json::vector_of<Warning>(in.at("warnings"), json::read_warning);
   baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_case);
+  require_each_once(baseline.cases);
   return baseline;
 }
 

@@ -8,10 +8,34 @@
 namespace linkgain {
 namespace {
 
-bool settled(const LaunchShift& shift, double quantile, double lower, double upper) {
-  const Interval interval = interval_of(shift, quantile);
-  const bool within = interval.low >= lower && interval.high <= upper;
-  return within || interval.low > upper || interval.high < lower;
+/// The same shift with other numbers of launches.
+LaunchShift with_launches(const LaunchShift& shift, int before, int after) {
+  const int freedom = std::max(1, shift.before + shift.after - 2);
+  LaunchShift more = shift;
+  more.before = before;
+  more.after = after;
+  more.spread.degrees_of_freedom =
+      std::max(shift.spread.degrees_of_freedom,
+               shift.spread.degrees_of_freedom * (before + after - 2) / freedom);
+  return more;
+}
+
+/// The fewest launches from `fewest` on for which `half_width(launches)`, which falls, is within
+/// the margin; absent where there are none up to kMostSettling.
+template <typename HalfWidth>
+std::optional<int> fewest_within(int fewest, double margin, HalfWidth half_width) {
+  if (half_width(kMostSettling) > margin) return std::nullopt;
+  int low = fewest;
+  int high = kMostSettling;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (half_width(middle) <= margin) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
 }
 
 }  // namespace
@@ -20,8 +44,14 @@ double standard_error(const LaunchShift& shift) {
   return shift.spread.deviation * std::sqrt(1.0 / shift.before + 1.0 / shift.after);
 }
 
-Interval interval_of(const LaunchShift& shift, double quantile) {
-  const double half_width = quantile * standard_error(shift);
+double ShiftQuantiles::at(int degrees_of_freedom) {
+  const auto [place, added] = known_.try_emplace(degrees_of_freedom, 0.0);
+  if (added) place->second = student_t_quantile(0.975, degrees_of_freedom);
+  return place->second;
+}
+
+Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
+  const double half_width = quantiles.at(shift.spread.degrees_of_freedom) * standard_error(shift);
   return {shift.log, shift.log - half_width, shift.log + half_width};
 }
 
@@ -39,17 +69,19 @@ double chance_below(const LaunchShift& shift, double bound) {
   return chance_above(mirrored, -bound);
 }
 
-std::optional<Settling> launches_to_settle(const LaunchShift& shift, double quantile, double lower,
-                                           double upper) {
-  LaunchShift more = shift;
-  for (more.after = shift.after + 1; more.after <= kMostSettling; ++more.after) {
-    if (settled(more, quantile, lower, upper)) return Settling{more.after, false};
-  }
-  for (int both = std::max(shift.before, shift.after) + 1; both <= kMostSettling; ++both) {
-    more.before = more.after = both;
-    if (settled(more, quantile, lower, upper)) return Settling{both, true};
-  }
-  return std::nullopt;
+std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuantiles& quantiles,
+                                           double lower, double upper) {
+  const double margin = std::min(std::abs(shift.log - lower), std::abs(shift.log - upper));
+  const auto half_width = [&](int before, int after) {
+    const LaunchShift more = with_launches(shift, before, after);
+    return quantiles.at(more.spread.degrees_of_freedom) * standard_error(more);
+  };
+  const auto alone = fewest_within(
+      shift.after, margin, [&](int launches) { return half_width(shift.before, launches); });
+  if (alone) return Settling{*alone, false};
+  const auto both = fewest_within(std::max(shift.before, shift.after), margin,
+                                  [&](int launches) { return half_width(launches, launches); });
+  return both ? std::optional(Settling{*both, true}) : std::nullopt;
 }
 
 }  // namespace linkgain

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "linkgain/core/false_discovery.hpp"
-#include "linkgain/core/student_t.hpp"
 
 namespace linkgain {
 namespace {
@@ -17,19 +16,6 @@ using Name = std::pair<std::string, std::string>;
 Name name_of(const Case& definition, const std::string& variant) {
   return {case_name(definition), variant};
 }
-
-/// student_t_quantile(0.975, …), found once for each number of degrees of freedom.
-class Quantiles {
- public:
-  double at(int degrees_of_freedom) {
-    const auto [place, added] = known_.try_emplace(degrees_of_freedom, 0.0);
-    if (added) place->second = student_t_quantile(0.975, degrees_of_freedom);
-    return place->second;
-  }
-
- private:
-  std::map<int, double> known_;
-};
 
 /// Those of the largest size of their operation and variant.
 void mark_headlines(std::vector<CaseCheck>& checks) {
@@ -57,24 +43,24 @@ CaseCheck held_against(const BaselineCase& reference, const Tolerance& tolerance
 /// Fails for what no statistic is needed for.
 void judge_facts(CaseCheck& check, const BaselineCase& reference, const CaseLaunches* launches) {
   if (launches == nullptr || launches->launches.empty()) {
-    check.verdict = CheckVerdict::missing;
+    check.verdict = RegressionVerdict::missing;
     check.reason = launches == nullptr ? "not in the record" : launches->missing;
   }
   if (launches != nullptr && !launches->wrong_data.empty()) {
-    check.verdict = CheckVerdict::wrong_data;
+    check.verdict = RegressionVerdict::wrong_data;
     check.reason = launches->wrong_data;
   }
   if (fails(check.verdict)) return;
   const auto other = std::find_if(launches->paths.begin(), launches->paths.end(),
                                   [&](Path path) { return path != reference.path; });
   if (other == launches->paths.end() || reference.path == Path::unknown) return;
-  check.verdict = CheckVerdict::other_path;
+  check.verdict = RegressionVerdict::other_path;
   check.reason =
       fmt::format("{} in the baseline, {} now", name_of(reference.path), name_of(*other));
 }
 
 void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional<Spread>& spread,
-             Quantiles& quantiles) {
+             ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return;
   const double log_time = mean_log(launches);
   check.time = Seconds{std::exp(log_time)};
@@ -86,8 +72,7 @@ void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional
   }
   if (!spread) return;
   const LaunchShift shift{*check.shift, *spread, check.reference_launches, check.launches};
-  const double quantile = quantiles.at(spread->degrees_of_freedom);
-  const Interval interval = interval_of(shift, quantile);
+  const Interval interval = interval_of(shift, quantiles);
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
   check.low = interval.low;
@@ -96,13 +81,13 @@ void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional
   check.chance_faster = chance_below(shift, lower);
   if (fails(check.verdict)) return;
   const bool within = interval.low >= lower && interval.high <= upper;
-  check.verdict = within ? CheckVerdict::same : CheckVerdict::inconclusive;
-  if (!within) check.settling = launches_to_settle(shift, quantile, lower, upper);
+  check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
+  if (!within) check.settling = launches_to_settle(shift, quantiles, lower, upper);
 }
 
 /// Gives `verdict` to the cases whose chance is too small, given how many were looked at.
 void judge_chances(std::vector<CaseCheck>& checks, std::optional<double> CaseCheck::*chance,
-                   CheckVerdict verdict) {
+                   RegressionVerdict verdict) {
   std::vector<double> chances;
   std::vector<CaseCheck*> tested;
   for (CaseCheck& check : checks) {
@@ -119,7 +104,7 @@ void judge_chances(std::vector<CaseCheck>& checks, std::optional<double> CaseChe
 }
 
 void explain_without_spread(CaseCheck& check) {
-  if (check.verdict != CheckVerdict::inconclusive || check.low) return;
+  if (check.verdict != RegressionVerdict::inconclusive || check.low) return;
   check.reason += std::string(check.reason.empty() ? "" : "; ") +
                   "nothing is known of how launches differ: measure with --launches 8";
 }
@@ -128,7 +113,7 @@ CaseCheck added(const CaseLaunches& launches) {
   CaseCheck check;
   check.definition = launches.definition;
   check.variant = launches.variant;
-  check.verdict = CheckVerdict::added;
+  check.verdict = RegressionVerdict::added;
   check.reason = "not in the baseline";
   check.launches = static_cast<int>(launches.launches.size());
   if (check.launches > 0) check.time = Seconds{std::exp(mean_log(launches))};
@@ -145,7 +130,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   }
   const std::vector<std::optional<Spread>> spreads = pooled_spreads(launches);
   std::vector<bool> held(launches.size(), false);
-  Quantiles quantiles;
+  ShiftQuantiles quantiles;
   CheckResult result;
   for (const BaselineCase& reference : baseline.cases) {
     CaseCheck check =
@@ -160,8 +145,8 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     result.cases.push_back(std::move(check));
   }
   mark_headlines(result.cases);
-  judge_chances(result.cases, &CaseCheck::chance_slower, CheckVerdict::slower);
-  judge_chances(result.cases, &CaseCheck::chance_faster, CheckVerdict::faster);
+  judge_chances(result.cases, &CaseCheck::chance_slower, RegressionVerdict::slower);
+  judge_chances(result.cases, &CaseCheck::chance_faster, RegressionVerdict::faster);
   for (CaseCheck& check : result.cases) explain_without_spread(check);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     if (!held[i]) result.cases.push_back(added(launches[i]));
@@ -169,7 +154,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   return result;
 }
 
-int count_of(const CheckResult& result, CheckVerdict verdict) {
+int count_of(const CheckResult& result, RegressionVerdict verdict) {
   return static_cast<int>(
       std::count_if(result.cases.begin(), result.cases.end(),
                     [verdict](const CaseCheck& check) { return check.verdict == verdict; }));
@@ -180,41 +165,41 @@ ExitCode exit_code_of(const CheckResult& result) {
   bool failed = false;
   bool headline_open = false;
   for (const CaseCheck& check : result.cases) {
-    if (check.verdict != CheckVerdict::added) ++held;
+    if (check.verdict != RegressionVerdict::added) ++held;
     failed = failed || fails(check.verdict);
     headline_open =
-        headline_open || (check.headline && check.verdict == CheckVerdict::inconclusive);
+        headline_open || (check.headline && check.verdict == RegressionVerdict::inconclusive);
   }
   if (failed) return ExitCode::problem_found;
-  const bool many = count_of(result, CheckVerdict::inconclusive) > kMostInconclusive * held;
+  const bool many = count_of(result, RegressionVerdict::inconclusive) > kMostInconclusive * held;
   return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
 }
 
-std::string_view name_of(CheckVerdict verdict) {
+std::string_view name_of(RegressionVerdict verdict) {
   switch (verdict) {
-    case CheckVerdict::missing:
+    case RegressionVerdict::missing:
       return "missing";
-    case CheckVerdict::wrong_data:
+    case RegressionVerdict::wrong_data:
       return "wrong-data";
-    case CheckVerdict::other_path:
+    case RegressionVerdict::other_path:
       return "other-path";
-    case CheckVerdict::slower:
+    case RegressionVerdict::slower:
       return "slower";
-    case CheckVerdict::inconclusive:
+    case RegressionVerdict::inconclusive:
       return "inconclusive";
-    case CheckVerdict::faster:
+    case RegressionVerdict::faster:
       return "faster";
-    case CheckVerdict::same:
+    case RegressionVerdict::same:
       return "same";
-    case CheckVerdict::added:
+    case RegressionVerdict::added:
       return "added";
   }
   return "unknown";
 }
 
-bool fails(CheckVerdict verdict) {
-  return verdict == CheckVerdict::missing || verdict == CheckVerdict::wrong_data ||
-         verdict == CheckVerdict::other_path || verdict == CheckVerdict::slower;
+bool fails(RegressionVerdict verdict) {
+  return verdict == RegressionVerdict::missing || verdict == RegressionVerdict::wrong_data ||
+         verdict == RegressionVerdict::other_path || verdict == RegressionVerdict::slower;
 }
 
 }  // namespace linkgain

@@ -47,7 +47,7 @@ json::Out write_source(const BaselineSource& source) {
 
 std::string to_json(const CheckResult& result) {
   json::Out counts = json::Out::object();
-  for (const CheckVerdict verdict : kCheckVerdicts) {
+  for (const RegressionVerdict verdict : kRegressionVerdicts) {
     counts[std::string(name_of(verdict))] = count_of(result, verdict);
   }
   const json::Out document{{"schema", kCheckSchema},

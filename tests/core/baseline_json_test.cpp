@@ -113,6 +113,12 @@ TEST(BaselineJson, FindsATimeThatWasChangedWithoutItsBandwidth) {
                     HasSubstr("busbw_gb_per_s")));
 }
 
+TEST(BaselineJson, HoldsNoCaseTwice) {
+  Json twice = document();
+  twice["cases"].push_back(twice["cases"][0]);
+  EXPECT_EQ(refusal(twice), "b.json: all_reduce/float32/sum/8B/np2 with p2p is there twice");
+}
+
 TEST(BaselineJson, IsReadFromAFile) {
   EXPECT_THAT(refusal_of([] { read_baseline("/no/such/file"); }),
               HasSubstr("cannot read /no/such/file"));

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "linkgain/core/false_discovery.hpp"
 #include "linkgain/core/regression.hpp"
 #include "simulated_launches.hpp"
 
@@ -30,6 +32,7 @@ struct Shares {
   double too_good = 0.0;  ///< or faster
   double success = 0.0;   ///< exit status 0
   double found = 0.0;     ///< the case that became slower was said to be
+  double plainly = 0.0;   ///< and would have been by Benjamini-Hochberg over all cases
 };
 
 struct Question {
@@ -37,23 +40,48 @@ struct Question {
   Tolerance tolerance;
   int slow_case = kSlowCase;
   double slowdown = 0.0;  ///< in the log
+  bool one_slow() const { return slowdown != 0.0 && slow_case >= 0; }
 };
 
 Tolerance within(double share) { return {-share, share}; }
 
+bool found_plainly(const CheckResult& result, int slow_case) {
+  std::vector<double> chances;
+  for (const CaseCheck& check : result.cases) chances.push_back(check.chance_slower.value());
+  return benjamini_hochberg(chances, kFalseDiscoveryRate)[static_cast<std::size_t>(slow_case)];
+}
+
+/// Adds a run, which is `one` of all.
 void add(Shares& shares, const CheckResult& result, const Question& question, double one) {
   bool alarm = false;
   bool too_good = false;
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
-    const bool slow = question.slowdown != 0.0 && static_cast<int>(i) == question.slow_case;
-    const CheckVerdict verdict = result.cases[i].verdict;
-    if (slow && verdict == CheckVerdict::slower) shares.found += one;
-    alarm = alarm || (!slow && verdict == CheckVerdict::slower);
-    too_good = too_good || verdict == CheckVerdict::faster;
+    const bool slow = question.one_slow() && static_cast<int>(i) == question.slow_case;
+    const RegressionVerdict verdict = result.cases[i].verdict;
+    if (slow && verdict == RegressionVerdict::slower) shares.found += one;
+    alarm = alarm || (!slow && verdict == RegressionVerdict::slower);
+    too_good = too_good || verdict == RegressionVerdict::faster;
   }
   if (alarm) shares.alarm += one;
   if (too_good) shares.too_good += one;
   if (exit_code_of(result) == ExitCode::success) shares.success += one;
+  if (question.one_slow() && found_plainly(result, question.slow_case)) shares.plainly += one;
+}
+
+std::string percent(double share) { return fmt::format("{:.2f} %", 100.0 * share); }
+
+/// A row of the table in results/regression-simulation.md.
+void print_row(const Noise& noise, const Question& question, const Shares& shares) {
+  const std::string change =
+      question.slowdown == 0.0
+          ? std::string("nothing")
+          : fmt::format("{} by {:.3g} %", question.slow_case < 0 ? "all cases" : "one case",
+                        100.0 * std::expm1(question.slowdown));
+  const bool one = question.one_slow();
+  fmt::print("| {} | {} | {:.3g} % | {:.0f} % | {} | {} | {} | {} | {} |\n", change,
+             question.launches, 100.0 * question.tolerance.upper.value(), 100.0 * noise.shared,
+             percent(shares.alarm), percent(shares.too_good), percent(shares.success),
+             one ? percent(shares.found) : "", one ? percent(shares.plainly) : "");
 }
 
 Shares simulate(const Noise& noise, const Question& question) {
@@ -65,18 +93,7 @@ Shares simulate(const Noise& noise, const Question& question) {
         machine.measure(question.launches, question.slow_case, question.slowdown);
     add(shares, check_launches(candidate, baseline, question.tolerance), question, 1.0 / runs());
   }
-  fmt::print(
-      "| {} | {:.3g} % | {:.0f} % of launches' variance shared | {} | {:.2f} % | {:.2f} % | "
-      "{:.2f} % | {} |\n",
-      question.launches, 100.0 * *question.tolerance.upper, 100.0 * noise.shared,
-      question.slowdown == 0.0
-          ? std::string("nothing")
-          : fmt::format("{} by {:.3g} %", question.slow_case < 0 ? "all cases" : "one case",
-                        100.0 * std::expm1(question.slowdown)),
-      100.0 * shares.alarm, 100.0 * shares.too_good, 100.0 * shares.success,
-      question.slowdown == 0.0 || question.slow_case < 0
-          ? std::string("–")
-          : fmt::format("{:.2f} %", 100.0 * shares.found));
+  print_row(noise, question, shares);
   return shares;
 }
 
@@ -130,10 +147,10 @@ TEST(RegressionSimulation, WouldCryWolfIfSamplesWereReplicates) {
   for (int run = 0; run < kRuns; ++run) {
     const Baseline samples = baseline_of(machine.measure_samples(kBaselineLaunches), {});
     const CheckResult wrong = check_launches(machine.measure_samples(1), samples, within(0.005));
-    if (count_of(wrong, CheckVerdict::slower) > 0) ++on_samples;
+    if (count_of(wrong, RegressionVerdict::slower) > 0) ++on_samples;
     const Baseline launches = baseline_of(machine.measure(kBaselineLaunches), {});
     const CheckResult right = check_launches(machine.measure(1), launches, within(0.005));
-    if (count_of(right, CheckVerdict::slower) > 0) ++on_launches;
+    if (count_of(right, RegressionVerdict::slower) > 0) ++on_launches;
   }
   EXPECT_GT(on_samples, kRuns / 2);
   EXPECT_LE(on_launches, 1);

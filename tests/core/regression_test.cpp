@@ -32,7 +32,7 @@ CaseCheck check_one(const Baseline& baseline, const CaseLaunches& launches) {
 
 TEST(Check, HoldsTheShiftOfLaunchesAgainstTheTolerance) {
   const CaseCheck check = check_one(reference(), launches_of(sized(8), eight(1.01e-3)));
-  EXPECT_EQ(check.verdict, CheckVerdict::same);
+  EXPECT_EQ(check.verdict, RegressionVerdict::same);
   EXPECT_NEAR(*check.shift, std::log(1.01), 1e-12);
   // s = 0.005 on both sides; 14 degrees of freedom; t = 2.145; standard error s / 2.
   EXPECT_NEAR(*check.high - *check.shift, 2.1448 * 0.0025, 1e-6);
@@ -43,22 +43,24 @@ TEST(Check, HoldsTheShiftOfLaunchesAgainstTheTolerance) {
 
 TEST(Check, FindsSlowerAndTooGoodToBeTrue) {
   const CaseCheck slower = check_one(reference(), launches_of(sized(8), eight(1.08e-3)));
-  EXPECT_EQ(slower.verdict, CheckVerdict::slower);
+  EXPECT_EQ(slower.verdict, RegressionVerdict::slower);
   EXPECT_LT(*slower.chance_slower, 0.001);
   const CaseCheck faster = check_one(reference(), launches_of(sized(8), eight(0.9e-3)));
-  EXPECT_EQ(faster.verdict, CheckVerdict::faster);
+  EXPECT_EQ(faster.verdict, RegressionVerdict::faster);
   EXPECT_FALSE(fails(faster.verdict));
   EXPECT_EQ(faster.settling, std::nullopt);
 }
 
 TEST(Check, JudgesOneLaunchByTheBaselinesSpread) {
-  EXPECT_EQ(check_one(reference(), launches_of(sized(8), {1.01e-3})).verdict, CheckVerdict::same);
-  EXPECT_EQ(check_one(reference(), launches_of(sized(8), {1.08e-3})).verdict, CheckVerdict::slower);
+  EXPECT_EQ(check_one(reference(), launches_of(sized(8), {1.01e-3})).verdict,
+            RegressionVerdict::same);
+  EXPECT_EQ(check_one(reference(), launches_of(sized(8), {1.08e-3})).verdict,
+            RegressionVerdict::slower);
 }
 
 TEST(Check, SaysWhatWouldSettleAnOpenCase) {
   const CaseCheck check = check_one(reference(0.02), launches_of(sized(8), {1.01e-3}));
-  EXPECT_EQ(check.verdict, CheckVerdict::inconclusive);
+  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
   ASSERT_TRUE(check.settling);
   EXPECT_FALSE(check.settling->baseline_too);
   EXPECT_GT(check.settling->launches, 1);
@@ -68,31 +70,31 @@ TEST(Check, SaysWhatWouldSettleAnOpenCase) {
 TEST(Check, NeedsASpread) {
   const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
   const CaseCheck check = check_one(one, launches_of(sized(8), {2e-3}));
-  EXPECT_EQ(check.verdict, CheckVerdict::inconclusive);
+  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
   EXPECT_EQ(check.low, std::nullopt);
   EXPECT_THAT(check.reason, HasSubstr("nothing is known of how launches differ"));
-  EXPECT_EQ(check_one(one, launches_of(sized(8), eight(2e-3))).verdict, CheckVerdict::slower)
+  EXPECT_EQ(check_one(one, launches_of(sized(8), eight(2e-3))).verdict, RegressionVerdict::slower)
       << "the candidate's launches tell the spread";
 }
 
 TEST(Check, FailsForMissingWrongAndElsewhereCases) {
   Baseline baseline = reference();
   CaseLaunches launches = launches_of(sized(16), eight(1e-3));
-  EXPECT_EQ(check_one(baseline, launches).verdict, CheckVerdict::missing);
+  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::missing);
   launches = launches_of(sized(8), {});
   launches.missing = "skipped: out of memory";
   EXPECT_EQ(check_one(baseline, launches).reason, "skipped: out of memory");
   launches = launches_of(sized(8), eight(1e-3));
   launches.paths = {Path::nvlink, Path::host_memory};
   const CaseCheck elsewhere = check_one(baseline, launches);
-  EXPECT_EQ(elsewhere.verdict, CheckVerdict::other_path);
+  EXPECT_EQ(elsewhere.verdict, RegressionVerdict::other_path);
   EXPECT_EQ(elsewhere.reason, "nvlink in the baseline, host-memory now");
   EXPECT_NEAR(*elsewhere.shift, 0.0, 1e-12) << "as fast, and still not the same";
   launches.wrong_data = "1 of 4 elements are wrong";
-  EXPECT_EQ(check_one(baseline, launches).verdict, CheckVerdict::wrong_data);
+  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::wrong_data);
   baseline.cases[0].path = Path::unknown;
   launches.wrong_data.clear();
-  EXPECT_EQ(check_one(baseline, launches).verdict, CheckVerdict::same);
+  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::same);
 }
 
 TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
@@ -100,7 +102,7 @@ TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
                                       launches_of(sized(16), eight(9e-3))};
   const CheckResult result = check_launches(all, reference());
   ASSERT_THAT(result.cases, SizeIs(2));
-  EXPECT_EQ(result.cases[1].verdict, CheckVerdict::added);
+  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::added);
   EXPECT_EQ(result.cases[1].reference, std::nullopt);
   EXPECT_EQ(exit_code_of(result), ExitCode::success);
 }
@@ -109,11 +111,12 @@ TEST(Check, FollowsTheCasesToleranceUnlessTold) {
   Baseline baseline = reference();
   baseline.cases[0].tolerance = {std::nullopt, 0.2};
   const std::vector<CaseLaunches> slower{launches_of(sized(8), eight(1.1e-3))};
-  EXPECT_EQ(check_launches(slower, baseline).cases[0].verdict, CheckVerdict::same);
+  EXPECT_EQ(check_launches(slower, baseline).cases[0].verdict, RegressionVerdict::same);
   EXPECT_EQ(check_launches(slower, baseline, Tolerance{-0.05, 0.05}).cases[0].verdict,
-            CheckVerdict::slower);
+            RegressionVerdict::slower);
   const std::vector<CaseLaunches> faster{launches_of(sized(8), eight(0.5e-3))};
-  EXPECT_EQ(check_launches(faster, baseline).cases[0].verdict, CheckVerdict::same) << "unbounded";
+  EXPECT_EQ(check_launches(faster, baseline).cases[0].verdict, RegressionVerdict::same)
+      << "unbounded";
 }
 
 TEST(Check, MentionsGpusHeldBack) {
@@ -132,14 +135,14 @@ TEST(Check, KeepsAnUnsteadyCaseFromCryingWolf) {
   before[4] = launches_of(sized(128), eight(1e-3, 0.2));
   after[4] = launches_of(sized(128), {1.2e-3});
   const CheckResult result = check_launches(after, baseline_of(before, {}));
-  EXPECT_EQ(result.cases[4].verdict, CheckVerdict::inconclusive);
-  EXPECT_EQ(result.cases[5].verdict, CheckVerdict::same);
+  EXPECT_EQ(result.cases[4].verdict, RegressionVerdict::inconclusive);
+  EXPECT_EQ(result.cases[5].verdict, RegressionVerdict::same);
 }
 
 /// A result with these verdicts, the first of which is a headline.
-CheckResult with_verdicts(const std::vector<CheckVerdict>& verdicts) {
+CheckResult with_verdicts(const std::vector<RegressionVerdict>& verdicts) {
   CheckResult result;
-  for (const CheckVerdict verdict : verdicts) {
+  for (const RegressionVerdict verdict : verdicts) {
     CaseCheck check;
     check.verdict = verdict;
     check.headline = result.cases.empty();
@@ -149,7 +152,7 @@ CheckResult with_verdicts(const std::vector<CheckVerdict>& verdicts) {
 }
 
 TEST(CheckExitCode, IsThatOfTheWorst) {
-  using enum CheckVerdict;
+  using enum RegressionVerdict;
   EXPECT_EQ(exit_code_of(with_verdicts({same, same, faster, added})), ExitCode::success);
   EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, same, same, same, same, same})),
             ExitCode::inconclusive)
@@ -159,7 +162,7 @@ TEST(CheckExitCode, IsThatOfTheWorst) {
   EXPECT_EQ(exit_code_of(with_verdicts({same, inconclusive, same, same, added, added})),
             ExitCode::inconclusive)
       << "a quarter of those that were held against the baseline";
-  for (const CheckVerdict failure : {missing, wrong_data, other_path, slower}) {
+  for (const RegressionVerdict failure : {missing, wrong_data, other_path, slower}) {
     EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, failure})), ExitCode::problem_found);
   }
 }

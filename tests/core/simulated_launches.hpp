@@ -107,7 +107,7 @@ class SimulatedMachine {
   std::uniform_real_distribution<double> uniform_;
   /// Medians of launches about their level: many, drawn from again and again, because to simulate
   /// the samples of each launch anew would take most of the time.
-  std::array<double, 8192> bank_{};
+  std::array<double, 4096> bank_{};
 };
 
 }  // namespace linkgain::testing

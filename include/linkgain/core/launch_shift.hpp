@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "linkgain/core/launch_spread.hpp"
@@ -19,9 +20,18 @@ struct LaunchShift {
 /// Of the shift: the launches of both sides count, sqrt(s^2 (1/before + 1/after)).
 double standard_error(const LaunchShift& shift);
 
-/// The 95 % interval. `quantile` is student_t_quantile(0.975, the spread's degrees of freedom),
-/// given so that many cases of one pool ask for it once.
-Interval interval_of(const LaunchShift& shift, double quantile);
+/// student_t_quantile(0.975, …), found once for each number of degrees of freedom: the cases of a
+/// pool share theirs.
+class ShiftQuantiles {
+ public:
+  double at(int degrees_of_freedom);
+
+ private:
+  std::map<int, double> known_;
+};
+
+/// The 95 % interval.
+Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles);
 
 /// The chance of so large a shift, or a larger one, where the true one is `bound`; and of so small
 /// a one. An infinite bound gives 1: nothing lies beyond it.
@@ -36,9 +46,10 @@ struct Settling {
 };
 
 /// The fewest launches whose interval lies within the bounds or wholly beyond one of them, if shift
-/// and spread stay what they are; absent where kMostSettling are too few.
-std::optional<Settling> launches_to_settle(const LaunchShift& shift, double quantile, double lower,
-                                           double upper);
+/// and spread stay what they are and each launch adds as many degrees of freedom as those before
+/// did; absent where kMostSettling are too few.
+std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuantiles& quantiles,
+                                           double lower, double upper);
 
 inline constexpr int kMostSettling = 100;
 

@@ -14,7 +14,7 @@
 namespace linkgain {
 
 /// What a check says of one variant of one case. The first four fail.
-enum class CheckVerdict {
+enum class RegressionVerdict {
   missing,       ///< in the baseline, and not measured
   wrong_data,    ///< wrong elements
   other_path,    ///< the bytes took another path than the baseline's
@@ -25,19 +25,19 @@ enum class CheckVerdict {
   added,         ///< measured, and not in the baseline: nothing to hold it against
 };
 
-inline constexpr std::array kCheckVerdicts{CheckVerdict::missing,      CheckVerdict::wrong_data,
-                                           CheckVerdict::other_path,   CheckVerdict::slower,
-                                           CheckVerdict::inconclusive, CheckVerdict::faster,
-                                           CheckVerdict::same,         CheckVerdict::added};
+inline constexpr std::array kRegressionVerdicts{
+    RegressionVerdict::missing, RegressionVerdict::wrong_data,   RegressionVerdict::other_path,
+    RegressionVerdict::slower,  RegressionVerdict::inconclusive, RegressionVerdict::faster,
+    RegressionVerdict::same,    RegressionVerdict::added};
 
 /// "missing", "wrong-data", "other-path", "slower", ...
-std::string_view name_of(CheckVerdict verdict);
-bool fails(CheckVerdict verdict);
+std::string_view name_of(RegressionVerdict verdict);
+bool fails(RegressionVerdict verdict);
 
 struct CaseCheck {
   Case definition;
   std::string variant;
-  CheckVerdict verdict = CheckVerdict::inconclusive;
+  RegressionVerdict verdict = RegressionVerdict::inconclusive;
   bool headline = false;  ///< of its operation's largest size in the baseline
   /// What the verdict rests on where it is no statistic: "0.0 of ...", "nvlink before, host-memory
   /// now"; and what else may explain it. May be empty.
@@ -87,7 +87,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
                           const std::optional<Tolerance>& tolerance = {});
 
-int count_of(const CheckResult& result, CheckVerdict verdict);
+int count_of(const CheckResult& result, RegressionVerdict verdict);
 
 /// problem_found where a case fails; inconclusive where none does but a headline case is
 /// inconclusive, or more than kMostInconclusive of those held against the baseline; else success.
