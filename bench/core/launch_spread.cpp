@@ -77,7 +77,8 @@ int degrees_of_freedom(const SumOfSquares& total, const SumOfSquares& between) {
   const double found =
       total.value * total.value /
       (between.value * between.value / between.degrees_of_freedom + inside * inside / rest);
-  return std::clamp(static_cast<int>(found), 1, total.degrees_of_freedom);
+  constexpr double kRounding = 1e-6;
+  return std::clamp(static_cast<int>(found + kRounding), 1, total.degrees_of_freedom);
 }
 
 Spread spread_of(const std::vector<Residuals>& pool) {

@@ -59,6 +59,10 @@ void judge_facts(CaseCheck& check, const BaselineCase& reference, const CaseLaun
       fmt::format("{} in the baseline, {} now", name_of(reference.path), name_of(*other));
 }
 
+void add_reason(CaseCheck& check, const std::string& reason) {
+  check.reason += (check.reason.empty() ? "" : "; ") + reason;
+}
+
 void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional<Spread>& spread,
              ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return;
@@ -67,8 +71,8 @@ void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional
   check.launches = static_cast<int>(launches.launches.size());
   check.shift = log_time - std::log(check.reference->value);
   if (launches.unhealthy_samples > 0) {
-    check.reason += fmt::format("{}GPUs were held back in {}", check.reason.empty() ? "" : "; ",
-                                counted(launches.unhealthy_samples, "sample", "samples"));
+    add_reason(check, fmt::format("GPUs were held back in {}",
+                                  counted(launches.unhealthy_samples, "sample", "samples")));
   }
   if (!spread) return;
   const LaunchShift shift{*check.shift, *spread, check.reference_launches, check.launches};
@@ -103,10 +107,14 @@ void judge_chances(std::vector<CaseCheck>& checks, std::optional<double> CaseChe
   }
 }
 
-void explain_without_spread(CaseCheck& check) {
-  if (check.verdict != RegressionVerdict::inconclusive || check.low) return;
-  check.reason += std::string(check.reason.empty() ? "" : "; ") +
-                  "nothing is known of how launches differ: measure with --launches 8";
+/// What a verdict that rests on few launches cannot know.
+void explain_few_launches(CaseCheck& check) {
+  if (check.verdict == RegressionVerdict::inconclusive && !check.low) {
+    add_reason(check, "nothing is known of how launches differ: measure with --launches 8");
+  }
+  if (check.verdict == RegressionVerdict::slower && check.launches == 1) {
+    add_reason(check, "by one launch, which may be a stray one: measure with --launches 8");
+  }
 }
 
 CaseCheck added(const CaseLaunches& launches) {
@@ -147,7 +155,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   mark_headlines(result.cases);
   judge_chances(result.cases, &CaseCheck::chance_slower, RegressionVerdict::slower);
   judge_chances(result.cases, &CaseCheck::chance_faster, RegressionVerdict::faster);
-  for (CaseCheck& check : result.cases) explain_without_spread(check);
+  for (CaseCheck& check : result.cases) explain_few_launches(check);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     if (!held[i]) result.cases.push_back(added(launches[i]));
   }

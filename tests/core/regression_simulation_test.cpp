@@ -78,10 +78,11 @@ void print_row(const Noise& noise, const Question& question, const Shares& share
           : fmt::format("{} by {:.3g} %", question.slow_case < 0 ? "all cases" : "one case",
                         100.0 * std::expm1(question.slowdown));
   const bool one = question.one_slow();
-  fmt::print("| {} | {} | {:.3g} % | {:.0f} % | {} | {} | {} | {} | {} |\n", change,
+  fmt::print("| {} | {} | {:.3g} % | {:.0f} % | {:.0f} % | {} | {} | {} | {} | {} |\n", change,
              question.launches, 100.0 * question.tolerance.upper.value(), 100.0 * noise.shared,
-             percent(shares.alarm), percent(shares.too_good), percent(shares.success),
-             one ? percent(shares.found) : "", one ? percent(shares.plainly) : "");
+             100.0 * noise.state_chance, percent(shares.alarm), percent(shares.too_good),
+             percent(shares.success), one ? percent(shares.found) : "",
+             one ? percent(shares.plainly) : "");
 }
 
 Shares simulate(const Noise& noise, const Question& question) {
@@ -135,6 +136,15 @@ INSTANTIATE_TEST_SUITE_P(SharedByTheCasesOfALaunch, RegressionSimulation,
 TEST(RegressionSimulation, KeepsItsRateWhereEveryCaseLiesAtTheTolerance) {
   const Shares shares = simulate(shared(0.0), {8, within(0.02), -1, std::log(1.02)});
   EXPECT_LT(shares.alarm, 0.12) << "5 % and three standard errors of 100 runs";
+}
+
+// Small operations on two H200 do this: 6 us in most launches, 9 us in some. One launch of a case
+// that is in the slow state looks like a regression, and is one as far as it can tell; eight tell.
+TEST(RegressionSimulation, RaisesNoAlarmForSlowStatesWithEightLaunches) {
+  Noise noise;
+  noise.state_chance = 0.1;
+  simulate(noise, {1, within(0.05)});
+  EXPECT_LT(simulate(noise, {8, within(0.05)}).alarm, 0.05);
 }
 
 // What the launch as replicate is there for. The same machine and tolerance, nothing changed: who

@@ -20,7 +20,10 @@ struct Noise {
   double mean_spike = 0.02;
   double between = 0.005;  ///< of launches' levels
   double shared = 0.0;     ///< share of that variance which all cases of a launch have in common
-  int rounds = 20;         ///< samples of a launch: the fewest that a run takes
+  /// A launch of a case below 256 KiB being in a slow state, and what that costs.
+  double state_chance = 0.0;
+  double state = 0.3;
+  int rounds = 20;  ///< samples of a launch: the fewest that a run takes
 };
 
 /// 100 cases: four operations of 25 sizes, 8 B to 128 MiB.
@@ -54,7 +57,8 @@ class SimulatedMachine {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const bool slow = slow_case < 0 || i == static_cast<std::size_t>(slow_case);
         const double log = common + normal(noise_.between * std::sqrt(1.0 - noise_.shared)) +
-                           bank_[generator_() % bank_.size()] + (slow ? slowdown : 0.0);
+                           bank_[generator_() % bank_.size()] + (slow ? slowdown : 0.0) +
+                           state_of(all[i].definition);
         all[i].launches.push_back({launch, Seconds{1e-3 * std::exp(log)}});
       }
     }
@@ -92,6 +96,11 @@ class SimulatedMachine {
   }
 
  private:
+  double state_of(const Case& definition) {
+    if (noise_.state_chance == 0.0 || definition.size.value >= 256 << 10) return 0.0;
+    return uniform_(generator_) < noise_.state_chance ? noise_.state : 0.0;
+  }
+
   double normal(double deviation) { return deviation * normal_(generator_); }
 
   std::vector<CaseLaunches> empty_cases() const {
