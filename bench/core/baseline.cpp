@@ -181,7 +181,13 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
   baseline.made = made;
   baseline.key = key_of(records.front().record);
   baseline.variants = variants_of(records);
-  for (const NamedRecord& source : records) baseline.sources.push_back(source_of(source.record));
+  for (const NamedRecord& source : records) {
+    baseline.sources.push_back(source_of(source.record));
+    if (source.record.status == "complete") continue;
+    baseline.warnings.push_back(
+        {"incomplete-record", fmt::format("{}: {}", source.name, source.record.status),
+         "what was measured is in the baseline; measure again to have all"});
+  }
   return baseline;
 }
 

@@ -98,6 +98,14 @@ TEST(Baseline, WarnsOfUnsteadyCasesAndOfGpusHeldBack) {
   EXPECT_THAT(warning_codes(baseline_from({record})), ElementsAre("held-back", "unsteady"));
 }
 
+TEST(Baseline, SaysWhichRecordWasCutShort) {
+  Record record = run_of({{sized(8), "p2p", kEight}});
+  record.status = "job lost";
+  const Baseline baseline = baseline_from({record});
+  ASSERT_THAT(warning_codes(baseline), ElementsAre("incomplete-record"));
+  EXPECT_EQ(baseline.warnings[0].text, "r0: job lost");
+}
+
 TEST(Baseline, RefusesToMix) {
   const Record here = run_of({{sized(8), "p2p", kEight}});
   const Record old = changed(here, [](Record& r) { r.machine.software.nccl_library = "2.20.1"; });
