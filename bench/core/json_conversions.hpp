@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/core/machine.hpp"
+#include "linkgain/core/machine_key.hpp"
 #include "linkgain/core/record.hpp"
 
 /// The JSON form of the domain types, one for the record, the journal and the protocol. Written
@@ -60,6 +61,10 @@ std::vector<T> vector_of(const In& array, Read read) {
 
 Out write_machine(const Machine& machine);
 Machine read_machine(const In& json);
+
+/// What is not known is null.
+Out write_key(const MachineKey& key);
+MachineKey read_key(const In& json);
 
 Out write_health(const Health& health);
 Health read_health(const In& json);

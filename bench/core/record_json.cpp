@@ -2,13 +2,9 @@
 
 #include <fstream>
 #include <sstream>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
 
 #include "json_conversions.hpp"
+#include "json_schema.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/journal.hpp"
 #include "record_schema.hpp"
@@ -30,37 +26,11 @@ json::Out write_head(const Record& record) {
           {"warnings", json::array_of(record.warnings, json::write_warning)}};
 }
 
-/// The embedded schema, parsed once.
-class ParsedSchema {
- public:
-  ParsedSchema() {
-    const json::In document = json::In::parse(record_schema());
-    valijson::SchemaParser{}.populateSchema(valijson::adapters::NlohmannJsonAdapter(document),
-                                            schema_);
-  }
-  const valijson::Schema& get() const { return schema_; }
-
- private:
-  valijson::Schema schema_;
-};
-
-/// The failed checks come from the inside out: the first names the member at fault, the others the
-/// objects around it.
 void require_schema(const json::In& document) {
-  static const ParsedSchema schema;
-  valijson::ValidationResults problems;
-  valijson::Validator validator;
-  if (validator.validate(schema.get(), valijson::adapters::NlohmannJsonAdapter(document),
-                         &problems)) {
-    return;
-  }
-  valijson::ValidationResults::Error first;
-  problems.popError(first);
-  std::string where = "the record";
-  for (const std::string& part : first.context) {
-    if (part != "<root>") where += part;
-  }
-  throw UsageError(fmt::format("not a valid record: at {}: {}", where, first.description),
+  static const JsonSchema schema(record_schema());
+  const std::string departure = schema.departure(document, "the record");
+  if (departure.empty()) return;
+  throw UsageError("not a valid record: at " + departure,
                    "give a record.json that `linkgain run` wrote, unchanged");
 }
 

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <variant>
 
+#include "linkgain/coordinator/baseline_command.hpp"
+#include "linkgain/coordinator/check_command.hpp"
 #include "linkgain/coordinator/cli.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
 #include "linkgain/coordinator/report_command.hpp"
@@ -27,6 +29,12 @@ int carry_out(const linkgain::Request& request) {
   }
   if (const auto* report = std::get_if<linkgain::ReportOptions>(&request)) {
     return linkgain::report_command(*report);
+  }
+  if (const auto* baseline = std::get_if<linkgain::BaselineOptions>(&request)) {
+    return linkgain::baseline_command(*baseline);
+  }
+  if (const auto* check = std::get_if<linkgain::CheckOptions>(&request)) {
+    return linkgain::check_command(*check);
   }
   fmt::print("{}", std::get<linkgain::TextRequest>(request).text);
   return 0;

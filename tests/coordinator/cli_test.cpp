@@ -158,7 +158,7 @@ TEST(CommandLine, OfDoctor) {
 }
 
 TEST(Help, OfEachCommandHasTwoExamples) {
-  for (const char* command : {"run", "topo", "doctor", "report"}) {
+  for (const char* command : {"run", "topo", "doctor", "baseline", "check", "report"}) {
     const std::string help = text_of({command, "--help"});
     const std::size_t examples = help.find("Examples:");
     ASSERT_NE(examples, std::string::npos) << command;
@@ -224,8 +224,9 @@ TEST(CommandLine, RefusesUnknownOptionsAndCommandsWithTheNearest) {
   EXPECT_EQ(refusal({"run", "--varaint=p2p"}),
             "unknown option '--varaint': did you mean --variant?");
   EXPECT_EQ(refusal({"report", "r", "--csv"}).substr(0, 24), "unknown option '--csv': ");
-  EXPECT_EQ(refusal({"rum"}),
-            "unknown command 'rum': did you mean run? (run, topo, doctor, report)");
+  EXPECT_EQ(
+      refusal({"rum"}),
+      "unknown command 'rum': did you mean run? (run, topo, doctor, baseline, check, report)");
   EXPECT_EQ(refusal({"topology"}).substr(0, 44), "unknown command 'topology': did you mean top");
   EXPECT_THAT(refusal({"docter"}), HasSubstr("did you mean doctor?"));
   EXPECT_EQ(refusal({"--verison"}), "unknown option '--verison': did you mean --version?");

@@ -47,5 +47,23 @@ TEST(StudentTQuantile, RefusesWhatHasNoQuantile) {
   EXPECT_THROW(student_t_quantile(0.975, 0), std::invalid_argument);
 }
 
+TEST(StudentTUpperTail, UndoesTheQuantile) {
+  for (const int degrees : {1, 2, 7, 40, 500}) {
+    for (const double probability : {0.6, 0.975, 0.9999}) {
+      const double t = student_t_quantile(probability, degrees);
+      EXPECT_NEAR(student_t_upper_tail(t, degrees) / (1.0 - probability), 1.0, 1e-6) << degrees;
+      EXPECT_NEAR(student_t_upper_tail(-t, degrees), probability, 1e-9) << degrees;
+    }
+  }
+}
+
+TEST(StudentTUpperTail, KeepsItsDigitsFarOut) {
+  // With two degrees of freedom the tail is (1 - t / sqrt(2 + t^2)) / 2, about 1 / (2 t^2).
+  EXPECT_NEAR(student_t_upper_tail(1e6, 2) / 5e-13, 1.0, 1e-6);
+  EXPECT_EQ(student_t_upper_tail(0.0, 5), 0.5);
+  EXPECT_THROW(student_t_upper_tail(1.0, 0), std::invalid_argument);
+  EXPECT_THROW(student_t_upper_tail(std::nan(""), 3), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace linkgain

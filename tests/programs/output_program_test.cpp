@@ -27,6 +27,7 @@ TEST(Output, ThatDoesNotFitOnTheDiskIsAnError) {
                                              {"topo"},
                                              {"topo", "--json"},
                                              {"doctor"},
+                                             {"baseline", kRecord, "--json"},
                                              {"report", kRecord},
                                              {"report", kRecord, "--format", "csv"},
                                              {"report", kRecord, "--format", "json"}}) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <variant>
 
+#include "linkgain/coordinator/baseline_command.hpp"
+#include "linkgain/coordinator/check_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
@@ -21,7 +23,8 @@ struct TextRequest {
   std::string text;
 };
 
-using Request = std::variant<RunOptions, TopoOptions, DoctorOptions, ReportOptions, TextRequest>;
+using Request = std::variant<RunOptions, TopoOptions, DoctorOptions, ReportOptions, BaselineOptions,
+                             CheckOptions, TextRequest>;
 
 /// Reads `linkgain`'s command line, once. Throws UsageError.
 Request parse_command_line(int argc, const char* const* argv);

@@ -9,4 +9,9 @@ namespace linkgain {
 /// freedom are below 1.
 double student_t_quantile(double probability, int degrees_of_freedom);
 
+/// The probability that Student's t with `degrees_of_freedom` exceeds `t` (A&S 26.7.1), without
+/// loss of digits where it is small. Throws std::invalid_argument where there is no degree of
+/// freedom or `t` is no number.
+double student_t_upper_tail(double t, int degrees_of_freedom);
+
 }  // namespace linkgain

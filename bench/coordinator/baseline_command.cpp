@@ -1,0 +1,23 @@
+#include "linkgain/coordinator/baseline_command.hpp"
+
+#include <fmt/format.h>
+
+#include "linkgain/core/baseline.hpp"
+#include "linkgain/core/journal.hpp"
+#include "linkgain/report/baseline_summary.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "named_records.hpp"
+
+namespace linkgain {
+
+int baseline_command(const BaselineOptions& options) {
+  const Baseline baseline =
+      make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
+  const std::string document = to_json(baseline);
+  if (options.output) write_file_atomically(*options.output, document);
+  fmt::print("{}", options.json ? document : baseline_summary(baseline));
+  if (options.output && !options.json) fmt::print("baseline: {}\n", options.output->string());
+  return 0;
+}
+
+}  // namespace linkgain

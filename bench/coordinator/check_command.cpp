@@ -1,0 +1,47 @@
+#include "linkgain/coordinator/check_command.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "linkgain/core/journal.hpp"
+#include "linkgain/core/regression.hpp"
+#include "linkgain/report/check_annotations.hpp"
+#include "linkgain/report/check_csv.hpp"
+#include "linkgain/report/check_junit.hpp"
+#include "linkgain/report/check_markdown.hpp"
+#include "linkgain/report/check_prometheus.hpp"
+#include "linkgain/report/check_table.hpp"
+#include "named_records.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string text_of(const CheckResult& result, CheckOptions::Format format) {
+  switch (format) {
+    case CheckOptions::Format::table:
+      return check_table(result);
+    case CheckOptions::Format::markdown:
+      return check_markdown(result);
+    case CheckOptions::Format::csv:
+      return check_csv(result);
+    case CheckOptions::Format::json:
+      return to_json(result);
+  }
+  return {};
+}
+
+}  // namespace
+
+int check_command(const CheckOptions& options) {
+  const Baseline baseline = read_baseline(options.baseline);
+  const CheckResult result =
+      check_records(read_named_records(options.records), baseline, options.tolerance);
+  if (options.junit) write_file_atomically(*options.junit, check_junit(result));
+  if (options.prometheus) write_file_atomically(*options.prometheus, check_prometheus(result));
+  fmt::print("{}", text_of(result, options.format));
+  if (options.annotations) fmt::print(stderr, "{}", check_annotations(result));
+  return static_cast<int>(exit_code_of(result));
+}
+
+}  // namespace linkgain

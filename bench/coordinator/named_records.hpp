@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "linkgain/core/launch_medians.hpp"
+
+namespace linkgain {
+
+/// The records that a command was given by name: files, journals or runs' directories. Throws
+/// UsageError where one cannot be read.
+std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths);
+
+}  // namespace linkgain

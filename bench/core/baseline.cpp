@@ -1,0 +1,208 @@
+#include "linkgain/core/baseline.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/glob.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string label(const Case& definition, const std::string& variant) {
+  return fmt::format("{} with {}", case_name(definition), variant);
+}
+
+/// Why launches cannot be a reference; empty where they can.
+std::string why_unfit(const CaseLaunches& launches) {
+  if (!launches.wrong_data.empty()) return "wrong data: " + launches.wrong_data;
+  if (launches.launches.empty()) return launches.missing;
+  if (launches.paths.size() < 2) return {};
+  std::vector<std::string_view> names;
+  for (const Path path : launches.paths) names.push_back(name_of(path));
+  return fmt::format("its launches took different paths: {}", fmt::join(names, ", "));
+}
+
+BaselineCase reference_of(const CaseLaunches& launches, const std::optional<Spread>& spread,
+                          const Tolerance& tolerance) {
+  BaselineCase reference{.definition = launches.definition,
+                         .variant = launches.variant,
+                         .path = launches.paths.empty() ? Path::unknown : launches.paths.front(),
+                         .time = Seconds{std::exp(mean_log(launches))},
+                         .launches = static_cast<int>(launches.launches.size()),
+                         .tolerance = tolerance,
+                         .spread = spread,
+                         .launch_times = {}};
+  for (const LaunchMedian& launch : launches.launches) {
+    reference.launch_times.push_back(launch.time);
+  }
+  return reference;
+}
+
+/// A warning for what holds of some cases; nothing where there are none.
+void warn_of_cases(Baseline& baseline, const std::string& code, const std::string& what,
+                   const std::vector<std::string>& cases, const std::string& advice) {
+  if (cases.empty()) return;
+  constexpr std::size_t kNamed = 3;
+  const std::size_t named = std::min(cases.size(), kNamed);
+  const std::vector<std::string> first(cases.begin(), cases.begin() + static_cast<long>(named));
+  const std::string more =
+      cases.size() > named ? fmt::format(" and {} more", cases.size() - named) : "";
+  baseline.warnings.push_back(
+      {code, fmt::format("{}: {}{}", what, fmt::join(first, "; "), more), advice});
+}
+
+void warn_of_few_launches(Baseline& baseline) {
+  int fewest = kEnoughLaunches;
+  for (const BaselineCase& reference : baseline.cases) {
+    fewest = std::min(fewest, reference.launches);
+  }
+  if (fewest >= kEnoughLaunches) return;
+  baseline.warnings.push_back(
+      {"weak-baseline",
+       fmt::format("some cases have only {}, {} are wanted", counted(fewest, "launch", "launches"),
+                   kEnoughLaunches),
+       fewest < 2 ? "measure with `linkgain run --launches 8`: from one launch nothing is known of "
+                    "how launches differ, so a check of one launch can decide nothing"
+                  : "measure with `linkgain run --launches 8`, or give more records: checks will "
+                    "often be inconclusive"});
+}
+
+void warn_of_spread(Baseline& baseline) {
+  std::vector<std::string> alone;
+  for (const BaselineCase& reference : baseline.cases) {
+    if (!reference.spread || !reference.spread->alone) continue;
+    alone.push_back(fmt::format("{} ({:.2g} %)", label(reference.definition, reference.variant),
+                                100.0 * reference.spread->deviation));
+  }
+  warn_of_cases(baseline, "unsteady",
+                "launches differ far more than in like cases, so the spread is the case's own",
+                alone, "a check of these needs more launches, or a wider tolerance (overrides)");
+}
+
+void warn_of_health(Baseline& baseline, std::span<const CaseLaunches> cases) {
+  std::vector<std::string> held_back;
+  for (const CaseLaunches& launches : cases) {
+    if (launches.unhealthy_samples == 0) continue;
+    held_back.push_back(label(launches.definition, launches.variant));
+  }
+  warn_of_cases(baseline, "held-back", "GPUs were held back by heat, power brake or hardware",
+                held_back, "a baseline of an unhealthy machine hides regressions: measure again");
+}
+
+bool differ(const std::vector<Variant>& known, const Variant& variant) {
+  return std::any_of(known.begin(), known.end(), [&](const Variant& each) {
+    return each.name == variant.name && each.environment != variant.environment;
+  });
+}
+
+/// The variants of all records.
+std::vector<Variant> variants_of(std::span<const NamedRecord> records) {
+  std::vector<Variant> variants;
+  for (const NamedRecord& source : records) {
+    for (const Variant& variant : source.record.settings.variants) {
+      if (differ(variants, variant)) {
+        throw UsageError(fmt::format("{}: variant {} sets other variables than in the records "
+                                     "before it",
+                                     source.name, variant.name),
+                         "make one baseline of each, or give the variants names of their own");
+      }
+      if (std::find(variants.begin(), variants.end(), variant) == variants.end()) {
+        variants.push_back(variant);
+      }
+    }
+  }
+  return variants;
+}
+
+}  // namespace
+
+BaselineSource source_of(const Record& record) {
+  std::set<int> launches;
+  for (const Sample& sample : record.samples) launches.insert(sample.launch);
+  return {record.machine.host, record.started, static_cast<int>(launches.size())};
+}
+
+void require_like_records(std::span<const NamedRecord> records) {
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    const std::vector<std::string> lines =
+        differences(key_of(records.front().record), key_of(records[i].record));
+    if (!lines.empty()) {
+      throw UsageError(fmt::format("{} and {} do not belong together: {}", records.front().name,
+                                   records[i].name, fmt::join(lines, "; ")),
+                       "give records of like machines");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (source_of(records[i].record) != source_of(records[j].record)) continue;
+      throw UsageError(fmt::format("{} and {} are the same run", records[j].name, records[i].name),
+                       "give each run once: launches counted twice look more alike than they are");
+    }
+  }
+}
+
+Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& tolerance) {
+  Baseline baseline;
+  std::vector<CaseLaunches> fit;
+  std::vector<std::string> left_out;
+  for (const CaseLaunches& launches : cases) {
+    const std::string reason = why_unfit(launches);
+    if (reason.empty()) {
+      fit.push_back(launches);
+    } else {
+      left_out.push_back(
+          fmt::format("{} ({})", label(launches.definition, launches.variant), reason));
+    }
+  }
+  const std::vector<std::optional<Spread>> spreads = pooled_spreads(fit);
+  for (std::size_t i = 0; i < fit.size(); ++i) {
+    baseline.cases.push_back(reference_of(fit[i], spreads[i], tolerance));
+  }
+  warn_of_few_launches(baseline);
+  warn_of_cases(baseline, "left-out", "not in the baseline", left_out,
+                "a check does not look at these");
+  warn_of_health(baseline, fit);
+  warn_of_spread(baseline);
+  return baseline;
+}
+
+Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& tolerance,
+                       const std::string& made) {
+  if (records.empty()) throw UsageError("a baseline needs a record");
+  require_like_records(records);
+  Baseline baseline = baseline_of(launch_medians(records), tolerance);
+  if (baseline.cases.empty()) {
+    throw UsageError("no case of these records can be a reference",
+                     baseline.warnings.empty() ? "" : baseline.warnings.front().text);
+  }
+  baseline.made = made;
+  baseline.key = key_of(records.front().record);
+  baseline.variants = variants_of(records);
+  for (const NamedRecord& source : records) {
+    baseline.sources.push_back(source_of(source.record));
+    if (source.record.status == "complete") continue;
+    baseline.warnings.push_back(
+        {"incomplete-record", fmt::format("{}: {}", source.name, source.record.status),
+         "what was measured is in the baseline; measure again to have all"});
+  }
+  return baseline;
+}
+
+Tolerance tolerance_of(const Baseline& baseline, const BaselineCase& reference) {
+  Tolerance tolerance = reference.tolerance;
+  if (baseline.overrides.empty()) return tolerance;
+  const std::string name = case_name(reference.definition);
+  for (const ToleranceOverride& change : baseline.overrides) {
+    if (!matches_glob(change.cases, name) || !matches_glob(change.variant, reference.variant)) {
+      continue;
+    }
+    if (change.lower) tolerance.lower = *change.lower;
+    if (change.upper) tolerance.upper = *change.upper;
+  }
+  return tolerance;
+}
+
+}  // namespace linkgain

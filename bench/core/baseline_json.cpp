@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "baseline_schema.hpp"
+#include "json_schema.hpp"
+#include "linkgain/core/baseline.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kAdvice = "give a baseline that `linkgain baseline` wrote";
+
+json::Out write_variant(const Variant& variant) {
+  return {{"name", variant.name}, {"environment", variant.environment}};
+}
+
+json::Out write_source(const BaselineSource& source) {
+  return {{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
+}
+
+json::Out write_override(const ToleranceOverride& change) {
+  json::Out out{{"cases", change.cases}, {"variant", change.variant}};
+  if (change.lower) out["lower"] = json::nullable(*change.lower);
+  if (change.upper) out["upper"] = json::nullable(*change.upper);
+  return out;
+}
+
+json::Out write_case(const BaselineCase& reference) {
+  json::Out times = json::Out::array();
+  for (const Seconds time : reference.launch_times) times.push_back(time.value);
+  const std::optional<Spread>& spread = reference.spread;
+  return {{"case", case_name(reference.definition)},
+          {"variant", reference.variant},
+          {"path", name_of(reference.path)},
+          {"time_s", reference.time.value},
+          {"busbw_gb_per_s", bus_bandwidth(reference.definition, reference.time)},
+          {"lower", json::nullable(reference.tolerance.lower)},
+          {"upper", json::nullable(reference.tolerance.upper)},
+          {"launches", reference.launches},
+          {"spread", spread ? json::Out(spread->deviation) : json::Out(nullptr)},
+          {"degrees_of_freedom", spread ? spread->degrees_of_freedom : 0},
+          {"own_spread", spread && spread->alone},
+          {"pool", spread_pool(reference.definition, reference.variant)},
+          {"launch_times_s", times}};
+}
+
+Variant read_variant(const json::In& in) {
+  return {in.at("name"), in.at("environment").get<Environment>()};
+}
+
+BaselineSource read_source(const json::In& in) {
+  return {in.at("host"), in.at("started"), in.at("launches")};
+}
+
+/// A bound that is there, be it null.
+std::optional<std::optional<double>> read_bound(const json::In& in, const char* key) {
+  if (!in.contains(key)) return std::nullopt;
+  return json::optional_at<double>(in, key);
+}
+
+ToleranceOverride read_override(const json::In& in) {
+  return {in.at("cases"), in.value("variant", "*"), read_bound(in, "lower"),
+          read_bound(in, "upper")};
+}
+
+/// Who changes one of the two by hand and forgets the other learns it here.
+void require_agreement(const BaselineCase& reference, std::optional<double> busbw) {
+  constexpr double kRounding = 0.01;
+  const double from_time = bus_bandwidth(reference.definition, reference.time);
+  if (!busbw || std::abs(*busbw - from_time) <= kRounding * from_time) return;
+  throw UsageError(
+      fmt::format("{} with {}: time_s says {}, busbw_gb_per_s {}", case_name(reference.definition),
+                  reference.variant, readable_bandwidth(from_time), readable_bandwidth(*busbw)),
+      "time_s is the reference; change busbw_gb_per_s with it, or take it out");
+}
+
+BaselineCase read_case(const json::In& in) {
+  BaselineCase reference;
+  reference.definition = parse_case_name(in.at("case").get<std::string>());
+  reference.variant = in.at("variant");
+  reference.path = parse_path(in.at("path").get<std::string>());
+  reference.time = Seconds{in.at("time_s")};
+  reference.tolerance = {json::optional_at<double>(in, "lower"),
+                         json::optional_at<double>(in, "upper")};
+  reference.launches = in.at("launches");
+  const auto deviation = json::optional_at<double>(in, "spread");
+  const int degrees = in.at("degrees_of_freedom");
+  if (deviation && degrees > 0) {
+    reference.spread = Spread{*deviation, degrees, in.value("own_spread", false)};
+  }
+  for (const json::In& time : in.value("launch_times_s", json::In::array())) {
+    reference.launch_times.push_back(Seconds{time.get<double>()});
+  }
+  require_agreement(reference, json::optional_at<double>(in, "busbw_gb_per_s"));
+  return reference;
+}
+
+/// Copying a line and forgetting to change it is easily done.
+void require_each_once(const std::vector<BaselineCase>& cases) {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const BaselineCase& reference : cases) {
+    const std::string name = case_name(reference.definition);
+    if (seen.emplace(name, reference.variant).second) continue;
+    throw UsageError(fmt::format("{} with {} is there twice", name, reference.variant),
+                     "take one of the two out");
+  }
+}
+
+Baseline read_document(const json::In& in) {
+  Baseline baseline;
+  baseline.made = in.at("made");
+  baseline.key = json::read_key(in.at("key"));
+  baseline.variants = json::vector_of<Variant>(in.at("variants"), read_variant);
+  baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), read_source);
+  baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
+  baseline.warnings = json::vector_of<Warning>(in.at("warnings"), json::read_warning);
+  baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_case);
+  require_each_once(baseline.cases);
+  return baseline;
+}
+
+void require_known_version(const json::In& document) {
+  constexpr std::string_view kFamily = "linkgain.baseline/";
+  const std::string found =
+      document.is_object() && document.contains("schema") && document.at("schema").is_string()
+          ? document.at("schema").get<std::string>()
+          : "";
+  if (found == kBaselineSchema) return;
+  if (!found.starts_with(kFamily)) {
+    throw UsageError(
+        fmt::format("not a baseline: it has no member 'schema' of {}<number>", kFamily), kAdvice);
+  }
+  throw UsageError(fmt::format("its schema is {}, this linkgain reads {}", found, kBaselineSchema),
+                   "read it with the linkgain that wrote it, or a newer one");
+}
+
+void require_schema(const json::In& document) {
+  static const JsonSchema schema(baseline_schema());
+  const std::string departure = schema.departure(document, "the baseline");
+  if (departure.empty()) return;
+  throw UsageError("not a valid baseline: at " + departure,
+                   "mend that place: bench/core/baseline.schema.json says what may stand there");
+}
+
+/// Lists of objects with a line for each, everything else on its own line.
+std::string pretty(const json::Out& document) {
+  std::string text = "{";
+  const char* separator = "\n";
+  for (const auto& [key, value] : document.items()) {
+    text += fmt::format("{}\"{}\": ", separator, key);
+    separator = ",\n";
+    if (!value.is_array() || value.empty()) {
+      text += key == "key" ? json::text_of(value, 1) : json::text_of(value);
+      continue;
+    }
+    const char* row_separator = "[\n ";
+    for (const json::Out& row : value) {
+      text += row_separator + json::text_of(row);
+      row_separator = ",\n ";
+    }
+    text += "\n]";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace
+
+std::string to_json(const Baseline& baseline) {
+  return pretty({{"schema", kBaselineSchema},
+                 {"made", baseline.made},
+                 {"key", json::write_key(baseline.key)},
+                 {"variants", json::array_of(baseline.variants, write_variant)},
+                 {"sources", json::array_of(baseline.sources, write_source)},
+                 {"overrides", json::array_of(baseline.overrides, write_override)},
+                 {"warnings", json::array_of(baseline.warnings, json::write_warning)},
+                 {"cases", json::array_of(baseline.cases, write_case)}});
+}
+
+Baseline parse_baseline(std::string_view text, const std::string& origin) {
+  try {
+    const json::In document = json::In::parse(text);
+    require_known_version(document);
+    require_schema(document);
+    return read_document(document);
+  } catch (const json::In::parse_error& error) {
+    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte), kAdvice);
+  } catch (const json::In::exception& error) {
+    throw UsageError(fmt::format("{}: {}", origin, error.what()), kAdvice);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
+  }
+}
+
+Baseline read_baseline(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw UsageError(fmt::format("cannot read {}", path.string()), kAdvice);
+  }
+  std::stringstream content;
+  content << file.rdbuf();
+  return parse_baseline(content.str(), path.string());
+}
+
+}  // namespace linkgain

@@ -1,0 +1,64 @@
+#include <stdexcept>
+
+#include "json_conversions.hpp"
+#include "linkgain/core/machine_key.hpp"
+
+namespace linkgain::json {
+namespace {
+
+Out nullable_text(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
+
+std::optional<Ancestor> read_ancestor(const In& in) {
+  const auto label = optional_at<std::string>(in, "ancestor");
+  if (!label) return std::nullopt;
+  for (const Ancestor each : {Ancestor::self, Ancestor::pix, Ancestor::pxb, Ancestor::phb,
+                              Ancestor::node, Ancestor::sys}) {
+    if (*label == label_of(each)) return each;
+  }
+  throw std::invalid_argument("no such ancestor: " + *label);
+}
+
+Out write_key_link(const KeyLink& link) {
+  return {{"from", link.from},
+          {"to", link.to},
+          {"nvlink", nullable(link.nvlink)},
+          {"p2p", nullable(link.p2p)},
+          {"ancestor", link.ancestor ? Out(label_of(*link.ancestor)) : Out(nullptr)}};
+}
+
+KeyLink read_key_link(const In& in) {
+  return {in.at("from"), in.at("to"), optional_at<bool>(in, "nvlink"), optional_at<bool>(in, "p2p"),
+          read_ancestor(in)};
+}
+
+}  // namespace
+
+Out write_key(const MachineKey& key) {
+  return {{"backend", key.backend},
+          {"ranks", key.ranks},
+          {"hosts", key.hosts},
+          {"gpus", key.gpus},
+          {"nvlinks", array_of(key.nvlinks, nullable<int>)},
+          {"links", array_of(key.links, write_key_link)},
+          {"nccl", nullable_text(key.nccl)},
+          {"processor", nullable_text(key.processor)},
+          {"mpi", nullable_text(key.mpi)}};
+}
+
+MachineKey read_key(const In& in) {
+  MachineKey key;
+  key.backend = in.at("backend");
+  key.ranks = in.at("ranks");
+  key.hosts = in.at("hosts");
+  key.gpus = in.at("gpus").get<std::vector<std::string>>();
+  key.nvlinks = vector_of<std::optional<int>>(in.at("nvlinks"), [](const In& links) {
+    return links.is_null() ? std::nullopt : std::optional<int>(links.get<int>());
+  });
+  key.links = vector_of<KeyLink>(in.at("links"), read_key_link);
+  key.nccl = optional_at<std::string>(in, "nccl").value_or("");
+  key.processor = optional_at<std::string>(in, "processor").value_or("");
+  key.mpi = optional_at<std::string>(in, "mpi").value_or("");
+  return key;
+}
+
+}  // namespace linkgain::json

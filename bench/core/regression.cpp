@@ -1,0 +1,213 @@
+#include "linkgain/core/regression.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "linkgain/core/false_discovery.hpp"
+
+namespace linkgain {
+namespace {
+
+using Name = std::pair<std::string, std::string>;
+
+Name name_of(const Case& definition, const std::string& variant) {
+  return {case_name(definition), variant};
+}
+
+/// Those of the largest size of their operation and variant.
+void mark_headlines(std::vector<CaseCheck>& checks) {
+  std::map<std::pair<OperationKind, std::string>, Bytes> largest;
+  for (const CaseCheck& check : checks) {
+    Bytes& size = largest[{check.definition.operation, check.variant}];
+    size = std::max(size, check.definition.size);
+  }
+  for (CaseCheck& check : checks) {
+    check.headline =
+        largest.at({check.definition.operation, check.variant}) == check.definition.size;
+  }
+}
+
+CaseCheck held_against(const BaselineCase& reference, const Tolerance& tolerance) {
+  CaseCheck check;
+  check.definition = reference.definition;
+  check.variant = reference.variant;
+  check.tolerance = tolerance;
+  check.reference = reference.time;
+  check.reference_launches = reference.launches;
+  return check;
+}
+
+/// Fails for what no statistic is needed for.
+void judge_facts(CaseCheck& check, const BaselineCase& reference, const CaseLaunches* launches) {
+  if (launches == nullptr || launches->launches.empty()) {
+    check.verdict = RegressionVerdict::missing;
+    check.reason = launches == nullptr ? "not in the record" : launches->missing;
+  }
+  if (launches != nullptr && !launches->wrong_data.empty()) {
+    check.verdict = RegressionVerdict::wrong_data;
+    check.reason = launches->wrong_data;
+  }
+  if (fails(check.verdict)) return;
+  const auto other = std::find_if(launches->paths.begin(), launches->paths.end(),
+                                  [&](Path path) { return path != reference.path; });
+  if (other == launches->paths.end() || reference.path == Path::unknown) return;
+  check.verdict = RegressionVerdict::other_path;
+  check.reason =
+      fmt::format("{} in the baseline, {} now", name_of(reference.path), name_of(*other));
+}
+
+void add_reason(CaseCheck& check, const std::string& reason) {
+  check.reason += (check.reason.empty() ? "" : "; ") + reason;
+}
+
+void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional<Spread>& spread,
+             ShiftQuantiles& quantiles) {
+  if (launches.launches.empty()) return;
+  const double log_time = mean_log(launches);
+  check.time = Seconds{std::exp(log_time)};
+  check.launches = static_cast<int>(launches.launches.size());
+  check.shift = log_time - std::log(check.reference->value);
+  if (launches.unhealthy_samples > 0) {
+    add_reason(check, fmt::format("GPUs were held back in {}",
+                                  counted(launches.unhealthy_samples, "sample", "samples")));
+  }
+  if (!spread) return;
+  const LaunchShift shift{*check.shift, *spread, check.reference_launches, check.launches};
+  const Interval interval = interval_of(shift, quantiles);
+  const double lower = log_lower(check.tolerance);
+  const double upper = log_upper(check.tolerance);
+  check.low = interval.low;
+  check.high = interval.high;
+  check.chance_slower = chance_above(shift, upper);
+  check.chance_faster = chance_below(shift, lower);
+  if (fails(check.verdict)) return;
+  const bool within = interval.low >= lower && interval.high <= upper;
+  check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
+  if (!within) check.settling = launches_to_settle(shift, quantiles, lower, upper);
+}
+
+/// Gives `verdict` to the cases whose chance is too small, given how many were looked at.
+void judge_chances(std::vector<CaseCheck>& checks, std::optional<double> CaseCheck::*chance,
+                   RegressionVerdict verdict) {
+  std::vector<double> chances;
+  std::vector<CaseCheck*> tested;
+  for (CaseCheck& check : checks) {
+    if (fails(check.verdict) || !(check.*chance)) continue;
+    chances.push_back(*(check.*chance));
+    tested.push_back(&check);
+  }
+  const std::vector<bool> found = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    if (!found[i]) continue;
+    tested[i]->verdict = verdict;
+    tested[i]->settling.reset();
+  }
+}
+
+/// What a verdict that rests on few launches cannot know.
+void explain_few_launches(CaseCheck& check) {
+  if (check.verdict == RegressionVerdict::inconclusive && !check.low) {
+    add_reason(check, "nothing is known of how launches differ: measure with --launches 8");
+  }
+  if (check.verdict == RegressionVerdict::slower && check.launches == 1) {
+    add_reason(check, "by one launch, which may be a stray one: measure with --launches 8");
+  }
+}
+
+CaseCheck added(const CaseLaunches& launches) {
+  CaseCheck check;
+  check.definition = launches.definition;
+  check.variant = launches.variant;
+  check.verdict = RegressionVerdict::added;
+  check.reason = "not in the baseline";
+  check.launches = static_cast<int>(launches.launches.size());
+  if (check.launches > 0) check.time = Seconds{std::exp(mean_log(launches))};
+  return check;
+}
+
+}  // namespace
+
+CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
+                           const std::optional<Tolerance>& tolerance) {
+  std::map<Name, std::size_t> places;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    places[name_of(launches[i].definition, launches[i].variant)] = i;
+  }
+  const std::vector<std::optional<Spread>> spreads = pooled_spreads(launches);
+  std::vector<bool> held(launches.size(), false);
+  ShiftQuantiles quantiles;
+  CheckResult result;
+  for (const BaselineCase& reference : baseline.cases) {
+    CaseCheck check =
+        held_against(reference, tolerance.value_or(tolerance_of(baseline, reference)));
+    const auto found = places.find(name_of(reference.definition, reference.variant));
+    const CaseLaunches* own = found == places.end() ? nullptr : &launches[found->second];
+    judge_facts(check, reference, own);
+    if (own != nullptr) {
+      held[found->second] = true;
+      measure(check, *own, combine_spreads(reference.spread, spreads[found->second]), quantiles);
+    }
+    result.cases.push_back(std::move(check));
+  }
+  mark_headlines(result.cases);
+  judge_chances(result.cases, &CaseCheck::chance_slower, RegressionVerdict::slower);
+  judge_chances(result.cases, &CaseCheck::chance_faster, RegressionVerdict::faster);
+  for (CaseCheck& check : result.cases) explain_few_launches(check);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (!held[i]) result.cases.push_back(added(launches[i]));
+  }
+  return result;
+}
+
+int count_of(const CheckResult& result, RegressionVerdict verdict) {
+  return static_cast<int>(
+      std::count_if(result.cases.begin(), result.cases.end(),
+                    [verdict](const CaseCheck& check) { return check.verdict == verdict; }));
+}
+
+ExitCode exit_code_of(const CheckResult& result) {
+  int held = 0;
+  bool failed = false;
+  bool headline_open = false;
+  for (const CaseCheck& check : result.cases) {
+    if (check.verdict != RegressionVerdict::added) ++held;
+    failed = failed || fails(check.verdict);
+    headline_open =
+        headline_open || (check.headline && check.verdict == RegressionVerdict::inconclusive);
+  }
+  if (failed) return ExitCode::problem_found;
+  const bool many = count_of(result, RegressionVerdict::inconclusive) > kMostInconclusive * held;
+  return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
+}
+
+std::string_view name_of(RegressionVerdict verdict) {
+  switch (verdict) {
+    case RegressionVerdict::missing:
+      return "missing";
+    case RegressionVerdict::wrong_data:
+      return "wrong-data";
+    case RegressionVerdict::other_path:
+      return "other-path";
+    case RegressionVerdict::slower:
+      return "slower";
+    case RegressionVerdict::inconclusive:
+      return "inconclusive";
+    case RegressionVerdict::faster:
+      return "faster";
+    case RegressionVerdict::same:
+      return "same";
+    case RegressionVerdict::added:
+      return "added";
+  }
+  return "unknown";
+}
+
+bool fails(RegressionVerdict verdict) {
+  return verdict == RegressionVerdict::missing || verdict == RegressionVerdict::wrong_data ||
+         verdict == RegressionVerdict::other_path || verdict == RegressionVerdict::slower;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,100 @@
+#include "escaping.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace linkgain {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+using Entity = std::pair<char, std::string_view>;
+
+/// Every character of the table by its text, the others as they are.
+template <std::size_t N>
+std::string replaced(std::string_view text, const std::array<Entity, N>& table) {
+  std::string result;
+  for (const char c : valid_utf8(text)) {
+    std::string_view by(&c, 1);
+    for (const Entity& entity : table) {
+      if (entity.first == c) by = entity.second;
+    }
+    result += by;
+  }
+  return result;
+}
+
+unsigned byte_at(std::string_view text, std::size_t place) {
+  return place < text.size() ? static_cast<unsigned char>(text[place]) : 0U;
+}
+
+/// Bytes of the character that begins at `place`; 0 where none does. By table 3-7 of the Unicode
+/// Standard, which leaves out overlong forms, surrogates and what lies beyond U+10FFFF.
+std::size_t length_at(std::string_view text, std::size_t place) {
+  const unsigned first = byte_at(text, place);
+  const unsigned second = byte_at(text, place + 1);
+  const auto continues = [&](std::size_t i) { return (byte_at(text, place + i) & 0xC0U) == 0x80U; };
+  if (first < 0x80U) return 1;
+  if (first >= 0xC2U && first <= 0xDFU) return continues(1) ? 2 : 0;
+  if (first >= 0xE0U && first <= 0xEFU) {
+    const bool allowed = !(first == 0xE0U && second < 0xA0U) && !(first == 0xEDU && second > 0x9FU);
+    return allowed && continues(1) && continues(2) ? 3 : 0;
+  }
+  if (first >= 0xF0U && first <= 0xF4U) {
+    const bool allowed = !(first == 0xF0U && second < 0x90U) && !(first == 0xF4U && second > 0x8FU);
+    return allowed && continues(1) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string valid_utf8(std::string_view text) {
+  std::string result;
+  for (std::size_t place = 0; place < text.size();) {
+    const std::size_t length = length_at(text, place);
+    result += length == 0 ? kReplacement : text.substr(place, length);
+    place += length == 0 ? 1 : length;
+  }
+  return result;
+}
+
+std::string xml_escaped(std::string_view text) {
+  static constexpr std::array<Entity, 5> kEntities{
+      {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}}};
+  std::string result;
+  for (const char c : replaced(text, kEntities)) {
+    const bool control = static_cast<unsigned char>(c) < 0x20U && c != '\n' && c != '\t';
+    if (control) {
+      result += kReplacement;
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string prometheus_escaped(std::string_view text) {
+  static constexpr std::array<Entity, 3> kEscapes{{{'\\', "\\\\"}, {'"', "\\\""}, {'\n', "\\n"}}};
+  return replaced(text, kEscapes);
+}
+
+std::string annotation_escaped(std::string_view text) {
+  static constexpr std::array<Entity, 3> kEscapes{{{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}}};
+  return replaced(text, kEscapes);
+}
+
+std::string annotation_property_escaped(std::string_view text) {
+  static constexpr std::array<Entity, 2> kEscapes{{{':', "%3A"}, {',', "%2C"}}};
+  return replaced(annotation_escaped(text), kEscapes);
+}
+
+std::string csv_escaped(std::string_view text) {
+  const std::string valid = valid_utf8(text);
+  if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
+  static constexpr std::array<Entity, 1> kEscapes{{{'"', "\"\""}}};
+  return "\"" + replaced(valid, kEscapes) + "\"";
+}
+
+}  // namespace linkgain

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+/// Text made harmless for the formats that other programs read. Bytes that are no UTF-8, as the
+/// output of a job may hold, become U+FFFD in all of them.
+namespace linkgain {
+
+std::string valid_utf8(std::string_view text);
+
+/// For XML 1.0, in an attribute or an element: markup as entities; control characters, which XML
+/// cannot hold in any form, as U+FFFD; line breaks kept.
+std::string xml_escaped(std::string_view text);
+
+/// For the value of a label in Prometheus' text format: backslash, quote and line feed.
+std::string prometheus_escaped(std::string_view text);
+
+/// For a workflow command of GitHub's: the message after the two colons; and a property, in which
+/// colon and comma end it too.
+std::string annotation_escaped(std::string_view text);
+std::string annotation_property_escaped(std::string_view text);
+
+/// For a field of CSV by RFC 4180: quoted where it holds a separator, quote or line break.
+std::string csv_escaped(std::string_view text);
+
+}  // namespace linkgain

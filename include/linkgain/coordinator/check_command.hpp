@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "linkgain/core/tolerance.hpp"
+
+namespace linkgain {
+
+struct CheckOptions {
+  enum class Format { table, markdown, csv, json };
+  std::vector<std::filesystem::path> records;
+  std::filesystem::path baseline;
+  std::optional<Tolerance> tolerance;  ///< instead of the baseline's
+  Format format = Format::table;
+  std::optional<std::filesystem::path> junit;
+  std::optional<std::filesystem::path> prometheus;
+  bool annotations = false;  ///< on standard error, which GitHub reads too
+};
+
+/// `linkgain check`: holds records against a baseline, prints the result and writes the files asked
+/// for, each by way of a temporary file beside it. Returns the exit status of the check; throws
+/// UsageError where something cannot be read or written, or the records are of another kind of
+/// machine.
+int check_command(const CheckOptions& options);
+
+}  // namespace linkgain

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/launch_spread.hpp"
+#include "linkgain/core/machine_key.hpp"
+#include "linkgain/core/tolerance.hpp"
+
+namespace linkgain {
+
+inline constexpr std::string_view kBaselineSchema = "linkgain.baseline/1";
+
+/// With fewer launches a baseline is weak: its own error is a large part of what a check must
+/// allow for.
+inline constexpr int kEnoughLaunches = 8;
+
+/// What one variant of one case took on a machine that is as it should be.
+struct BaselineCase {
+  Case definition;
+  std::string variant;
+  Path path = Path::unknown;
+  Seconds time;      ///< per operation: geometric mean of the launches' medians
+  int launches = 0;  ///< that `time` is the mean of
+  Tolerance tolerance;
+  std::optional<Spread> spread;  ///< between launches; absent where no like case has two of them
+  std::vector<Seconds> launch_times;  ///< the launches' medians, for readers
+};
+
+/// Replaces the tolerance of the cases whose name fits a pattern. Of a bound that is not given the
+/// case's own stays; one that is given and holds nothing is unbounded.
+struct ToleranceOverride {
+  std::string cases;          ///< glob on case names
+  std::string variant = "*";  ///< glob on variants
+  std::optional<std::optional<double>> lower;
+  std::optional<std::optional<double>> upper;
+};
+
+/// A record that a baseline was made from.
+struct BaselineSource {
+  std::string host;
+  std::string started;
+  int launches = 0;
+  bool operator==(const BaselineSource&) const = default;
+};
+
+/// What later runs of like machines are held against.
+struct Baseline {
+  std::string made;  ///< UTC
+  MachineKey key;
+  std::vector<Variant> variants;
+  std::vector<BaselineSource> sources;
+  std::vector<ToleranceOverride> overrides;
+  std::vector<Warning> warnings;
+  std::vector<BaselineCase> cases;
+};
+
+/// From the launches of all records, each a replicate. What is not fit to be a reference is left
+/// out, and a warning says so: wrong data, skipped cases, cases whose launches took different
+/// paths. Throws UsageError where the records are not of one key, set a variant's variables
+/// differently, one of them is given twice, or nothing is left.
+Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& tolerance,
+                       const std::string& made);
+
+/// The same from what launch_medians() gave, without key, variants and sources.
+Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& tolerance);
+
+/// A case's own tolerance, changed by each override that fits, in their order.
+Tolerance tolerance_of(const Baseline& baseline, const BaselineCase& reference);
+
+/// Where a record came from, to be known again.
+BaselineSource source_of(const Record& record);
+
+/// Throws UsageError where two records have different keys, naming what differs, or one of them is
+/// given twice.
+void require_like_records(std::span<const NamedRecord> records);
+
+/// One JSON document for people to read and edit.
+std::string to_json(const Baseline& baseline);
+
+/// Checks against the schema first; throws UsageError that says where the document departs from it,
+/// or that its version is another.
+Baseline parse_baseline(std::string_view text, const std::string& origin);
+Baseline read_baseline(const std::filesystem::path& path);
+
+}  // namespace linkgain

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/baseline.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/launch_shift.hpp"
+
+namespace linkgain {
+
+/// What a check says of one variant of one case. The first four fail.
+enum class RegressionVerdict {
+  missing,       ///< in the baseline, and not measured
+  wrong_data,    ///< wrong elements
+  other_path,    ///< the bytes took another path than the baseline's
+  slower,        ///< beyond the tolerance, with confidence
+  inconclusive,  ///< neither beyond nor within the tolerance with confidence
+  faster,        ///< faster than the tolerance with confidence: too good to be true
+  same,          ///< the 95 % interval lies within the tolerance
+  added,         ///< measured, and not in the baseline: nothing to hold it against
+};
+
+inline constexpr std::array kRegressionVerdicts{
+    RegressionVerdict::missing, RegressionVerdict::wrong_data,   RegressionVerdict::other_path,
+    RegressionVerdict::slower,  RegressionVerdict::inconclusive, RegressionVerdict::faster,
+    RegressionVerdict::same,    RegressionVerdict::added};
+
+/// "missing", "wrong-data", "other-path", "slower", ...
+std::string_view name_of(RegressionVerdict verdict);
+bool fails(RegressionVerdict verdict);
+
+struct CaseCheck {
+  Case definition;
+  std::string variant;
+  RegressionVerdict verdict = RegressionVerdict::inconclusive;
+  bool headline = false;  ///< of its operation's largest size in the baseline
+  /// What the verdict rests on where it is no statistic: "0.0 of ...", "nvlink before, host-memory
+  /// now"; and what else may explain it. May be empty.
+  std::string reason;
+  Tolerance tolerance;               ///< of the case; the default where it was added
+  std::optional<Seconds> reference;  ///< absent where the case was added
+  std::optional<Seconds> time;       ///< absent where it is missing
+  int reference_launches = 0;
+  int launches = 0;
+  /// log(time / reference) and its 95 % interval; the interval is absent where no spread is known.
+  std::optional<double> shift;
+  std::optional<double> low;
+  std::optional<double> high;
+  /// That a shift within the tolerance looks so slow, or so fast, by chance.
+  std::optional<double> chance_slower;
+  std::optional<double> chance_faster;
+  /// Of inconclusive cases; absent where kMostSettling launches would not do.
+  std::optional<Settling> settling;
+};
+
+struct CheckResult {
+  std::string made;  ///< when the baseline was
+  MachineKey key;
+  std::vector<BaselineSource> sources;  ///< of what was checked
+  std::vector<CaseCheck> cases;         ///< in the baseline's order, then those added
+  std::vector<Warning> warnings;
+};
+
+/// Share of false alarms among the cases said to be slower, and among those said to be faster.
+inline constexpr double kFalseDiscoveryRate = 0.05;
+/// More inconclusive cases than this share of those held against the baseline, and the check is.
+inline constexpr double kMostInconclusive = 0.2;
+
+/// Holds launches against a baseline. The replicate is the launch: shift of the mean log of launch
+/// medians, its error from the spread of launches of both sides pooled over like cases
+/// (pooled_spreads). A case is slower where a one-sided t test says that the shift is beyond the
+/// tolerance, by benjamini_hochberg_beyond() over all cases and variants; faster likewise on the
+/// other side; same where the 95 % interval lies within the tolerance; else inconclusive.
+/// `tolerance` replaces those of the baseline, overrides included.
+CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
+                           const std::optional<Tolerance>& tolerance = {});
+
+/// The same for records, whose launches are pooled. Throws UsageError where one does not have the
+/// baseline's key, naming what differs, or is given twice. Warns of what may explain a difference:
+/// other variables, a record that is part of the baseline or incomplete, overrides that fit no
+/// case.
+CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
+                          const std::optional<Tolerance>& tolerance = {});
+
+int count_of(const CheckResult& result, RegressionVerdict verdict);
+
+/// problem_found where a case fails; inconclusive where none does but a headline case is
+/// inconclusive, or more than kMostInconclusive of those held against the baseline; else success.
+ExitCode exit_code_of(const CheckResult& result);
+
+/// One JSON document, schema "linkgain.check/1".
+std::string to_json(const CheckResult& result);
+
+}  // namespace linkgain

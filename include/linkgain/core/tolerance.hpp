@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace linkgain {
+
+/// How far a time may lie from its reference, as fractions of it: -0.05 and 0.05 allow 5 % to
+/// either side. Absent is unbounded on that side. `lower` is above -1 and at most 0, `upper` at
+/// least 0.
+struct Tolerance {
+  std::optional<double> lower = -0.05;  ///< faster than this is too good to be true
+  std::optional<double> upper = 0.05;   ///< slower than this fails
+  bool operator==(const Tolerance&) const = default;
+};
+
+/// The bounds of log(time / reference); infinite where unbounded.
+double log_lower(const Tolerance& tolerance);
+double log_upper(const Tolerance& tolerance);
+
+/// Reads "5%" or "0.05", to both sides. Throws UsageError that names the accepted form.
+Tolerance parse_tolerance(std::string_view text);
+
+/// "±5 %", "-5 to +10 %", "at most +5 %", "at least -5 %", "unbounded".
+std::string readable_tolerance(const Tolerance& tolerance);
+
+}  // namespace linkgain

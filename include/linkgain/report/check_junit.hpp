@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/core/regression.hpp"
+
+namespace linkgain {
+
+/// JUnit XML: one test case for each case and variant of the baseline, failed where it fails,
+/// skipped where it is inconclusive, each with the figures as its message; those not in the
+/// baseline are skipped too.
+std::string check_junit(const CheckResult& result);
+
+}  // namespace linkgain

@@ -1,0 +1,129 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "launch_records.hpp"
+#include "linkgain/core/baseline.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Baseline full_baseline() {
+  const Record record = run_of(
+      {{sized(8), "p2p", {1e-3, 1.01e-3}}, {sized(1 << 20), "host", {2e-3}, Path::host_memory}});
+  const NamedRecord named{"r", record};
+  Baseline baseline = make_baseline({&named, 1}, {-0.04, std::nullopt}, "2026-01-02");
+  baseline.overrides = {{"*/8B/*", "p2p", std::optional<double>(), std::optional<double>(0.1)},
+                        {"all_reduce*", "*", std::nullopt, std::nullopt}};
+  baseline.key.links[0].ancestor = Ancestor::phb;
+  baseline.key.nvlinks[1].reset();
+  return baseline;
+}
+
+Json document() { return Json::parse(to_json(full_baseline())); }
+
+/// What parse_baseline says against a document; "accepted" when it does not.
+std::string refusal(const Json& document) {
+  const std::string text = refusal_of([&] { parse_baseline(document.dump(), "b.json"); });
+  return text == "nothing" ? "accepted" : text;
+}
+
+Json with(const char* place, const Json& value) {
+  Json changed_document = document();
+  changed_document[Json::json_pointer(place)] = value;
+  return changed_document;
+}
+
+TEST(BaselineJson, RoundTrips) {
+  const Baseline baseline = full_baseline();
+  const Baseline read = parse_baseline(to_json(baseline), "b.json");
+  EXPECT_EQ(read.key, baseline.key);
+  EXPECT_EQ(read.variants, baseline.variants);
+  EXPECT_EQ(read.sources, baseline.sources);
+  EXPECT_EQ(read.warnings, baseline.warnings);
+  ASSERT_EQ(read.cases.size(), baseline.cases.size());
+  for (std::size_t i = 0; i < read.cases.size(); ++i) {
+    EXPECT_EQ(read.cases[i].definition, baseline.cases[i].definition);
+    EXPECT_EQ(read.cases[i].path, baseline.cases[i].path);
+    EXPECT_EQ(read.cases[i].time, baseline.cases[i].time);
+    EXPECT_EQ(read.cases[i].launches, baseline.cases[i].launches);
+    EXPECT_EQ(read.cases[i].tolerance, baseline.cases[i].tolerance);
+    EXPECT_EQ(read.cases[i].spread, baseline.cases[i].spread);
+    EXPECT_EQ(read.cases[i].launch_times, baseline.cases[i].launch_times);
+  }
+  EXPECT_EQ(to_json(read), to_json(baseline)) << "overrides, and whatever is not named above";
+}
+
+TEST(BaselineJson, HasALineForEachCase) {
+  const std::string text = to_json(full_baseline());
+  EXPECT_THAT(text, HasSubstr("\n {\"case\":\"all_reduce/float32/sum/8B/np2\",\"variant\":\"p2p\","
+                              "\"path\":\"nvlink\",\"time_s\":"));
+  EXPECT_THAT(text, HasSubstr("\"lower\":-0.04,\"upper\":null,\"launches\":2,\"spread\":"));
+  EXPECT_THAT(text, StartsWith("{\n\"schema\": \"linkgain.baseline/1\",\n\"made\": "));
+}
+
+TEST(BaselineJson, RefusesNewerVersionsAndOtherDocuments) {
+  EXPECT_EQ(refusal(with("/schema", "linkgain.baseline/2")),
+            "b.json: its schema is linkgain.baseline/2, this linkgain reads linkgain.baseline/1");
+  EXPECT_EQ(refusal(with("/schema", "linkgain.record/1")),
+            "b.json: not a baseline: it has no member 'schema' of linkgain.baseline/<number>");
+  EXPECT_THAT(refusal(Json::array()), HasSubstr("not a baseline"));
+  EXPECT_THAT(refusal(with("/schema", 5)), HasSubstr("not a baseline"));
+  EXPECT_EQ(refusal_of([] { parse_baseline("{\"schema\": ", "b.json"); }),
+            "b.json: not JSON, from byte 12 on");
+}
+
+TEST(BaselineJson, SaysWhereADocumentDeparts) {
+  EXPECT_THAT(refusal(with("/cases/1/time_s", "fast")),
+              HasSubstr("not a valid baseline: at the baseline[cases][1][time_s]"));
+  EXPECT_THAT(refusal(with("/cases/0/time_s", 0.0)), HasSubstr("[cases][0][time_s]"));
+  EXPECT_THAT(refusal(with("/cases/0/uper", 0.1)), HasSubstr("uper"));
+  EXPECT_THAT(refusal(with("/cases/0/lower", 0.05)), HasSubstr("[cases][0][lower]"));
+  EXPECT_THAT(refusal(with("/cases/0/lower", -1)), HasSubstr("[cases][0][lower]"));
+  EXPECT_THAT(refusal(with("/cases/0/upper", -0.05)), HasSubstr("[cases][0][upper]"));
+  EXPECT_THAT(refusal(with("/cases/0/path", "warp")), HasSubstr("[cases][0][path]"));
+  EXPECT_THAT(refusal(with("/key/links/0/ancestor", "NEAR")), HasSubstr("[ancestor]"));
+  EXPECT_THAT(refusal(with("/overrides/0", Json{{"upper", 0.1}})), HasSubstr("'cases'"));
+  EXPECT_THAT(refusal(with("/cases", Json::array())), HasSubstr("[cases]"));
+  EXPECT_THAT(refusal(with("/cases/0/case", "all_reduc/float32/sum/8B/np2")),
+              AllOf(HasSubstr("b.json: "), HasSubstr("all_reduce")));
+}
+
+TEST(BaselineJson, TakesEditedBounds) {
+  const Baseline read = parse_baseline(with("/cases/0/lower", nullptr).dump(), "b.json");
+  EXPECT_EQ(read.cases[0].tolerance.lower, std::nullopt);
+  Json without = document();
+  without["cases"][0].erase("busbw_gb_per_s");
+  without["cases"][0].erase("launch_times_s");
+  without["cases"][0].erase("pool");
+  EXPECT_EQ(refusal(without), "accepted");
+}
+
+TEST(BaselineJson, FindsATimeThatWasChangedWithoutItsBandwidth) {
+  EXPECT_THAT(refusal(with("/cases/1/time_s", 4e-3)),
+              AllOf(HasSubstr("all_reduce/float32/sum/1MiB/np2 with host: time_s says"),
+                    HasSubstr("busbw_gb_per_s")));
+}
+
+TEST(BaselineJson, HoldsNoCaseTwice) {
+  Json twice = document();
+  twice["cases"].push_back(twice["cases"][0]);
+  EXPECT_EQ(refusal(twice), "b.json: all_reduce/float32/sum/8B/np2 with p2p is there twice");
+}
+
+TEST(BaselineJson, IsReadFromAFile) {
+  EXPECT_THAT(refusal_of([] { read_baseline("/no/such/file"); }),
+              HasSubstr("cannot read /no/such/file"));
+  EXPECT_THAT(refusal_of([] { read_baseline("/tmp"); }), HasSubstr("cannot read /tmp"));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,144 @@
+#include "linkgain/core/baseline.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "launch_records.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::vector<double> kEight{1.00e-3, 1.01e-3, 0.99e-3, 1.00e-3,
+                                 1.01e-3, 0.99e-3, 1.00e-3, 1.00e-3};
+
+Baseline baseline_from(const std::vector<Record>& records) {
+  std::vector<NamedRecord> named;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    named.push_back({"r" + std::to_string(i), records[i]});
+  }
+  return make_baseline(named, {}, "2026-01-02");
+}
+
+std::vector<std::string> warning_codes(const Baseline& baseline) {
+  std::vector<std::string> codes;
+  for (const Warning& warning : baseline.warnings) codes.push_back(warning.code);
+  return codes;
+}
+
+TEST(Baseline, KeepsEveryVariantOfEveryCase) {
+  const Baseline baseline = baseline_from({run_of({{sized(8), "p2p", kEight},
+                                                   {sized(8), "host", kEight, Path::host_memory},
+                                                   {sized(16), "p2p", kEight}})});
+  ASSERT_THAT(baseline.cases, SizeIs(3));
+  const BaselineCase& first = baseline.cases[0];
+  double logs = 0.0;
+  for (const double time : kEight) logs += std::log(time) / 8.0;
+  EXPECT_NEAR(first.time.value, std::exp(logs), 1e-15);
+  EXPECT_EQ(first.launches, 8);
+  EXPECT_THAT(first.launch_times, SizeIs(8));
+  EXPECT_EQ(first.path, Path::nvlink);
+  EXPECT_EQ(baseline.cases[1].path, Path::host_memory);
+  EXPECT_NEAR(first.spread->deviation, 0.00756, 1e-4);
+  EXPECT_EQ(baseline.made, "2026-01-02");
+  EXPECT_EQ(baseline.key.nccl, "2.28");
+  EXPECT_THAT(baseline.variants, SizeIs(2));
+  EXPECT_THAT(baseline.sources, ElementsAre(BaselineSource{"node1", "2026-01-01", 8}));
+  EXPECT_THAT(baseline.warnings, IsEmpty());
+}
+
+TEST(Baseline, PoolsLaunchesOfSeveralRecords) {
+  const Record first = run_of({{sized(8), "p2p", {1e-3, 1.01e-3, 1e-3, 0.99e-3}}}, "a");
+  const Record second = run_of({{sized(8), "p2p", {1e-3, 1.01e-3, 1e-3, 0.99e-3}}}, "b");
+  const Baseline baseline = baseline_from({first, second});
+  EXPECT_EQ(baseline.cases[0].launches, 8);
+  EXPECT_THAT(baseline.sources, SizeIs(2));
+  EXPECT_THAT(baseline.warnings, IsEmpty());
+}
+
+TEST(Baseline, OfFewLaunchesIsSaidToBeWeak) {
+  EXPECT_THAT(warning_codes(baseline_from({run_of({{sized(8), "p2p", {1e-3, 1e-3}}})})),
+              ElementsAre("weak-baseline"));
+  const Baseline one = baseline_from({run_of({{sized(8), "p2p", {1e-3}}})});
+  EXPECT_EQ(one.cases[0].spread, std::nullopt);
+  EXPECT_EQ(one.warnings[0].text, "some cases have only 1 launch, 8 are wanted");
+}
+
+TEST(Baseline, LeavesOutWhatIsNoReferenceAndSaysSo) {
+  Record record = run_of({{sized(8), "p2p", kEight},
+                          {sized(16), "p2p", kEight},
+                          {sized(32), "p2p", {}},
+                          {sized(64), "p2p", kEight}});
+  record.cases[1].variants[0].verification = Verification{8, 2, 1.0, 0.0, ""};
+  record.cases[2].variants[0].skipped = "out of memory";
+  Record other = run_of({{sized(64), "p2p", kEight, Path::host_memory}}, "later");
+  const Baseline baseline = baseline_from({record, other});
+  ASSERT_THAT(baseline.cases, SizeIs(1));
+  ASSERT_THAT(warning_codes(baseline), ElementsAre("left-out"));
+  EXPECT_THAT(baseline.warnings[0].text,
+              AllOf(HasSubstr("/16B/np2 with p2p (wrong data: 2 of 8 elements are wrong)"),
+                    HasSubstr("/32B/np2 with p2p (skipped: out of memory)"),
+                    HasSubstr("(its launches took different paths: nvlink, host-memory)")));
+}
+
+TEST(Baseline, WarnsOfUnsteadyCasesAndOfGpusHeldBack) {
+  std::vector<Measured> all;
+  for (int i = 0; i < 8; ++i) all.push_back({sized(8 << i), "p2p", kEight});
+  all.push_back({sized(128 << 10), "p2p", {1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3}});
+  Record record = run_of(all);
+  record.cases[3].variants[0].health.unhealthy_samples = 1;
+  EXPECT_THAT(warning_codes(baseline_from({record})), ElementsAre("held-back", "unsteady"));
+}
+
+TEST(Baseline, SaysWhichRecordWasCutShort) {
+  Record record = run_of({{sized(8), "p2p", kEight}});
+  record.status = "job lost";
+  const Baseline baseline = baseline_from({record});
+  ASSERT_THAT(warning_codes(baseline), ElementsAre("incomplete-record"));
+  EXPECT_EQ(baseline.warnings[0].text, "r0: job lost");
+}
+
+TEST(Baseline, RefusesToMix) {
+  const Record here = run_of({{sized(8), "p2p", kEight}});
+  const Record old = changed(here, [](Record& r) { r.machine.software.nccl_library = "2.20.1"; });
+  EXPECT_EQ(refusal_of([&] {
+              baseline_from({here, old});
+            }),
+            "r0 and r1 do not belong together: NCCL: 2.28 there, 2.20 here");
+  EXPECT_EQ(refusal_of([&] { baseline_from({here, here}); }), "r0 and r1 are the same run");
+  const Record ring = changed(here, [](Record& r) {
+    r.started = "later";
+    r.settings.variants[0].environment["NCCL_ALGO"] = "Ring";
+  });
+  EXPECT_THAT(refusal_of([&] {
+                baseline_from({here, ring});
+              }),
+              HasSubstr("r1: variant p2p sets other variables"));
+}
+
+TEST(Baseline, RefusesRecordsWithoutAnyReference) {
+  EXPECT_EQ(refusal_of([] { baseline_from({run_of({})}); }),
+            "no case of these records can be a reference");
+  EXPECT_EQ(refusal_of([] { baseline_from({}); }), "a baseline needs a record");
+}
+
+TEST(BaselineOverrides, ChangeTheBoundsTheyGiveInTheirOrder) {
+  Baseline baseline = baseline_from({run_of(
+      {{sized(8), "p2p", kEight}, {sized(8), "host", kEight}, {sized(1 << 20), "p2p", kEight}})});
+  baseline.overrides = {{"*", "*", std::nullopt, std::optional<double>(0.1)},
+                        {"*/8B/*", "h*", std::optional<double>(), std::optional<double>(0.2)}};
+  EXPECT_EQ(tolerance_of(baseline, baseline.cases[0]), (Tolerance{-0.05, 0.1}));
+  EXPECT_EQ(tolerance_of(baseline, baseline.cases[1]), (Tolerance{std::nullopt, 0.2}));
+  EXPECT_EQ(tolerance_of(baseline, baseline.cases[2]), (Tolerance{-0.05, 0.1}));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,116 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launch_records.hpp"
+#include "linkgain/core/regression.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<double> kEight{1.00e-3, 1.01e-3, 0.99e-3, 1.00e-3,
+                                 1.01e-3, 0.99e-3, 1.00e-3, 1.00e-3};
+
+Record before() { return run_of({{sized(8), "p2p", kEight}, {sized(1 << 20), "p2p", kEight}}); }
+Record after() {
+  return run_of({{sized(8), "p2p", kEight}, {sized(1 << 20), "p2p", kEight}}, "later");
+}
+
+Baseline made_from(const Record& record) {
+  const NamedRecord named{"before", record};
+  return make_baseline({&named, 1}, {}, "2026-01-02");
+}
+
+CheckResult check(const std::vector<Record>& records, const Baseline& baseline) {
+  std::vector<NamedRecord> named;
+  for (const Record& record : records) named.push_back({"after", record});
+  return check_records(named, baseline);
+}
+
+std::vector<std::string> warning_codes(const CheckResult& result) {
+  std::vector<std::string> codes;
+  for (const Warning& warning : result.warnings) codes.push_back(warning.code);
+  return codes;
+}
+
+TEST(CheckRecords, OfALikeRunIsQuiet) {
+  const CheckResult result = check({after()}, made_from(before()));
+  EXPECT_EQ(exit_code_of(result), ExitCode::success);
+  EXPECT_THAT(result.warnings, IsEmpty());
+  EXPECT_EQ(result.made, "2026-01-02");
+  EXPECT_THAT(result.sources, ElementsAre(BaselineSource{"node1", "later", 8}));
+}
+
+TEST(CheckRecords, PoolsTheLaunchesOfSeveral) {
+  const Record last = changed(after(), [](Record& r) { r.started = "last"; });
+  EXPECT_EQ(check({after(), last}, made_from(before())).cases[0].launches, 16);
+}
+
+TEST(CheckRecords, RefusesAnotherKindOfMachine) {
+  const Record other = changed(after(), [](Record& r) {
+    r.machine.software.nccl_library = "2.27.1";
+    r.machine.ranks[1].gpu->nvlink_links_active = 17;
+  });
+  EXPECT_EQ(refusal_of([&] { check({other}, made_from(before())); }),
+            "after is of another machine than the baseline (there) was made on: active NVLinks of "
+            "rank 1: 18 there, 17 here; NCCL: 2.28 there, 2.27 here");
+  EXPECT_THAT(refusal_of([&] {
+                check({after(), after()}, made_from(before()));
+              }),
+              HasSubstr("are the same run"));
+}
+
+TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
+  const Record other = changed(after(), [](Record& r) {
+    r.settings.variants[0].environment["NCCL_ALGO"] = "Ring";
+    r.status = "interrupted";
+  });
+  const CheckResult result = check({other}, made_from(before()));
+  ASSERT_THAT(warning_codes(result), ElementsAre("incomplete-record", "other-variables"));
+  EXPECT_THAT(result.warnings[1].text,
+              HasSubstr("variant p2p is not the baseline's: NCCL_ALGO not set there, "
+                        "NCCL_ALGO=Ring here"));
+  EXPECT_THAT(warning_codes(check({before()}, made_from(before()))), ElementsAre("own-baseline"));
+}
+
+TEST(CheckRecords, RepeatsThatABaselineIsWeak) {
+  const Record weak = run_of({{sized(8), "p2p", {1e-3, 1.01e-3}}});
+  EXPECT_THAT(warning_codes(check({after()}, made_from(weak))), ElementsAre("weak-baseline"));
+}
+
+TEST(CheckRecords, WarnsOfOverridesThatFitNothing) {
+  Baseline baseline = made_from(before());
+  baseline.overrides = {{"8B", "*", {}, std::optional<double>(0.2)},
+                        {"*", "*", {}, std::optional<double>(0.2)}};
+  const CheckResult result = check({after()}, baseline);
+  ASSERT_THAT(warning_codes(result), ElementsAre("idle-override"));
+  EXPECT_EQ(result.cases[0].tolerance.upper, 0.2);
+}
+
+TEST(CheckJson, HoldsEveryFigure) {
+  const Record slow = run_of({{sized(8), "p2p", {1.2e-3}}, {sized(16), "p2p", {1e-3}}}, "later");
+  const auto json = nlohmann::json::parse(to_json(check({slow}, made_from(before()))));
+  EXPECT_EQ(json["schema"], "linkgain.check/1");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["counts"]["slower"], 1);
+  EXPECT_EQ(json["counts"]["missing"], 1);
+  EXPECT_EQ(json["counts"]["added"], 1);
+  const auto& first = json["cases"][0];
+  EXPECT_EQ(first["case"], "all_reduce/float32/sum/8B/np2");
+  EXPECT_EQ(first["verdict"], "slower");
+  EXPECT_TRUE(first["fails"]);
+  EXPECT_NEAR(first["shift"].get<double>(), 0.2, 0.001);
+  EXPECT_LT(first["shift_low"], first["shift"]);
+  EXPECT_EQ(first["upper"], 0.05);
+  EXPECT_TRUE(json["cases"][1]["time_s"].is_null());
+  EXPECT_TRUE(json["cases"][2]["reference_s"].is_null());
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,62 @@
+#include "linkgain/core/false_discovery.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <stdexcept>
+
+namespace linkgain {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(BenjaminiHochberg, RejectsWhatTheirPaperDoes) {
+  // Benjamini and Hochberg 1995, section 4.1: fifteen p values, of which four are rejected at 5 %.
+  const std::array p{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+                     0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+  const std::vector<bool> rejected = benjamini_hochberg(p, 0.05);
+  for (std::size_t i = 0; i < p.size(); ++i) EXPECT_EQ(rejected[i], i < 4) << i;
+}
+
+TEST(BenjaminiHochberg, RejectsSmallerOnesWithALargerOneThatPasses) {
+  // The third passes its line of 0.05; the first two are above theirs but below it.
+  EXPECT_THAT(benjamini_hochberg(std::array{0.05, 0.04, 0.03}, 0.05),
+              ElementsAre(true, true, true));
+  EXPECT_THAT(benjamini_hochberg(std::array{0.04, 0.9}, 0.05), ElementsAre(false, false));
+}
+
+TEST(BenjaminiHochberg, TakesNothingAndRefusesNonsense) {
+  EXPECT_THAT(benjamini_hochberg({}, 0.05), IsEmpty());
+  EXPECT_THROW(benjamini_hochberg(std::array{1.5}, 0.05), std::invalid_argument);
+  EXPECT_THROW(benjamini_hochberg(std::array{-0.1}, 0.05), std::invalid_argument);
+}
+
+TEST(BenjaminiHochbergBeyond, DoesNotPayForCasesWellWithinTheBound) {
+  std::vector<double> p(100, 0.999);
+  p[41] = 0.02;
+  EXPECT_FALSE(benjamini_hochberg(p, 0.05)[41]);
+  EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05)[41]);
+  p[41] = 0.03;
+  EXPECT_THAT(benjamini_hochberg_beyond(p, 0.05), Each(false)) << "twice 0.03 is above 0.05";
+}
+
+TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
+  std::mt19937 generator(3);
+  std::uniform_real_distribution<double> uniform;
+  int alarms = 0;
+  constexpr int kRuns = 2000;
+  for (int run = 0; run < kRuns; ++run) {
+    std::vector<double> p(20);
+    for (double& each : p) each = uniform(generator);
+    const std::vector<bool> rejected = benjamini_hochberg_beyond(p, 0.05);
+    if (std::find(rejected.begin(), rejected.end(), true) != rejected.end()) ++alarms;
+  }
+  EXPECT_NEAR(static_cast<double>(alarms) / kRuns, 0.05, 0.015);
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/launch_medians.hpp"
+
+/// Records of launches whose medians are known.
+namespace linkgain::testing {
+
+inline Case sized(std::int64_t bytes, OperationKind operation = OperationKind::all_reduce) {
+  Case definition;
+  definition.operation = operation;
+  definition.size = Bytes{bytes};
+  return definition;
+}
+
+/// One variant of one case: its launches' medians in seconds.
+struct Measured {
+  Case definition;
+  std::string variant = "p2p";
+  std::vector<double> launches;
+  Path path = Path::nvlink;
+};
+
+/// Samples of one launch, the middle of which took `median`: rank 1 is the slower one, and one
+/// sample is disturbed.
+inline void add_samples(Record& record, int case_index, int variant, int launch, double median) {
+  for (int round = 0; round < 3; ++round) {
+    Sample sample;
+    sample.case_index = case_index;
+    sample.variant = variant;
+    sample.launch = launch;
+    sample.round = round;
+    const double factor = round == 0 ? 0.99 : round == 1 ? 1.0 : 1.5;
+    sample.seconds = {0.5 * median, factor * median};
+    sample.health.resize(2);
+    record.samples.push_back(sample);
+  }
+}
+
+inline RankInfo gpu_rank(int rank) {
+  GpuInfo gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.nvlink_links_active = 18;
+  return {.rank = rank, .host = "node1", .pid = 1, .cpus = "0", .gpu = gpu, .host_copy = {}};
+}
+
+/// A whole run on two GPUs. `started` tells runs apart.
+inline Record run_of(const std::vector<Measured>& all, const std::string& started = "2026-01-01") {
+  Record record;
+  record.started = started;
+  record.status = "complete";
+  record.machine.host = "node1";
+  record.machine.software.nccl_library = "2.28.3";
+  record.machine.ranks = {gpu_rank(0), gpu_rank(1)};
+  record.machine.links = {{.from = 0, .to = 1, .p2p = true, .nvlink = true}};
+  record.settings.backend = "nccl";
+  record.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
+  for (const Measured& each : all) {
+    auto place = std::find_if(record.cases.begin(), record.cases.end(),
+                              [&](const CaseResult& c) { return c.definition == each.definition; });
+    if (place == record.cases.end()) {
+      record.cases.push_back({each.definition, {}, {}, true, "converged"});
+      place = record.cases.end() - 1;
+    }
+    VariantResult result;
+    result.variant = each.variant;
+    result.path = each.path;
+    place->variants.push_back(result);
+    const int variant = static_cast<int>(place->variants.size()) - 1;
+    for (std::size_t launch = 0; launch < each.launches.size(); ++launch) {
+      add_samples(record, static_cast<int>(place - record.cases.begin()), variant,
+                  static_cast<int>(launch), each.launches[launch]);
+    }
+  }
+  return record;
+}
+
+/// The launches of one case as launch_medians() gives them.
+inline CaseLaunches launches_of(const Case& definition, const std::vector<double>& times,
+                                const std::string& variant = "p2p") {
+  CaseLaunches launches{definition, variant, {}, {Path::nvlink}};
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    launches.launches.push_back({static_cast<int>(i), Seconds{times[i]}});
+  }
+  return launches;
+}
+
+/// The first, changed by `change`.
+template <typename Change>
+Record changed(Record record, Change change) {
+  change(record);
+  return record;
+}
+
+/// What a call throws as UsageError; "nothing" where it does not.
+template <typename Call>
+std::string refusal_of(Call call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+}  // namespace linkgain::testing

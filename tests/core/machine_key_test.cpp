@@ -1,0 +1,88 @@
+#include "linkgain/core/machine_key.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launch_records.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Record gpus() { return run_of({{sized(8), "p2p", {1e-3}}}); }
+
+template <typename Change>
+std::vector<std::string> differences_after(Change change) {
+  return differences(key_of(gpus()), key_of(changed(gpus(), change)));
+}
+
+Record mpi() {
+  Record record = gpus();
+  record.settings.backend = "mpi";
+  record.machine.processor = "a processor";
+  record.machine.software.mpi = "Open MPI v4.1.4";
+  return record;
+}
+
+TEST(MachineKey, OfLikeRunsIsTheSame) {
+  EXPECT_THAT(differences_after([](Record& r) {
+                r.started = "later";
+                r.machine.host = "node2";
+                r.machine.ranks[0].pid = 77;
+                r.machine.processor = "another";
+                r.machine.software.driver = "600";
+                r.machine.software.nccl_library = "2.28.9";
+              }),
+              IsEmpty());
+}
+
+TEST(MachineKey, NamesWhatDiffers) {
+  EXPECT_THAT(differences_after([](Record& r) { r.machine.software.nccl_library = "2.27.3"; }),
+              ElementsAre("NCCL: 2.28 there, 2.27 here"));
+  EXPECT_THAT(differences_after([](Record& r) { r.machine.ranks[1].gpu->name = "NVIDIA L4"; }),
+              ElementsAre("GPUs: 2 x NVIDIA H200 there, NVIDIA H200 + NVIDIA L4 here"));
+  EXPECT_THAT(
+      differences_after([](Record& r) { r.machine.ranks[1].gpu->nvlink_links_active = 17; }),
+      ElementsAre("active NVLinks of rank 1: 18 there, 17 here"));
+  EXPECT_THAT(differences_after([](Record& r) { r.machine.links[0].nvlink = false; }),
+              ElementsAre("NVLink between ranks 0 and 1: yes there, no here"));
+  EXPECT_THAT(differences_after([](Record& r) { r.machine.links[0].p2p = false; }),
+              ElementsAre("P2P between ranks 0 and 1: yes there, no here"));
+  EXPECT_THAT(differences_after([](Record& r) { r.machine.ranks[1].host = "node9"; }),
+              ElementsAre("hosts: 1 there, 2 here"));
+  EXPECT_THAT(
+      differences_after([](Record& r) { r.machine.ranks.push_back(gpu_rank(2)); }),
+      ElementsAre("ranks: 2 there, 3 here", "GPUs: 2 x NVIDIA H200 there, 3 x NVIDIA H200 here"));
+}
+
+TEST(MachineKey, DoesNotCompareWhatIsNotKnown) {
+  EXPECT_THAT(differences_after([](Record& r) {
+                r.machine.links[0].p2p.reset();
+                r.machine.links[0].ancestor = Ancestor::phb;
+                r.machine.ranks[0].gpu->nvlink_links_active.reset();
+                r.machine.software.nccl_library.reset();
+              }),
+              IsEmpty());
+}
+
+TEST(MachineKey, OfMpiIsProcessorAndMpi) {
+  const auto after = [](auto change) {
+    return differences(key_of(mpi()), key_of(changed(mpi(), change)));
+  };
+  EXPECT_THAT(after([](Record& r) { r.machine.processor = "another"; }),
+              ElementsAre("processor: a processor there, another here"));
+  EXPECT_THAT(after([](Record& r) { r.machine.software.mpi = "Open MPI v5.0.0"; }),
+              ElementsAre("MPI: Open MPI v4.1.4 there, Open MPI v5.0.0 here"));
+  EXPECT_THAT(after([](Record& r) { r.machine.software.nccl_library = "2.1.0"; }), IsEmpty());
+  EXPECT_THAT(differences(key_of(gpus()), key_of(mpi())).front(), "backend: nccl there, mpi here");
+}
+
+TEST(MachineKey, IsDescribed) {
+  EXPECT_EQ(describe(key_of(gpus())), "2 x NVIDIA H200, NVLink, NCCL 2.28");
+  EXPECT_EQ(describe(key_of(mpi())), "2 ranks on a processor, Open MPI v4.1.4");
+}
+
+}  // namespace
+}  // namespace linkgain::testing

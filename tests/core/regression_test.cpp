@@ -1,0 +1,184 @@
+#include "linkgain/core/regression.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "launch_records.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+/// Eight launches about `time` whose logs have a standard deviation of `deviation`.
+std::vector<double> eight(double time, double deviation = 0.005) {
+  std::vector<double> times;
+  for (int i = 0; i < 8; ++i) {
+    times.push_back(time * std::exp(deviation * std::sqrt(7.0 / 8.0) * (i % 2 == 0 ? 1.0 : -1.0)));
+  }
+  return times;
+}
+
+Baseline reference(double deviation = 0.005) {
+  return baseline_of(std::vector{launches_of(sized(8), eight(1e-3, deviation))}, {});
+}
+
+CaseCheck check_one(const Baseline& baseline, const CaseLaunches& launches) {
+  return check_launches(std::vector{launches}, baseline).cases.front();
+}
+
+TEST(Check, HoldsTheShiftOfLaunchesAgainstTheTolerance) {
+  const CaseCheck check = check_one(reference(), launches_of(sized(8), eight(1.01e-3)));
+  EXPECT_EQ(check.verdict, RegressionVerdict::same);
+  EXPECT_NEAR(*check.shift, std::log(1.01), 1e-12);
+  // s = 0.005 on both sides; 14 degrees of freedom; t = 2.145; standard error s / 2.
+  EXPECT_NEAR(*check.high - *check.shift, 2.1448 * 0.0025, 1e-6);
+  EXPECT_NEAR(*check.shift - *check.low, 2.1448 * 0.0025, 1e-6);
+  EXPECT_EQ(check.launches, 8);
+  EXPECT_EQ(check.reference_launches, 8);
+}
+
+TEST(Check, FindsSlowerAndTooGoodToBeTrue) {
+  const CaseCheck slower = check_one(reference(), launches_of(sized(8), eight(1.08e-3)));
+  EXPECT_EQ(slower.verdict, RegressionVerdict::slower);
+  EXPECT_LT(*slower.chance_slower, 0.001);
+  const CaseCheck faster = check_one(reference(), launches_of(sized(8), eight(0.9e-3)));
+  EXPECT_EQ(faster.verdict, RegressionVerdict::faster);
+  EXPECT_FALSE(fails(faster.verdict));
+  EXPECT_EQ(faster.settling, std::nullopt);
+}
+
+TEST(Check, JudgesOneLaunchByTheBaselinesSpread) {
+  EXPECT_EQ(check_one(reference(), launches_of(sized(8), {1.01e-3})).verdict,
+            RegressionVerdict::same);
+  const CaseCheck slower = check_one(reference(), launches_of(sized(8), {1.08e-3}));
+  EXPECT_EQ(slower.verdict, RegressionVerdict::slower);
+  EXPECT_THAT(slower.reason, HasSubstr("by one launch, which may be a stray one"));
+}
+
+TEST(Check, SaysWhatWouldSettleAnOpenCase) {
+  const CaseCheck check = check_one(reference(0.02), launches_of(sized(8), {1.01e-3}));
+  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
+  ASSERT_TRUE(check.settling);
+  EXPECT_FALSE(check.settling->baseline_too);
+  EXPECT_GT(check.settling->launches, 1);
+  EXPECT_LT(check.settling->launches, 8);
+}
+
+TEST(Check, NeedsASpread) {
+  const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
+  const CaseCheck check = check_one(one, launches_of(sized(8), {2e-3}));
+  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
+  EXPECT_EQ(check.low, std::nullopt);
+  EXPECT_THAT(check.reason, HasSubstr("nothing is known of how launches differ"));
+  EXPECT_EQ(check_one(one, launches_of(sized(8), eight(2e-3))).verdict, RegressionVerdict::slower)
+      << "the candidate's launches tell the spread";
+}
+
+TEST(Check, FailsForMissingWrongAndElsewhereCases) {
+  Baseline baseline = reference();
+  CaseLaunches launches = launches_of(sized(16), eight(1e-3));
+  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::missing);
+  launches = launches_of(sized(8), {});
+  launches.missing = "skipped: out of memory";
+  EXPECT_EQ(check_one(baseline, launches).reason, "skipped: out of memory");
+  launches = launches_of(sized(8), eight(1e-3));
+  launches.paths = {Path::nvlink, Path::host_memory};
+  const CaseCheck elsewhere = check_one(baseline, launches);
+  EXPECT_EQ(elsewhere.verdict, RegressionVerdict::other_path);
+  EXPECT_EQ(elsewhere.reason, "nvlink in the baseline, host-memory now");
+  EXPECT_NEAR(*elsewhere.shift, 0.0, 1e-12) << "as fast, and still not the same";
+  launches.wrong_data = "1 of 4 elements are wrong";
+  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::wrong_data);
+  baseline.cases[0].path = Path::unknown;
+  launches.wrong_data.clear();
+  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::same);
+}
+
+TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
+  const std::vector<CaseLaunches> all{launches_of(sized(8), eight(1e-3)),
+                                      launches_of(sized(16), eight(9e-3))};
+  const CheckResult result = check_launches(all, reference());
+  ASSERT_THAT(result.cases, SizeIs(2));
+  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::added);
+  EXPECT_EQ(result.cases[1].reference, std::nullopt);
+  EXPECT_EQ(exit_code_of(result), ExitCode::success);
+}
+
+TEST(Check, FollowsTheCasesToleranceUnlessTold) {
+  Baseline baseline = reference();
+  baseline.cases[0].tolerance = {std::nullopt, 0.2};
+  const std::vector<CaseLaunches> slower{launches_of(sized(8), eight(1.1e-3))};
+  EXPECT_EQ(check_launches(slower, baseline).cases[0].verdict, RegressionVerdict::same);
+  EXPECT_EQ(check_launches(slower, baseline, Tolerance{-0.05, 0.05}).cases[0].verdict,
+            RegressionVerdict::slower);
+  const std::vector<CaseLaunches> faster{launches_of(sized(8), eight(0.5e-3))};
+  EXPECT_EQ(check_launches(faster, baseline).cases[0].verdict, RegressionVerdict::same)
+      << "unbounded";
+}
+
+TEST(Check, MentionsGpusHeldBack) {
+  CaseLaunches launches = launches_of(sized(8), eight(1.2e-3));
+  launches.unhealthy_samples = 3;
+  EXPECT_EQ(check_one(reference(), launches).reason, "GPUs were held back in 3 samples");
+}
+
+TEST(Check, KeepsAnUnsteadyCaseFromCryingWolf) {
+  std::vector<CaseLaunches> before;
+  std::vector<CaseLaunches> after;
+  for (int i = 0; i < 10; ++i) {
+    before.push_back(launches_of(sized(8 << i), eight(1e-3, 0.003)));
+    after.push_back(launches_of(sized(8 << i), {1e-3}));
+  }
+  before[4] = launches_of(sized(128), eight(1e-3, 0.2));
+  after[4] = launches_of(sized(128), {1.2e-3});
+  const CheckResult result = check_launches(after, baseline_of(before, {}));
+  EXPECT_EQ(result.cases[4].verdict, RegressionVerdict::inconclusive);
+  EXPECT_EQ(result.cases[5].verdict, RegressionVerdict::same);
+}
+
+/// A result with these verdicts, the first of which is a headline.
+CheckResult with_verdicts(const std::vector<RegressionVerdict>& verdicts) {
+  CheckResult result;
+  for (const RegressionVerdict verdict : verdicts) {
+    CaseCheck check;
+    check.verdict = verdict;
+    check.headline = result.cases.empty();
+    result.cases.push_back(check);
+  }
+  return result;
+}
+
+TEST(CheckExitCode, IsThatOfTheWorst) {
+  using enum RegressionVerdict;
+  EXPECT_EQ(exit_code_of(with_verdicts({same, same, faster, added})), ExitCode::success);
+  EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, same, same, same, same, same})),
+            ExitCode::inconclusive)
+      << "a headline";
+  EXPECT_EQ(exit_code_of(with_verdicts({same, inconclusive, same, same, same})), ExitCode::success)
+      << "a fifth, not more";
+  EXPECT_EQ(exit_code_of(with_verdicts({same, inconclusive, same, same, added, added})),
+            ExitCode::inconclusive)
+      << "a quarter of those that were held against the baseline";
+  for (const RegressionVerdict failure : {missing, wrong_data, other_path, slower}) {
+    EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, failure})), ExitCode::problem_found);
+  }
+}
+
+TEST(Check, TakesTheLargestSizeOfEachOperationAndVariantForHeadlines) {
+  const std::vector<CaseLaunches> all{
+      launches_of(sized(8), eight(1e-3)), launches_of(sized(64), eight(1e-3)),
+      launches_of(sized(16), eight(1e-3), "host"),
+      launches_of(sized(32, OperationKind::send_recv), eight(1e-3))};
+  const CheckResult result = check_launches(all, baseline_of(all, {}));
+  EXPECT_FALSE(result.cases[0].headline);
+  EXPECT_TRUE(result.cases[1].headline);
+  EXPECT_TRUE(result.cases[2].headline);
+  EXPECT_TRUE(result.cases[3].headline);
+}
+
+}  // namespace
+}  // namespace linkgain::testing

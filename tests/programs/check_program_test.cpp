@@ -1,0 +1,258 @@
+// `linkgain baseline` and `linkgain check` as their users run them, on a record of two H200 whose
+// launches are multiplied.
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "programs/programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// The record's two cases that are kept: 64 KiB and 1 GiB.
+constexpr const char* kLarge = "all_reduce/float32/sum/1GiB/np2";
+constexpr const char* kSmall = "all_reduce/float32/sum/64KiB/np2";
+
+/// Keeps the rows of every column for which `keep` is set.
+void filter_columns(Json& columns, const std::vector<bool>& keep) {
+  for (Json& column : columns) {
+    if (!column.empty() && column.front().is_array()) {
+      filter_columns(column, keep);
+      continue;
+    }
+    Json kept = Json::array();
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (keep[i]) kept.push_back(column[i]);
+    }
+    column = kept;
+  }
+}
+
+/// The real record with two of its 28 cases.
+Json small_record() {
+  const std::string file = RESULTS_FOLDER "/2xH200-all_reduce-1/record.json";
+  Json record = Json::parse(read_text(file));
+  Json cases = Json::array();
+  std::vector<int> new_index;
+  for (const Json& each : record["cases"]) {
+    const bool wanted = each["case"] == kLarge || each["case"] == kSmall;
+    new_index.push_back(wanted ? static_cast<int>(cases.size()) : -1);
+    if (wanted) cases.push_back(each);
+  }
+  record["cases"] = cases;
+  std::vector<bool> keep;
+  for (Json& index : record["samples"]["case"]) {
+    index = new_index[index.get<std::size_t>()];
+    keep.push_back(index >= 0);
+  }
+  filter_columns(record["samples"], keep);
+  return record;
+}
+
+/// Multiplies the times of one case, of all cases where it is -1.
+void slow_down(Json& record, int case_index, double factor) {
+  for (Json& times : record["samples"]["seconds_by_rank"]) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const bool meant = case_index < 0 || record["samples"]["case"][i] == case_index;
+      if (meant && times[i].is_number()) times[i] = factor * times[i].get<double>();
+    }
+  }
+}
+
+class CheckProgram : public ::testing::Test {
+ protected:
+  /// A run whose launch was `factor` as slow as the recorded one.
+  Json run_like(double factor, const std::string& started) const {
+    Json record = recorded_;
+    record["started"] = started;
+    slow_down(record, -1, factor);
+    return record;
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+  }
+
+  Outcome run(const std::vector<std::string>& arguments) const {
+    return run_program(linkgain(folder_, arguments));
+  }
+
+  /// Makes b.json from `launches` runs that scatter by half a percent.
+  Outcome make_baseline(int launches) const {
+    std::vector<std::string> arguments{"baseline", "-o", "b.json"};
+    for (int i = 0; i < launches; ++i) {
+      const std::string name = "before-" + std::to_string(i) + ".json";
+      write(name, run_like(1.0 + 0.005 * std::cos(2.3 * i), "before-" + std::to_string(i)).dump());
+      arguments.push_back(name);
+    }
+    return run(arguments);
+  }
+
+  /// `linkgain check` of one record.
+  Outcome check(const Json& record, const std::vector<std::string>& more = {}) const {
+    write("after.json", record.dump());
+    std::vector<std::string> arguments{"check", "after.json", "--baseline", "b.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+
+  const ScratchFolder folder_;
+  const Json recorded_ = small_record();
+};
+
+TEST_F(CheckProgram, PassesALikeRun) {
+  const Outcome made = make_baseline(8);
+  EXPECT_EQ(made.status, 0) << made.error;
+  EXPECT_THAT(made.output, AllOf(StartsWith("2 x NVIDIA H200, NVLink, NCCL 2.28: 4 references of 8 "
+                                            "launches\n"),
+                                 HasSubstr("p2p/all_reduce/stream/bandwidth"),
+                                 HasSubstr("\nbaseline: b.json\n"), Not(HasSubstr("warning"))));
+  const Outcome same = check(run_like(1.002, "after"));
+  EXPECT_EQ(same.status, 0) << same.output << same.error;
+  EXPECT_THAT(same.output, HasSubstr("\n\nPASSED: 0 of 4 cases fail; 4 same\n"));
+}
+
+TEST_F(CheckProgram, FailsASlowerCase) {
+  make_baseline(8);
+  Json slower = run_like(1.0, "after");
+  slow_down(slower, 1, 1.08);
+  const Outcome outcome = check(slower);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("  slower *  all_reduce/float32/sum/1GiB/np2  p2p "),
+                                    HasSubstr("FAILED: 2 of 4 cases fail (2 slower); 2 same\n")));
+  EXPECT_EQ(check(slower, {"--tolerance", "20%"}).status, 0);
+  EXPECT_THAT(check(slower, {"--format", "md"}).output, HasSubstr("| **slower** | `all_reduce"));
+  EXPECT_THAT(check(slower, {"--format", "csv"}).output, StartsWith("case,variant,verdict,"));
+}
+
+TEST_F(CheckProgram, FailsAMissingCaseWrongDataAndAnotherPath) {
+  make_baseline(8);
+  Json missing = run_like(1.0, "after");
+  missing["cases"][1]["variants"][0]["skipped"] = "out of memory";
+  std::vector<bool> keep;
+  for (std::size_t i = 0; i < missing["samples"]["case"].size(); ++i) {
+    keep.push_back(missing["samples"]["case"][i] != 1 || missing["samples"]["variant"][i] != 0);
+  }
+  filter_columns(missing["samples"], keep);
+  missing["cases"][0]["variants"][0]["path"] = "host-memory";
+  missing["cases"][0]["variants"][1]["verification"]["wrong"] = 3;
+  const Outcome outcome = check(missing);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("skipped: out of memory"),
+                                    HasSubstr("nvlink in the baseline, host-memory now"),
+                                    HasSubstr("3 of "), HasSubstr("elements are wrong")));
+}
+
+TEST_F(CheckProgram, IsInconclusiveOnAWeakBaseline) {
+  const Outcome weak = make_baseline(2);
+  EXPECT_EQ(weak.status, 0);
+  EXPECT_THAT(weak.output, HasSubstr("warning: some cases have only 2 launches, 8 are wanted"));
+  const Outcome outcome = check(run_like(1.03, "after"), {"--tolerance", "4%"});
+  EXPECT_EQ(outcome.status, 7) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("would settle it"), HasSubstr("\nINCONCLUSIVE: 0 of 4"),
+                    HasSubstr("warning: some cases have only 2 launches")));
+}
+
+TEST_F(CheckProgram, RefusesAnotherMachineAndABrokenBaseline) {
+  make_baseline(2);
+  Json other = run_like(1.0, "after");
+  other["machine"]["software"]["nccl_library"] = "2.27.1";
+  const Outcome outcome = check(other);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.output, "");
+  EXPECT_THAT(outcome.error, HasSubstr("NCCL: 2.28 there, 2.27 here"));
+  write("mixed.json", other.dump());
+  EXPECT_THAT(run({"baseline", "before-0.json", "mixed.json", "-o", "c.json"}).error,
+              HasSubstr("before-0.json and mixed.json do not belong together: NCCL"));
+  Json baseline = Json::parse(read_text(folder_.path() / "b.json"));
+  baseline["schema"] = "linkgain.baseline/9";
+  write("b.json", baseline.dump());
+  const Outcome newer = check(run_like(1.0, "after"));
+  EXPECT_EQ(newer.status, 2);
+  EXPECT_THAT(newer.error, HasSubstr("its schema is linkgain.baseline/9"));
+}
+
+TEST_F(CheckProgram, FollowsAnEditedBaseline) {
+  make_baseline(8);
+  const Json slower = run_like(1.08, "after");
+  EXPECT_EQ(check(slower).status, 1);
+  Json baseline = Json::parse(read_text(folder_.path() / "b.json"));
+  baseline["overrides"] = {{{"cases", "*"}, {"upper", nullptr}}};
+  write("b.json", baseline.dump());
+  EXPECT_EQ(check(slower).status, 0);
+  EXPECT_EQ(check(slower, {"--tolerance", "5%"}).status, 1) << "the option wins";
+}
+
+TEST_F(CheckProgram, WritesFilesForOtherPrograms) {
+  make_baseline(8);
+  const Outcome outcome =
+      check(run_like(1.08, "after"),
+            {"--json", "--junit", "c.xml", "--prometheus", "c.prom", "--annotations"});
+  EXPECT_EQ(outcome.status, 1);
+  const Json json = Json::parse(outcome.output);
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["cases"].size(), 4);
+  EXPECT_THAT(outcome.error, StartsWith("::error title=linkgain%3A all_reduce/float32/sum/"));
+  EXPECT_THAT(read_text(folder_.path() / "c.prom"), HasSubstr("\nlinkgain_check_exit_status 1\n"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "c.prom.tmp"));
+  if (!is_on_path("python3")) GTEST_SKIP() << "no python3 on PATH to read the XML with";
+  ProgramRequest parse;
+  parse.arguments = {"python3", "-c",
+                     "import xml.etree.ElementTree as tree\n"
+                     "print(tree.parse('c.xml').getroot().get('failures'))"};
+  parse.directory = folder_.path();
+  EXPECT_EQ(run_program(parse).output, "4\n");
+}
+
+TEST_F(CheckProgram, PrometheusFilePassesPromtool) {
+  if (!is_on_path("promtool")) {
+    GTEST_SKIP() << "no promtool on PATH (Debian's package prometheus has it)";
+  }
+  make_baseline(8);
+  check(run_like(1.0, "after"), {"--prometheus", "c.prom"});
+  ProgramRequest promtool;
+  promtool.arguments = {"/bin/sh", "-c", "exec promtool check metrics <c.prom"};
+  promtool.directory = folder_.path();
+  const Outcome outcome = run_program(promtool);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output + outcome.error, "");
+}
+
+TEST_F(CheckProgram, SaysWhatCannotBeWritten) {
+  make_baseline(2);
+  const Outcome outcome = check(run_like(1.0, "after"), {"--junit", "no/such/folder/c.xml"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("cannot write no/such/folder/c.xml"));
+  EXPECT_EQ(run({"baseline", "before-0.json", "-o", "no/such/b.json"}).status, 2);
+}
+
+/// On what `linkgain run` leaves behind here, given by its directory.
+class CheckOfARun : public MpiTest {};
+
+TEST_F(CheckOfARun, HoldsTwoRunsAgainstEachOther) {
+  const ScratchFolder folder;
+  for (const char* name : {"before", "after"}) {
+    const Outcome run = run_program(linkgain(
+        folder, {"run", "--backend", "mpi", "--np", "2", "--only", "all_reduce", "--sizes", "1M",
+                 "--launches", "3", "--quiet", "--precision", "0.5", "--out", name}));
+    ASSERT_EQ(run.status, 0) << run.error;
+  }
+  ASSERT_EQ(run_program(linkgain(folder, {"baseline", "before", "-o", "b.json"})).status, 0);
+  const Outcome outcome = run_program(
+      linkgain(folder, {"check", "after", "--baseline", "b.json", "--json", "--tolerance", "99%"}));
+  EXPECT_TRUE(outcome.status == 0 || outcome.status == 7) << outcome.output << outcome.error;
+  const Json json = Json::parse(outcome.output);
+  ASSERT_EQ(json["cases"].size(), 2);
+  EXPECT_EQ(json["cases"][0]["launches"], 3);
+  EXPECT_EQ(json["key"]["backend"], "mpi");
+}
+
+}  // namespace
+}  // namespace linkgain::test

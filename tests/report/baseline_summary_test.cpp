@@ -1,0 +1,35 @@
+#include "linkgain/report/baseline_summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include "report/golden.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+BaselineCase reference(std::int64_t bytes, const std::string& variant, int launches,
+                       const std::optional<Spread>& spread) {
+  BaselineCase result;
+  result.definition.size = Bytes{bytes};
+  result.variant = variant;
+  result.launches = launches;
+  result.spread = spread;
+  return result;
+}
+
+TEST(BaselineSummary, ShowsPoolsAndWarnings) {
+  Baseline baseline;
+  baseline.key.ranks = 2;
+  baseline.key.gpus = {"NVIDIA H200", "NVIDIA H200"};
+  baseline.key.nccl = "2.28";
+  baseline.cases = {reference(8, "p2p", 8, Spread{0.031, 40, false}),
+                    reference(16, "p2p", 8, Spread{0.031, 40, false}),
+                    reference(32, "p2p", 7, Spread{0.21, 6, true}),
+                    reference(1 << 30, "p2p", 8, Spread{0.0042, 7, false}),
+                    reference(1 << 30, "host", 1, std::nullopt)};
+  baseline.warnings = {{"weak-baseline", "few launches", "measure more"}};
+  expect_golden(baseline_summary(baseline), "baseline.txt");
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,62 @@
+#include "linkgain/report/check_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/report/check_annotations.hpp"
+#include "linkgain/report/check_csv.hpp"
+#include "linkgain/report/check_markdown.hpp"
+#include "report/golden.hpp"
+#include "report/sample_checks.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(CheckTable, PutsWhatFailsFirst) { expect_golden(check_table(troubled_check()), "check.txt"); }
+
+TEST(CheckTable, OfAQuietCheckIsShort) {
+  EXPECT_EQ(check_table(quiet_check()),
+            "node7 (1 launch) against the baseline of 2026-11-21T20:00:00Z: 2 x NVIDIA H200, "
+            "NVLink, NCCL 2.28\n\nPASSED: 0 of 2 cases fail; 2 same\n");
+}
+
+TEST(CheckTable, NamesAnInconclusiveCheck) {
+  CheckResult result = quiet_check();
+  result.cases[1].verdict = RegressionVerdict::inconclusive;
+  result.cases[1].settling = Settling{12, true};
+  EXPECT_THAT(check_table(result),
+              AllOf(HasSubstr("12 launches would settle it, if the baseline had as many"),
+                    EndsWith("INCONCLUSIVE: 0 of 2 cases fail; 1 inconclusive, 1 same\n")));
+}
+
+TEST(CheckMarkdown, HasAHeadingAndATable) {
+  expect_golden(check_markdown(troubled_check()), "check.md");
+}
+
+TEST(CheckMarkdown, OfAQuietCheckHasNoTable) {
+  EXPECT_THAT(check_markdown(quiet_check()),
+              AllOf(HasSubstr("## linkgain check: PASSED\n"), Not(HasSubstr("|"))));
+}
+
+TEST(CheckCsv, HasARowForEveryCase) { expect_golden(check_csv(troubled_check()), "check.csv"); }
+
+TEST(CheckAnnotations, AreErrorsWarningsAndNotices) {
+  expect_golden(check_annotations(troubled_check()), "check_annotations.txt");
+}
+
+TEST(CheckAnnotations, EscapeWhatWouldEndThem) {
+  EXPECT_EQ(
+      check_annotations(hostile_check()),
+      "::error title=linkgain%3A all_reduce/float32/sum/8B/np2 (a\"b\\c%0Ad%2Ce%3Af%25<g>"
+      "\xEF\xBF\xBD)::missing: 6.52 us, baseline 6.50 us, +0.30 %25 (95 %25 CI -0.90 to +1.51 %25),"
+      " tolerance ±5 %25; skipped: <x> & ]]> \"y\", 100 %25  \x01\x1B[31mred \xC3\xA4 "
+      "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\n");
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,41 @@
+#include "escaping.hpp"
+
+#include <gtest/gtest.h>
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kMark = "\xEF\xBF\xBD";
+
+TEST(Escaping, KeepsUtf8AndMarksWhatIsNone) {
+  for (const char* text : {"", "plain", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x94\xA5",
+                           "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_EQ(valid_utf8(text), text);
+  }
+  const std::string mark = kMark;
+  EXPECT_EQ(valid_utf8("a\xFFz"), "a" + mark + "z");
+  EXPECT_EQ(valid_utf8("\xC3"), mark) << "cut short";
+  EXPECT_EQ(valid_utf8("\xC0\x80"), mark + mark) << "overlong";
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80"), mark + mark + mark) << "a surrogate";
+  EXPECT_EQ(valid_utf8("\xF4\x90\x80\x80"), mark + mark + mark + mark) << "beyond U+10FFFF";
+}
+
+TEST(Escaping, ForXml) {
+  EXPECT_EQ(xml_escaped("<a b=\"c\">&'"), "&lt;a b=&quot;c&quot;&gt;&amp;&apos;");
+  EXPECT_EQ(xml_escaped("a\x01\n\tb\r"), std::string("a") + kMark + "\n\tb" + kMark);
+}
+
+TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }
+
+TEST(Escaping, ForAnnotations) {
+  EXPECT_EQ(annotation_escaped("5 %: a,b\r\n"), "5 %25: a,b%0D%0A");
+  EXPECT_EQ(annotation_property_escaped("5 %: a,b\n"), "5 %25%3A a%2Cb%0A");
+}
+
+TEST(Escaping, ForCsv) {
+  EXPECT_EQ(csv_escaped("plain"), "plain");
+  EXPECT_EQ(csv_escaped("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+}
+
+}  // namespace
+}  // namespace linkgain
