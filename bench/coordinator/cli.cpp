@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli_analysis.hpp"
 #include "cli_run.hpp"
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/core/errors.hpp"
@@ -84,7 +85,8 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
   const auto option = std::find_if(strays.begin(), strays.end(),
                                    [](const std::string& stray) { return stray.starts_with('-'); });
   if (option == strays.end()) {
-    static constexpr std::array<std::string_view, 4> kCommands{"run", "topo", "doctor", "report"};
+    static constexpr std::array<std::string_view, 5> kCommands{"run", "topo", "doctor", "compare",
+                                                               "report"};
     if (app.get_parent() == nullptr) return unknown_name("command", strays.front(), kCommands);
     return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
   }
@@ -129,6 +131,7 @@ Request parse_command_line(int argc, const char* const* argv) {
   DoctorOptions doctor_options;
   bool no_color = false;
   const CLI::App* doctor = add_doctor(app, doctor_options, no_color);
+  const CompareCommandLine compare(app);
   ReportTexts report_texts;
   const CLI::App* report = add_report(app, report_texts);
   try {
@@ -144,6 +147,7 @@ Request parse_command_line(int argc, const char* const* argv) {
   if (topo->parsed()) return topo_options;
   doctor_options.color = !no_color;
   if (doctor->parsed()) return doctor_options;
+  if (compare.parsed()) return compare.read();
   if (report->parsed()) return read_report(report_texts);
   return TextRequest{app.help()};
 }

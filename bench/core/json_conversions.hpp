@@ -58,6 +58,9 @@ std::vector<T> vector_of(const In& array, Read read) {
   return values;
 }
 
+/// Of its label; absent for none. Throws std::invalid_argument for any other.
+std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label);
+
 Out write_machine(const Machine& machine);
 Machine read_machine(const In& json);
 
@@ -87,8 +90,10 @@ Settings read_settings(const In& json);
 Out write_case(const CaseResult& result);
 CaseResult read_case(const In& json);
 
-/// Throws UsageError where the document's `schema` is another than the one read here.
+/// Throws UsageError where the document's `schema` is another than the one read here; or where the
+/// name itself is, empty for none.
 void require_known_schema(const In& document);
+void require_known_schema(const std::string& found);
 
 /// Samples in columns: one array for each member, one array of times for each rank.
 Out write_samples(const std::vector<Sample>& samples);

@@ -110,8 +110,11 @@ std::string pretty(const json::Out& document) {
 }  // namespace
 
 void json::require_known_schema(const In& document) {
+  require_known_schema(document.is_object() ? document.value("schema", "") : std::string());
+}
+
+void json::require_known_schema(const std::string& found) {
   constexpr std::string_view kFamily = "linkgain.record/";
-  const std::string found = document.is_object() ? document.value("schema", "") : "";
   if (found == kRecordSchema) return;
   if (!found.starts_with(kFamily)) {
     throw UsageError(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "linkgain/coordinator/cli.hpp"
+#include "linkgain/coordinator/compare_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
 #include "linkgain/coordinator/report_command.hpp"
 #include "linkgain/coordinator/run_command.hpp"
@@ -27,6 +28,9 @@ int carry_out(const linkgain::Request& request) {
   }
   if (const auto* report = std::get_if<linkgain::ReportOptions>(&request)) {
     return linkgain::report_command(*report);
+  }
+  if (const auto* compare = std::get_if<linkgain::CompareCommandOptions>(&request)) {
+    return linkgain::compare_command(*compare);
   }
   fmt::print("{}", std::get<linkgain::TextRequest>(request).text);
   return 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "linkgain/coordinator/compare_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
@@ -21,7 +22,8 @@ struct TextRequest {
   std::string text;
 };
 
-using Request = std::variant<RunOptions, TopoOptions, DoctorOptions, ReportOptions, TextRequest>;
+using Request = std::variant<RunOptions, TopoOptions, DoctorOptions, ReportOptions,
+                             CompareCommandOptions, TextRequest>;
 
 /// Reads `linkgain`'s command line, once. Throws UsageError.
 Request parse_command_line(int argc, const char* const* argv);
