@@ -8,8 +8,10 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <sstream>
 
+#include "json_conversions.hpp"
 #include "linkgain/core/errors.hpp"
 
 namespace linkgain {
@@ -86,16 +88,13 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
 
 std::uint32_t FleetNames::number_of(std::string_view case_name, std::string_view variant) {
   const std::string key = fmt::format("{} {}", case_name, variant);
-  // Names known to this thread need no lock.
-  thread_local const FleetNames* owner = nullptr;
-  thread_local std::map<std::string, std::uint32_t, std::less<>> known;
-  if (owner != this) known.clear();
-  owner = this;
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  const std::lock_guard lock(mutex_);
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
+  }
+  const std::unique_lock lock(mutex_);
   const auto [entry, added] = numbers_.try_emplace(key, static_cast<std::uint32_t>(names_.size()));
   if (added) names_.push_back({std::string(case_name), std::string(variant)});
-  known.emplace(key, entry->second);
   return entry->second;
 }
 
@@ -122,6 +121,9 @@ FleetRecord read_fleet_record(const std::filesystem::path& path, FleetNames& nam
   FleetRecord record;
   try {
     record = read_file(path, names);
+  } catch (const json::NotARecord& error) {
+    record.problem = error.what();
+    record.is_other_document = true;
   } catch (const std::exception& error) {
     record.problem = error.what();
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/core/errors.hpp"
 #include "linkgain/core/machine.hpp"
 #include "linkgain/core/record.hpp"
 
@@ -90,8 +91,14 @@ Settings read_settings(const In& json);
 Out write_case(const CaseResult& result);
 CaseResult read_case(const In& json);
 
-/// Throws UsageError where the document's `schema` is another than the one read here; or where the
-/// name itself is, empty for none.
+/// A document of another program or of another kind.
+class NotARecord : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+/// Throws NotARecord where the document has no `schema` of a record, UsageError where it is one of
+/// another version. The same for the name itself, empty for none.
 void require_known_schema(const In& document);
 void require_known_schema(const std::string& found);
 

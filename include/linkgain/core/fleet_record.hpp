@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <mutex>
+#include <shared_mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +27,7 @@ class FleetNames {
   const std::vector<Name>& all() const { return names_; }
 
  private:
-  std::mutex mutex_;
+  std::shared_mutex mutex_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
   std::vector<Name> names_;
 };
@@ -46,7 +46,8 @@ struct FleetValue {
 /// What the fleet looks at of one record. Of the machine there are host, software, GPUs and links.
 struct FleetRecord {
   std::filesystem::path path;
-  std::string problem;  ///< why it cannot be read; the rest is then empty
+  std::string problem;             ///< why it cannot be read; the rest is then empty
+  bool is_other_document = false;  ///< the problem is that it is no record at all
   std::string started;
   std::string status;
   int exit_code = 0;
