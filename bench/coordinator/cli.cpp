@@ -85,8 +85,8 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
   const auto option = std::find_if(strays.begin(), strays.end(),
                                    [](const std::string& stray) { return stray.starts_with('-'); });
   if (option == strays.end()) {
-    static constexpr std::array<std::string_view, 5> kCommands{"run", "topo", "doctor", "compare",
-                                                               "report"};
+    static constexpr std::array<std::string_view, 6> kCommands{"run",     "topo",  "doctor",
+                                                               "compare", "fleet", "report"};
     if (app.get_parent() == nullptr) return unknown_name("command", strays.front(), kCommands);
     return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
   }
@@ -132,6 +132,7 @@ Request parse_command_line(int argc, const char* const* argv) {
   bool no_color = false;
   const CLI::App* doctor = add_doctor(app, doctor_options, no_color);
   const CompareCommandLine compare(app);
+  const FleetCommandLine fleet(app);
   ReportTexts report_texts;
   const CLI::App* report = add_report(app, report_texts);
   try {
@@ -148,6 +149,7 @@ Request parse_command_line(int argc, const char* const* argv) {
   doctor_options.color = !no_color;
   if (doctor->parsed()) return doctor_options;
   if (compare.parsed()) return compare.read();
+  if (fleet.parsed()) return fleet.read();
   if (report->parsed()) return read_report(report_texts);
   return TextRequest{app.help()};
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/hostlist.hpp"
 #include "linkgain/core/names.hpp"
 #include "linkgain/core/option_parsers.hpp"
 
@@ -13,6 +14,11 @@ constexpr const char* kCompareExamples =
     "Examples:\n"
     "  linkgain compare before/record.json after/record.json\n"
     "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
+
+constexpr const char* kFleetExamples =
+    "Examples:\n"
+    "  linkgain fleet results/nodes                      every record below the directory\n"
+    "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv";
 
 OutputFormat parse_output_format(const std::string& name) {
   static constexpr std::array<std::string_view, 4> kNames{"table", "md", "csv", "json"};
@@ -66,6 +72,36 @@ CompareCommandOptions CompareCommandLine::read() const {
   options.metric = parse_metric(metric_);
   options.compare.threshold = parse_share(threshold_, "--threshold", 0.001, 0.5);
   options.compare.operations = parse_each<OperationKind>(only_, parse_operation);
+  return options;
+}
+
+FleetCommandLine::FleetCommandLine(CLI::App& program)
+    : command_(program.add_subcommand(
+          "fleet", "Hold the records of many nodes against each other, the worst first")) {
+  command_->footer(kFleetExamples);
+  command_
+      ->add_option("records", records_,
+                   "Records, or directories: every .json and every journal without a record below "
+                   "them")
+      ->required();
+  command_
+      ->add_option("--expect", expected_,
+                   "Hosts that must have a record, as Slurm lists them: node[001-128],login1")
+      ->type_name("HOSTLIST");
+  command_
+      ->add_option("--tolerance", tolerance_,
+                   "What a node may be slower than its peers, 5% unless given; 0.1% to 50%")
+      ->type_name("SHARE");
+  command_->add_option("--format", format_, "table, md, csv or json")->type_name("FORMAT");
+  command_->add_flag("--json", json_, "The same as --format json");
+}
+
+FleetCommandOptions FleetCommandLine::read() const {
+  FleetCommandOptions options;
+  options.records.assign(records_.begin(), records_.end());
+  options.format = parse_output_format(json_ ? "json" : format_);
+  options.fleet.tolerance = parse_share(tolerance_, "--tolerance", 0.001, 0.5);
+  options.fleet.expected = expand_hostlist(expected_);
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/coordinator/compare_command.hpp"
+#include "linkgain/coordinator/fleet_command.hpp"
 
 namespace linkgain {
 
@@ -27,6 +28,25 @@ class CompareCommandLine {
   std::string format_ = "table";
   std::string metric_ = "time";
   std::string threshold_ = "2%";
+  bool json_ = false;
+};
+
+/// The command `fleet` likewise.
+class FleetCommandLine {
+ public:
+  explicit FleetCommandLine(CLI::App& program);
+  FleetCommandLine(const FleetCommandLine&) = delete;
+  FleetCommandLine& operator=(const FleetCommandLine&) = delete;
+
+  bool parsed() const { return command_->parsed(); }
+  FleetCommandOptions read() const;
+
+ private:
+  CLI::App* command_;
+  std::vector<std::string> records_;
+  std::string expected_;
+  std::string tolerance_ = "5%";
+  std::string format_ = "table";
   bool json_ = false;
 };
 

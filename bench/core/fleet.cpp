@@ -98,7 +98,7 @@ class Kinds {
       parts.push_back(fmt::format("{} more", sorted.size() - kMostNamed));
     return fmt::format(
         "{}: {}",
-        counted(static_cast<std::int64_t>(sorted.size()), "kind of machines", "kinds of machines"),
+        counted(static_cast<std::int64_t>(sorted.size()), "kind of machine", "kinds of machines"),
         fmt::join(parts, ", "));
   }
 

@@ -9,6 +9,7 @@
 #include "linkgain/coordinator/cli.hpp"
 #include "linkgain/coordinator/compare_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
+#include "linkgain/coordinator/fleet_command.hpp"
 #include "linkgain/coordinator/report_command.hpp"
 #include "linkgain/coordinator/run_command.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
@@ -31,6 +32,9 @@ int carry_out(const linkgain::Request& request) {
   }
   if (const auto* compare = std::get_if<linkgain::CompareCommandOptions>(&request)) {
     return linkgain::compare_command(*compare);
+  }
+  if (const auto* fleet = std::get_if<linkgain::FleetCommandOptions>(&request)) {
+    return linkgain::fleet_command(*fleet);
   }
   fmt::print("{}", std::get<linkgain::TextRequest>(request).text);
   return 0;

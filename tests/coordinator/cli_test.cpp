@@ -168,6 +168,23 @@ TEST(CommandLine, OfCompare) {
   EXPECT_THAT(refusal({"compare", "a", "b", "--threshold", "few"}), HasSubstr("'few'"));
 }
 
+TEST(CommandLine, OfFleet) {
+  const auto plain = std::get<FleetCommandOptions>(parse({"fleet", "nodes"}));
+  EXPECT_THAT(plain.records, ElementsAre("nodes"));
+  EXPECT_EQ(plain.format, OutputFormat::table);
+  EXPECT_EQ(plain.fleet.tolerance, 0.05);
+  EXPECT_THAT(plain.fleet.expected, IsEmpty());
+  const auto full = std::get<FleetCommandOptions>(
+      parse({"fleet", "a", "b", "--expect", "n[1-2],m", "--tolerance", "10%", "--format", "csv"}));
+  EXPECT_THAT(full.records, ElementsAre("a", "b"));
+  EXPECT_THAT(full.fleet.expected, ElementsAre("n1", "n2", "m"));
+  EXPECT_EQ(full.fleet.tolerance, 0.1);
+  EXPECT_EQ(full.format, OutputFormat::csv);
+  EXPECT_THAT(refusal({"fleet"}), HasSubstr("records is required"));
+  EXPECT_THAT(refusal({"fleet", "a", "--expect", "n[1-"}), HasSubstr("bracket is not closed"));
+  EXPECT_THAT(refusal({"fleet", "a", "--tolerance", "0"}), HasSubstr("--tolerance '0'"));
+}
+
 TEST(CommandLine, OfTopo) {
   EXPECT_FALSE(std::get<TopoOptions>(parse({"topo"})).json);
   EXPECT_TRUE(std::get<TopoOptions>(parse({"topo", "--json"})).json);
@@ -186,7 +203,7 @@ TEST(CommandLine, OfDoctor) {
 }
 
 TEST(Help, OfEachCommandHasTwoExamples) {
-  for (const char* command : {"run", "topo", "doctor", "compare", "report"}) {
+  for (const char* command : {"run", "topo", "doctor", "compare", "fleet", "report"}) {
     const std::string help = text_of({command, "--help"});
     const std::size_t examples = help.find("Examples:");
     ASSERT_NE(examples, std::string::npos) << command;
@@ -253,7 +270,7 @@ TEST(CommandLine, RefusesUnknownOptionsAndCommandsWithTheNearest) {
             "unknown option '--varaint': did you mean --variant?");
   EXPECT_EQ(refusal({"report", "r", "--csv"}).substr(0, 24), "unknown option '--csv': ");
   EXPECT_EQ(refusal({"rum"}),
-            "unknown command 'rum': did you mean run? (run, topo, doctor, compare, report)");
+            "unknown command 'rum': did you mean run? (run, topo, doctor, compare, fleet, report)");
   EXPECT_EQ(refusal({"topology"}).substr(0, 44), "unknown command 'topology': did you mean top");
   EXPECT_THAT(refusal({"docter"}), HasSubstr("did you mean doctor?"));
   EXPECT_EQ(refusal({"--verison"}), "unknown option '--verison': did you mean --version?");

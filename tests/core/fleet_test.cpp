@@ -64,7 +64,7 @@ TEST_F(Fleet, OfHealthyNodesIsOk) {
   }
   EXPECT_EQ(report.nodes.front().host, "node01");
   EXPECT_THAT(report.drain, IsEmpty());
-  EXPECT_THAT(report.notes, ElementsAre("1 kind of machines: 12 of 4 x NVIDIA H200"));
+  EXPECT_THAT(report.notes, ElementsAre("1 kind of machine: 12 of 4 x NVIDIA H200"));
 }
 
 TEST_F(Fleet, BlamesTheSlowPair) {

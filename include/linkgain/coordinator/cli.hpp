@@ -6,6 +6,7 @@
 
 #include "linkgain/coordinator/compare_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
+#include "linkgain/coordinator/fleet_command.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
 
@@ -23,7 +24,7 @@ struct TextRequest {
 };
 
 using Request = std::variant<RunOptions, TopoOptions, DoctorOptions, ReportOptions,
-                             CompareCommandOptions, TextRequest>;
+                             CompareCommandOptions, FleetCommandOptions, TextRequest>;
 
 /// Reads `linkgain`'s command line, once. Throws UsageError.
 Request parse_command_line(int argc, const char* const* argv);
