@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli_analysis.hpp"
 #include "cli_regression.hpp"
 #include "cli_run.hpp"
 #include "linkgain/core/build_info.hpp"
@@ -85,8 +86,8 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
   const auto option = std::find_if(strays.begin(), strays.end(),
                                    [](const std::string& stray) { return stray.starts_with('-'); });
   if (option == strays.end()) {
-    static constexpr std::array<std::string_view, 6> kCommands{"run",      "topo",  "doctor",
-                                                               "baseline", "check", "report"};
+    static constexpr std::array<std::string_view, 8> kCommands{
+        "run", "topo", "doctor", "compare", "baseline", "check", "fleet", "report"};
     if (app.get_parent() == nullptr) return unknown_name("command", strays.front(), kCommands);
     return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
   }
@@ -133,6 +134,8 @@ Request parse_command_line(int argc, const char* const* argv) {
   const CLI::App* doctor = add_doctor(app, doctor_options, no_color);
   const BaselineCommandLine baseline(app);
   const CheckCommandLine check(app);
+  const CompareCommandLine compare(app);
+  const FleetCommandLine fleet(app);
   ReportTexts report_texts;
   const CLI::App* report = add_report(app, report_texts);
   try {
@@ -150,6 +153,8 @@ Request parse_command_line(int argc, const char* const* argv) {
   if (doctor->parsed()) return doctor_options;
   if (baseline.parsed()) return baseline.read();
   if (check.parsed()) return check.read();
+  if (compare.parsed()) return compare.read();
+  if (fleet.parsed()) return fleet.read();
   if (report->parsed()) return read_report(report_texts);
   return TextRequest{app.help()};
 }

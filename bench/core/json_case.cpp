@@ -102,8 +102,10 @@ Out write_execution(const Execution& execution) {
 }
 
 Execution read_execution(const In& json) {
-  return {json.at("operations_per_sample"), json.at("operations_per_graph"),
-          json.at("buffer_slots"), json.at("cold_data"),
+  return {json.at("operations_per_sample"),
+          json.at("operations_per_graph"),
+          json.at("buffer_slots"),
+          json.at("cold_data"),
           optional_at<std::string>(json, "form").value_or(""),
           optional_at<bool>(json, "through_host")};
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/core/errors.hpp"
 #include "linkgain/core/machine.hpp"
 #include "linkgain/core/machine_key.hpp"
 #include "linkgain/core/record.hpp"
@@ -59,6 +60,9 @@ std::vector<T> vector_of(const In& array, Read read) {
   return values;
 }
 
+/// Of its label; absent for none. Throws std::invalid_argument for any other.
+std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label);
+
 Out write_machine(const Machine& machine);
 Machine read_machine(const In& json);
 
@@ -92,8 +96,16 @@ Settings read_settings(const In& json);
 Out write_case(const CaseResult& result);
 CaseResult read_case(const In& json);
 
-/// Throws UsageError where the document's `schema` is another than the one read here.
+/// A document of another program or of another kind.
+class NotARecord : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+/// Throws NotARecord where the document has no `schema` of a record, UsageError where it is one of
+/// another version. The same for the name itself, empty for none.
 void require_known_schema(const In& document);
+void require_known_schema(const std::string& found);
 
 /// Samples in columns: one array for each member, one array of times for each rank.
 Out write_samples(const std::vector<Sample>& samples);

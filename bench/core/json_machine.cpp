@@ -64,17 +64,6 @@ RankInfo read_rank(const In& json) {
   return rank;
 }
 
-/// Absent in records from before it was asked for.
-std::optional<Ancestor> read_ancestor(const In& json) {
-  const auto label = optional_at<std::string>(json, "ancestor");
-  if (!label) return std::nullopt;
-  for (const Ancestor each : {Ancestor::self, Ancestor::pix, Ancestor::pxb, Ancestor::phb,
-                              Ancestor::node, Ancestor::sys}) {
-    if (*label == label_of(each)) return each;
-  }
-  throw std::invalid_argument("no such ancestor: " + *label);
-}
-
 /// The label follows from the rest; it is there for those who read the matrix from the record.
 Out write_link(const PairLink& link) {
   return {{"from", link.from},
@@ -86,12 +75,13 @@ Out write_link(const PairLink& link) {
           {"label", label_of(link)}};
 }
 
+/// Records from before the ancestor was asked for lack it.
 PairLink read_link(const In& json) {
   return {json.at("from"),
           json.at("to"),
           optional_at<bool>(json, "p2p"),
           optional_at<bool>(json, "nvlink"),
-          read_ancestor(json),
+          ancestor_of(optional_at<std::string>(json, "ancestor")),
           optional_at<int>(json, "nvlinks")};
 }
 
@@ -120,6 +110,15 @@ Software read_software(const In& json) {
 }
 
 }  // namespace
+
+std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label) {
+  if (!label) return std::nullopt;
+  for (const Ancestor each : {Ancestor::self, Ancestor::pix, Ancestor::pxb, Ancestor::phb,
+                              Ancestor::node, Ancestor::sys}) {
+    if (*label == label_of(each)) return each;
+  }
+  throw std::invalid_argument("no such ancestor: " + *label);
+}
 
 Out write_machine(const Machine& machine) {
   return {{"host", machine.host},

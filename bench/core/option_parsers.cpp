@@ -53,6 +53,19 @@ int parse_root(std::string_view text) {
   return *root;
 }
 
+double parse_share(std::string_view text, std::string_view option, double least, double most) {
+  const bool percent = text.ends_with('%');
+  const std::string_view digits = text.substr(0, text.size() - (percent ? 1 : 0));
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+  const double share = percent ? value / 100.0 : value;
+  if (whole && share >= least && share <= most) return share;
+  throw UsageError(
+      fmt::format("{} '{}' is no share of {} % to {} %", option, text, 100.0 * least, 100.0 * most),
+      "give it as 5% or 0.05");
+}
+
 SelectionOptions read_selection(const SelectionTexts& texts) {
   SelectionOptions options;
   options.operations = parse_each<OperationKind>(texts.only, parse_operation);

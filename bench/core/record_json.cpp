@@ -80,11 +80,14 @@ std::string pretty(const json::Out& document) {
 }  // namespace
 
 void json::require_known_schema(const In& document) {
+  require_known_schema(document.is_object() ? document.value("schema", "") : std::string());
+}
+
+void json::require_known_schema(const std::string& found) {
   constexpr std::string_view kFamily = "linkgain.record/";
-  const std::string found = document.is_object() ? document.value("schema", "") : "";
   if (found == kRecordSchema) return;
   if (!found.starts_with(kFamily)) {
-    throw UsageError(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
+    throw NotARecord(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
                      "give a record.json that `linkgain run` wrote");
   }
   throw UsageError(fmt::format("its schema is {}, this linkgain reads {}", found, kRecordSchema),

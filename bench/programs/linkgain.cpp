@@ -9,7 +9,9 @@
 #include "linkgain/coordinator/baseline_command.hpp"
 #include "linkgain/coordinator/check_command.hpp"
 #include "linkgain/coordinator/cli.hpp"
+#include "linkgain/coordinator/compare_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
+#include "linkgain/coordinator/fleet_command.hpp"
 #include "linkgain/coordinator/report_command.hpp"
 #include "linkgain/coordinator/run_command.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
@@ -35,6 +37,12 @@ int carry_out(const linkgain::Request& request) {
   }
   if (const auto* check = std::get_if<linkgain::CheckOptions>(&request)) {
     return linkgain::check_command(*check);
+  }
+  if (const auto* compare = std::get_if<linkgain::CompareCommandOptions>(&request)) {
+    return linkgain::compare_command(*compare);
+  }
+  if (const auto* fleet = std::get_if<linkgain::FleetCommandOptions>(&request)) {
+    return linkgain::fleet_command(*fleet);
   }
   fmt::print("{}", std::get<linkgain::TextRequest>(request).text);
   return 0;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "csv_fields.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -16,23 +18,6 @@ constexpr std::string_view kHeader =
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link\n";
-
-/// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
-/// The shortest digits that read back as the same number.
-std::string field(std::optional<double> value) {
-  return value.has_value() ? fmt::format("{}", *value) : std::string{};
-}
 
 template <typename Integer>
 std::string field(const std::optional<Integer>& value) {
@@ -51,7 +36,7 @@ std::string pair_field(const Case& definition) {
 
 void add_case_fields(std::vector<std::string>& fields, const Case& definition) {
   const bool reduces = has_reduction(definition.operation);
-  fields.push_back(field(std::string_view(case_name(definition))));
+  fields.push_back(csv_field(std::string_view(case_name(definition))));
   fields.emplace_back(name_of(definition.operation));
   fields.emplace_back(name_of(definition.type));
   fields.emplace_back(reduces ? name_of(definition.reduction) : std::string_view{});
@@ -64,10 +49,10 @@ void add_case_fields(std::vector<std::string>& fields, const Case& definition) {
 
 void add_variant_fields(std::vector<std::string>& fields, const VariantResult& variant) {
   const bool measured = variant.time.has_value();
-  fields.push_back(field(std::string_view(variant.variant)));
-  fields.push_back(field(measured ? std::optional(variant.time->value) : std::nullopt));
-  fields.push_back(field(variant.algbw));
-  fields.push_back(field(variant.busbw));
+  fields.push_back(csv_field(std::string_view(variant.variant)));
+  fields.push_back(csv_field(measured ? std::optional(variant.time->value) : std::nullopt));
+  fields.push_back(csv_field(variant.algbw));
+  fields.push_back(csv_field(variant.busbw));
   fields.emplace_back(measured ? name_of(variant.path) : std::string_view{});
   fields.push_back(variant.verification.has_value() ? fmt::format("{}", variant.verification->wrong)
                                                     : std::string{});
@@ -78,32 +63,32 @@ void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
     fields.insert(fields.end(), 5, "");
     return;
   }
-  fields.push_back(field(std::optional(ratio->estimate)));
-  fields.push_back(field(ratio->low));
-  fields.push_back(field(ratio->high));
-  fields.push_back(field(std::optional(less_time(ratio->estimate))));
+  fields.push_back(csv_field(std::optional(ratio->estimate)));
+  fields.push_back(csv_field(ratio->low));
+  fields.push_back(csv_field(ratio->high));
+  fields.push_back(csv_field(std::optional(less_time(ratio->estimate))));
   fields.push_back(fmt::format("{}", ratio->rounds));
 }
 
 void add_evidence_fields(std::vector<std::string>& fields, const VariantResult& variant) {
-  fields.push_back(field(variant.fraction_of_limit));
-  fields.push_back(field(std::string_view(variant.limit)));
+  fields.push_back(csv_field(variant.fraction_of_limit));
+  fields.push_back(csv_field(std::string_view(variant.limit)));
   if (!variant.evidence.has_value()) {
     fields.insert(fields.end(), 11, "");
     return;
   }
   const WireEvidence& evidence = *variant.evidence;
-  fields.push_back(field(std::string_view(evidence.plan.algorithm)));
-  fields.push_back(field(std::string_view(evidence.plan.protocol)));
+  fields.push_back(csv_field(std::string_view(evidence.plan.algorithm)));
+  fields.push_back(csv_field(std::string_view(evidence.plan.protocol)));
   fields.push_back(fmt::format("{}", evidence.operations));
   fields.push_back(field(evidence.nvlink_sent));
   fields.push_back(field(evidence.nvlink_received));
   fields.push_back(field(evidence.pcie_sent));
   fields.push_back(field(evidence.pcie_received));
-  fields.push_back(field(evidence.expected));
-  fields.push_back(field(evidence.nvlink_share()));
+  fields.push_back(csv_field(evidence.expected));
+  fields.push_back(csv_field(evidence.nvlink_share()));
   fields.emplace_back(field(evidence.judged));
-  fields.push_back(field(std::string_view(evidence.reason)));
+  fields.push_back(csv_field(std::string_view(evidence.reason)));
 }
 
 void add_health_fields(std::vector<std::string>& fields, const VariantResult& variant) {
@@ -134,7 +119,7 @@ void add_form_fields(std::vector<std::string>& fields, const Case& definition,
   fields.push_back(has_root(definition.operation) ? fmt::format("{}", definition.root)
                                                   : std::string{});
   fields.emplace_back(field(definition.kernel));
-  fields.push_back(field(std::string_view(variant.execution.form)));
+  fields.push_back(csv_field(std::string_view(variant.execution.form)));
 }
 
 std::string row(const Record& record, const CaseResult& result, const VariantResult& variant) {
@@ -146,7 +131,7 @@ std::string row(const Record& record, const CaseResult& result, const VariantRes
   add_variant_fields(fields, variant);
   add_ratio_fields(fields, ratio != result.ratios.end() ? &ratio->ratio : nullptr);
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
-  fields.push_back(field(std::string_view(variant.skipped.value_or(""))));
+  fields.push_back(csv_field(std::string_view(variant.skipped.value_or(""))));
   add_evidence_fields(fields, variant);
   add_health_fields(fields, variant);
   add_form_fields(fields, result.definition, variant);

@@ -140,6 +140,51 @@ TEST(CommandLine, OfReport) {
   EXPECT_THAT(refusal({"report", "r", "--format", "cvs"}), HasSubstr("did you mean csv?"));
 }
 
+TEST(CommandLine, OfCompare) {
+  const auto compare_with = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "compare");
+    return std::get<CompareCommandOptions>(parse(std::move(arguments)));
+  };
+  const CompareCommandOptions plain = compare_with({"a.json", "b.json"});
+  EXPECT_THAT(plain.runs, ElementsAre("a.json", "b.json"));
+  EXPECT_EQ(plain.format, OutputFormat::table);
+  EXPECT_EQ(plain.metric, Metric::time);
+  EXPECT_EQ(plain.compare.threshold, 0.02);
+  const CompareCommandOptions full =
+      compare_with({"a", "b", "c", "--metric", "busbw", "--format", "md", "--only",
+                    "send_recv,all_reduce", "--threshold", "5%"});
+  EXPECT_THAT(full.runs, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(full.format, OutputFormat::markdown);
+  EXPECT_EQ(full.metric, Metric::busbw);
+  EXPECT_EQ(full.compare.threshold, 0.05);
+  EXPECT_THAT(full.compare.operations,
+              ElementsAre(OperationKind::send_recv, OperationKind::all_reduce));
+  EXPECT_EQ(compare_with({"a", "b", "--json"}).format, OutputFormat::json);
+  EXPECT_THAT(refusal({"compare"}), HasSubstr("runs is required"));
+  EXPECT_EQ(refusal({"compare", "a"}), "compare needs two runs or more");
+  EXPECT_THAT(refusal({"compare", "a", "b", "--metric", "busw"}), HasSubstr("did you mean busbw?"));
+  EXPECT_THAT(refusal({"compare", "a", "b", "--format", "mdd"}), HasSubstr("did you mean md?"));
+  EXPECT_THAT(refusal({"compare", "a", "b", "--threshold", "80%"}), HasSubstr("0.1 % to 50 %"));
+  EXPECT_THAT(refusal({"compare", "a", "b", "--threshold", "few"}), HasSubstr("'few'"));
+}
+
+TEST(CommandLine, OfFleet) {
+  const auto plain = std::get<FleetCommandOptions>(parse({"fleet", "nodes"}));
+  EXPECT_THAT(plain.records, ElementsAre("nodes"));
+  EXPECT_EQ(plain.format, OutputFormat::table);
+  EXPECT_EQ(plain.fleet.tolerance, 0.05);
+  EXPECT_THAT(plain.fleet.expected, IsEmpty());
+  const auto full = std::get<FleetCommandOptions>(
+      parse({"fleet", "a", "b", "--expect", "n[1-2],m", "--tolerance", "10%", "--format", "csv"}));
+  EXPECT_THAT(full.records, ElementsAre("a", "b"));
+  EXPECT_THAT(full.fleet.expected, ElementsAre("n1", "n2", "m"));
+  EXPECT_EQ(full.fleet.tolerance, 0.1);
+  EXPECT_EQ(full.format, OutputFormat::csv);
+  EXPECT_THAT(refusal({"fleet"}), HasSubstr("records is required"));
+  EXPECT_THAT(refusal({"fleet", "a", "--expect", "n[1-"}), HasSubstr("bracket is not closed"));
+  EXPECT_THAT(refusal({"fleet", "a", "--tolerance", "0"}), HasSubstr("--tolerance '0'"));
+}
+
 TEST(CommandLine, OfTopo) {
   EXPECT_FALSE(std::get<TopoOptions>(parse({"topo"})).json);
   EXPECT_TRUE(std::get<TopoOptions>(parse({"topo", "--json"})).json);
@@ -158,7 +203,8 @@ TEST(CommandLine, OfDoctor) {
 }
 
 TEST(Help, OfEachCommandHasTwoExamples) {
-  for (const char* command : {"run", "topo", "doctor", "baseline", "check", "report"}) {
+  for (const char* command :
+       {"run", "topo", "doctor", "compare", "baseline", "check", "fleet", "report"}) {
     const std::string help = text_of({command, "--help"});
     const std::size_t examples = help.find("Examples:");
     ASSERT_NE(examples, std::string::npos) << command;
@@ -226,7 +272,8 @@ TEST(CommandLine, RefusesUnknownOptionsAndCommandsWithTheNearest) {
   EXPECT_EQ(refusal({"report", "r", "--csv"}).substr(0, 24), "unknown option '--csv': ");
   EXPECT_EQ(
       refusal({"rum"}),
-      "unknown command 'rum': did you mean run? (run, topo, doctor, baseline, check, report)");
+      "unknown command 'rum': did you mean run? (run, topo, doctor, compare, baseline, check, "
+      "fleet, report)");
   EXPECT_EQ(refusal({"topology"}).substr(0, 44), "unknown command 'topology': did you mean top");
   EXPECT_THAT(refusal({"docter"}), HasSubstr("did you mean doctor?"));
   EXPECT_EQ(refusal({"--verison"}), "unknown option '--verison': did you mean --version?");

@@ -32,6 +32,23 @@ TEST(ParseGpus, RefusesAnythingElseByName) {
   EXPECT_THROW(parse_gpus(""), UsageError);
 }
 
+TEST(ParseShare, ReadsPercentAndFractions) {
+  EXPECT_DOUBLE_EQ(parse_share("5%", "--x", 0.001, 0.5), 0.05);
+  EXPECT_DOUBLE_EQ(parse_share("2.5%", "--x", 0.001, 0.5), 0.025);
+  EXPECT_DOUBLE_EQ(parse_share("0.5", "--x", 0.001, 0.5), 0.5);
+}
+
+TEST(ParseShare, RefusesAnythingElseByName) {
+  for (const char* text : {"", "%", "5 %", "five", "60%", "5", "0", "-1%", "nan", "0.05x"}) {
+    try {
+      parse_share(text, "--x", 0.001, 0.5);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("--x '"), HasSubstr("0.1 % to 50 %")));
+    }
+  }
+}
+
 TEST(ParsePair, ReadsTwoRanks) {
   EXPECT_EQ(parse_pair("0-1"), (Pair{0, 1, false}));
   EXPECT_EQ(parse_pair("12-3"), (Pair{12, 3, false}));

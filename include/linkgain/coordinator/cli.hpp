@@ -6,7 +6,9 @@
 
 #include "linkgain/coordinator/baseline_command.hpp"
 #include "linkgain/coordinator/check_command.hpp"
+#include "linkgain/coordinator/compare_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
+#include "linkgain/coordinator/fleet_command.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
 
@@ -24,7 +26,7 @@ struct TextRequest {
 };
 
 using Request = std::variant<RunOptions, TopoOptions, DoctorOptions, ReportOptions, BaselineOptions,
-                             CheckOptions, TextRequest>;
+                             CheckOptions, CompareCommandOptions, FleetCommandOptions, TextRequest>;
 
 /// Reads `linkgain`'s command line, once. Throws UsageError.
 Request parse_command_line(int argc, const char* const* argv);

@@ -38,8 +38,8 @@ SlotBytes slot_bytes(const Case& c, int rank);
 /// in the cache unless the pools are too small to prevent it. The same on all ranks.
 struct BufferPlan {
   std::int64_t slots = 1;
-  int operations_per_slot = 1;  ///< before the next slot's turn; 2 for ping_pong: there and back;
-                                ///< many of a latency, which one launch does
+  int operations_per_slot = 1;   ///< before the next slot's turn; 2 for ping_pong: there and back;
+                                 ///< many of a latency, which one launch does
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   bool cold = false;  ///< a slot comes round again only after twice the cache, on all ranks
 

@@ -20,6 +20,10 @@ Pair parse_pair(std::string_view text);
 /// A rank. Throws UsageError.
 int parse_root(std::string_view text);
 
+/// "5%" or "0.05" as 0.05. Throws UsageError that names `option` where the text is neither or is
+/// outside `least` to `most`.
+double parse_share(std::string_view text, std::string_view option, double least, double most);
+
 /// Every name by `parse`, in order.
 template <typename Value, typename Parse>
 std::vector<Value> parse_each(const std::vector<std::string>& names, Parse parse) {

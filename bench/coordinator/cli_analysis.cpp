@@ -1,0 +1,108 @@
+#include "cli_analysis.hpp"
+
+#include <array>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/hostlist.hpp"
+#include "linkgain/core/names.hpp"
+#include "linkgain/core/option_parsers.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kCompareExamples =
+    "Examples:\n"
+    "  linkgain compare before/record.json after/record.json\n"
+    "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
+
+constexpr const char* kFleetExamples =
+    "Examples:\n"
+    "  linkgain fleet results/nodes                      every record below the directory\n"
+    "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv";
+
+OutputFormat parse_output_format(const std::string& name) {
+  static constexpr std::array<std::string_view, 4> kNames{"table", "md", "csv", "json"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) return static_cast<OutputFormat>(i);
+  }
+  throw UsageError(unknown_name("format", name, kNames));
+}
+
+Metric parse_metric(const std::string& name) {
+  static constexpr std::array<std::string_view, 3> kNames{"time", "busbw", "algbw"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) return static_cast<Metric>(i);
+  }
+  throw UsageError(unknown_name("metric", name, kNames));
+}
+
+}  // namespace
+
+CompareCommandLine::CompareCommandLine(CLI::App& program)
+    : command_(program.add_subcommand(
+          "compare", "Say what changed between runs, in the machine and in every case")) {
+  command_->footer(kCompareExamples);
+  command_
+      ->add_option(
+          "runs", runs_,
+          "Before and after, or more for a trend: record.json, a run's directory, or JSON of "
+          "Google Benchmark or nccl-tests (-J)")
+      ->required();
+  command_->add_option("--only", only_, "Operations: " + operation_names())
+      ->delimiter(',')
+      ->type_name("OP,...");
+  command_->add_option("--metric", metric_, "What the columns show: time, busbw or algbw")
+      ->type_name("METRIC");
+  command_
+      ->add_option("--threshold", threshold_,
+                   "Smallest difference that counts, 2% unless given; 0.1% to 50%")
+      ->type_name("SHARE");
+  command_->add_option("--format", format_, "table, md, csv or json")->type_name("FORMAT");
+  command_->add_flag("--json", json_, "The same as --format json");
+}
+
+CompareCommandOptions CompareCommandLine::read() const {
+  CompareCommandOptions options;
+  if (runs_.size() < 2) {
+    throw UsageError("compare needs two runs or more",
+                     "give the run before, then the one after; see linkgain compare --help");
+  }
+  options.runs.assign(runs_.begin(), runs_.end());
+  options.format = parse_output_format(json_ ? "json" : format_);
+  options.metric = parse_metric(metric_);
+  options.compare.threshold = parse_share(threshold_, "--threshold", 0.001, 0.5);
+  options.compare.operations = parse_each<OperationKind>(only_, parse_operation);
+  return options;
+}
+
+FleetCommandLine::FleetCommandLine(CLI::App& program)
+    : command_(program.add_subcommand(
+          "fleet", "Hold the records of many nodes against each other, the worst first")) {
+  command_->footer(kFleetExamples);
+  command_
+      ->add_option("records", records_,
+                   "Records, or directories: every .json and every journal without a record below "
+                   "them")
+      ->required();
+  command_
+      ->add_option("--expect", expected_,
+                   "Hosts that must have a record, as Slurm lists them: node[001-128],login1")
+      ->type_name("HOSTLIST");
+  command_
+      ->add_option("--tolerance", tolerance_,
+                   "What a node may be slower than its peers, 5% unless given; 0.1% to 50%")
+      ->type_name("SHARE");
+  command_->add_option("--format", format_, "table, md, csv or json")->type_name("FORMAT");
+  command_->add_flag("--json", json_, "The same as --format json");
+}
+
+FleetCommandOptions FleetCommandLine::read() const {
+  FleetCommandOptions options;
+  options.records.assign(records_.begin(), records_.end());
+  options.format = parse_output_format(json_ ? "json" : format_);
+  options.fleet.tolerance = parse_share(tolerance_, "--tolerance", 0.001, 0.5);
+  options.fleet.expected = expand_hostlist(expected_);
+  return options;
+}
+
+}  // namespace linkgain

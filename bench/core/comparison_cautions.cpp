@@ -1,0 +1,137 @@
+#include "comparison_cautions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace linkgain {
+namespace {
+
+struct Explanation {
+  ChangeKind kind;
+  const char* code;
+  const char* text;
+  const char* advice;
+};
+
+/// Links are what the comparison is about; their changes explain nothing away.
+constexpr Explanation kExplanations[] = {
+    {ChangeKind::gpu, "other-gpus", "the GPUs differ",
+     "compare runs of the same GPUs to see what the link is worth"},
+    {ChangeKind::clock, "other-clocks", "the GPUs did not reach the same clock",
+     "look at clock limits and power limits with linkgain doctor"},
+    {ChangeKind::driver, "other-driver", "the driver differs",
+     "measure both sides with the same driver"},
+    {ChangeKind::nccl, "other-nccl", "NCCL differs",
+     "measure both sides with the same NCCL: its choices change between versions"},
+    {ChangeKind::software, "other-software", "other software differs",
+     "measure both sides with the same build and libraries"},
+    {ChangeKind::host, "other-host", "the host differs", "compare runs of the same machine"},
+    {ChangeKind::variable, "other-variables", "variables in force differ",
+     "set the same variables on both sides, unless they are what is compared"},
+    {ChangeKind::setting, "other-settings", "the settings differ",
+     "measure both sides with the same command line"},
+};
+
+void add_changes(std::vector<Warning>& cautions, const std::vector<Change>& changes) {
+  for (const Explanation& row : kExplanations) {
+    std::vector<std::string> what;
+    for (const Change& change : changes) {
+      if (change.kind == row.kind) {
+        what.push_back(fmt::format("{}: {} → {}", change.what, change.before, change.after));
+      }
+    }
+    if (what.empty()) continue;
+    const std::size_t more = what.size() > 3 ? what.size() - 3 : 0;
+    what.resize(what.size() - more);
+    cautions.push_back(
+        {row.code,
+         fmt::format("{} ({}{}) and may explain a difference", row.text, fmt::join(what, "; "),
+                     more > 0 ? fmt::format("; {} more", more) : ""),
+         row.advice});
+  }
+}
+
+void add_throttling(std::vector<Warning>& cautions, const RunFigures& run) {
+  HealthSummary health;
+  for (const CaseFigures& figures : run.cases) add_summary(health, figures.health);
+  if (health.unhealthy_samples == 0) return;
+  std::vector<std::string_view> events;
+  for (const ClockEvent event : clock_events(health.clock_event_reasons.value_or(0))) {
+    if (event != ClockEvent::power_cap) events.push_back(describe(event));
+  }
+  cautions.push_back(
+      {"throttled",
+       fmt::format("in {} {} of {} samples were taken while a GPU was held back ({})", run.name,
+                   health.unhealthy_samples, health.samples, fmt::join(events, ", ")),
+       "mend cooling or power and measure again: linkgain doctor says what is wrong"});
+}
+
+std::size_t most_launches(const RunComparison& comparison, bool after) {
+  std::size_t most = 0;
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up) continue;
+    most = std::max(most, (after ? each.after : each.before)->launches.size());
+  }
+  return most;
+}
+
+void add_single_launches(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const std::size_t before = most_launches(comparison, false);
+  const std::size_t after = most_launches(comparison, true);
+  if (before == 0 || (before > 1 && after > 1)) return;
+  const bool assumed = before == 1 && after == 1;
+  const std::string who = assumed       ? "both sides have"
+                          : before == 1 ? fmt::format("{} has", comparison.before->name)
+                                        : fmt::format("{} has", comparison.after->name);
+  const std::string spread =
+      assumed ? fmt::format(
+                    "how far launches differ is assumed, not measured ({:.1f} % from 1 MiB "
+                    "on, {:.0f} % for all else)",
+                    100 * kAssumedSpread, 100 * kAssumedSmallSpread)
+              : "how far launches differ is known from the other side alone";
+  cautions.push_back({"one-launch", fmt::format("{} one launch only: {}", who, spread),
+                      "measure with linkgain run --launches 8"});
+}
+
+void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
+  if (run.status != "complete") {
+    cautions.push_back({"incomplete", fmt::format("{} is not complete ({})", run.name, run.status),
+                        "what it lacks is not compared; measure it again"});
+  }
+  add_throttling(cautions, run);
+}
+
+std::size_t ranks_of(const RunFigures& run) {
+  for (const CaseFigures& figures : run.cases) {
+    if (figures.definition) return static_cast<std::size_t>(figures.definition->ranks);
+  }
+  return 0;
+}
+
+/// Cases of different rank counts never match; the list of missing ones does not say why.
+void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const std::size_t before = ranks_of(*comparison.before);
+  const std::size_t after = ranks_of(*comparison.after);
+  if (before == 0 || after == 0 || before == after) return;
+  cautions.push_back({"other-ranks",
+                      fmt::format("{} measured {} ranks, {} {}: their cases are others",
+                                  comparison.before->name, before, comparison.after->name, after),
+                      "measure both sides with the same --np"});
+}
+
+}  // namespace
+
+std::vector<Warning> cautions_of(const RunComparison& comparison) {
+  std::vector<Warning> cautions;
+  add_single_launches(cautions, comparison);
+  add_run(cautions, *comparison.before);
+  if (comparison.after != comparison.before) add_run(cautions, *comparison.after);
+  add_ranks(cautions, comparison);
+  add_changes(cautions, comparison.changes);
+  return cautions;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "linkgain/core/run_comparison.hpp"
+
+namespace linkgain {
+
+/// What else differs and could explain a difference, and what weakens the comparison; from the
+/// runs, the changes and the cases of `comparison`.
+std::vector<Warning> cautions_of(const RunComparison& comparison);
+
+}  // namespace linkgain

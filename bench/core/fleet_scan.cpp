@@ -1,0 +1,224 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "json_conversions.hpp"
+#include "json_scanner.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/fleet_record.hpp"
+
+namespace linkgain {
+namespace {
+
+GpuInfo scan_gpu(JsonScanner& in) {
+  GpuInfo gpu;
+  in.object([&](std::string_view key) {
+    if (key == "cuda_index") {
+      gpu.cuda_index = static_cast<int>(in.integer());
+    } else if (key == "name") {
+      gpu.name = in.string();
+    } else if (key == "uuid") {
+      gpu.uuid = in.string();
+    } else if (key == "nvlink_links_active") {
+      const auto links = in.integer_or_null();
+      if (links) gpu.nvlink_links_active = static_cast<int>(*links);
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return gpu;
+}
+
+RankInfo scan_rank(JsonScanner& in) {
+  RankInfo rank;
+  in.object([&](std::string_view key) {
+    if (key == "rank") {
+      rank.rank = static_cast<int>(in.integer());
+    } else if (key == "host") {
+      rank.host = in.string();
+    } else if (key == "gpu" && in.is_object()) {
+      rank.gpu = scan_gpu(in);
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return rank;
+}
+
+PairLink scan_link(JsonScanner& in) {
+  PairLink link;
+  in.object([&](std::string_view key) {
+    if (key == "from") {
+      link.from = static_cast<int>(in.integer());
+    } else if (key == "to") {
+      link.to = static_cast<int>(in.integer());
+    } else if (key == "p2p") {
+      link.p2p = in.boolean_or_null();
+    } else if (key == "nvlink") {
+      link.nvlink = in.boolean_or_null();
+    } else if (key == "ancestor") {
+      link.ancestor = json::ancestor_of(in.string_or_null());
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return link;
+}
+
+Software scan_software(JsonScanner& in) {
+  Software software;
+  in.object([&](std::string_view key) {
+    if (key == "driver") {
+      software.driver = in.string_or_null();
+    } else if (key == "nccl_library") {
+      software.nccl_library = in.string_or_null();
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return software;
+}
+
+Machine scan_machine(JsonScanner& in) {
+  Machine machine;
+  in.object([&](std::string_view key) {
+    if (key == "host") {
+      machine.host = in.string();
+    } else if (key == "software") {
+      machine.software = scan_software(in);
+    } else if (key == "ranks") {
+      in.array([&] { machine.ranks.push_back(scan_rank(in)); });
+    } else if (key == "links") {
+      in.array([&] { machine.links.push_back(scan_link(in)); });
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return machine;
+}
+
+void scan_health(JsonScanner& in, FleetValue& value) {
+  in.object([&](std::string_view key) {
+    if (key == "samples") {
+      value.samples = static_cast<std::int32_t>(in.integer());
+    } else if (key == "unhealthy_samples") {
+      value.unhealthy_samples = static_cast<std::int32_t>(in.integer());
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+}
+
+void scan_verification(JsonScanner& in, FleetValue& value) {
+  in.object([&](std::string_view key) {
+    if (key == "wrong") {
+      value.wrong_data = in.integer() > 0;
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+}
+
+FleetValue scan_variant(JsonScanner& in, const std::string& case_name, FleetNames& names) {
+  FleetValue value;
+  std::string variant;
+  in.object([&](std::string_view key) {
+    if (key == "variant") {
+      variant = in.string();
+    } else if (key == "time_s") {
+      value.seconds = static_cast<float>(in.number_or_null().value_or(0.0));
+    } else if (key == "path") {
+      value.path = parse_path(in.string());
+    } else if (key == "health" && in.is_object()) {
+      scan_health(in, value);
+    } else if (key == "verification" && in.is_object()) {
+      scan_verification(in, value);
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  value.name = names.number_of(case_name, variant);
+  return value;
+}
+
+/// The case's name stands before its variants, as records are written.
+void scan_case(JsonScanner& in, FleetRecord& record, FleetNames& names) {
+  std::string case_name;
+  in.object([&](std::string_view key) {
+    if (key == "case") {
+      case_name = in.string();
+    } else if (key == "variants") {
+      if (case_name.empty()) throw UsageError("a case's name does not stand before its variants");
+      in.array([&] { record.values.push_back(scan_variant(in, case_name, names)); });
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+}
+
+void scan_settings(JsonScanner& in, FleetRecord& record) {
+  in.object([&](std::string_view key) {
+    if (key == "launches") {
+      record.launches = static_cast<int>(in.integer());
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+}
+
+/// One member of the record; false at the samples, which end what is read.
+bool scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, FleetNames& names) {
+  if (key == "samples") return false;
+  if (key == "schema") {
+    json::require_known_schema(in.string());
+  } else if (key == "started") {
+    record.started = in.string();
+  } else if (key == "status") {
+    record.status = in.string();
+  } else if (key == "exit_code") {
+    record.exit_code = static_cast<int>(in.integer());
+  } else if (key == "machine") {
+    record.machine = scan_machine(in);
+  } else if (key == "settings") {
+    scan_settings(in, record);
+  } else if (key == "cases") {
+    in.array([&] { scan_case(in, record, names); });
+  } else {
+    in.skip();
+  }
+  return true;
+}
+
+}  // namespace
+
+FleetRecord scan_fleet_record(std::string_view text, FleetNames& names) {
+  FleetRecord record;
+  std::vector<std::string> seen;
+  try {
+    JsonScanner in(text);
+    in.object([&](std::string_view key) {
+      if (seen.empty() && key != "schema") json::require_known_schema(std::string());
+      seen.emplace_back(key);
+      return scan_member(in, key, record, names);
+    });
+  } catch (const JsonScanError& error) {
+    throw UsageError(error.what());
+  }
+  for (const std::string needed : {"status", "machine", "settings", "cases", "samples"}) {
+    if (std::find(seen.begin(), seen.end(), needed) != seen.end()) continue;
+    throw UsageError(fmt::format("not a valid record: it has no member '{}'", needed));
+  }
+  return record;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,252 @@
+#include "linkgain/core/machine_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "linkgain/core/names.hpp"
+#include "linkgain/core/steering_variables.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Rates of copies and clocks wander by a few percent from run to run.
+constexpr double kNoticeableRate = 0.05;
+
+const RankInfo* find_rank(const Machine& machine, int number) {
+  const auto rank = std::find_if(machine.ranks.begin(), machine.ranks.end(),
+                                 [&](const RankInfo& each) { return each.rank == number; });
+  return rank == machine.ranks.end() ? nullptr : &*rank;
+}
+
+/// Collects changes; a side that is empty is not known.
+class Changes {
+ public:
+  void add(ChangeKind kind, const std::string& what, const std::string& before,
+           const std::string& after) {
+    if (before.empty() || after.empty() || before == after) return;
+    changes_.push_back({kind, what, before, after});
+  }
+  template <typename T>
+  void add(ChangeKind kind, const std::string& what, const std::optional<T>& before,
+           const std::optional<T>& after) {
+    if (before && after) add(kind, what, fmt::format("{}", *before), fmt::format("{}", *after));
+  }
+  void add_rate(ChangeKind kind, const std::string& what, double before, double after,
+                std::string_view unit) {
+    if (!(before > 0.0 && after > 0.0)) return;
+    if (std::abs(std::log(after / before)) < kNoticeableRate) return;
+    add(kind, what, fmt::format("{:.4g} {}", before, unit), fmt::format("{:.4g} {}", after, unit));
+  }
+  std::vector<Change> take() { return std::move(changes_); }
+
+ private:
+  std::vector<Change> changes_;
+};
+
+void add_links(Changes& changes, const Machine& before, const Machine& after) {
+  for (const PairLink& link : after.links) {
+    const auto same = std::find_if(
+        before.links.begin(), before.links.end(),
+        [&](const PairLink& each) { return each.from == link.from && each.to == link.to; });
+    if (same == before.links.end()) continue;
+    changes.add(ChangeKind::link,
+                fmt::format("{}–{}", gpu_label(after, link.from), gpu_label(after, link.to)),
+                link_label(before, *same), link_label(after, link));
+  }
+}
+
+/// "4 of 4"; empty where not known.
+std::string active_links(const GpuInfo& gpu) {
+  if (!gpu.nvlink_links || !gpu.nvlink_links_active) return {};
+  return fmt::format("{} of {}", *gpu.nvlink_links_active, *gpu.nvlink_links);
+}
+
+std::string pcie_of(const GpuInfo& gpu) {
+  if (!gpu.pcie_generation || !gpu.pcie_width) return {};
+  return fmt::format("gen {} x{}", *gpu.pcie_generation, *gpu.pcie_width);
+}
+
+void add_gpu(Changes& changes, const std::string& label, const GpuInfo& before,
+             const GpuInfo& after) {
+  changes.add(ChangeKind::link, label + " active NVLinks", active_links(before),
+              active_links(after));
+  changes.add(ChangeKind::link, label + " rate of an NVLink in GB/s", before.nvlink_rate_gb_per_s,
+              after.nvlink_rate_gb_per_s);
+  changes.add(ChangeKind::link, label + " PCIe", pcie_of(before), pcie_of(after));
+  if (before.name == after.name) {
+    changes.add(ChangeKind::gpu, label, before.uuid, after.uuid);
+  }
+  changes.add(ChangeKind::gpu, label + " PCI id", before.pci_bus_id, after.pci_bus_id);
+}
+
+void add_gpus(Changes& changes, const Machine& before, const Machine& after) {
+  if (before.ranks.empty() || after.ranks.empty()) return;
+  changes.add(ChangeKind::gpu, "GPUs", describe_ranks(before), describe_ranks(after));
+  for (const RankInfo& rank : after.ranks) {
+    const RankInfo* same = find_rank(before, rank.rank);
+    if (same == nullptr) continue;
+    const std::string label = gpu_label(after, rank.rank);
+    if (same->gpu && rank.gpu) add_gpu(changes, label, *same->gpu, *rank.gpu);
+    if (!same->host_copy || !rank.host_copy) continue;
+    changes.add_rate(ChangeKind::link, label + " copies to it", same->host_copy->to_gpu_gb_per_s,
+                     rank.host_copy->to_gpu_gb_per_s, "GB/s");
+    changes.add_rate(ChangeKind::link, label + " copies from it",
+                     same->host_copy->from_gpu_gb_per_s, rank.host_copy->from_gpu_gb_per_s, "GB/s");
+  }
+}
+
+double highest_clock(const RunFigures& run) {
+  int highest = 0;
+  for (const CaseFigures& figures : run.cases) {
+    highest = std::max(highest, figures.health.highest_sm_clock_mhz.value_or(0));
+  }
+  return highest;
+}
+
+void add_software(Changes& changes, const Software& before, const Software& after) {
+  changes.add(ChangeKind::driver, "driver", before.driver, after.driver);
+  changes.add(ChangeKind::nccl, "NCCL", before.nccl_library, after.nccl_library);
+  changes.add(ChangeKind::software, "NCCL built with", before.nccl_header, after.nccl_header);
+  changes.add(ChangeKind::software, "driver's CUDA", before.cuda_driver, after.cuda_driver);
+  changes.add(ChangeKind::software, "CUDA runtime", before.cuda_runtime, after.cuda_runtime);
+  changes.add(ChangeKind::software, "MPI", before.mpi, after.mpi);
+  changes.add(ChangeKind::software, "linkgain", before.linkgain, after.linkgain);
+  changes.add(ChangeKind::software, "build", before.build, after.build);
+}
+
+void add_host(Changes& changes, const Machine& before, const Machine& after) {
+  changes.add(ChangeKind::host, "host", before.host, after.host);
+  changes.add(ChangeKind::host, "processor", before.processor, after.processor);
+  if (before.processors > 0 && after.processors > 0) {
+    changes.add(ChangeKind::host, "CPUs", std::optional(before.processors),
+                std::optional(after.processors));
+  }
+  changes.add(ChangeKind::host, "kernel", before.kernel, after.kernel);
+}
+
+/// Names of files differ in every run and steer nothing.
+bool is_of_interest(const std::string& name) { return name != "NCCL_DEBUG_FILE"; }
+
+std::string shown_value(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "not set" : found->second.empty() ? "empty" : found->second;
+}
+
+/// What is in force for a variant; what it sets itself where that was not recorded.
+const Environment& environment_of(const Settings& settings, std::size_t variant) {
+  return variant < settings.environment_in_force.size() ? settings.environment_in_force[variant]
+                                                        : settings.variants[variant].environment;
+}
+
+/// Of a variant that both have: by name, and the first one where the names have nothing in common.
+void add_variables(Changes& changes, const std::string& variant, const Environment& before,
+                   const Environment& after) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : before) names.insert(name);
+  for (const auto& [name, value] : after) names.insert(name);
+  for (const std::string& name : names) {
+    if (!is_of_interest(name)) continue;
+    const std::string what = variant.empty() ? name : fmt::format("{} with {}", name, variant);
+    changes.add(ChangeKind::variable, what, shown_value(before, name), shown_value(after, name));
+  }
+}
+
+std::string variant_names_of(const Settings& settings) {
+  std::string names;
+  for (const Variant& variant : settings.variants) {
+    names += (names.empty() ? "" : ", ") + variant.name;
+  }
+  return names;
+}
+
+void add_variants(Changes& changes, const Settings& before, const Settings& after) {
+  changes.add(ChangeKind::setting, "variants", variant_names_of(before), variant_names_of(after));
+  bool common = false;
+  for (std::size_t i = 0; i < after.variants.size(); ++i) {
+    for (std::size_t j = 0; j < before.variants.size(); ++j) {
+      if (after.variants[i].name != before.variants[j].name) continue;
+      common = true;
+      add_variables(changes, after.variants[i].name, environment_of(before, j),
+                    environment_of(after, i));
+    }
+  }
+  if (common || before.variants.empty() || after.variants.empty()) return;
+  add_variables(changes, "", environment_of(before, 0), environment_of(after, 0));
+}
+
+void add_settings(Changes& changes, const RunFigures& before, const RunFigures& after) {
+  changes.add(ChangeKind::setting, "measured with", std::string(name_of(before.source)),
+              std::string(name_of(after.source)));
+  changes.add(ChangeKind::setting, "backend", before.settings.backend, after.settings.backend);
+  if (before.source == RunSource::record && after.source == RunSource::record) {
+    changes.add(ChangeKind::setting, "schedule", before.settings.schedule, after.settings.schedule);
+    changes.add(ChangeKind::setting, "seconds a sample lasts",
+                std::optional(before.settings.sample_target.value),
+                std::optional(after.settings.sample_target.value));
+  }
+  add_variants(changes, before.settings, after.settings);
+}
+
+}  // namespace
+
+std::string_view name_of(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::link:
+      return "link";
+    case ChangeKind::gpu:
+      return "gpu";
+    case ChangeKind::clock:
+      return "clock";
+    case ChangeKind::driver:
+      return "driver";
+    case ChangeKind::nccl:
+      return "nccl";
+    case ChangeKind::software:
+      return "software";
+    case ChangeKind::host:
+      return "host";
+    case ChangeKind::variable:
+      return "variable";
+    case ChangeKind::setting:
+      return "setting";
+  }
+  throw std::invalid_argument("no such kind of change");
+}
+
+std::string gpu_label(const Machine& machine, int rank) {
+  const RankInfo* found = find_rank(machine, rank);
+  return found != nullptr && found->gpu ? fmt::format("GPU{}", found->gpu->cuda_index)
+                                        : fmt::format("rank {}", rank);
+}
+
+std::string link_label(const Machine& machine, const PairLink& link) {
+  if (link.nvlink.value_or(false)) {
+    const RankInfo* rank = find_rank(machine, link.from);
+    const bool counted = machine.ranks.size() == 2 && rank != nullptr && rank->gpu &&
+                         rank->gpu->nvlink_links_active.value_or(0) > 0;
+    return counted ? fmt::format("NV{}", *rank->gpu->nvlink_links_active) : "NVLink";
+  }
+  std::string label;
+  if (link.ancestor) label = label_of(*link.ancestor);
+  if (label.empty() && link.nvlink) label = "no NVLink";
+  if (!label.empty() && link.p2p && !*link.p2p) label += " without P2P";
+  return label;
+}
+
+std::vector<Change> changes_between(const RunFigures& before, const RunFigures& after) {
+  Changes changes;
+  add_links(changes, before.machine, after.machine);
+  add_gpus(changes, before.machine, after.machine);
+  changes.add_rate(ChangeKind::clock, "highest SM clock seen", highest_clock(before),
+                   highest_clock(after), "MHz");
+  add_software(changes, before.machine.software, after.machine.software);
+  add_host(changes, before.machine, after.machine);
+  add_settings(changes, before, after);
+  return changes.take();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,108 @@
+#include "linkgain/core/run_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <stdexcept>
+
+#include "linkgain/core/statistics.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Times of one case and variant by launch.
+using TimesByLaunch = std::map<int, std::vector<double>>;
+
+/// By case and variant index.
+std::map<std::pair<int, int>, TimesByLaunch> times_of(const std::vector<Sample>& samples) {
+  std::map<std::pair<int, int>, TimesByLaunch> times;
+  for (const Sample& sample : samples) {
+    const double time = sample.time().value;
+    if (time > 0.0) times[{sample.case_index, sample.variant}][sample.launch].push_back(time);
+  }
+  return times;
+}
+
+std::string why_no_time(const VariantResult& result) {
+  if (has_wrong_data(result)) {
+    return fmt::format("wrong data: {} of {} elements", result.verification->wrong,
+                       result.verification->checked);
+  }
+  if (result.skipped) return fmt::format("skipped: {}", *result.skipped);
+  return result.time ? "" : "not measured";
+}
+
+void add_launches(CaseFigures& figures, const TimesByLaunch& launches) {
+  for (const auto& [launch, times] : launches) {
+    figures.launches.push_back(Seconds{median(times)});
+    const std::optional<double> error = log_median_error(times);
+    if (error) figures.sample_error = std::max(figures.sample_error.value_or(0.0), *error);
+  }
+  if (launches.empty() && figures.time) figures.launches.push_back(*figures.time);
+}
+
+CaseFigures case_figures(const CaseResult& result, const VariantResult& variant) {
+  CaseFigures figures;
+  figures.name = case_name(result.definition);
+  figures.definition = result.definition;
+  figures.variant = variant.variant;
+  figures.no_time = why_no_time(variant);
+  figures.time = variant.time;
+  figures.algbw = variant.algbw;
+  figures.busbw = variant.busbw;
+  figures.path = variant.path;
+  figures.health = variant.health;
+  return figures;
+}
+
+}  // namespace
+
+std::string_view name_of(RunSource source) {
+  switch (source) {
+    case RunSource::record:
+      return "linkgain";
+    case RunSource::google_benchmark:
+      return "Google Benchmark";
+    case RunSource::nccl_tests:
+      return "nccl-tests";
+  }
+  throw std::invalid_argument("no such source");
+}
+
+std::optional<double> log_median_error(const std::vector<double>& values) {
+  if (values.size() < 2) return std::nullopt;
+  std::vector<double> logs;
+  for (const double value : values) {
+    if (!(value > 0.0)) throw std::invalid_argument("a logarithm needs values above zero");
+    logs.push_back(std::log(value));
+  }
+  const double centre = median(logs);
+  for (double& log : logs) log = std::abs(log - centre);
+  return std::sqrt(std::numbers::pi / 2.0) * 1.4826 * median(logs) /
+         std::sqrt(static_cast<double>(logs.size()));
+}
+
+RunFigures figures_of(const Record& record, const std::string& name) {
+  RunFigures run;
+  run.name = name;
+  run.started = record.started;
+  run.status = record.status;
+  run.machine = record.machine;
+  run.settings = record.settings;
+  const auto times = times_of(record.samples);
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    const CaseResult& result = record.cases[i];
+    for (std::size_t variant = 0; variant < result.variants.size(); ++variant) {
+      CaseFigures figures = case_figures(result, result.variants[variant]);
+      const auto own = times.find({static_cast<int>(i), static_cast<int>(variant)});
+      add_launches(figures, own == times.end() ? TimesByLaunch{} : own->second);
+      run.cases.push_back(std::move(figures));
+    }
+  }
+  return run;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,104 @@
+#include "linkgain/report/fleet_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+
+#include "csv_fields.hpp"
+#include "linkgain/core/hostlist.hpp"
+#include "linkgain/core/units.hpp"
+#include "styled_table.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::string_view kHeader =
+    "host,state,machine,slowdown,worst_case,worst_variant,slow_cases,judged_cases,blame,findings,"
+    "drain,record\n";
+
+std::string findings_of(const FleetNode& node) {
+  return fmt::format("{}", fmt::join(node.findings, "; "));
+}
+
+std::vector<std::string> row(const FleetNode& node) {
+  return {node.host,
+          std::string(name_of(node.state)),
+          node.slowdown ? fmt::format("{:.2f}x", *node.slowdown) : std::string{},
+          node.blame,
+          node.machine,
+          findings_of(node)};
+}
+
+/// "31 ok, 1 slow", the worst first.
+std::string counts_of(const FleetReport& report) {
+  std::map<NodeState, int> counts;
+  for (const FleetNode& node : report.nodes) {
+    ++counts[node.state];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : counts) {
+    parts.push_back(fmt::format("{} {}", count, name_of(state)));
+  }
+  return fmt::format("{}: {}",
+                     counted(static_cast<std::int64_t>(report.nodes.size()), "node", "nodes"),
+                     fmt::join(parts, ", "));
+}
+
+/// Slurm's, as a shell takes it.
+std::string drain_command(const std::string& hosts) {
+  return fmt::format("scontrol update nodename={} state=drain reason='linkgain fleet'",
+                     shell_quoted(hosts));
+}
+
+}  // namespace
+
+std::string fleet_report(const FleetReport& report, TableStyle style) {
+  StyledText text(style);
+  if (report.nodes.empty()) {
+    text.paragraph("No node.");
+    return text.text();
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const FleetNode& node : report.nodes) {
+    rows.push_back(row(node));
+  }
+  text.table({{"Node"}, {"State"}, {"Slower", true}, {"Where"}, {"Machine"}, {"Why"}}, rows);
+  text.paragraph(counts_of(report));
+  for (const std::string& note : report.notes) {
+    text.item(note);
+  }
+  if (report.drain.empty()) {
+    text.paragraph("Nothing to drain.");
+    return text.text();
+  }
+  const std::string hosts = compress_hostlist(report.drain);
+  text.paragraph("Suggested to drain: " + hosts);
+  text.item(drain_command(hosts));
+  return text.text();
+}
+
+std::string fleet_csv(const FleetReport& report) {
+  std::string text(kHeader);
+  const std::set<std::string> drained(report.drain.begin(), report.drain.end());
+  for (const FleetNode& node : report.nodes) {
+    const std::vector<std::string> fields{csv_field(std::string_view(node.host)),
+                                          std::string(name_of(node.state)),
+                                          csv_field(std::string_view(node.machine)),
+                                          csv_field(node.slowdown),
+                                          csv_field(std::string_view(node.worst_case)),
+                                          node.worst_variant,
+                                          fmt::format("{}", node.slow_cases),
+                                          fmt::format("{}", node.judged_cases),
+                                          csv_field(std::string_view(node.blame)),
+                                          csv_field(std::string_view(findings_of(node))),
+                                          drained.contains(node.host) ? "true" : "false",
+                                          csv_field(std::string_view(node.record.string()))};
+    text += fmt::format("{}\n", fmt::join(fields, ","));
+  }
+  return text;
+}
+
+}  // namespace linkgain

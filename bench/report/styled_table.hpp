@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "linkgain/report/comparison_report.hpp"
+
+namespace linkgain {
+
+/// Sections and tables that are the same for a terminal and in Markdown.
+class StyledText {
+ public:
+  explicit StyledText(TableStyle style) : style_(style) {}
+
+  /// A section's title, with a blank line before it unless it is the first thing.
+  void heading(const std::string& title);
+  /// A line of its own between blank lines.
+  void paragraph(const std::string& text);
+  /// One line of a list; `more`, unless empty, goes on the next line.
+  void item(const std::string& text, const std::string& more = {});
+
+  struct Column {
+    std::string title;
+    bool right = false;  ///< aligned to the right
+  };
+  void table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void separate();
+
+  TableStyle style_;
+  std::string text_;
+  bool in_list_ = false;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "linkgain/core/run_comparison.hpp"
+#include "linkgain/report/comparison_report.hpp"
+
+namespace linkgain {
+
+/// How `compare` and `fleet` print.
+enum class OutputFormat { table, markdown, csv, json };
+
+struct CompareCommandOptions {
+  std::vector<std::filesystem::path> runs;  ///< two or more; the others are held against the first
+  OutputFormat format = OutputFormat::table;
+  Metric metric = Metric::time;
+  CompareOptions compare;
+};
+
+/// `linkgain compare`: prints what differs between runs. Returns 0 whatever differs; throws
+/// UsageError where a run cannot be read.
+int compare_command(const CompareCommandOptions& options);
+
+}  // namespace linkgain

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/fleet_record.hpp"
+
+namespace linkgain {
+
+/// What a node is, the worst first.
+enum class NodeState {
+  wrong_data,   ///< some output was wrong
+  incomplete,   ///< its run lost a job
+  missing,      ///< it was expected and gave no record
+  unreadable,   ///< its record cannot be read
+  other_path,   ///< messages went another way than on its peers, or than its own run allows
+  slow,         ///< far slower than its peers in some case
+  unhealthy,    ///< GPUs were held back by heat, power supply or cable
+  odd_machine,  ///< GPUs or links are not those of its peers
+  not_judged,   ///< too few machines are like it
+  ok,
+};
+
+/// "wrong data", "incomplete", ...
+std::string_view name_of(NodeState state);
+
+/// One line of the fleet.
+struct FleetNode {
+  std::string host;
+  std::filesystem::path record;  ///< empty where there is none
+  NodeState state = NodeState::ok;
+  std::string machine;  ///< "8 x NVIDIA H200"
+  /// How many times longer than its peers' median its worst case takes; absent where nothing is
+  /// slow.
+  std::optional<double> slowdown;
+  std::string worst_case;
+  std::string worst_variant;
+  int slow_cases = 0;
+  int judged_cases = 0;
+  std::string blame;                  ///< "GPU3", "GPU0–GPU1"; empty where none stands out
+  std::vector<std::string> findings;  ///< in words, the worst first
+};
+
+struct FleetOptions {
+  double tolerance = 0.05;            ///< what a node may be slower than its peers
+  std::vector<std::string> expected;  ///< hosts that must have a record; empty: not known
+};
+
+/// A fleet's nodes, the worst first.
+struct FleetReport {
+  std::vector<FleetNode> nodes;
+  /// Hosts whose machine is to blame for what was found: all but missing, unreadable, not judged
+  /// and ok.
+  std::vector<std::string> drain;
+  std::vector<std::string> notes;  ///< what the reader must know of the whole
+};
+
+/// Machines are like each other where GPU model, count and the matrix of links are the same; of
+/// these kKindSize or more are held against their median. A case is slow where its log time is
+/// above the peers' median by more than the tolerance and by more than kDeviations times their
+/// spread: 1.4826 times the median absolute deviation, or what launches of one machine are known to
+/// differ by if that is more. Of several records of a machine the newest counts.
+FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
+                        const FleetOptions& options);
+
+inline constexpr std::size_t kKindSize = 3;
+inline constexpr double kDeviations = 5.0;
+/// A smaller share of samples that were held back is told, but is no reason to drain.
+inline constexpr double kUnhealthyShare = 0.01;
+
+/// One JSON document, schema "linkgain.fleet/1".
+std::string to_json(const FleetReport& report);
+
+}  // namespace linkgain

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/machine.hpp"
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// Numbers for names of cases with a variant, shared by all records of a fleet. May be used by
+/// several threads.
+class FleetNames {
+ public:
+  struct Name {
+    std::string case_name;
+    std::string variant;
+  };
+  std::uint32_t number_of(std::string_view case_name, std::string_view variant);
+  /// By number. Not while others still add names.
+  const std::vector<Name>& all() const { return names_; }
+
+ private:
+  std::shared_mutex mutex_;
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  std::vector<Name> names_;
+};
+
+/// What the fleet looks at of one case and variant.
+struct FleetValue {
+  std::uint32_t name = 0;  ///< in FleetNames
+  float seconds = 0.0F;    ///< median; 0: no time
+  Path path = Path::unknown;
+  bool wrong_data = false;
+  std::int32_t samples = 0;  ///< whose health is known
+  std::int32_t unhealthy_samples = 0;
+  bool operator==(const FleetValue&) const = default;
+};
+
+/// What the fleet looks at of one record. Of the machine there are host, software, GPUs and links.
+struct FleetRecord {
+  std::filesystem::path path;
+  std::string problem;             ///< why it cannot be read; the rest is then empty
+  bool is_other_document = false;  ///< the problem is that it is no record at all
+  std::string started;
+  std::string status;
+  int exit_code = 0;
+  int launches = 1;
+  Machine machine;
+  std::vector<FleetValue> values;
+};
+
+FleetRecord fleet_record_of(const Record& record, FleetNames& names);
+
+/// Reads a record's text up to its samples, without building or checking the document; `text` may
+/// end before them. Throws UsageError where it is no record that is known here.
+FleetRecord scan_fleet_record(std::string_view text, FleetNames& names);
+
+/// Reads a file: a record up to its samples, or a journal. Never throws for what is in the file:
+/// `problem` says what is wrong with it.
+FleetRecord read_fleet_record(const std::filesystem::path& path, FleetNames& names);
+
+}  // namespace linkgain

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linkgain {
+
+/// Host names of a list as Slurm writes it: "a,node[01-03,7]-ib" is a, node01-ib, node02-ib,
+/// node03-ib and node7-ib. Line breaks and blanks separate like commas. Throws UsageError for
+/// brackets that do not match, ranges that are none, and more than 100,000 names.
+std::vector<std::string> expand_hostlist(std::string_view text);
+
+/// The shortest such list of these names in which runs of numbers of one width are ranges:
+/// "node[01-03,07]". Sorted, each name once.
+std::string compress_hostlist(std::vector<std::string> hosts);
+
+}  // namespace linkgain

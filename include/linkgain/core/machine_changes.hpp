@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/run_figures.hpp"
+
+namespace linkgain {
+
+/// What a change is one of.
+enum class ChangeKind {
+  link,      ///< what joins GPUs, and GPUs with the host
+  gpu,       ///< which GPUs
+  clock,     ///< what clocks the GPUs reached
+  driver,    ///< NVIDIA's driver
+  nccl,      ///< NCCL's library
+  software,  ///< everything else that is installed
+  host,      ///< the machine around the GPUs
+  variable,  ///< variables in force
+  setting,   ///< what linkgain was told to do
+};
+
+/// "link", "gpu", ...
+std::string_view name_of(ChangeKind kind);
+
+/// Something that two runs have otherwise; both sides are known.
+struct Change {
+  ChangeKind kind = ChangeKind::link;
+  std::string what;    ///< "GPU0–GPU1", "driver", "NCCL_ALGO with p2p"
+  std::string before;  ///< "PHB"; "not set"
+  std::string after;   ///< "NV4"
+  bool operator==(const Change&) const = default;
+};
+
+/// "NV4" (the number only where two GPUs share all links, else "NVLink"), or the nearest thing in
+/// common by PCIe, "PHB"; with " without P2P" where the driver says so. Empty where nothing is
+/// known.
+std::string link_label(const Machine& machine, const PairLink& link);
+
+/// "GPU0", by CUDA index; "rank 0" where the rank has no GPU or is not known.
+std::string gpu_label(const Machine& machine, int rank);
+
+/// What differs between the machines and settings of two runs, links first. Ranks are matched by
+/// number. What only one of the two tells is left out, variables excepted.
+std::vector<Change> changes_between(const RunFigures& before, const RunFigures& after);
+
+}  // namespace linkgain

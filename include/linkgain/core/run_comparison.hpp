@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/machine_changes.hpp"
+#include "linkgain/core/run_figures.hpp"
+#include "linkgain/core/run_spread.hpp"
+#include "linkgain/core/statistics.hpp"
+
+namespace linkgain {
+
+/// What holding one run's case against another's came to.
+enum class CaseVerdict {
+  same,            ///< the whole interval lies within the threshold
+  faster,          ///< less time after: beyond the threshold, and the interval leaves 1 out
+  slower,          ///< more time after, likewise
+  inconclusive,    ///< neither
+  not_comparable,  ///< a side has no time that may be compared
+  missing,         ///< a side lacks the case
+};
+
+/// "same", "faster", "slower", "inconclusive", "not comparable", "missing".
+std::string_view name_of(CaseVerdict verdict);
+
+/// A case of one variant in two runs.
+struct CaseComparison {
+  std::string name;
+  std::optional<Case> definition;
+  std::string variant;  ///< "p2p → host" where the runs have no variant in common
+  /// Null where that run lacks the case; else part of the run given.
+  const CaseFigures* before = nullptr;
+  const CaseFigures* after = nullptr;
+  /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
+  std::optional<Interval> speed_up;
+  std::optional<RunSpread> spread;  ///< what the interval was made of
+  CaseVerdict verdict = CaseVerdict::missing;
+  std::string reason;  ///< of not_comparable and missing
+};
+
+struct CompareOptions {
+  double threshold = 0.02;  ///< what a difference of practical meaning is, as a share of the time
+  std::vector<OperationKind> operations;  ///< empty: all cases
+};
+
+/// Two runs held against each other.
+struct RunComparison {
+  const RunFigures* before = nullptr;  ///< not owned
+  const RunFigures* after = nullptr;
+  double threshold = 0.02;
+  std::vector<Change> changes;
+  std::vector<Warning> cautions;      ///< what the reader must know before believing a difference
+  std::vector<CaseComparison> cases;  ///< in the order of `after`, then what it lacks
+};
+
+/// The replicate is the launch: the difference of the means of log launch medians, with Student's t
+/// interval from RunSpreads, or the normal one where the spread is an assumption. Variants are
+/// matched by name, and the first ones with each other where no name is common or a source has no
+/// names. The result points into both runs, which must outlive it.
+RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
+                           const CompareOptions& options);
+
+/// The case that stands for the comparison: of the first variant the largest all_reduce that both
+/// runs measured, else the largest case of the first operation that has one; null where there is
+/// none.
+const CaseComparison* headline_case(const RunComparison& comparison);
+
+/// One JSON document, schema "linkgain.comparison/1": each run held against the first.
+std::string to_json(const std::vector<RunComparison>& comparisons);
+
+}  // namespace linkgain

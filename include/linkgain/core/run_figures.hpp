@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// Who wrote the times of a run.
+enum class RunSource { record, google_benchmark, nccl_tests };
+
+/// "linkgain", "Google Benchmark", "nccl-tests".
+std::string_view name_of(RunSource source);
+
+/// One case of one variant, or one benchmark of another program.
+struct CaseFigures {
+  std::string name;                ///< case_name() where it is a case of linkgain's
+  std::optional<Case> definition;  ///< absent for a benchmark of another program
+  std::string variant;             ///< empty where the source knows none
+  /// Why there is no time that may be compared ("skipped: no network", "wrong data: …"); empty
+  /// where there is one.
+  std::string no_time;
+  std::optional<Seconds> time;    ///< median over all samples
+  std::vector<Seconds> launches;  ///< median of each launch, in order
+  /// Standard error of a launch's log median by its own samples; the largest of the launches.
+  /// Absent where a launch has a single sample.
+  std::optional<double> sample_error;
+  std::optional<double> algbw;  ///< 1e9 B/s
+  std::optional<double> busbw;
+  Path path = Path::unknown;
+  HealthSummary health;
+};
+
+/// What can be compared of one run, whatever program wrote it.
+struct RunFigures {
+  std::string name;  ///< as the caller named it: "before.json"
+  RunSource source = RunSource::record;
+  std::string started;
+  std::string status = "complete";  ///< as Record::status
+  Machine machine;                  ///< empty where the source does not tell
+  Settings settings;                ///< backend is empty where the source does not tell
+  std::vector<CaseFigures> cases;
+};
+
+/// Of a record; launch medians are formed from its samples.
+RunFigures figures_of(const Record& record, const std::string& name);
+
+/// Standard error of the median of values near each other, on the log scale, from their median
+/// absolute deviation (1.4826 MAD estimates a normal deviation, and its median's error is
+/// sqrt(pi / 2) of the mean's). Absent below two values. Throws std::invalid_argument where a value
+/// is not above zero.
+std::optional<double> log_median_error(const std::vector<double>& values);
+
+}  // namespace linkgain

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "linkgain/core/run_comparison.hpp"
+
+namespace linkgain {
+
+/// Whether tables are for a terminal or for Markdown.
+enum class TableStyle { text, markdown };
+
+/// What the columns of a comparison show.
+enum class Metric { time, busbw, algbw };
+
+/// One run held against another: what changed in the machine, the headline's table with rows Before
+/// and After, cautions, and a row for each case and variant. With more than one comparison, all
+/// against the same first run, a trend: a column for each run, and the last held against the first.
+/// Throws std::invalid_argument where there is none.
+std::string comparison_report(const std::vector<RunComparison>& comparisons, Metric metric,
+                              TableStyle style);
+
+/// A row for each comparison, case and variant; units stand in the names, all digits are kept.
+std::string comparison_csv(const std::vector<RunComparison>& comparisons);
+
+}  // namespace linkgain

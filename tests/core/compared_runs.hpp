@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/run_figures.hpp"
+
+/// Runs with given launch medians, for tests of comparisons.
+namespace linkgain::testing {
+
+/// "all_reduce/float32/sum/1GiB/np2" of one variant; times in seconds, one for each launch.
+inline CaseFigures timed(const std::string& name, const std::string& variant,
+                         const std::vector<double>& launches) {
+  CaseFigures figures;
+  figures.name = name;
+  figures.definition = parse_case_name(name);
+  figures.variant = variant;
+  for (const double launch : launches) figures.launches.push_back(Seconds{launch});
+  figures.time = figures.launches.front();
+  figures.busbw = bus_bandwidth(*figures.definition, *figures.time);
+  figures.algbw = algorithm_bandwidth(*figures.definition, *figures.time);
+  return figures;
+}
+
+inline GpuInfo gpu_of(int index, int links) {
+  GpuInfo gpu;
+  gpu.cuda_index = index;
+  gpu.name = "NVIDIA TITAN RTX";
+  gpu.uuid = "GPU-" + std::to_string(index);
+  gpu.pci_bus_id = "00000000:0" + std::to_string(1 + index) + ":00.0";
+  gpu.nvlink_links = 2;
+  gpu.nvlink_links_active = links;
+  gpu.pcie_generation = 3;
+  gpu.pcie_width = 16;
+  return gpu;
+}
+
+/// Two GPUs, with or without a bridge of two links.
+inline RunFigures two_titans(const std::string& name, bool bridge) {
+  RunFigures run;
+  run.name = name;
+  run.started = "2026-11-20T16:40:00Z";
+  run.machine.host = "box";
+  run.machine.software.driver = "580.1";
+  run.machine.software.nccl_library = "2.28.3";
+  for (const int index : {0, 1}) {
+    run.machine.ranks.push_back({.rank = index,
+                                 .host = "box",
+                                 .pid = 1,
+                                 .cpus = "0-7",
+                                 .gpu = gpu_of(index, bridge ? 2 : 0),
+                                 .host_copy = HostCopyRates{12.0, 12.5}});
+  }
+  run.machine.links = {
+      {.from = 0, .to = 1, .p2p = bridge, .nvlink = bridge, .ancestor = Ancestor::phb}};
+  run.settings.backend = "nccl";
+  run.settings.schedule = "paired";
+  run.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
+  run.settings.environment_in_force = {{}, {{"NCCL_P2P_DISABLE", "1"}}};
+  return run;
+}
+
+inline constexpr const char* kLarge = "all_reduce/float32/sum/1GiB/np2";
+inline constexpr const char* kSmall = "all_reduce/float32/sum/64KiB/np2";
+
+/// Launch times around `centre` whose logs have the standard deviation `deviation` exactly.
+inline std::vector<double> launches_around(double centre, double deviation, int count) {
+  std::vector<double> times;
+  const double step = deviation * std::sqrt((count - 1.0) / count);
+  for (int i = 0; i < count; ++i) times.push_back(centre * std::exp(i % 2 == 0 ? step : -step));
+  return times;
+}
+
+}  // namespace linkgain::testing

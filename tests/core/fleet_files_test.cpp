@@ -1,0 +1,70 @@
+#include "linkgain/core/fleet_files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "linkgain/core/errors.hpp"
+#include "support/fleet_records.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class FleetFiles : public ::testing::Test {
+ protected:
+  FleetFiles() {
+    std::string name = ::testing::TempDir() + "linkgain_fleet_XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~FleetFiles() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path write(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = folder_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(FleetFiles, FindsRecordsAndLoneJournals) {
+  const auto first = write("a/record.json", "{}");
+  write("a/journal.jsonl", "");
+  write("a/report.md", "");
+  const auto second = write("b/journal.jsonl", "");
+  const auto third = write("node7.json", "{}");
+  EXPECT_THAT(find_fleet_files({folder_}), ElementsAre(first, second, third));
+  EXPECT_THAT(find_fleet_files({third, folder_ / "a", third}), ElementsAre(first, third));
+  EXPECT_THROW(find_fleet_files({folder_ / "c"}), UsageError);
+}
+
+TEST_F(FleetFiles, ReadsAllAndOneBrokenFileCostsOnlyItself) {
+  for (int i = 0; i < 40; ++i) {
+    Record record = fleet_node("node" + std::to_string(i), static_cast<std::uint64_t>(i));
+    record.samples = fleet_samples(record, 2);
+    const std::string text = to_json(record);
+    write("n" + std::to_string(i) + "/record.json", i == 17 ? text.substr(0, 3000) : text);
+  }
+  for (const int threads : {0, 1, 3, 100}) {
+    FleetNames names;
+    const std::vector<FleetRecord> records =
+        read_fleet(find_fleet_files({folder_}), names, threads);
+    ASSERT_THAT(records, SizeIs(40));
+    int broken = 0;
+    for (const FleetRecord& record : records) {
+      broken += record.problem.empty() ? 0 : 1;
+      EXPECT_THAT(record.values, SizeIs(record.problem.empty() ? 40 : 0));
+    }
+    EXPECT_EQ(broken, 1);
+    EXPECT_THAT(names.all(), SizeIs(40));
+  }
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,128 @@
+#include "linkgain/core/fleet_record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "core/full_record.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string refusal(const std::string& text) {
+  FleetNames names;
+  try {
+    scan_fleet_record(text, names);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// All that the scan keeps of a machine.
+std::string machine_text(const Machine& machine) {
+  std::string text = machine.host + machine.software.driver.value_or("-") +
+                     machine.software.nccl_library.value_or("-");
+  for (const RankInfo& rank : machine.ranks) {
+    text += std::to_string(rank.rank) + rank.host;
+    if (!rank.gpu) continue;
+    text += std::to_string(rank.gpu->cuda_index) + rank.gpu->name + rank.gpu->uuid +
+            std::to_string(rank.gpu->nvlink_links_active.value_or(-1));
+  }
+  for (const PairLink& link : machine.links) {
+    text += std::to_string(link.from) + std::to_string(link.to) +
+            std::to_string(link.p2p.value_or(2)) + std::to_string(link.nvlink.value_or(2)) +
+            (link.ancestor ? std::string(label_of(*link.ancestor)) : "?");
+  }
+  return text;
+}
+
+void expect_same(const FleetRecord& scanned, const FleetRecord& parsed) {
+  EXPECT_EQ(scanned.started, parsed.started);
+  EXPECT_EQ(scanned.status, parsed.status);
+  EXPECT_EQ(scanned.exit_code, parsed.exit_code);
+  EXPECT_EQ(scanned.launches, parsed.launches);
+  EXPECT_EQ(scanned.values, parsed.values);
+  EXPECT_EQ(machine_text(scanned.machine), machine_text(parsed.machine));
+}
+
+TEST(FleetRecord, ScannedIsThatOfTheWholeRecord) {
+  FleetNames names;
+  for (const char* folder : {"2xH200-all_reduce-1", "2xH200-default", "2xH200-operations",
+                             "2xH200-kernels", "4xH200-default"}) {
+    const std::filesystem::path path =
+        std::filesystem::path(RESULTS_FOLDER) / folder / "record.json";
+    const FleetRecord parsed = fleet_record_of(parse_record(content_of(path), "r"), names);
+    ASSERT_FALSE(parsed.values.empty());
+    expect_same(scan_fleet_record(content_of(path), names), parsed);
+    const FleetRecord read = read_fleet_record(path, names);
+    EXPECT_EQ(read.problem, "");
+    EXPECT_EQ(read.path, path);
+    expect_same(read, parsed);
+  }
+}
+
+TEST(FleetRecord, OfEveryOddityIsTheSame) {
+  const std::string text = to_json(full_record());
+  FleetNames names;
+  const FleetRecord parsed = fleet_record_of(parse_record(text, "r"), names);
+  EXPECT_EQ(parsed.launches, 2);
+  EXPECT_TRUE(parsed.values.at(1).wrong_data);
+  expect_same(scan_fleet_record(text, names), parsed);
+}
+
+TEST(FleetRecord, NeedsNothingAfterTheSamplesBegin) {
+  const std::string text = to_json(full_record());
+  FleetNames names;
+  const std::size_t samples = text.find("\n\"samples\":");
+  EXPECT_THAT(scan_fleet_record(text.substr(0, samples + 11), names).values, SizeIs(6));
+}
+
+TEST(FleetRecord, RefusesWhatIsNoRecord) {
+  const std::string text = to_json(full_record());
+  EXPECT_THAT(refusal(""), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("no '{'"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("no member 'status'"));
+  EXPECT_THAT(refusal("{\"a\": 1}"), HasSubstr("no member 'schema'"));
+  EXPECT_THAT(refusal("{\"schema\": \"linkgain.record/2\"}"),
+              HasSubstr("its schema is linkgain.record/2"));
+  EXPECT_THAT(refusal("{\"schema\": \"linkgain.record/1\"}"), HasSubstr("no member 'status'"));
+  std::string wrong = text;
+  wrong.replace(wrong.find("\"nvlink\"", wrong.find("\"path\"")), 8, "\"string\"");
+  EXPECT_THAT(refusal(wrong), HasSubstr("unknown path 'string'"));
+}
+
+/// Whatever byte a record's head ends at, it is refused and nothing else happens.
+TEST(FleetRecord, CutAnywhereBeforeItsSamplesIsRefused) {
+  const std::string text = to_json(full_record());
+  const std::size_t samples = text.find("\n\"samples\"");
+  for (std::size_t end = 0; end < samples; ++end) {
+    EXPECT_NE(refusal(text.substr(0, end)), "accepted") << end;
+  }
+}
+
+TEST(FleetRecord, SaysWhatIsWrongWithAFile) {
+  const std::string folder = ::testing::TempDir();
+  FleetNames names;
+  EXPECT_THAT(read_fleet_record(folder + "not-there.json", names).problem,
+              HasSubstr("cannot be read: No such file"));
+  const std::string text = to_json(full_record());
+  std::ofstream(folder + "cut.json") << text.substr(0, text.size() - 100);
+  EXPECT_EQ(read_fleet_record(folder + "cut.json", names).problem, "not JSON: it is cut off");
+  std::ofstream(folder + "empty.json") << "";
+  EXPECT_NE(read_fleet_record(folder + "empty.json", names).problem, "");
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,222 @@
+#include "linkgain/core/fleet.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/fleet_records.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// node01 … node12, healthy until a test says otherwise.
+class Fleet : public ::testing::Test {
+ protected:
+  Fleet() {
+    for (int i = 1; i <= 12; ++i) {
+      records_.push_back(fleet_node(fmt::format("node{:02}", i), static_cast<std::uint64_t>(i)));
+    }
+  }
+
+  Record& node(int number) { return records_.at(static_cast<std::size_t>(number - 1)); }
+
+  FleetReport judge(const FleetOptions& options = {}) {
+    std::vector<FleetRecord> fleet;
+    for (const Record& record : records_) {
+      fleet.push_back(fleet_record_of(record, names_));
+      fleet.back().path = record.machine.host + "/record.json";
+    }
+    fleet.insert(fleet.end(), others_.begin(), others_.end());
+    return judge_fleet(fleet, names_, options);
+  }
+
+  std::vector<Record> records_;
+  std::vector<FleetRecord> others_;
+  FleetNames names_;
+};
+
+void slow_down(Record& record, double factor, const std::function<bool(const Case&)>& which) {
+  for (CaseResult& result : record.cases) {
+    if (which(result.definition)) result.variants[0].time->value *= factor;
+  }
+}
+
+bool is_pair(const Case& c, int a, int b) {
+  return c.pair &&
+         ((c.pair->from == a && c.pair->to == b) || (c.pair->from == b && c.pair->to == a));
+}
+
+TEST_F(Fleet, OfHealthyNodesIsOk) {
+  const FleetReport report = judge();
+  ASSERT_THAT(report.nodes, SizeIs(12));
+  for (const FleetNode& each : report.nodes) {
+    EXPECT_EQ(each.state, NodeState::ok) << each.host;
+    EXPECT_EQ(each.judged_cases, 40);
+    EXPECT_THAT(each.findings, IsEmpty());
+  }
+  EXPECT_EQ(report.nodes.front().host, "node01");
+  EXPECT_THAT(report.drain, IsEmpty());
+  EXPECT_THAT(report.notes, ElementsAre("1 kind of machine: 12 of 4 x NVIDIA H200"));
+}
+
+TEST_F(Fleet, BlamesTheSlowPair) {
+  slow_down(node(5), 1.2, [](const Case& c) { return is_pair(c, 1, 3); });
+  const FleetReport report = judge();
+  const FleetNode& worst = report.nodes.front();
+  EXPECT_EQ(worst.host, "node05");
+  EXPECT_EQ(worst.state, NodeState::slow);
+  EXPECT_EQ(worst.slow_cases, 2);
+  EXPECT_NEAR(*worst.slowdown, 1.2, 0.02);
+  EXPECT_EQ(worst.blame, "GPU1–GPU3");
+  EXPECT_EQ(worst.worst_variant, "p2p");
+  EXPECT_THAT(worst.worst_case, HasSubstr("/pair=1-3"));
+  EXPECT_THAT(report.drain, ElementsAre("node05"));
+  EXPECT_EQ(report.nodes[1].state, NodeState::ok);
+}
+
+TEST_F(Fleet, BlamesTheGpuOfWhichEveryPairIsSlow) {
+  slow_down(node(7), 1.5,
+            [](const Case& c) { return !c.pair || c.pair->from == 2 || c.pair->to == 2; });
+  EXPECT_EQ(judge().nodes.front().blame, "GPU2");
+}
+
+TEST_F(Fleet, BlamesNoGpuWhereAllPairsAreSlow) {
+  slow_down(node(7), 1.5, [](const Case& c) { return c.pair.has_value(); });
+  EXPECT_EQ(judge().nodes.front().blame, "6 pairs");
+  slow_down(node(8), 2.0, [](const Case& c) { return !c.pair; });
+  EXPECT_EQ(judge().nodes.front().host, "node08");
+  EXPECT_EQ(judge().nodes.front().blame, "");
+}
+
+TEST_F(Fleet, CallsNothingSlowWithinTheTolerance) {
+  slow_down(node(5), 1.09, [](const Case& c) { return is_pair(c, 1, 3); });
+  FleetOptions wide;
+  wide.tolerance = 0.15;
+  EXPECT_THAT(judge(wide).drain, IsEmpty());
+  EXPECT_THAT(judge().drain, ElementsAre("node05"));
+}
+
+TEST_F(Fleet, FindsAnotherPath) {
+  for (CaseResult& result : node(3).cases) result.variants[0].path = Path::host_memory;
+  const FleetReport report = judge();
+  EXPECT_EQ(report.nodes.front().state, NodeState::other_path);
+  EXPECT_THAT(report.nodes.front().findings,
+              ElementsAre("p2p: host-memory where its peers take nvlink (20 cases)"));
+}
+
+TEST_F(Fleet, FindsWrongDataHealthAndRunsCutShort) {
+  node(1).cases[3].variants[1].verification->wrong = 5;
+  for (CaseResult& result : node(2).cases) result.variants[0].health.unhealthy_samples = 10;
+  node(3).cases[0].variants[0].health.unhealthy_samples = 1;
+  node(4).status = "job lost";
+  node(5).exit_code = 5;
+  node(6).machine.software.driver = "570.1";
+  const FleetReport report = judge();
+  const auto line = [&](std::size_t i) {
+    const FleetNode& each = report.nodes.at(i);
+    return fmt::format("{} {}: {}", each.host, name_of(each.state),
+                       each.findings.empty() ? "" : each.findings.front());
+  };
+  EXPECT_EQ(line(0), "node01 wrong data: wrong data in 1 case");
+  EXPECT_EQ(line(1), "node04 incomplete: its run is not complete (job lost)");
+  EXPECT_EQ(line(2), "node05 other path: its own run found a wrong path");
+  EXPECT_EQ(line(3), "node02 unhealthy: held back in 200 of 800 samples");
+  EXPECT_EQ(line(4), "node03 ok: held back in 1 of 800 samples");
+  EXPECT_EQ(line(5), "node06 ok: driver 570.1 where most of its peers have 580.159.04");
+  EXPECT_THAT(report.drain, ElementsAre("node01", "node04", "node05", "node02"));
+}
+
+TEST_F(Fleet, NamesMissingAndUnreadableNodes) {
+  FleetRecord broken;
+  broken.path = "out/node13/record.json";
+  broken.problem = "not JSON: it is cut off";
+  FleetRecord other;
+  other.path = "out/node13/topology.json";
+  other.problem = "not a record";
+  other.is_other_document = true;
+  others_ = {broken, other};
+  FleetOptions options;
+  options.expected = {"node01.cluster", "node13", "node14"};
+  const FleetReport report = judge(options);
+  EXPECT_EQ(report.nodes[0].host, "node14");
+  EXPECT_EQ(report.nodes[0].state, NodeState::missing);
+  EXPECT_EQ(report.nodes[1].host, "node13");
+  EXPECT_EQ(report.nodes[1].state, NodeState::unreadable);
+  EXPECT_THAT(report.nodes[1].findings, ElementsAre("not JSON: it is cut off"));
+  EXPECT_THAT(report.nodes, SizeIs(14));
+  EXPECT_THAT(report.drain, IsEmpty());
+  EXPECT_THAT(report.notes, Contains("1 JSON document that is no record left out"));
+}
+
+TEST_F(Fleet, FindsMachinesThatAreNotLikeTheirPeers) {
+  node(2).machine.links[4].nvlink = false;
+  node(2).machine.ranks[1].gpu->nvlink_links_active = 17;
+  slow_down(node(2), 9.0, [](const Case& c) { return is_pair(c, 1, 3); });
+  node(9).machine.ranks[3].gpu->nvlink_links_active = 17;
+  records_.push_back(fleet_node("node13", 13, 3));
+  const FleetReport report = judge();
+  EXPECT_EQ(report.nodes[0].host, "node02");
+  EXPECT_EQ(report.nodes[0].state, NodeState::slow);
+  EXPECT_THAT(report.nodes[0].findings, ElementsAre(HasSubstr("slow in 2 of 40"),
+                                                    "GPU1–GPU3: NODE where its peers have NVLink"));
+  EXPECT_EQ(report.nodes[1].state, NodeState::odd_machine);
+  EXPECT_THAT(report.nodes[1].findings,
+              ElementsAre("GPU3: 17 active NVLinks where its peers have 18"));
+  EXPECT_EQ(report.nodes[2].host, "node13");
+  EXPECT_THAT(report.nodes[2].findings,
+              ElementsAre("3 x NVIDIA H200 where its peers have 4 x NVIDIA H200"));
+  EXPECT_THAT(report.drain, ElementsAre("node02", "node09", "node13"));
+}
+
+TEST_F(Fleet, DoesNotJudgeWithoutPeers) {
+  records_.resize(2);
+  const FleetReport report = judge();
+  EXPECT_EQ(report.nodes[0].state, NodeState::not_judged);
+  EXPECT_THAT(report.nodes[0].findings, ElementsAre("fewer than 3 machines are like it"));
+  EXPECT_THAT(report.drain, IsEmpty());
+}
+
+TEST_F(Fleet, TakesTheNewestRecordOfAMachine) {
+  Record newer = node(4);
+  newer.started = "2026-11-21T00:00:00Z";
+  slow_down(newer, 2.0, [](const Case& c) { return is_pair(c, 0, 1); });
+  records_.push_back(newer);
+  // A machine of the same name with other GPUs is another machine.
+  records_.push_back(node(4));
+  records_.back().machine.ranks[0].gpu->uuid = "GPU-other";
+  const FleetReport report = judge();
+  EXPECT_THAT(report.nodes, SizeIs(13));
+  EXPECT_THAT(report.drain, ElementsAre("node04"));
+  EXPECT_THAT(report.notes, Contains("1 older record of the same machines left out"));
+}
+
+/// 400 nodes with normal noise: nobody is accused.
+TEST_F(Fleet, AccusesNobodyByChance) {
+  for (int i = 13; i <= 400; ++i) {
+    records_.push_back(fleet_node(fmt::format("node{:03}", i), static_cast<std::uint64_t>(i)));
+  }
+  EXPECT_THAT(judge().drain, IsEmpty());
+}
+
+TEST_F(Fleet, JsonHoldsEveryNode) {
+  slow_down(node(5), 1.2, [](const Case& c) { return is_pair(c, 1, 3); });
+  const auto json = nlohmann::json::parse(to_json(judge()));
+  EXPECT_EQ(json.at("schema"), "linkgain.fleet/1");
+  EXPECT_THAT(json.at("nodes"), SizeIs(12));
+  EXPECT_EQ(json.at("nodes").at(0).at("host"), "node05");
+  EXPECT_EQ(json.at("nodes").at(0).at("state"), "slow");
+  EXPECT_EQ(json.at("nodes").at(0).at("blame"), "GPU1–GPU3");
+  EXPECT_TRUE(json.at("nodes").at(1).at("slowdown").is_null());
+  EXPECT_EQ(json.at("drain"), nlohmann::json({"node05"}));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

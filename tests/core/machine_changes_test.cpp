@@ -1,0 +1,106 @@
+#include "linkgain/core/machine_changes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/compared_runs.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> texts(const RunFigures& before, const RunFigures& after) {
+  std::vector<std::string> lines;
+  for (const Change& change : changes_between(before, after)) {
+    lines.push_back(change.what + ": " + change.before + " → " + change.after);
+  }
+  return lines;
+}
+
+TEST(Changes, OfLikeRunsAreNone) {
+  EXPECT_THAT(texts(two_titans("a", true), two_titans("b", true)), IsEmpty());
+}
+
+TEST(Changes, ShowTheBridgeFirst) {
+  RunFigures after = two_titans("b", true);
+  after.machine.software.driver = "590.2";
+  EXPECT_THAT(
+      texts(two_titans("a", false), after),
+      ElementsAre("GPU0–GPU1: PHB without P2P → NV2", "GPU0 active NVLinks: 0 of 2 → 2 of 2",
+                  "GPU1 active NVLinks: 0 of 2 → 2 of 2", "driver: 580.1 → 590.2"));
+}
+
+TEST(Changes, NameGpusLinksAndHost) {
+  const RunFigures before = two_titans("a", true);
+  RunFigures after = two_titans("b", true);
+  after.machine.host = "other";
+  after.machine.ranks[1].gpu->uuid = "GPU-7";
+  after.machine.ranks[0].gpu->pcie_width = 8;
+  after.machine.ranks[0].host_copy = HostCopyRates{6.0, 12.4};
+  EXPECT_THAT(texts(before, after),
+              ElementsAre("GPU0 PCIe: gen 3 x16 → gen 3 x8", "GPU0 copies to it: 12 GB/s → 6 GB/s",
+                          "GPU1: GPU-1 → GPU-7", "host: box → other"));
+  after = two_titans("b", true);
+  for (RankInfo& rank : after.machine.ranks) rank.gpu->name = "NVIDIA H200";
+  EXPECT_THAT(texts(before, after), ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 2 x NVIDIA H200"));
+}
+
+TEST(Changes, LeaveOutWhatOneSideDoesNotTell) {
+  RunFigures before = two_titans("a", true);
+  before.machine = {};
+  before.settings = {};
+  EXPECT_THAT(texts(before, two_titans("b", true)), IsEmpty());
+  before = two_titans("a", true);
+  before.machine.links[0].ancestor.reset();
+  before.machine.links[0].nvlink.reset();
+  EXPECT_THAT(texts(before, two_titans("b", true)), IsEmpty());
+}
+
+TEST(Changes, NameVariablesByVariant) {
+  const RunFigures before = two_titans("a", true);
+  RunFigures after = two_titans("b", true);
+  after.settings.environment_in_force[0]["NCCL_ALGO"] = "Ring";
+  after.settings.environment_in_force[1].erase("NCCL_P2P_DISABLE");
+  after.settings.environment_in_force[1]["NCCL_DEBUG_FILE"] = "/tmp/x";
+  EXPECT_THAT(texts(before, after), ElementsAre("NCCL_ALGO with p2p: not set → Ring",
+                                                "NCCL_P2P_DISABLE with host: 1 → not set"));
+}
+
+TEST(Changes, OfOneVariantAgainstAnotherShowItsVariables) {
+  RunFigures before = two_titans("a", true);
+  before.settings.variants = {before.settings.variants[1]};
+  before.settings.environment_in_force = {{{"NCCL_P2P_DISABLE", "1"}}};
+  RunFigures after = two_titans("b", true);
+  after.settings.variants.pop_back();
+  EXPECT_THAT(texts(before, after),
+              ElementsAre("variants: host → p2p", "NCCL_P2P_DISABLE: 1 → not set"));
+}
+
+TEST(Changes, ShowClocksThatDifferClearly) {
+  RunFigures before = two_titans("a", true);
+  RunFigures after = before;
+  before.cases = {timed(kLarge, "p2p", {1.0})};
+  after.cases = before.cases;
+  before.cases[0].health.highest_sm_clock_mhz = 1980;
+  after.cases[0].health.highest_sm_clock_mhz = 1965;
+  EXPECT_THAT(texts(before, after), IsEmpty());
+  after.cases[0].health.highest_sm_clock_mhz = 1410;
+  EXPECT_THAT(texts(before, after), ElementsAre("highest SM clock seen: 1980 MHz → 1410 MHz"));
+}
+
+TEST(LinkLabel, CountsLinksOnlyWhereTwoGpusShareThem) {
+  RunFigures run = two_titans("a", true);
+  EXPECT_EQ(link_label(run.machine, run.machine.links[0]), "NV2");
+  run.machine.ranks.push_back(run.machine.ranks[1]);
+  EXPECT_EQ(link_label(run.machine, run.machine.links[0]), "NVLink");
+  EXPECT_EQ(link_label(run.machine, {.from = 0, .to = 1, .p2p = true, .nvlink = false}),
+            "no NVLink");
+  EXPECT_EQ(link_label(run.machine, {.from = 0, .to = 1, .p2p = {}, .nvlink = {}}), "");
+  EXPECT_EQ(gpu_label(run.machine, 7), "rank 7");
+}
+
+}  // namespace
+}  // namespace linkgain::testing

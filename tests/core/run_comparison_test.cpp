@@ -1,0 +1,193 @@
+#include "linkgain/core/run_comparison.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/compared_runs.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+RunFigures run_with(const std::string& name, std::vector<CaseFigures> cases) {
+  RunFigures run = two_titans(name, true);
+  run.cases = std::move(cases);
+  return run;
+}
+
+CaseVerdict verdict_of(const std::string& name, const std::vector<double>& before,
+                       const std::vector<double>& after) {
+  const RunFigures first = run_with("a", {timed(name, "p2p", before)});
+  const RunFigures second = run_with("b", {timed(name, "p2p", after)});
+  return compare_runs(first, second, {}).cases.at(0).verdict;
+}
+
+std::vector<std::string> codes_of(const RunComparison& comparison) {
+  std::vector<std::string> codes;
+  for (const Warning& caution : comparison.cautions) codes.push_back(caution.code);
+  return codes;
+}
+
+TEST(CompareRuns, TakesTheLaunchAsReplicate) {
+  const RunFigures before = run_with("a", {timed(kLarge, "p2p", launches_around(2.0, 0.01, 8))});
+  const RunFigures after = run_with("b", {timed(kLarge, "p2p", launches_around(1.0, 0.01, 8))});
+  const RunComparison comparison = compare_runs(before, after, {});
+  const CaseComparison& row = comparison.cases.at(0);
+  EXPECT_EQ(row.verdict, CaseVerdict::faster);
+  EXPECT_THAT(row.speed_up->estimate, DoubleNear(2.0, 1e-9));
+  // Student's t of 18 degrees of freedom at 97.5 % is 2.100922.
+  const double half = 2.100922 * 0.01 * std::sqrt(2.0 / 8.0);
+  EXPECT_THAT(row.speed_up->low, DoubleNear(2.0 * std::exp(-half), 1e-6));
+  EXPECT_THAT(row.speed_up->high, DoubleNear(2.0 * std::exp(half), 1e-6));
+}
+
+TEST(CompareRuns, JudgesByIntervalAndThreshold) {
+  const auto eight = [](double centre) { return launches_around(centre, 0.005, 8); };
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.0)), CaseVerdict::same);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.012)), CaseVerdict::same);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.05)), CaseVerdict::slower);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.05), eight(1.0)), CaseVerdict::faster);
+  // Real, but perhaps smaller than what counts.
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.018)), CaseVerdict::inconclusive);
+  EXPECT_EQ(verdict_of(kLarge, launches_around(1.0, 0.1, 3), launches_around(1.0, 0.1, 3)),
+            CaseVerdict::inconclusive);
+}
+
+TEST(CompareRuns, NeverCallsSingleLaunchesTheSame) {
+  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.0}), CaseVerdict::inconclusive);
+  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.04}), CaseVerdict::inconclusive);
+  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.05}), CaseVerdict::slower);
+  EXPECT_EQ(verdict_of(kLarge, {11.7}, {1.0}), CaseVerdict::faster);
+  EXPECT_EQ(verdict_of(kSmall, {1.0}, {1.15}), CaseVerdict::inconclusive);
+  EXPECT_EQ(verdict_of(kSmall, {1.3}, {1.0}), CaseVerdict::faster);
+}
+
+TEST(CompareRuns, SaysWhatHasOneLaunchOnly) {
+  const RunFigures one = run_with("one.json", {timed(kLarge, "p2p", {1.0})});
+  const RunFigures many = run_with("many.json", {timed(kLarge, "p2p", {1.0, 1.01, 0.99})});
+  const RunComparison both = compare_runs(one, one, {});
+  ASSERT_THAT(codes_of(both), ElementsAre("one-launch"));
+  EXPECT_THAT(both.cautions[0].text, HasSubstr("both sides have one launch only"));
+  const RunComparison mixed = compare_runs(many, one, {});
+  EXPECT_THAT(mixed.cautions.at(0).text, HasSubstr("one.json has one launch only"));
+  EXPECT_THAT(codes_of(compare_runs(many, many, {})), IsEmpty());
+}
+
+TEST(CompareRuns, MatchesVariantsByName) {
+  const RunFigures before =
+      run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kLarge, "host", {9.0})});
+  const RunFigures after =
+      run_with("b", {timed(kLarge, "host", {9.0}), timed(kLarge, "ring", {1.0})});
+  const RunComparison comparison = compare_runs(before, after, {});
+  ASSERT_THAT(comparison.cases, SizeIs(3));
+  EXPECT_EQ(comparison.cases[0].variant, "host");
+  EXPECT_TRUE(comparison.cases[0].speed_up);
+  EXPECT_EQ(comparison.cases[1].verdict, CaseVerdict::missing);
+  EXPECT_EQ(comparison.cases[1].reason, "not in a");
+  EXPECT_EQ(comparison.cases[2].variant, "p2p");
+  EXPECT_EQ(comparison.cases[2].reason, "not in b");
+}
+
+TEST(CompareRuns, HoldsFirstVariantsAgainstEachOtherWhereNoNameIsCommon) {
+  const RunFigures before = run_with("a", {timed(kLarge, "host", {9.0})});
+  const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0})});
+  const RunComparison comparison = compare_runs(before, after, {});
+  ASSERT_THAT(comparison.cases, SizeIs(1));
+  EXPECT_EQ(comparison.cases[0].variant, "host → p2p");
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::faster);
+  // A source without variants stands for the first one.
+  const RunFigures unnamed = run_with("c", {timed(kLarge, "", {9.0})});
+  const RunFigures two = run_with("d", {timed(kLarge, "p2p", {1.0}), timed(kLarge, "host", {9.0})});
+  const RunComparison other = compare_runs(unnamed, two, {});
+  ASSERT_THAT(other.cases, SizeIs(1));
+  EXPECT_EQ(other.cases[0].variant, "p2p");
+  EXPECT_EQ(other.cases[0].verdict, CaseVerdict::faster);
+}
+
+TEST(CompareRuns, SaysWhyACaseIsNotComparable) {
+  CaseFigures wrong = timed(kLarge, "p2p", {1.0});
+  wrong.no_time = "wrong data: 1 of 2 elements";
+  const RunFigures before = run_with("a", {timed(kLarge, "p2p", {1.0})});
+  RunFigures after = run_with("b", {wrong});
+  const CaseComparison row = compare_runs(before, after, {}).cases.at(0);
+  EXPECT_EQ(row.verdict, CaseVerdict::not_comparable);
+  EXPECT_EQ(row.reason, "after: wrong data: 1 of 2 elements");
+  EXPECT_FALSE(row.speed_up);
+  after = before;
+  after.settings.backend = "mpi";
+  EXPECT_EQ(compare_runs(before, after, {}).cases.at(0).reason, "backend nccl before, mpi after");
+}
+
+TEST(CompareRuns, SelectsOperations) {
+  const RunFigures run = run_with(
+      "a", {timed(kLarge, "p2p", {1.0}), timed("send_recv/float32/1GiB/np2", "p2p", {1.0})});
+  CompareOptions options;
+  options.operations = {OperationKind::send_recv};
+  const RunComparison comparison = compare_runs(run, run, options);
+  ASSERT_THAT(comparison.cases, SizeIs(1));
+  EXPECT_EQ(comparison.cases[0].name, "send_recv/float32/1GiB/np2");
+}
+
+TEST(CompareRuns, CautionsOfWhatElseMayExplainADifference) {
+  const std::vector<double> launches{1.0, 1.01, 0.99};
+  const RunFigures before = run_with("a", {timed(kLarge, "p2p", launches)});
+  RunFigures after = run_with("b", {timed(kLarge, "p2p", launches)});
+  after.machine.software.driver = "590.2";
+  after.machine.software.nccl_library = "2.29.1";
+  after.settings.environment_in_force[0]["NCCL_ALGO"] = "Ring";
+  after.status = "job lost";
+  HealthSummary& health = after.cases[0].health;
+  health.clock_event_reasons = 0x40;
+  health.samples = 20;
+  health.unhealthy_samples = 3;
+  const RunComparison comparison = compare_runs(before, after, {});
+  EXPECT_THAT(codes_of(comparison), ElementsAre("incomplete", "throttled", "other-driver",
+                                                "other-nccl", "other-variables"));
+  EXPECT_THAT(comparison.cautions[1].text,
+              HasSubstr("in b 3 of 20 samples were taken while a GPU was held back (thermal"));
+  // The bridge is what is compared: no caution of it.
+  EXPECT_THAT(codes_of(compare_runs(two_titans("a", false), two_titans("b", true), {})), IsEmpty());
+  RunFigures four = run_with("c", {timed("all_reduce/float32/sum/1GiB/np4", "p2p", launches)});
+  EXPECT_THAT(codes_of(compare_runs(before, four, {})), ElementsAre("other-ranks"));
+}
+
+TEST(HeadlineCase, IsTheLargestAllReduceOfTheFirstVariant) {
+  const RunFigures run = run_with(
+      "a", {timed("send_recv/float32/2GiB/np2", "p2p", {1.0}), timed(kSmall, "p2p", {1.0}),
+            timed(kLarge, "p2p", {1.0}), timed("all_reduce/float32/sum/2GiB/np2", "host", {1.0})});
+  EXPECT_EQ(headline_case(compare_runs(run, run, {}))->name, kLarge);
+  const RunFigures sends = run_with("a", {timed("send_recv/float32/1KiB/np2", "p2p", {1.0}),
+                                          timed("send_recv/float32/2GiB/np2", "p2p", {1.0})});
+  EXPECT_EQ(headline_case(compare_runs(sends, sends, {}))->name, "send_recv/float32/2GiB/np2");
+  EXPECT_EQ(headline_case(compare_runs(run_with("a", {}), run, {})), nullptr);
+}
+
+TEST(ComparisonJson, HoldsEveryFigure) {
+  const RunFigures before = run_with("a", {timed(kLarge, "p2p", {2.0})});
+  const RunFigures after =
+      run_with("b", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0})});
+  const auto json = nlohmann::json::parse(to_json({compare_runs(before, after, {})}));
+  EXPECT_EQ(json.at("schema"), "linkgain.comparison/1");
+  const auto& comparison = json.at("comparisons").at(0);
+  EXPECT_EQ(comparison.at("before").at("name"), "a");
+  const auto& row = comparison.at("cases").at(0);
+  EXPECT_EQ(row.at("verdict"), "faster");
+  EXPECT_EQ(row.at("before").at("launch_medians_s").at(0), 2.0);
+  EXPECT_EQ(row.at("difference").at("speed_up"), 2.0);
+  EXPECT_EQ(row.at("difference").at("less_time"), 0.5);
+  EXPECT_TRUE(row.at("difference").at("degrees_of_freedom").is_null());
+  EXPECT_TRUE(comparison.at("cases").at(1).at("before").is_null());
+  EXPECT_EQ(comparison.at("headline").at("case"), kLarge);
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,61 @@
+#include "linkgain/core/run_figures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "core/full_record.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::SizeIs;
+
+TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
+  const RunFigures run = figures_of(full_record(), "before.json");
+  EXPECT_EQ(run.name, "before.json");
+  EXPECT_EQ(run.source, RunSource::record);
+  EXPECT_EQ(run.status, "job lost");
+  ASSERT_THAT(run.cases, SizeIs(6));
+  const CaseFigures& first = run.cases[0];
+  EXPECT_EQ(first.variant, "p2p");
+  EXPECT_EQ(first.no_time, "");
+  EXPECT_EQ(first.path, Path::nvlink);
+  // full_samples(): 1 ms times 1 + round / 100 in eight rounds, the second launch 5 % longer.
+  ASSERT_THAT(first.launches, SizeIs(2));
+  EXPECT_THAT(first.launches[0].value, DoubleNear(1.035e-3, 1e-12));
+  EXPECT_THAT(first.launches[1].value, DoubleNear(1.035e-3 * 1.05, 1e-12));
+  ASSERT_TRUE(first.sample_error);
+  // Deviations from the log median: those of 1.00 and 1.07 are about 3.4 %, the median about 2 %.
+  EXPECT_THAT(*first.sample_error, DoubleNear(1.2533 * 1.4826 * 0.02 / std::sqrt(8.0), 1e-3));
+}
+
+TEST(RunFigures, SayWhyThereIsNoTime) {
+  const RunFigures run = figures_of(full_record(), "r");
+  EXPECT_EQ(run.cases[1].no_time, "wrong data: 3 of 1000 elements");
+  EXPECT_EQ(run.cases[2].no_time, "skipped: no network");
+}
+
+TEST(RunFigures, WithoutSamplesTakeTheMedianAsOneLaunch) {
+  Record record = full_record();
+  record.samples.clear();
+  const RunFigures run = figures_of(record, "r");
+  ASSERT_THAT(run.cases[0].launches, SizeIs(1));
+  EXPECT_EQ(run.cases[0].launches[0], Seconds{1.0 / 3});
+  EXPECT_FALSE(run.cases[0].sample_error);
+}
+
+TEST(LogMedianError, IsThatOfTheMedianOfNormalValues) {
+  // exp(-1), 1, exp(1): the median absolute deviation of the logs is 1.
+  const std::vector<double> values{std::exp(-1.0), 1.0, std::exp(1.0)};
+  EXPECT_THAT(*log_median_error(values), DoubleNear(1.2533141 * 1.4826 / std::sqrt(3.0), 1e-6));
+  EXPECT_FALSE(log_median_error({1.0}));
+  EXPECT_EQ(log_median_error({2.0, 2.0, 2.0}), 0.0);
+  EXPECT_THROW(log_median_error({1.0, 0.0}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace linkgain::testing

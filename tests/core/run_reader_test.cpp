@@ -1,0 +1,128 @@
+#include "linkgain/core/run_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "core/full_record.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+/// Documents as the two programs write them.
+std::string document(const std::string& file) {
+  std::ifstream stream(std::string(TEST_DATA) + "/" + file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_run(text, "file.json");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(RunReader, TakesRecords) {
+  const RunFigures run = parse_run(to_json(full_record()), "r.json");
+  EXPECT_EQ(run.source, RunSource::record);
+  EXPECT_THAT(run.cases, SizeIs(6));
+  EXPECT_EQ(read_run(RESULTS_FOLDER "/2xH200-default").cases.size(), 44U);
+}
+
+TEST(RunReader, TakesGoogleBenchmark) {
+  const RunFigures run = parse_run(document("google_benchmark.json"), "g.json");
+  EXPECT_EQ(run.source, RunSource::google_benchmark);
+  EXPECT_EQ(run.machine.host, "box");
+  EXPECT_EQ(run.machine.software.driver, "580.1");
+  EXPECT_EQ(run.machine.software.linkgain, "0.1.0+abc");
+  ASSERT_THAT(run.cases, SizeIs(3));
+  const CaseFigures& own = run.cases[0];
+  EXPECT_EQ(own.variant, "host");
+  ASSERT_TRUE(own.definition);
+  EXPECT_THAT(own.time->value, DoubleNear(11e-6, 1e-15));
+  EXPECT_THAT(own.launches, SizeIs(1));
+  EXPECT_TRUE(own.sample_error);
+  EXPECT_THAT(*own.busbw, DoubleNear(1048576 / 11e-6 / 1e9, 1e-9));
+  const CaseFigures& other = run.cases[1];
+  EXPECT_EQ(other.name, "BM_sort/64");
+  EXPECT_FALSE(other.definition);
+  EXPECT_EQ(other.variant, "");
+  EXPECT_THAT(other.time->value, DoubleNear(2.5e-3, 1e-12));
+  EXPECT_EQ(other.busbw, 7.5);
+  EXPECT_EQ(run.cases[2].no_time, "no memory");
+}
+
+TEST(RunReader, TakesNcclTests) {
+  const RunFigures run = parse_run(document("nccl_tests.json"), "n.json");
+  EXPECT_EQ(run.source, RunSource::nccl_tests);
+  EXPECT_EQ(run.settings.backend, "nccl");
+  EXPECT_EQ(run.machine.software.nccl_library, "2.28.3");
+  EXPECT_EQ(describe_ranks(run.machine), "2 x NVIDIA H200");
+  ASSERT_THAT(run.cases, SizeIs(2));
+  EXPECT_EQ(run.cases[0].name, "all_reduce/float32/sum/1MiB/np2");
+  EXPECT_EQ(run.cases[0].variant, "p2p");
+  EXPECT_THAT(run.cases[0].time->value, DoubleNear(15.5e-6, 1e-15));
+  EXPECT_EQ(run.cases[1].name, "all_reduce/float32/sum/1MiB/np2/inplace");
+  EXPECT_EQ(run.cases[1].no_time, "wrong data: 3 elements");
+  EXPECT_THAT(run.settings.environment_in_force, ElementsAre(Environment{{"NCCL_DEBUG", "INFO"}}));
+}
+
+TEST(RunReader, TellsOperationsOfNcclTestsByTheProgram) {
+  const std::string text = document("nccl_tests.json");
+  const auto renamed = [&](const std::string& program) {
+    std::string other = text;
+    other.replace(other.find("./build/all_reduce_perf"), 23, program);
+    return other;
+  };
+  EXPECT_EQ(parse_run(renamed("sendrecv_perf"), "n").cases.at(0).name,
+            "send_recv/float32/1MiB/np2");
+  EXPECT_EQ(parse_run(renamed("linkgain-bench"), "n").cases.at(0).name,
+            "all_reduce/float32/sum/1MiB/np2");
+  EXPECT_EQ(parse_run(renamed("linkgain-bench\", \"--only=all_gather"), "n").cases.at(0).name,
+            "all_gather/float32/1MiB/np2");
+  EXPECT_THAT(refusal(renamed("linkgain-bench\", \"--only=all_gather,reduce")),
+              HasSubstr("several operations"));
+  EXPECT_THAT(refusal(renamed("hypercube_perf")), HasSubstr("'hypercube_perf'"));
+}
+
+TEST(RunReader, RefusesWhatItDoesNotKnow) {
+  EXPECT_THAT(refusal("{\"a\": 1}"), HasSubstr("file.json: neither a record nor"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("neither a record nor"));
+  EXPECT_THAT(refusal("{\"a\": "), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("{\"schema\": \"linkgain.topology/1\"}"), HasSubstr("not a record"));
+  EXPECT_THAT(refusal("{\"context\": {}, \"benchmarks\": [{}]}"),
+              HasSubstr("not a document of Google Benchmark"));
+  EXPECT_THROW(read_run("/nowhere/at-all.json"), UsageError);
+}
+
+TEST(RunReader, RefusesNewerRecordsWithAClearLine) {
+  std::string text = to_json(full_record());
+  text.replace(text.find("linkgain.record/1"), 17, "linkgain.record/2");
+  EXPECT_EQ(refusal(text),
+            "file.json: its schema is linkgain.record/2, this linkgain reads linkgain.record/1");
+}
+
+/// Members that later versions added are not in the first records.
+TEST(RunReader, ReadsRecordsFromBeforeMembersWereAdded) {
+  std::string text = to_json(full_record());
+  for (const std::string member : {"\"ancestor\": \"PXB\"", "\"require_healthy\": true"}) {
+    const std::size_t begin = text.find(member);
+    ASSERT_NE(begin, std::string::npos) << member;
+    const std::size_t comma = text.rfind(',', begin);
+    text.erase(comma, begin + member.size() - comma);
+  }
+  EXPECT_THAT(parse_run(text, "r.json").cases, SizeIs(6));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

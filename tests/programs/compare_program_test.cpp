@@ -1,0 +1,130 @@
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "programs/programs.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+const std::string kFirst = RESULTS_FOLDER "/2xH200-all_reduce-1";
+const std::string kSecond = RESULTS_FOLDER "/2xH200-all_reduce-2/record.json";
+const std::string kGoogleBenchmark = CORE_TEST_DATA "/google_benchmark.json";
+const std::string kNcclTests = CORE_TEST_DATA "/nccl_tests.json";
+
+Outcome compare(std::vector<std::string> arguments) {
+  const ScratchFolder folder;
+  arguments.insert(arguments.begin(), "compare");
+  return run_program(linkgain(folder, std::move(arguments)));
+}
+
+Json json_of(std::vector<std::string> arguments) {
+  arguments.push_back("--json");
+  const Outcome outcome = compare(std::move(arguments));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  return Json::parse(outcome.output);
+}
+
+std::string with_replaced(const std::filesystem::path& file, const std::string& what,
+                          const std::string& by) {
+  std::string text = read_text(file);
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos);
+  return text.replace(at, what.size(), by);
+}
+
+void write(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+TEST(CompareProgram, FindsNoDifferenceBetweenTwoRunsOfOneMachine) {
+  const Json comparison = json_of({kFirst, kSecond}).at("comparisons").at(0);
+  EXPECT_THAT(comparison.at("changes"), IsEmpty());
+  EXPECT_EQ(comparison.at("cautions").at(0).at("code"), "one-launch");
+  EXPECT_THAT(comparison.at("cases"), SizeIs(56));
+  for (const Json& each : comparison.at("cases")) {
+    const std::string name = each.at("case");
+    if (name.find("MiB") == std::string::npos && name.find("GiB") == std::string::npos) continue;
+    EXPECT_EQ(each.at("verdict"), "inconclusive") << name;
+    EXPECT_NEAR(each.at("difference").at("speed_up"), 1.0, 0.021) << name;
+  }
+}
+
+TEST(CompareProgram, SaysWhatChangedAndWhatItIsWorth) {
+  const ScratchFolder folder;
+  // A run of which P2P was off, given as the run before: its p2p variant has the host variant's
+  // times.
+  Json record = Json::parse(read_text(kSecond));
+  for (Json& each : record.at("cases")) {
+    each.at("variants").at(0).at("path") = "host-memory";
+    each.at("variants").at(0).at("time_s") = each.at("variants").at(1).at("time_s");
+  }
+  for (Json& column : record.at("samples").at("seconds_by_rank")) {
+    Json& variants = record.at("samples").at("variant");
+    for (std::size_t row = 0; row + 1 < column.size(); row += 2) {
+      const std::size_t host = variants.at(row) == 1 ? row : row + 1;
+      column.at(host == row ? row + 1 : row) = column.at(host);
+    }
+  }
+  record.at("settings").at("environment_in_force").at(0)["NCCL_P2P_DISABLE"] = "1";
+  record.at("machine").at("links").at(0)["nvlink"] = false;
+  record.at("machine").at("links").at(0)["ancestor"] = "PHB";
+  write(folder.path() / "before.json", record.dump());
+  const Outcome outcome =
+      run_program(linkgain(folder, {"compare", "before.json", kFirst, "--format", "md"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("- GPU0–GPU1: PHB → NV18\n"),
+                    HasSubstr("- NCCL_P2P_DISABLE with p2p: 1 → not set\n"),
+                    HasSubstr("| Before (N) |"), HasSubstr("| After (Y)  |"),
+                    HasSubstr("takes 92 % less time (11.9x, "), HasSubstr("other-variables")));
+}
+
+TEST(CompareProgram, TakesWhatOtherProgramsWrote) {
+  const Outcome same = compare({kGoogleBenchmark, kGoogleBenchmark});
+  EXPECT_EQ(same.status, 0) << same.error;
+  EXPECT_THAT(same.output, AllOf(HasSubstr("BM_sort/64"), HasSubstr("not comparable")));
+  const Outcome mixed = compare({kNcclTests, kFirst, "--only", "all_reduce"});
+  EXPECT_EQ(mixed.status, 0) << mixed.error;
+  EXPECT_THAT(mixed.output,
+              AllOf(HasSubstr("measured with: nccl-tests → linkgain"), HasSubstr("15.50 us"),
+                    HasSubstr("all_reduce 1 MiB "), HasSubstr("other-settings")));
+}
+
+TEST(CompareProgram, ShowsATrendOfThree) {
+  const Outcome outcome = compare({kFirst, kSecond, kFirst, "--metric", "busbw"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("Changed since the first in"), HasSubstr("GB/s"),
+                                    HasSubstr("Last/first")));
+  EXPECT_THAT(lines_of(compare({kFirst, kSecond, kFirst, "--format", "csv"}).output),
+              SizeIs(1 + 2 * 56));
+}
+
+void expect_refusal(const std::vector<std::string>& arguments, const std::string& text) {
+  const Outcome outcome = compare(arguments);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.output, IsEmpty());
+  EXPECT_THAT(outcome.error, AllOf(StartsWith("linkgain: "), HasSubstr(text)));
+  EXPECT_THAT(lines_of(outcome.error), SizeIs(2)) << outcome.error;
+}
+
+TEST(CompareProgram, RefusesWhatItCannotRead) {
+  const ScratchFolder folder;
+  const std::filesystem::path newer = folder.path() / "newer.json";
+  write(newer, with_replaced(kSecond, "linkgain.record/1", "linkgain.record/2"));
+  expect_refusal({kFirst, newer}, "newer.json: its schema is linkgain.record/2");
+  const std::filesystem::path cut = folder.path() / "cut.json";
+  write(cut, read_text(kSecond).substr(0, 5000));
+  expect_refusal({kFirst, cut}, "cut.json: not JSON");
+  expect_refusal({kFirst, "/nowhere.json"}, "cannot read /nowhere.json");
+  expect_refusal({kFirst}, "two runs or more");
+}
+
+}  // namespace
+}  // namespace linkgain::test

@@ -1,0 +1,74 @@
+// Writes the records of a made-up cluster, as large as real ones: fleet_generator DIR NODES CASES
+// GPUS ROUNDS. Node 7 has a slow pair of GPUs, node 11 a record that is cut off, node 13 takes
+// another path; all others are healthy.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/fleet_records.hpp"
+
+namespace {
+
+using namespace linkgain;
+
+struct Plan {
+  std::filesystem::path folder;
+  int nodes = 0;
+  int cases = 0;
+  int gpus = 0;
+  int rounds = 0;
+};
+
+void spoil(Record& record, int number) {
+  for (CaseResult& result : record.cases) {
+    VariantResult& first = result.variants[0];
+    if (number == 13) first.path = Path::host_memory;
+    const auto& pair = result.definition.pair;
+    if (number == 7 && pair && pair->from == 0 && pair->to == 1) first.time->value *= 1.3;
+  }
+}
+
+/// The samples as they stand in a record; they are the same for every node.
+std::string samples_text(const Plan& plan) {
+  Record record = testing::fleet_node("any", 1, plan.gpus, plan.cases);
+  record.samples = testing::fleet_samples(record, plan.rounds);
+  const std::string text = to_json(record);
+  return text.substr(text.find("\n\"samples\":"));
+}
+
+std::string record_text(const Plan& plan, int number, const std::string& samples) {
+  Record record = testing::fleet_node(fmt::format("node{:05}", number),
+                                      static_cast<std::uint64_t>(number), plan.gpus, plan.cases);
+  spoil(record, number);
+  std::string text = to_json_without_samples(record);
+  text.erase(text.rfind("\n}"));
+  text += "," + samples;
+  if (number == 11) text.erase(text.size() / 3);
+  return text;
+}
+
+void write_all(const Plan& plan) {
+  const std::string samples = samples_text(plan);
+  for (int number = 1; number <= plan.nodes; ++number) {
+    const auto folder = plan.folder / fmt::format("node{:05}", number);
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "record.json", std::ios::binary) << record_text(plan, number, samples);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 6) {
+    fmt::print(stderr, "usage: fleet_generator DIR NODES CASES GPUS ROUNDS\n");
+    return 2;
+  }
+  write_all(
+      {argv[1], std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]), std::atoi(argv[5])});
+  return 0;
+}

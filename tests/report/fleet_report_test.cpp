@@ -1,0 +1,70 @@
+#include "linkgain/report/fleet_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/golden.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace linkgain::testing;
+
+FleetNode node_of(const std::string& host, NodeState state, std::vector<std::string> findings) {
+  FleetNode node;
+  node.host = host;
+  node.record = "out/" + host + "/record.json";
+  node.state = state;
+  node.machine = "8 x NVIDIA H200";
+  node.judged_cases = 200;
+  node.findings = std::move(findings);
+  return node;
+}
+
+FleetReport sample_report() {
+  FleetReport report;
+  FleetNode slow = node_of("node017", NodeState::slow,
+                           {"slow in 14 of 200 cases (the worst 1.42x: "
+                            "send_recv/float32/256MiB/np8/pair=1-3 with p2p)",
+                            "driver 570.1 where most of its peers have 580.2"});
+  slow.slowdown = 1.4235;
+  slow.worst_case = "send_recv/float32/256MiB/np8/pair=1-3";
+  slow.worst_variant = "p2p";
+  slow.slow_cases = 14;
+  slow.blame = "GPU3";
+  FleetNode missing = node_of("node099", NodeState::missing, {"no record of it was given"});
+  missing.record.clear();
+  missing.machine.clear();
+  missing.judged_cases = 0;
+  report.nodes = {node_of("node003", NodeState::wrong_data, {"wrong data in 1 case"}),
+                  missing,
+                  slow,
+                  node_of("node018", NodeState::slow, {"slow, \"very\""}),
+                  node_of("node001", NodeState::ok, {}),
+                  node_of("node002", NodeState::ok, {"held back in 1 of 800 samples"})};
+  report.drain = {"node003", "node017", "node018"};
+  report.notes = {"1 kind of machine: 5 of 8 x NVIDIA H200"};
+  return report;
+}
+
+TEST(FleetReport, HasALineForEachNode) {
+  expect_golden(fleet_report(sample_report(), TableStyle::text), "fleet.txt");
+}
+
+TEST(FleetReport, IsMarkdownToo) {
+  expect_golden(fleet_report(sample_report(), TableStyle::markdown), "fleet.md");
+}
+
+TEST(FleetReport, OfNothingSaysSo) {
+  EXPECT_EQ(fleet_report({}, TableStyle::text), "No node.\n");
+  FleetReport healthy;
+  healthy.nodes = {node_of("a", NodeState::ok, {})};
+  EXPECT_THAT(fleet_report(healthy, TableStyle::text),
+              HasSubstr("1 node: 1 ok\n\nNothing to drain.\n"));
+}
+
+TEST(FleetCsv, HasARowForEachNode) { expect_golden(fleet_csv(sample_report()), "fleet.csv"); }
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,198 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/record.hpp"
+
+/// Records of a made-up cluster, for tests of fleets: every node has the same cases, with noise of
+/// its own from a fixed generator.
+namespace linkgain::testing {
+
+/// Numbers that are the same on every machine: SplitMix64.
+class FleetNoise {
+ public:
+  explicit FleetNoise(std::uint64_t seed) : state_(seed) {}
+  /// About normal: the sum of twelve uniform numbers less six.
+  double normal() {
+    double sum = -6.0;
+    for (int i = 0; i < 12; ++i) sum += uniform();
+    return sum;
+  }
+
+ private:
+  double uniform() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t bits = state_;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+    return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-53;
+  }
+  std::uint64_t state_;
+};
+
+inline RankInfo fleet_rank(const std::string& host, int rank) {
+  GpuInfo gpu;
+  gpu.cuda_index = rank;
+  gpu.name = "NVIDIA H200";
+  gpu.uuid = "GPU-" + host + "-" + std::to_string(rank);
+  gpu.pci_bus_id = "00000000:0" + std::to_string(rank) + ":00.0";
+  gpu.compute_capability = "9.0";
+  gpu.nvlink_version = 6;
+  gpu.nvlink_links = 18;
+  gpu.nvlink_links_active = 18;
+  gpu.nvlink_rate_gb_per_s = 26.5625;
+  gpu.pcie_generation = 5;
+  gpu.pcie_width = 16;
+  return {.rank = rank,
+          .host = host,
+          .pid = 100 + rank,
+          .cpus = "0-31",
+          .gpu = gpu,
+          .host_copy = HostCopyRates{55.4, 55.2}};
+}
+
+/// A node without cases.
+inline Record fleet_machine(const std::string& host, int gpus) {
+  Record record;
+  record.started = "2026-11-20T16:40:00Z";
+  record.wall_seconds = 60.5;
+  record.status = "complete";
+  record.machine.host = host;
+  record.machine.kernel = "Linux 6.1.0";
+  record.machine.processor = "Intel(R) Xeon(R) Platinum 8468";
+  record.machine.processors = 128;
+  record.machine.software = {.linkgain = "0.1.0",
+                             .build = "nccl+mpi, sm_90, Release",
+                             .mpi = "Open MPI v4.1.6",
+                             .driver = "580.159.04",
+                             .cuda_driver = "13.0",
+                             .cuda_runtime = "13.0",
+                             .nccl_header = "2.28.3",
+                             .nccl_library = "2.28.3"};
+  for (int rank = 0; rank < gpus; ++rank) {
+    record.machine.ranks.push_back(fleet_rank(host, rank));
+    for (int to = rank + 1; to < gpus; ++to) {
+      record.machine.links.push_back(
+          {.from = rank, .to = to, .p2p = true, .nvlink = true, .ancestor = Ancestor::node});
+    }
+  }
+  record.settings.argv = {"linkgain", "run", "--profile", "node"};
+  record.settings.backend = "nccl";
+  record.settings.profile = "node";
+  record.settings.schedule = "paired";
+  record.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
+  record.settings.environment_in_force = {{}, {{"NCCL_P2P_DISABLE", "1"}}};
+  return record;
+}
+
+inline VariantResult fleet_variant(const Case& definition, const std::string& name, double seconds,
+                                   Path path) {
+  VariantResult result;
+  result.variant = name;
+  result.time = Seconds{seconds};
+  result.algbw = algorithm_bandwidth(definition, *result.time);
+  result.busbw = bus_bandwidth(definition, *result.time);
+  result.skew = 0.001;
+  result.path = path;
+  result.fraction_of_limit = 0.731;
+  result.limit = path == Path::nvlink ? "NVLink payload" : "pinned host copy";
+  result.verification = Verification{definition.elements(), 0, 0.0, 0.0, ""};
+  WireEvidence evidence;
+  evidence.plan = {"RING", "SIMPLE"};
+  evidence.operations = 24;
+  evidence.nvlink_sent = 50533990400;
+  evidence.nvlink_received = 50533990401;
+  evidence.pcie_sent = 4096;
+  evidence.pcie_received = 8192;
+  evidence.expected = 50331648000.5;
+  evidence.judged = true;
+  result.evidence = evidence;
+  result.health = {.lowest_temperature_c = 31,
+                   .highest_temperature_c = 47,
+                   .lowest_power_w = 98.5,
+                   .highest_power_w = 512.25,
+                   .lowest_sm_clock_mhz = 1980,
+                   .highest_sm_clock_mhz = 1980,
+                   .clock_event_reasons = 0,
+                   .samples = 20,
+                   .unhealthy_samples = 0,
+                   .power_capped_samples = 0};
+  result.execution.cold_data = true;
+  return result;
+}
+
+/// `count` cases: sends of every pair at 256 MiB and 1 MiB, then all_reduce of ever other sizes.
+inline std::vector<Case> fleet_cases(int gpus, int count) {
+  std::vector<Case> cases;
+  for (const std::int64_t size : {std::int64_t{256} << 20, std::int64_t{1} << 20}) {
+    for (int from = 0; from < gpus; ++from) {
+      for (int to = from + 1; to < gpus; ++to) {
+        Case c;
+        c.operation = OperationKind::send_recv;
+        c.size = Bytes{size};
+        c.ranks = gpus;
+        c.pair = Pair{from, to, false};
+        cases.push_back(c);
+      }
+    }
+  }
+  for (std::int64_t size = 8; static_cast<int>(cases.size()) < count;
+       size += size > 1024 ? size : 8) {
+    Case c;
+    c.size = Bytes{size};
+    c.ranks = gpus;
+    cases.push_back(c);
+  }
+  cases.resize(static_cast<std::size_t>(count));
+  return cases;
+}
+
+/// A healthy node: 0.5 % of noise from 1 MiB on, 5 % below.
+inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus = 4,
+                         int count = 20) {
+  Record record = fleet_machine(host, gpus);
+  FleetNoise noise(seed);
+  for (const Case& definition : fleet_cases(gpus, count)) {
+    const double spread = definition.size.value >= (1 << 20) ? 0.005 : 0.05;
+    const double seconds = 6e-6 + static_cast<double>(definition.size.value) / 330e9;
+    const double p2p = seconds * std::exp(spread * noise.normal());
+    const double other = 10 * seconds * std::exp(spread * noise.normal());
+    CaseResult result;
+    result.definition = definition;
+    result.variants = {fleet_variant(definition, "p2p", p2p, Path::nvlink),
+                       fleet_variant(definition, "host", other, Path::host_memory)};
+    result.ratios = {{"host", {other / p2p, other / p2p * 0.99, other / p2p * 1.01, 20, 1, false}}};
+    result.converged = true;
+    result.stopped = "converged";
+    record.cases.push_back(std::move(result));
+  }
+  return record;
+}
+
+/// Rounds of every case and variant, as many as a default run has; all nodes' may be the same.
+inline std::vector<Sample> fleet_samples(const Record& record, int rounds) {
+  std::vector<Sample> samples;
+  FleetNoise noise(7);
+  for (std::size_t index = 0; index < record.cases.size(); ++index) {
+    for (int row = 0; row < 2 * rounds; ++row) {
+      Sample sample;
+      sample.case_index = static_cast<int>(index);
+      sample.variant = row % 2;
+      sample.round = row / 2;
+      sample.position = row % 2;
+      sample.operations = 12;
+      for (std::size_t rank = 0; rank < record.machine.ranks.size(); ++rank) {
+        sample.seconds.emplace_back(1e-4 * std::exp(0.01 * noise.normal()));
+        sample.health.push_back({41, 300.5, 1980, 0});
+      }
+      samples.push_back(std::move(sample));
+    }
+  }
+  return samples;
+}
+
+}  // namespace linkgain::testing
