@@ -19,6 +19,15 @@ constexpr std::array<std::uint8_t, 256> kStructure = [] {
   return table;
 }();
 
+/// What ends a number, true, false or null.
+constexpr std::array<std::uint8_t, 256> kEndsPlain = [] {
+  std::array<std::uint8_t, 256> table{};
+  for (const char c : {',', ']', '}', ':', '"', '[', '{', ' ', '\n', '\t', '\r'}) {
+    table[static_cast<unsigned char>(c)] = 1;
+  }
+  return table;
+}();
+
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 /// One past the closing quote of the string whose first character is at `begin`; npos where it does
@@ -94,6 +103,12 @@ void JsonScanner::skip_nested() {
   fail("a closing bracket");
 }
 
+void JsonScanner::skip_plain() {
+  const std::size_t begin = at_;
+  while (at_ < text_.size() && kEndsPlain[static_cast<unsigned char>(text_[at_])] == 0) ++at_;
+  if (at_ == begin || at_ == text_.size()) fail("a value");
+}
+
 void JsonScanner::skip() {
   skip_blanks();
   if (at_ >= text_.size()) fail("a value");
@@ -102,8 +117,8 @@ void JsonScanner::skip() {
     raw_string();
   } else if (first == '{' || first == '[') {
     skip_nested();
-  } else if (!accept_word("true") && !accept_word("false") && !accept_word("null")) {
-    number();
+  } else {
+    skip_plain();
   }
 }
 

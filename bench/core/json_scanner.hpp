@@ -73,6 +73,8 @@ class JsonScanner {
   /// Between its quotes, with escapes as they stand.
   std::string_view raw_string();
   void skip_nested();
+  /// A number, true, false or null, whose letters are not checked.
+  void skip_plain();
   double number();
   [[noreturn]] void fail(const std::string& wanted) const;
 

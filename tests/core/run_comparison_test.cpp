@@ -67,8 +67,8 @@ TEST(CompareRuns, NeverCallsSingleLaunchesTheSame) {
   EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.04}), CaseVerdict::inconclusive);
   EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.05}), CaseVerdict::slower);
   EXPECT_EQ(verdict_of(kLarge, {11.7}, {1.0}), CaseVerdict::faster);
-  EXPECT_EQ(verdict_of(kSmall, {1.0}, {1.15}), CaseVerdict::inconclusive);
-  EXPECT_EQ(verdict_of(kSmall, {1.3}, {1.0}), CaseVerdict::faster);
+  EXPECT_EQ(verdict_of(kSmall, {1.0}, {1.45}), CaseVerdict::inconclusive);
+  EXPECT_EQ(verdict_of(kSmall, {1.6}, {1.0}), CaseVerdict::faster);
 }
 
 TEST(CompareRuns, SaysWhatHasOneLaunchOnly) {

@@ -48,9 +48,10 @@ class RunSpreads {
 inline constexpr Bytes kSteadySize{std::int64_t{1} << 20};
 
 /// What is assumed where every case has one launch. Seen between runs of one launch each on two
-/// H200 (results/README.md): at most 4.3 % apart from 1 MiB on, which is 1.96 sqrt(2) times this
-/// deviation; below, pairs of runs had a root mean square difference of 10 %, sqrt(2) times this.
+/// H200 (results/README.md): at most 4.3 % apart from 1 MiB on, which is 1.96 sqrt(2) times the
+/// first deviation; below, the three runs of all_reduce in results/ had root mean square
+/// differences of 10 to 24 % with P2P, the larger ones sqrt(2) times the second.
 inline constexpr double kAssumedSpread = 0.015;
-inline constexpr double kAssumedSmallSpread = 0.07;
+inline constexpr double kAssumedSmallSpread = 0.15;
 
 }  // namespace linkgain
