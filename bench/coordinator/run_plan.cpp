@@ -104,6 +104,7 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
     }
     std::copy_if(profile.begin(), profile.end(), std::back_inserter(chosen), of_operation);
   }
+  for (Selection& selection : chosen) selection.where_possible = false;
   return chosen;
 }
 

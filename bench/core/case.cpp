@@ -16,7 +16,6 @@ namespace linkgain {
 namespace {
 
 constexpr int kFewestRanks = 2;
-constexpr int kMostRanksOfKernels = 8;
 constexpr std::array kLaunchModes{LaunchMode::stream, LaunchMode::graph};
 
 /// The multiple of `granule` next to a size above zero.

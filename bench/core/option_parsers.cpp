@@ -92,7 +92,8 @@ Selection with_options(Selection selection, const SelectionOptions& options) {
   if (!options.buffers.empty()) selection.buffers = options.buffers;
   if (options.in_place) selection.in_place = {true};
   if (options.kernels) selection.kernels = {false, true};
-  selection.pair = options.pair;
+  // Ways that were asked for without a pair are meant for every pair.
+  if (options.pair || !options.patterns.empty()) selection.pair = options.pair;
   return selection;
 }
 

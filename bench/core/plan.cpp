@@ -148,10 +148,17 @@ void require_use_of_root(const std::vector<Selection>& selections) {
                    "add --only broadcast, or leave it out");
 }
 
+/// Of a case's size and ranks.
+bool is_possible(const Case& c) {
+  const bool fits = c.size.value > 0 && c.size.value % size_granule(c) == 0;
+  return fits && (!works_on_memory(c.operation) || c.ranks <= kMostRanksOfKernels);
+}
+
 void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
                BackendKind backend) {
   for (const Bytes size : sizes_of(curve, selection.sizes)) {
     curve.size = size;
+    if (selection.where_possible && !is_possible(curve)) continue;
     validate(curve);
     require_supported(backend, curve);
     if (std::find(cases.begin(), cases.end(), curve) == cases.end()) cases.push_back(curve);

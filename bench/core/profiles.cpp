@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <stdexcept>
@@ -142,6 +143,15 @@ void add_operation(std::vector<Selection>& all, OperationKind operation, Backend
   add_buffers(all, operation, backend, latency ? "8,64K" : two_sizes);
 }
 
+/// A profile is not refused for what some of its operations cannot do.
+ProfilePlan with_lenient_memory_work(ProfilePlan plan) {
+  for (Selection& selection : plan.selections) {
+    selection.where_possible =
+        std::all_of(selection.operations.begin(), selection.operations.end(), works_on_memory);
+  }
+  return plan;
+}
+
 ProfilePlan full_plan(BackendKind backend) {
   ProfilePlan plan;
   plan.launches = 5;
@@ -209,16 +219,16 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
     case Profile::quick:
       plan.selections = {all_reduce};
       if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
-      return plan;
+      return with_lenient_memory_work(plan);
     case Profile::standard:
       plan.selections = {all_reduce, send_recv};
       if (gpu) {
         plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
         plan.selections.push_back(ladder(OperationKind::latency, "8"));
       }
-      return plan;
+      return with_lenient_memory_work(plan);
     case Profile::full:
-      return full_plan(backend);
+      return with_lenient_memory_work(full_plan(backend));
     case Profile::node:
       plan.selections = {ladder(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
                          pair_matrix(backend)};

@@ -75,7 +75,7 @@ TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   EXPECT_FALSE(plan.sequential);
   EXPECT_FALSE(plan.budget);
   EXPECT_EQ(plan.profile, "default");
-  EXPECT_EQ(plan.cases.size(), 22U);
+  EXPECT_EQ(plan.cases.size(), 25U);
   EXPECT_EQ(plan.cases[0].ranks, 4);
   ASSERT_EQ(plan.variants.size(), 2U);
   EXPECT_EQ(plan.variants[0].name, "p2p");
@@ -251,17 +251,24 @@ TEST(Ranges, AreNamed) {
   EXPECT_EQ(usage_error(options), "--budget -5 is outside 1 to 604800");
 }
 
+TEST(Selections, CopiesThatWereAskedForAreRefusedWhereTheyCannotBe) {
+  RunOptions options;
+  options.sizes = {Bytes{4}};
+  EXPECT_EQ(make_plan(options, with_gpus(2)).cases.size(), 2U) << "all_reduce and send_recv";
+  options.operations = {OperationKind::copy_push};
+  EXPECT_THAT(usage_error(options), HasSubstr("no multiple of the 16 bytes of copy_push"));
+}
+
 TEST(Selections, RefuseAPairWithoutAPattern) {
   RunOptions options;
+  options.operations = {OperationKind::send_recv};
   options.pair = Pair{0, 1, false};
-  EXPECT_THAT(usage_error(options),
-              HasSubstr("--pair goes with ping_pong, and with send_recv one way"));
+  EXPECT_THAT(usage_error(options), HasSubstr("--pair goes with ping_pong"));
   options.patterns = {Pattern::one_way};
   EXPECT_EQ(case_name(make_plan(options, with_gpus(2)).cases.back()),
             "send_recv/float32/1GiB/np2/pair=0-1");
   options.operations = {OperationKind::all_reduce};
-  EXPECT_THAT(usage_error(options),
-              HasSubstr("--pair goes with ping_pong, and with send_recv one way"));
+  EXPECT_THAT(usage_error(options), HasSubstr("--pair goes with ping_pong"));
   options = {};
   options.profile = Profile::full;
   options.pair = Pair{1, 0, false};

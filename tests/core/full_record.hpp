@@ -27,8 +27,8 @@ inline auto members(const Verification& value) {
   return std::tie(a, b, c, d, e);
 }
 inline auto members(const Execution& value) {
-  const auto& [a, b, c, d, e] = value;
-  return std::tie(a, b, c, d, e);
+  const auto& [a, b, c, d, e, f] = value;
+  return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const VariantResult& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
@@ -209,7 +209,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
                      .samples = 16,
                      .unhealthy_samples = 2,
                      .power_capped_samples = 3};
-  measured.execution = {12, 6, 7, true, "grouped send/recv"};
+  measured.execution = {12, 6, 7, true, "grouped send/recv", false};
   VariantResult wrong;
   wrong.variant = "host";
   wrong.time = Seconds{0.5};

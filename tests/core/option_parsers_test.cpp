@@ -105,5 +105,16 @@ TEST(ReadSelection, TakesWhatWasGivenAndLeavesTheRest) {
   EXPECT_THROW(read_selection(texts), UsageError);
 }
 
+TEST(WithOptions, WaysWithoutAPairAreMeantForEveryPair) {
+  Selection usual;
+  usual.pair = Pair{0, 1, false};
+  EXPECT_EQ(with_options(usual, {}).pair, usual.pair) << "nothing was asked for";
+  SelectionOptions options;
+  options.patterns = {Pattern::one_way};
+  EXPECT_EQ(with_options(usual, options).pair, std::nullopt);
+  options.pair = Pair{2, 3, false};
+  EXPECT_EQ(with_options(usual, options).pair, options.pair);
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -43,24 +43,35 @@ std::vector<std::string> pairs_of(Pattern pattern, int ranks) {
   return pairs;
 }
 
-TEST(Profiles, QuickIsTheLadderOfAllReduce) {
+TEST(Profiles, QuickIsTheLadderOfAllReduceAndCopies) {
   const std::vector<Case> cases = cases_of(Profile::quick, BackendKind::nccl);
-  ASSERT_EQ(cases.size(), 14U);
+  ASSERT_EQ(cases.size(), 14U + 2U);
   EXPECT_EQ(case_name(cases.front()), "all_reduce/float32/sum/16B/np2");
   EXPECT_EQ(case_name(cases[1]), "all_reduce/float32/sum/64B/np2");
-  EXPECT_EQ(case_name(cases.back()), "all_reduce/float32/sum/1GiB/np2");
+  EXPECT_EQ(case_name(cases[13]), "all_reduce/float32/sum/1GiB/np2");
+  EXPECT_EQ(case_name(cases[14]), "copy_push/256MiB/np2/pair=0-1");
+  EXPECT_EQ(case_name(cases[15]), "copy_push/256MiB/np2/pair=0-1/both");
   const std::vector<Case> on_cpus = cases_of(Profile::quick, BackendKind::mpi);
   ASSERT_EQ(on_cpus.size(), 12U);
   EXPECT_EQ(case_name(on_cpus.back()), "all_reduce/float32/sum/64MiB/np2");
 }
 
-TEST(Profiles, DefaultAddsSendRecv) {
+TEST(Profiles, DefaultAddsSendRecvAndTheLatency) {
   const std::vector<Case> cases = cases_of(Profile::standard, BackendKind::nccl, 4);
-  ASSERT_EQ(cases.size(), 14U + 8U);
+  ASSERT_EQ(cases.size(), 14U + 8U + 2U + 1U);
+  EXPECT_EQ(case_name(cases.back()), "latency/8B/np4/pair=0-1");
   EXPECT_EQ(case_name(cases[14]), "send_recv/float32/16B/np4");
   EXPECT_EQ(case_name(cases[15]), "send_recv/float32/256B/np4");
   EXPECT_EQ(case_name(cases[21]), "send_recv/float32/1GiB/np4");
   EXPECT_EQ(cases_of(Profile::standard, BackendKind::mpi).size(), 12U + 7U);
+}
+
+TEST(Profiles, LeaveOutCopiesThatCannotBe) {
+  EXPECT_EQ(cases_of(Profile::standard, BackendKind::nccl, 16).size(), 14U + 8U) << "8 at most";
+  std::vector<Selection> odd = plan_of(Profile::standard, BackendKind::nccl).selections;
+  for (Selection& selection : odd) selection.sizes = {Bytes{4}};
+  EXPECT_THAT(names_of(expand(odd, 2, BackendKind::nccl)),
+              ElementsAre("all_reduce/float32/sum/4B/np2", "send_recv/float32/4B/np2"));
 }
 
 TEST(Profiles, NodeIsMadeForRepetition) {

@@ -15,6 +15,9 @@ namespace linkgain {
 /// The most ranks that a case may have.
 inline constexpr int kMostRanks = 1024;
 
+/// The most ranks that our own kernels and copies work across.
+inline constexpr int kMostRanksOfKernels = 8;
+
 /// From one address to the next of load_latency, in bytes: what a GPU fetches at once at most.
 inline constexpr std::int64_t kLoadLatencyLine = 128;
 

@@ -32,6 +32,9 @@ struct Selection {
   std::vector<Buffers> buffers{Buffers::plain};
   /// Our own kernels, where has_kernel(): false for the library's operation, true for the kernel.
   std::vector<bool> kernels{false};
+  /// Cases that their operation cannot have (too many ranks, a size that does not fit) are left out
+  /// instead of being refused: of a profile's copies and latencies, for which nobody asked.
+  bool where_possible = false;
 };
 
 /// The cases of the selections in order, without repetition. Parameters that an operation lacks do
