@@ -28,7 +28,6 @@ class DeviceCall {
   void finish() { do_finish(); }
   /// Null where this rank has none.
   void* output(std::int64_t slot) const { return do_output(slot); }
-  Bytes output_size() const { return do_output_size(); }
   /// Puts this rank's known data, the same, into every slot's input and poison everywhere else.
   void fill(const kernels::Pattern& pattern) { do_fill(pattern); }
   /// Where what the first turn after fill() has done cannot be told by the outputs' elements: the
@@ -46,7 +45,6 @@ class DeviceCall {
   virtual void do_enqueue(std::int64_t slot) = 0;
   virtual void do_finish() {}
   virtual void* do_output(std::int64_t slot) const = 0;
-  virtual Bytes do_output_size() const = 0;
   virtual void do_fill(const kernels::Pattern& pattern) = 0;
   virtual std::optional<Verification> do_check(bool) { return std::nullopt; }
   virtual std::string do_form() const = 0;

@@ -75,8 +75,10 @@ void DeviceOperation::do_run(std::int64_t operations) {
   context_.stream->synchronize();
 }
 
-void DeviceOperation::flip_one_bit(std::int64_t slot) const {
-  char* byte = static_cast<char*>(call_->output(slot)) + call_->output_size().value / 2;
+/// In the middle of a part: not every byte of an output need be anybody's data.
+void DeviceOperation::flip_one_bit(std::int64_t slot, const ExpectedPart& part) const {
+  const std::int64_t element = part.begin + part.count / 2;
+  char* byte = static_cast<char*>(call_->output(slot)) + element * size_of(definition_.type);
   char value = 0;
   gpu::check(cudaMemcpy(&value, byte, 1, cudaMemcpyDeviceToHost));
   value = static_cast<char>(value ^ 1);
@@ -95,7 +97,7 @@ Verification DeviceOperation::do_verify(bool corrupt) {
   if (const std::optional<Verification> own = call_->check(corrupt)) return *own;
   const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);
   if (parts.empty()) return {};
-  if (corrupt) flip_one_bit(slots - 1);
+  if (corrupt) flip_one_bit(slots - 1, parts.front());
   std::vector<const void*> outputs;
   for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(call_->output(slot));
   return check_on_device(outputs, pattern_, parts, *context_.stream);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "data_mapping.hpp"
 #include "device_call.hpp"
 #include "kernels/pattern.hpp"
 #include "linkgain/core/buffer_plan.hpp"
@@ -31,7 +32,7 @@ class DeviceOperation : public Operation {
 
   void line_up();
   void launch(std::int64_t operations);
-  void flip_one_bit(std::int64_t slot) const;
+  void flip_one_bit(std::int64_t slot, const ExpectedPart& part) const;
 
   Case definition_;
   BufferPlan plan_;

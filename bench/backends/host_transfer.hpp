@@ -21,7 +21,6 @@ class HostTransfer : public DeviceCall {
   bool do_takes_part() const override { return true; }
   void do_enqueue(std::int64_t slot) override;
   void* do_output(std::int64_t slot) const override { return slots_.output(slot); }
-  Bytes do_output_size() const override { return slots_.output_size(); }
   void do_fill(const kernels::Pattern& pattern) override { slots_.fill(pattern, *context_.stream); }
   std::string do_form() const override { return worker_.form(); }
   std::optional<bool> do_through_host() const override { return true; }

@@ -25,7 +25,6 @@ class LoadChase : public DeviceCall {
   bool do_takes_part() const override { return context_.rank == definition_.pair->to; }
   void do_enqueue(std::int64_t slot) override;
   void* do_output(std::int64_t) const override { return nullptr; }
-  Bytes do_output_size() const override { return {}; }
   void do_fill(const kernels::Pattern& pattern) override;
   std::optional<Verification> do_check(bool corrupt) override;
   std::string do_form() const override;

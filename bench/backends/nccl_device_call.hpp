@@ -19,7 +19,6 @@ class NcclDeviceCall : public DeviceCall {
   bool do_takes_part() const override;
   void do_enqueue(std::int64_t slot) override;
   void* do_output(std::int64_t slot) const override { return pools_.output(slot); }
-  Bytes do_output_size() const override { return pools_.output_size(); }
   void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
   std::string do_form() const override;
   std::optional<bool> do_through_host() const override { return std::nullopt; }

@@ -21,7 +21,6 @@ class NcclPools {
   /// Null where this rank has none.
   void* input(std::int64_t slot) const { return slots_.input(slot); }
   void* output(std::int64_t slot) const { return slots_.output(slot); }
-  Bytes output_size() const { return slots_.output_size(); }
 
   /// SlotPools::fill() by work on the context's stream.
   void fill(const kernels::Pattern& pattern) const { slots_.fill(pattern, *context_.stream); }

@@ -33,7 +33,6 @@ class RelayCopy : public DeviceCall {
   void do_enqueue(std::int64_t slot) override;
   void do_finish() override;
   void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
-  Bytes do_output_size() const override { return pools_.own().output_size(); }
   void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
   std::string do_form() const override;
   std::optional<bool> do_through_host() const override { return true; }

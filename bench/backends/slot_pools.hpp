@@ -26,7 +26,6 @@ class SlotPools {
   /// Null where this rank has none.
   void* input(std::int64_t slot) const;
   void* output(std::int64_t slot) const;
-  Bytes output_size() const { return buffers_.output; }
 
   /// Puts this rank's known data into every slot's input and poison everywhere else. Every slot
   /// gets the same: were the pattern to run on from slot to slot, a check would have to know the
