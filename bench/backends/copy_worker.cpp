@@ -67,7 +67,8 @@ std::string CopyWorker::form() const {
   const std::string blocks =
       shape_->blocks_per_multiprocessor == 0
           ? "blocks for all of it"
-          : fmt::format("{} blocks a multiprocessor", shape_->blocks_per_multiprocessor);
+          : fmt::format("{} a multiprocessor",
+                        counted(shape_->blocks_per_multiprocessor, "block", "blocks"));
   return fmt::format("kernel: {} of {} threads, {} x 16 bytes each", blocks, shape_->threads,
                      shape_->vectors);
 }

@@ -33,7 +33,7 @@ class DeviceCall {
   /// Where what the first turn after fill() has done cannot be told by the outputs' elements: the
   /// call's own check of it, once it is done.
   std::optional<Verification> check(bool corrupt) { return do_check(corrupt); }
-  /// See Execution::form and Execution::through_host.
+  /// See Execution::form and Execution::through_host; no form where the rank takes no part.
   std::string form() const { return do_form(); }
   std::optional<bool> through_host() const { return do_through_host(); }
   /// Where the call itself knows what it does; else the library's log must tell.

@@ -18,6 +18,10 @@ void require_road(const Session& session, const RankWorld& world) {
         "our own kernels and copies work within one host, these ranks are on several",
         "leave --kernels, copies and latencies out");
   }
+  if (world.partly_joined) {
+    throw MachineError("P2P joins some of these GPUs only, our own kernels and copies need all",
+                       "choose GPUs that P2P joins with --gpus");
+  }
   if (!world.has_road) {
     throw MachineError(
         "our own kernels and copies have neither P2P nor host memory: NCCL_SHM_DISABLE is set",

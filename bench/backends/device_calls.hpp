@@ -12,7 +12,9 @@ namespace linkgain {
 /// What must be known of all ranks; the same on each.
 struct RankWorld {
   bool through_host =
-      false;                ///< our own work keeps off P2P where NCCL must, and where there is none
+      false;  ///< our own work keeps off P2P where NCCL must, and where there is none
+  /// P2P joins some of the GPUs only: going through the host would hide that.
+  bool partly_joined = false;
   bool has_road = true;     ///< false where host memory is forbidden as well
   int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
   Bytes cache{};            ///< of the largest, as pools must be alike

@@ -31,6 +31,7 @@ void FlagExchange::do_enqueue(std::int64_t slot) {
 }
 
 std::string FlagExchange::do_form() const {
+  if (peer_ < 0) return {};
   return fmt::format("kernel: flags in data, there and back, {}", pools_.memory().road());
 }
 

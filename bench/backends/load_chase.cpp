@@ -60,6 +60,7 @@ void LoadChase::do_fill(const kernels::Pattern&) {
 }
 
 std::string LoadChase::do_form() const {
+  if (!do_takes_part()) return {};
   return fmt::format("kernel: one thread's dependent loads, {}", memory_.road());
 }
 

@@ -41,6 +41,7 @@ void MemoryCopy::do_enqueue(std::int64_t slot) {
 }
 
 std::string MemoryCopy::do_form() const {
+  if (!own_) return {};
   return fmt::format("{}, {}", worker_.form(), pools_.memory().road());
 }
 

@@ -65,11 +65,19 @@ bool can_use_p2p(const std::vector<std::string>& gpus) {
   return std::all_of(gpus.begin(), gpus.end(), gpu::can_reach);
 }
 
+/// The same for some of them, this rank's own aside.
+bool can_use_p2p_with_some(const std::vector<std::string>& gpus, const std::string& own) {
+  return std::any_of(gpus.begin(), gpus.end(),
+                     [&](const std::string& gpu) { return gpu != own && can_use_p2p({gpu}); });
+}
+
 /// Collective.
 RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   RankWorld world;
-  const bool direct = can_use_p2p(session.share(own.pci_bus_id));
-  world.through_host = session.max(direct ? 0.0 : 1.0) > 0.0;
+  const std::vector<std::string> gpus = session.share(own.pci_bus_id);
+  world.through_host = session.max(can_use_p2p(gpus) ? 0.0 : 1.0) > 0.0;
+  const bool some = can_use_p2p_with_some(gpus, own.pci_bus_id);
+  world.partly_joined = session.max(world.through_host && some ? 1.0 : 0.0) > 0.0;
   const char* no_shared_memory = std::getenv("NCCL_SHM_DISABLE");
   const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";
   world.has_road = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;

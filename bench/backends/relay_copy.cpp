@@ -76,6 +76,7 @@ void RelayCopy::do_finish() {
 }
 
 std::string RelayCopy::do_form() const {
+  if (parts_.empty()) return {};
   if (definition_.kernel) return "kernels relay through host memory";
   return fmt::format("copy engines relay through host memory, chunks of {}",
                      readable_bytes(chunk_));

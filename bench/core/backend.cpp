@@ -27,6 +27,10 @@ BackendKind parse_backend(std::string_view name) {
   throw UsageError(unknown_name("backend", name, kNames));
 }
 
+bool supports(BackendKind backend, OperationKind operation) {
+  return backend == BackendKind::nccl || !works_on_memory(operation);
+}
+
 bool supports(BackendKind backend, DataType type) {
   if (backend == BackendKind::nccl) return true;
   switch (type) {
@@ -65,7 +69,7 @@ void require_supported(BackendKind backend, const Case& c) {
     throw UsageError(fmt::format("the {} backend has no {} {}", name_of(backend), what, name),
                      fmt::format("it has {}", have));
   };
-  if (works_on_memory(c.operation) && backend == BackendKind::mpi) {
+  if (!supports(backend, c.operation)) {
     throw UsageError(fmt::format("the mpi backend has no {}: it is work on the memory of GPUs",
                                  name_of(c.operation)),
                      "leave it out of --only, or measure MPI's send_recv and ping_pong");

@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <string>
+
+#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 namespace {
@@ -111,6 +115,23 @@ std::size_t ranks_of(const RunFigures& run) {
   return 0;
 }
 
+/// Of one variant: bytes that took another road explain a difference by themselves.
+void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up || each.before->variant != each.after->variant) continue;
+    const Path before = each.before->path;
+    const Path after = each.after->path;
+    if (before == after || before == Path::unknown || after == Path::unknown) continue;
+    ++counts[fmt::format("{} took {} before and {} after", each.before->variant, name_of(before),
+                         name_of(after))];
+  }
+  for (const auto& [text, count] : counts) {
+    cautions.push_back({"other-path", fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        "if no bridge was fitted or taken out, run linkgain doctor"});
+  }
+}
+
 /// Cases of different rank counts never match; the list of missing ones does not say why.
 void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) {
   const std::size_t before = ranks_of(*comparison.before);
@@ -130,6 +151,7 @@ std::vector<Warning> cautions_of(const RunComparison& comparison) {
   add_run(cautions, *comparison.before);
   if (comparison.after != comparison.before) add_run(cautions, *comparison.after);
   add_ranks(cautions, comparison);
+  add_paths(cautions, comparison);
   add_changes(cautions, comparison.changes);
   return cautions;
 }

@@ -151,6 +151,8 @@ bool is_worse(const FleetNode& a, const FleetNode& b) {
   return a.host < b.host;
 }
 
+}  // namespace
+
 bool is_to_drain(NodeState state) {
   switch (state) {
     case NodeState::wrong_data:
@@ -168,8 +170,6 @@ bool is_to_drain(NodeState state) {
   }
   throw std::invalid_argument("no such state");
 }
-
-}  // namespace
 
 std::string_view name_of(NodeState state) {
   switch (state) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <set>
 
 #include "fleet_blame.hpp"
 #include "linkgain/core/errors.hpp"
@@ -85,6 +87,25 @@ double bound_of(const PeerFigure& figure, double tolerance) {
   return std::max(std::log1p(tolerance), kDeviations * figure.spread);
 }
 
+/// Cases that most of its peers have and that this run did not measure.
+void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
+  std::set<std::uint32_t> measured;
+  for (const FleetValue& value : record.values) {
+    if (value.seconds > 0.0F || value.wrong_data) measured.insert(value.name);
+  }
+  int usual = 0;
+  int lacking = 0;
+  for (std::uint32_t name = 0; name < peers.figures.size(); ++name) {
+    const auto nodes = static_cast<std::size_t>(peers.figures[name].nodes);
+    if (nodes < kKindSize || 3 * nodes < 2 * peers.members.size()) continue;
+    ++usual;
+    if (!measured.contains(name)) ++lacking;
+  }
+  if (lacking == 0) return;
+  findings.add(NodeState::incomplete, fmt::format("lacks {} of {} that its peers have", lacking,
+                                                  counted(usual, "case", "cases")));
+}
+
 void look_at_times(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    const FleetOptions& options, FleetNode& node, Findings& findings) {
   std::vector<std::uint32_t> slow;
@@ -159,10 +180,14 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
   look_at_run(record, findings);
   look_at_health(record, findings);
   if (peers.usual != nullptr) {
-    findings.add(NodeState::odd_machine,
-                 difference_of(record.machine, peers.usual->members.front()->machine));
+    const Machine& usual = peers.usual->members.front()->machine;
+    // A run on some of the GPUs only says nothing against the node.
+    const bool other_gpus = describe_ranks(record.machine) != describe_ranks(usual);
+    findings.add(other_gpus ? NodeState::not_judged : NodeState::odd_machine,
+                 difference_of(record.machine, usual));
   }
   if (peers.judges != nullptr) {
+    look_for_gaps(record, *peers.judges, findings);
     look_at_paths(record, *peers.judges, names, findings);
     look_at_times(record, *peers.judges, names, options, node, findings);
     look_at_software(record, *peers.judges, findings);

@@ -197,7 +197,9 @@ Message decode(std::string_view line, Read read) {
 Capabilities capabilities_of(BackendKind backend) {
   Capabilities capabilities;
   for (OperationKind operation : kOperations) {
-    capabilities.operations.emplace_back(linkgain::name_of(operation));
+    if (supports(backend, operation)) {
+      capabilities.operations.emplace_back(linkgain::name_of(operation));
+    }
   }
   for (DataType type : kDataTypes) {
     if (supports(backend, type)) capabilities.types.emplace_back(linkgain::name_of(type));

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "linkgain/core/launch_medians.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {
@@ -35,13 +36,15 @@ std::string why_no_time(const VariantResult& result) {
   return result.time ? "" : "not measured";
 }
 
+/// A launch that was cut short is no replicate.
 void add_launches(CaseFigures& figures, const TimesByLaunch& launches) {
   for (const auto& [launch, times] : launches) {
+    if (times.size() < static_cast<std::size_t>(kFewestSamples)) continue;
     figures.launches.push_back(Seconds{median(times)});
     const std::optional<double> error = log_median_error(times);
     if (error) figures.sample_error = std::max(figures.sample_error.value_or(0.0), *error);
   }
-  if (launches.empty() && figures.time) figures.launches.push_back(*figures.time);
+  if (figures.launches.empty() && figures.time) figures.launches.push_back(*figures.time);
 }
 
 CaseFigures case_figures(const CaseResult& result, const VariantResult& variant) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 namespace linkgain {
 namespace {
@@ -47,14 +49,32 @@ void RunSpreads::add(const CaseFigures& figures) {
   pool.degrees_of_freedom += own.degrees_of_freedom;
 }
 
+/// What the pools of both hold of other cases: a case's own launches must not count twice.
+RunSpreads::Squares RunSpreads::others_of(const CaseFigures& a, const CaseFigures& b) const {
+  Squares others;
+  std::set<std::string> names{pool_of(a), pool_of(b)};
+  for (const std::string& name : names) {
+    const auto pool = pools_.find(name);
+    if (pool == pools_.end()) continue;
+    others.sum += pool->second.sum;
+    others.degrees_of_freedom += pool->second.degrees_of_freedom;
+  }
+  for (const Squares& own : {squares_of(a), squares_of(b)}) {
+    others.sum -= own.sum;
+    others.degrees_of_freedom -= own.degrees_of_freedom;
+  }
+  others.sum = std::max(0.0, others.sum);
+  return others;
+}
+
 RunSpread RunSpreads::between(const CaseFigures& a, const CaseFigures& b) const {
   const Squares first = squares_of(a);
   const Squares second = squares_of(b);
   Squares all{first.sum + second.sum, first.degrees_of_freedom + second.degrees_of_freedom};
-  const auto pool = pools_.find(pool_of(a));
-  if (pool != pools_.end() && pool->second.degrees_of_freedom > 0) {
-    const int weight = std::min(kPoolWeight, pool->second.degrees_of_freedom);
-    all.sum += weight * pool->second.sum / pool->second.degrees_of_freedom;
+  const Squares others = others_of(a, b);
+  if (others.degrees_of_freedom > 0) {
+    const int weight = std::min(kPoolWeight, others.degrees_of_freedom);
+    all.sum += weight * others.sum / others.degrees_of_freedom;
     all.degrees_of_freedom += weight;
   }
   if (all.degrees_of_freedom == 0) return assumed_spread(a, b);

@@ -44,11 +44,12 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--type", selection.types, "float32 unless told otherwise")->delimiter(',');
   app.add_option("--reduction", selection.reductions, "sum, prod, min, max, avg")->delimiter(',');
   app.add_option("--launch", selection.launch_modes, "stream, graph")->delimiter(',');
-  app.add_option("--pattern", selection.patterns, "send_recv: ring, one-way, both-ways")
+  app.add_option("--pattern", selection.patterns, "send_recv and copies: ring, one-way, both-ways")
       ->delimiter(',');
   app.add_option("--pair", selection.pair,
                  "ranks of one-way, both-ways, ping_pong and latencies, for example 0-1");
-  app.add_option("--root", selection.roots, "ranks of broadcast, reduce, gather, scatter")
+  app.add_option("--root", selection.roots,
+                 "ranks of broadcast, reduce, gather, scatter, all_to_one, one_to_all")
       ->delimiter(',');
   app.add_option("--buffers", selection.buffers, "plain, registered, symmetric")->delimiter(',');
   app.add_flag("--kernels", selection.kernels, "our own kernels, too, where there is one");

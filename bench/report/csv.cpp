@@ -38,7 +38,8 @@ void add_case_fields(std::vector<std::string>& fields, const Case& definition) {
   const bool reduces = has_reduction(definition.operation);
   fields.push_back(csv_field(std::string_view(case_name(definition))));
   fields.emplace_back(name_of(definition.operation));
-  fields.emplace_back(name_of(definition.type));
+  fields.emplace_back(has_type(definition.operation) ? name_of(definition.type)
+                                                     : std::string_view{});
   fields.emplace_back(reduces ? name_of(definition.reduction) : std::string_view{});
   fields.push_back(fmt::format("{}", definition.size.value));
   fields.push_back(fmt::format("{}", definition.ranks));

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <set>
 
 #include "csv_fields.hpp"
 #include "linkgain/core/hostlist.hpp"
@@ -82,7 +81,6 @@ std::string fleet_report(const FleetReport& report, TableStyle style) {
 
 std::string fleet_csv(const FleetReport& report) {
   std::string text(kHeader);
-  const std::set<std::string> drained(report.drain.begin(), report.drain.end());
   for (const FleetNode& node : report.nodes) {
     const std::vector<std::string> fields{csv_field(std::string_view(node.host)),
                                           std::string(name_of(node.state)),
@@ -94,7 +92,7 @@ std::string fleet_csv(const FleetReport& report) {
                                           fmt::format("{}", node.judged_cases),
                                           csv_field(std::string_view(node.blame)),
                                           csv_field(std::string_view(findings_of(node))),
-                                          drained.contains(node.host) ? "true" : "false",
+                                          is_to_drain(node.state) ? "true" : "false",
                                           csv_field(std::string_view(node.record.string()))};
     text += fmt::format("{}\n", fmt::join(fields, ","));
   }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
 
 #include "comparison.hpp"
 #include "limit_legend.hpp"
@@ -203,17 +206,41 @@ std::string notes(const Record& record) {
   return text;
 }
 
+/// Of more curves than anybody reads the first of each operation; wrong data is never left out.
+std::vector<Curve> shown_of(const std::vector<Curve>& curves) {
+  constexpr std::size_t kMostShown = 12;
+  if (curves.size() <= kMostShown) {
+    return curves;
+  }
+  std::set<OperationKind> seen;
+  std::vector<Curve> shown;
+  for (const Curve& curve : curves) {
+    const bool first = seen.insert(curve.cases.front()->definition.operation).second;
+    if (first || !wrong_sentence(curve, nullptr).empty()) {
+      shown.push_back(curve);
+    }
+  }
+  return shown;
+}
+
 }  // namespace
 
 std::string headline(const Record& record) {
   std::string text;
   LimitLegend limits;
-  for (const Curve& curve : curves_for_headline(record)) {
+  const std::vector<Curve> all = curves_for_headline(record);
+  const std::vector<Curve> shown = shown_of(all);
+  for (const Curve& curve : shown) {
     text += text.empty() ? "" : "\n";
     text += curve_headline(record, curve, limits);
   }
   if (text.empty()) {
     text = "Nothing was measured.\n";
+  }
+  if (shown.size() < all.size()) {
+    const auto left_out = static_cast<std::int64_t>(all.size() - shown.size());
+    text += fmt::format("\n{} in the tables by size and by pair.\n",
+                        counted(left_out, "curve more is", "curves more are"));
   }
   if (!limits.text().empty()) {
     text += fmt::format("\nIn brackets: busbw's share of the path's limit: {}.\n", limits.text());

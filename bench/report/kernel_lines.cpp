@@ -54,7 +54,7 @@ std::string line_of(std::string_view who, const std::vector<Left>& all,
     texts.push_back(fmt::format("{:.{}f}x at {}", left.ratio, left.ratio >= 9.995 ? 1 : 2,
                                 readable_bytes(left.size)));
   }
-  return fmt::format("- {} leaves with {}: {}\n", who, variant, fmt::join(texts, ", "));
+  return fmt::format("- {} with {}: {}\n", who, variant, fmt::join(texts, ", "));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::string line_of(std::string_view who, const std::vector<Left>& all,
 std::string kernel_lines(const Record& record, const Curve& curve) {
   if (curve.cases.empty() || !curve.cases.front()->definition.kernel) return {};
   const bool copy = is_copy(curve.cases.front()->definition.operation);
-  const std::string_view who = copy ? "The copy engine" : "NCCL";
+  const std::string_view who = copy ? "By kernel, times as fast as by copy engine," : "NCCL leaves";
   std::string text;
   for (const std::string& variant : variant_names(curve.cases)) {
     const std::vector<Left> all = all_left(record, curve, variant);

@@ -85,7 +85,7 @@ std::string beside_others(const PairMatrix& matrix, const WeakestPair& pair) {
   if (!shortfall) return pair.label.empty() ? "" : fmt::format(", the only {} pair", pair.label);
   const std::string_view side = matrix.by_bandwidth ? "below" : "above";
   const std::string distance =
-      *shortfall < 0.0005 ? "at" : fmt::format("{} {}", readable_percent(*shortfall), side);
+      *shortfall < 0.0005 ? "level with" : fmt::format("{} {}", readable_percent(*shortfall), side);
   const std::string kind = pair.label.empty() ? "" : pair.label + " ";
   const std::string others =
       pair.others == 1

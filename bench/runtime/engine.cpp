@@ -189,7 +189,7 @@ protocol::Reply Engine::open(const protocol::Open& command) {
   warm_up(opened, command.ask_plan, reply);
   const double per_operation = calibrate(*opened.operation, command.sample_target);
   reply.handle = next_handle_++;
-  reply.execution = opened.operation->execution();
+  reply.execution = shared_execution(session_, opened.operation->execution());
   reply.execution.operations_per_sample =
       operations_for(command.sample_target.value, per_operation, opened.operation->granularity());
   reply.per_operation = Seconds{per_operation};

@@ -100,4 +100,11 @@ Verification gather_verification(Session& session, const Verification& own) {
   return total;
 }
 
+Execution shared_execution(Session& session, Execution own) {
+  std::optional<std::string> form;
+  if (!own.form.empty()) form = own.form;
+  own.form = session.first_text(form).value_or("");
+  return own;
+}
+
 }  // namespace linkgain

@@ -23,4 +23,8 @@ protocol::HostCopyReply gather_host_copy(Session& session, const std::optional<H
 /// one.
 Verification gather_verification(Session& session, const Verification& own);
 
+/// This rank's, with the form of the lowest rank that has one, on every rank: in some operations a
+/// rank takes no part.
+Execution shared_execution(Session& session, Execution own);
+
 }  // namespace linkgain

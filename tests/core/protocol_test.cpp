@@ -150,7 +150,8 @@ TEST(Capabilities, OfNcclAreAll) {
 
 TEST(Capabilities, OfMpiLackWhatMpiLacks) {
   const Capabilities some = capabilities_of(BackendKind::mpi);
-  EXPECT_EQ(some.operations, capabilities_of(BackendKind::nccl).operations);
+  EXPECT_EQ(some.operations.size(), 10U) << "no copies between GPUs' memories";
+  EXPECT_EQ(some.operations.back(), "ping_pong");
   EXPECT_THAT(some.buffers, ElementsAre("plain"));
   EXPECT_THAT(some.types, ElementsAre("float32", "float64", "int8", "uint8", "int32", "uint32",
                                       "int64", "uint64"));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -44,8 +45,8 @@ TEST(CompareRuns, TakesTheLaunchAsReplicate) {
   const CaseComparison& row = comparison.cases.at(0);
   EXPECT_EQ(row.verdict, CaseVerdict::faster);
   EXPECT_THAT(row.speed_up->estimate, DoubleNear(2.0, 1e-9));
-  // Student's t of 18 degrees of freedom at 97.5 % is 2.100922.
-  const double half = 2.100922 * 0.01 * std::sqrt(2.0 / 8.0);
+  // Student's t of 14 degrees of freedom at 97.5 % is 2.144787.
+  const double half = 2.144787 * 0.01 * std::sqrt(2.0 / 8.0);
   EXPECT_THAT(row.speed_up->low, DoubleNear(2.0 * std::exp(-half), 1e-6));
   EXPECT_THAT(row.speed_up->high, DoubleNear(2.0 * std::exp(half), 1e-6));
 }
@@ -187,6 +188,20 @@ TEST(ComparisonJson, HoldsEveryFigure) {
   EXPECT_TRUE(row.at("difference").at("degrees_of_freedom").is_null());
   EXPECT_TRUE(comparison.at("cases").at(1).at("before").is_null());
   EXPECT_EQ(comparison.at("headline").at("case"), kLarge);
+}
+
+TEST(CompareRuns, SaysThatBytesTookAnotherRoad) {
+  CaseFigures fast = timed(kLarge, "p2p", launches_around(1.0, 0.01, 8));
+  CaseFigures slow = timed(kLarge, "p2p", launches_around(9.0, 0.01, 8));
+  fast.path = Path::nvlink;
+  slow.path = Path::host_memory;
+  const RunFigures before = run_with("a", {fast});
+  const RunFigures after = run_with("b", {slow});
+  const std::vector<Warning> cautions = compare_runs(before, after, {}).cautions;
+  const auto found = std::find_if(cautions.begin(), cautions.end(),
+                                  [](const Warning& each) { return each.code == "other-path"; });
+  ASSERT_NE(found, cautions.end());
+  EXPECT_EQ(found->text, "p2p took nvlink before and host-memory after (1 case)");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(RunSpread, OfManyLaunchesIsNearlyTheirOwn) {
   spreads.add(before);
   spreads.add(after);
   const RunSpread spread = spreads.between(before, after);
-  EXPECT_EQ(spread.degrees_of_freedom, 14 + RunSpreads::kPoolWeight);
+  EXPECT_EQ(spread.degrees_of_freedom, 14) << "its own launches count once, the pool has no others";
   EXPECT_THAT(spread.deviation, DoubleNear(0.01, 1e-9));
 }
 
@@ -47,9 +47,9 @@ TEST(RunSpread, OfFewLaunchesBorrowsFromLikeCases) {
   spreads.add(timed(kSmall, "p2p", launches_around(1.0, 0.5, 4)));
   spreads.add(timed(kLarge, "host", launches_around(1.0, 0.5, 4)));
   const RunSpread spread = spreads.between(lucky, timed(kLarge, "p2p", {1.0}));
-  // Own variance 0 with 1 degree of freedom; the pool's 27 / 28 of 0.02 squared with 4.
+  // Own variance 0 with 1 degree of freedom; the others' 0.02 squared with 4.
   EXPECT_EQ(spread.degrees_of_freedom, 5);
-  EXPECT_THAT(spread.deviation, DoubleNear(0.02 * std::sqrt(27.0 / 28.0 * 4.0 / 5.0), 1e-9));
+  EXPECT_THAT(spread.deviation, DoubleNear(0.02 * std::sqrt(4.0 / 5.0), 1e-9));
 }
 
 TEST(RunSpread, LeavesOutCasesWithoutTimes) {

@@ -8,6 +8,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -143,8 +144,8 @@ TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
   const Json description = Json::parse(outcome.output);
   EXPECT_THAT(description.at("machine").at("software").at("mpi"), Not(IsEmpty()));
   EXPECT_THAT(description.at("capabilities").at("operations"),
-              ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
-                          "alltoall", "gather", "scatter", "send_recv", "ping_pong"));
+              IsSupersetOf({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+                            "alltoall", "gather", "scatter", "send_recv", "ping_pong"}));
 }
 
 }  // namespace

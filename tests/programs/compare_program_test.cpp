@@ -60,7 +60,8 @@ TEST(CompareProgram, FindsNoDifferenceBetweenTwoRunsOfOneMachine) {
 TEST(CompareProgram, AccusesNoRunOfTheSameMachine) {
   const std::string third = RESULTS_FOLDER "/2xH200-default";
   for (const auto& runs : {std::vector{kFirst, third}, std::vector{kSecond, third}}) {
-    for (const Json& each : json_of(runs).at("comparisons").at(0).at("cases")) {
+    const Json document = json_of(runs);
+    for (const Json& each : document.at("comparisons").at(0).at("cases")) {
       EXPECT_THAT(each.at("verdict"), testing::AnyOf("inconclusive", "missing")) << each;
     }
   }

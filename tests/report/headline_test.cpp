@@ -234,5 +234,28 @@ TEST(Headline, ParametersThatAreNotTheDefaultStandInTheTable) {
               StartsWith("| NVLink | all_reduce bfloat16 max in place graph 1 MiB |"));
 }
 
+TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
+  Record record = two_gpus();
+  for (const DataType type : kDataTypes) {
+    for (const OperationKind operation : {OperationKind::all_reduce, OperationKind::all_gather}) {
+      Case c = all_reduce(1 << 20);
+      c.operation = operation;
+      c.type = type;
+      record.cases.push_back(nvlink_case(c, 2e-5, 6e-5, 2.9, 3.1));
+    }
+  }
+  std::string text = headline(record);
+  EXPECT_THAT(text, HasSubstr("| all_reduce 1 MiB |"));
+  EXPECT_THAT(text, HasSubstr("| all_gather 1 MiB |"));
+  EXPECT_THAT(text, Not(HasSubstr("float16")));
+  EXPECT_THAT(text, HasSubstr("22 curves more are in the tables by size and by pair."));
+  Verification& verification = record.cases.back().variants[0].verification.emplace();
+  verification.checked = 8;
+  verification.wrong = 1;
+  text = headline(record);
+  EXPECT_THAT(text, HasSubstr("**WRONG DATA**"));
+  EXPECT_THAT(text, HasSubstr("21 curves more"));
+}
+
 }  // namespace
 }  // namespace linkgain

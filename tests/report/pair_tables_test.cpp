@@ -94,8 +94,9 @@ TEST(PairTables, HaveNoLabelsInCpuMemory) {
   }
   const std::string text = pair_tables(record);
   EXPECT_THAT(text, HasSubstr("| rank 0    |      – |   1.05 |\n"));
-  EXPECT_THAT(text, HasSubstr("- Weakest with tcp: rank 0 → rank 1, 0.524 GB/s, at the other pair, "
-                              "0.524 GB/s\n"));
+  EXPECT_THAT(text,
+              HasSubstr("- Weakest with tcp: rank 0 → rank 1, 0.524 GB/s, level with the other "
+                        "pair, 0.524 GB/s\n"));
   EXPECT_THAT(text, Not(HasSubstr("What joins")));
 }
 

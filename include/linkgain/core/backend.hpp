@@ -15,6 +15,7 @@ BackendKind parse_backend(std::string_view name);
 /// Throws UsageError where the backend has no such type, reduction, launch mode or memory in any
 /// version: MPI knows no float16, bfloat16 or float8, no avg, no graphs and no registered buffers.
 void require_supported(BackendKind backend, const Case& c);
+bool supports(BackendKind backend, OperationKind operation);
 bool supports(BackendKind backend, DataType type);
 bool supports(BackendKind backend, Reduction reduction);
 bool supports(BackendKind backend, LaunchMode launch);

@@ -12,19 +12,22 @@ namespace linkgain {
 /// What a node is, the worst first.
 enum class NodeState {
   wrong_data,   ///< some output was wrong
-  incomplete,   ///< its run lost a job
+  incomplete,   ///< its run lost a job, or lacks cases that its peers have
   missing,      ///< it was expected and gave no record
   unreadable,   ///< its record cannot be read
   other_path,   ///< messages went another way than on its peers, or than its own run allows
   slow,         ///< far slower than its peers in some case
   unhealthy,    ///< GPUs were held back by heat, power supply or cable
-  odd_machine,  ///< GPUs or links are not those of its peers
+  odd_machine,  ///< its links are not those of its peers
   not_judged,   ///< too few machines are like it
   ok,
 };
 
 /// "wrong data", "incomplete", ...
 std::string_view name_of(NodeState state);
+
+/// Whether the machine is to blame: all but missing, unreadable, not judged and ok.
+bool is_to_drain(NodeState state);
 
 /// One line of the fleet.
 struct FleetNode {
@@ -51,8 +54,7 @@ struct FleetOptions {
 /// A fleet's nodes, the worst first.
 struct FleetReport {
   std::vector<FleetNode> nodes;
-  /// Hosts whose machine is to blame for what was found: all but missing, unreadable, not judged
-  /// and ok.
+  /// Hosts of nodes that are to be drained.
   std::vector<std::string> drain;
   std::vector<std::string> notes;  ///< what the reader must know of the whole
 };
@@ -60,8 +62,9 @@ struct FleetReport {
 /// Machines are like each other where GPU model, count and the matrix of links are the same; of
 /// these kKindSize or more are held against their median. A case is slow where its log time is
 /// above the peers' median by more than the tolerance and by more than kDeviations times their
-/// spread: 1.4826 times the median absolute deviation, or what launches of one machine are known to
-/// differ by if that is more. Of several records of a machine the newest counts.
+/// spread: 1.4826 times the median absolute deviation, or, of fewer than kKnownSpread machines,
+/// what launches of one machine are known to differ by if that is more. Of several records of a
+/// machine the newest counts.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 

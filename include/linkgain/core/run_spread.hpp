@@ -26,8 +26,8 @@ class RunSpreads {
   /// Adds a case of one of the runs; cases with one launch add nothing.
   void add(const CaseFigures& figures);
 
-  /// For the difference between two runs of a case. Own launches of both count, then the pool; with
-  /// neither the spread is assumed.
+  /// For the difference between two runs of a case, both added before. Own launches of both count,
+  /// then those of other cases in their pools; with neither the spread is assumed.
   RunSpread between(const CaseFigures& a, const CaseFigures& b) const;
 
   static constexpr int kPoolWeight = 4;
@@ -39,6 +39,7 @@ class RunSpreads {
   };
   static Squares squares_of(const CaseFigures& figures);
   static std::string pool_of(const CaseFigures& figures);
+  Squares others_of(const CaseFigures& a, const CaseFigures& b) const;
 
   std::map<std::string, Squares> pools_;
 };
