@@ -34,7 +34,7 @@ int create(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) {
     throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)),
-                     "name a file or, with --out, a directory that can be written");
+                     "name a file, or a directory with --out DIR, that can be written");
   }
   return descriptor;
 }
