@@ -29,7 +29,7 @@ std::string control_variable(const char* name) {
 
 /// The road that Open MPI's selection leaves: with pml ob1 messages go by the BTLs named and no
 /// other.
-std::optional<Path> selected_path() {
+std::optional<Path> selected_path(bool several_hosts) {
   int provided = 0;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
   const std::string pml = control_variable("pml");
@@ -42,13 +42,14 @@ std::optional<Path> selected_path() {
   }
   if (roads == std::set<std::string>{"vader"}) return Path::host_memory;
   if (roads == std::set<std::string>{"tcp"}) return Path::network;
+  if (several_hosts && roads == std::set<std::string>{"tcp", "vader"}) return Path::mixed;
   return std::nullopt;
 }
 
 class MpiBackend : public Backend {
  public:
   MpiBackend(const Session& session, Bytes cache)
-      : rank_(session.rank()), cache_(cache), path_(selected_path()) {}
+      : rank_(session.rank()), cache_(cache), path_(selected_path(!session.on_one_host())) {}
 
  private:
   BackendKind do_kind() const override { return BackendKind::mpi; }

@@ -32,12 +32,18 @@ struct DestroyCommunicator {
 };
 using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
 
-/// The CUDA device of this rank, made current. Throws MachineError where there is none.
+/// The CUDA device of this rank, made current: that which stands at its place on its host in
+/// `gpus`, or has that number. Throws MachineError where there is none.
 int take_device(const Session& session, const std::vector<int>& gpus) {
   std::string reason;
   const int count = gpu::device_count(&reason);
-  const auto rank = static_cast<std::size_t>(session.rank());
-  const int device = rank < gpus.size() ? gpus[rank] : session.local_rank();
+  const auto place = static_cast<std::size_t>(session.local_rank());
+  if (!gpus.empty() && place >= gpus.size()) {
+    throw MachineError(fmt::format("rank {} has no GPU: --gpus names {} for each host",
+                                   session.rank(), gpus.size()),
+                       "start as many ranks on a host as --gpus names GPUs");
+  }
+  const int device = gpus.empty() ? session.local_rank() : gpus[place];
   if (device >= count) {
     throw MachineError(fmt::format("rank {} has no GPU: {} are there{}", session.rank(), count,
                                    reason.empty() ? "" : " (" + reason + ")"),

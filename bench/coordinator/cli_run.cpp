@@ -93,9 +93,17 @@ void RunCommandLine::add_job_options() {
       ->type_name("NAME");
   command_->add_option("--profile", texts_.profile, "quick, default, full, node")
       ->type_name("NAME");
-  command_->add_option("--gpus", texts_.gpus, "CUDA device of each rank, for example 0,1")
+  command_
+      ->add_option(
+          "--gpus", texts_.gpus,
+          "CUDA device of each rank (on several hosts: of each rank of a host), for example "
+          "0,1")
       ->type_name("LIST");
-  command_->add_option("--np", texts_.ranks, "Ranks; every GPU up to 8 unless given")
+  command_
+      ->add_option(
+          "--np", texts_.ranks,
+          "Ranks; every GPU up to 8 unless given (several hosts: their slots or tasks, else "
+          "as many on each as there are GPUs here)")
       ->type_name("N");
   command_
       ->add_option(
@@ -107,9 +115,16 @@ void RunCommandLine::add_job_options() {
       ->type_name("N");
   command_->add_option("--schedule", texts_.schedule, "paired (in turn) or sequential")
       ->type_name("HOW");
-  command_->add_option("--launcher", options_.launcher, "Program that starts the ranks: mpirun")
+  command_
+      ->add_option("--launcher", options_.launcher,
+                   "mpirun (this host, or those of --hostfile) or srun (all nodes of the Slurm "
+                   "allocation around it)")
       ->type_name("PROGRAM");
-  command_->add_option("--hostfile", texts_.hostfile, "Hosts for mpirun")->type_name("FILE");
+  command_
+      ->add_option("--hostfile", texts_.hostfile,
+                   "Hosts for mpirun, one a line as in: node1 slots=4; --out is then a folder "
+                   "that all share")
+      ->type_name("FILE");
   command_
       ->add_option("--deadline", options_.deadline.value,
                    "Seconds a job may be silent before it is ended")

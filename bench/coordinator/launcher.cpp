@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <set>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -25,19 +27,54 @@ std::optional<int> read_number(const std::string& path) {
   return number;
 }
 
+/// A rank that fails takes its step along, as mpirun has it; end of input reaches rank 0, which
+/// reads the commands, and nothing is held back on the way. Ranks bind themselves, near their GPUs,
+/// and each sees all GPUs of its host.
+std::vector<std::string> srun_options(const LaunchRequest& request) {
+  std::vector<std::string> options{fmt::format("--ntasks={}", request.ranks),
+                                   "--overlap",
+                                   "--input=0",
+                                   "--unbuffered",
+                                   "--kill-on-bad-exit=1",
+                                   "--quit-on-interrupt",
+                                   "--cpu-bind=none",
+                                   "--gpu-bind=none",
+                                   "--export=ALL"};
+  if (!request.mpi_type_set) options.push_back("--mpi=pmix");
+  return options;
+}
+
+std::vector<std::string> mpirun_options(const LaunchRequest& request) {
+  std::vector<std::string> options{"-np", fmt::to_string(request.ranks), "--bind-to", "none"};
+  if (request.as_root) options.push_back("--allow-run-as-root");
+  if (request.hostfile) {
+    options.insert(options.end(), {"--hostfile", request.hostfile->string()});
+  } else {
+    options.insert(options.end(), {"--mca", "ras", "^slurm,tm,lsf,gridengine,alps"});
+  }
+  if (request.ranks > request.cores) options.push_back("--oversubscribe");
+  for (const auto& [name, value] : request.variant_environment) {
+    if (!name.starts_with("OMPI_MCA_")) options.insert(options.end(), {"-x", name});
+  }
+  return options;
+}
+
 }  // namespace
 
+LauncherKind parse_launcher(std::string_view program) {
+  static constexpr std::array<std::string_view, 3> kLaunchers{"mpirun", "mpiexec", "srun"};
+  const std::string name = std::filesystem::path(program).filename().string();
+  if (name == "srun") return LauncherKind::srun;
+  if (name == "mpirun" || name == "mpiexec") return LauncherKind::mpirun;
+  throw UsageError(unknown_name("launcher", std::string(program), kLaunchers));
+}
+
 std::vector<std::string> command(const LaunchRequest& request) {
-  std::vector<std::string> line{request.launcher, "-np", fmt::to_string(request.ranks), "--bind-to",
-                                "none"};
-  if (request.as_root) line.push_back("--allow-run-as-root");
-  if (request.hostfile) {
-    line.insert(line.end(), {"--hostfile", request.hostfile->string()});
-  }
-  if (request.ranks > request.cores) line.push_back("--oversubscribe");
-  for (const auto& [name, value] : request.variant_environment) {
-    if (!name.starts_with("OMPI_MCA_")) line.insert(line.end(), {"-x", name});
-  }
+  std::vector<std::string> line{request.launcher};
+  const std::vector<std::string> options = parse_launcher(request.launcher) == LauncherKind::srun
+                                               ? srun_options(request)
+                                               : mpirun_options(request);
+  line.insert(line.end(), options.begin(), options.end());
   line.push_back(request.worker.string());
   line.insert(line.end(), request.worker_arguments.begin(), request.worker_arguments.end());
   return line;
@@ -63,9 +100,12 @@ Environment base_environment(const Environment& current, const Environment& vari
 void require_launcher(const std::string& launcher) {
   if (find_program(launcher, current_environment())) return;
   const bool named = launcher.find('/') != std::string::npos;
-  throw MachineError(named ? fmt::format("there is no program '{}'", launcher)
-                           : fmt::format("'{}' is not on PATH", launcher),
-                     "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
+  const bool slurms = std::filesystem::path(launcher).filename() == "srun";
+  throw MachineError(
+      named ? fmt::format("there is no program '{}'", launcher)
+            : fmt::format("'{}' is not on PATH", launcher),
+      slurms ? "run on a node of a Slurm cluster, or leave --launcher away"
+             : "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
 }
 
 std::filesystem::path worker_path() {

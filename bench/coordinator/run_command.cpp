@@ -51,12 +51,6 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   return settings;
 }
 
-void require_hostfile(const RunOptions& options) {
-  if (!options.hostfile || ::access(options.hostfile->c_str(), R_OK) == 0) return;
-  throw UsageError(fmt::format("cannot read --hostfile {}", options.hostfile->string()),
-                   "it names a host a line, as in: node1 slots=4");
-}
-
 /// What starts the worker of a variant. NCCL logs into a file.
 LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, const Variant& variant,
                              const std::string& nccl_log, const std::string& nccl_subsystems) {
@@ -79,6 +73,7 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
   }
   request.as_root = ::geteuid() == 0;
   request.cores = usable_cores();
+  request.mpi_type_set = current_environment().contains("SLURM_MPI_TYPE");
   return request;
 }
 
@@ -158,10 +153,9 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
 }  // namespace
 
 int run_command(const RunOptions& options) {
-  const Site site = survey_site();
+  const Site site = survey_site(options.hostfile);
   const RunPlan plan = make_plan(options, site);
   require_launcher(options.launcher);
-  require_hostfile(options);
   const RunDirectory directory(options, plan, site);
   const File log(std::fopen(directory.log().c_str(), "ae"));
   Record record;

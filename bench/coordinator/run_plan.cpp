@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
@@ -21,23 +22,39 @@ constexpr std::int64_t kJobOverheadBytes = std::int64_t{1} << 30;
 /// No memory holds a case of this size; the sums of several jobs still fit into 64 bits.
 constexpr std::int64_t kBeyondAllMemory = std::int64_t{1} << 50;
 
-void require_nccl(const Site& site) {
+/// Where the ranks go, other than to this host alone.
+std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
+  if (parse_launcher(options.launcher) == LauncherKind::mpirun) return site.hostfile;
+  if (options.hostfile) {
+    throw UsageError("--hostfile goes with mpirun, srun puts ranks where its allocation is",
+                     "choose hosts with salloc --nodelist, or leave --launcher srun away");
+  }
+  if (!site.allocation) {
+    throw UsageError("--launcher srun needs a Slurm allocation around it: SLURM_JOB_ID is not set",
+                     "as in: salloc --nodes=2 --exclusive linkgain run --launcher srun");
+  }
+  return site.allocation;
+}
+
+/// `elsewhere`: the ranks go to other hosts, so that this one needs no GPU.
+void require_nccl(const Site& site, bool elsewhere) {
   if (!site.has_nccl) {
     throw MachineError(fmt::format("this build has no nccl backend: {}", site.nccl_missing),
                        "install the CUDA toolkit and NCCL and run scripts/quickstart again, or use "
                        "--backend mpi");
   }
-  if (site.gpus < 2) {
+  if (site.gpus < 2 && !elsewhere) {
     throw MachineError(fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
                        "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or use --backend mpi");
   }
 }
 
-BackendKind choose_backend(const RunOptions& options, const Site& site, RunPlan& plan) {
-  if (options.backend == BackendKind::nccl) require_nccl(site);
+BackendKind choose_backend(const RunOptions& options, const Site& site, bool elsewhere,
+                           RunPlan& plan) {
+  if (options.backend == BackendKind::nccl) require_nccl(site, elsewhere);
   if (options.backend) return *options.backend;
   if (site.has_nccl && site.gpus >= 2) return BackendKind::nccl;
-  if (!options.gpus.empty()) require_nccl(site);
+  if (!options.gpus.empty()) require_nccl(site, elsewhere);
   const std::string reason =
       site.has_nccl ? site.no_gpus_reason : "this build has no nccl backend: " + site.nccl_missing;
   plan.warnings.push_back(
@@ -47,10 +64,10 @@ BackendKind choose_backend(const RunOptions& options, const Site& site, RunPlan&
   return BackendKind::mpi;
 }
 
-void require_gpu_list(const RunOptions& options, const Site& site) {
+void require_gpu_list(const RunOptions& options, const Site& site, bool elsewhere) {
   std::set<int> distinct;
   for (int gpu : options.gpus) {
-    if (gpu < 0 || gpu >= site.gpus) {
+    if (gpu < 0 || (gpu >= site.gpus && !elsewhere)) {
       throw UsageError(fmt::format("--gpus {}: there is no such GPU", gpu),
                        fmt::format("this machine shows GPUs 0 to {}", site.gpus - 1));
     }
@@ -60,30 +77,37 @@ void require_gpu_list(const RunOptions& options, const Site& site) {
   }
 }
 
-int choose_ranks(const RunOptions& options, const Site& site, BackendKind backend) {
-  if (backend == BackendKind::mpi) {
-    if (!options.gpus.empty()) throw UsageError("--gpus goes with the nccl backend");
-    const int ranks = options.ranks.value_or(2);
-    if (ranks < 2 || ranks > kMostRanks) {
-      throw UsageError(fmt::format("--np {} is outside 2 to {}", ranks, kMostRanks));
-    }
-    return ranks;
-  }
-  require_gpu_list(options, site);
+/// On several hosts: as many as they have slots, else as many on each as there are GPUs here.
+int usual_ranks(const Hosts& hosts, int gpus_here) {
+  return hosts.slots.value_or(std::max(2, hosts.count * std::clamp(gpus_here, 1, kMostGpus)));
+}
+
+int choose_mpi_ranks(const RunOptions& options, const std::optional<Hosts>& hosts) {
+  if (!options.gpus.empty()) throw UsageError("--gpus goes with the nccl backend");
+  const int ranks = options.ranks.value_or(hosts ? usual_ranks(*hosts, 1) : 2);
+  if (ranks >= 2 && ranks <= kMostRanks) return ranks;
+  throw UsageError(fmt::format("--np {} is outside 2 to {}", ranks, kMostRanks));
+}
+
+int choose_nccl_ranks(const RunOptions& options, const Site& site,
+                      const std::optional<Hosts>& hosts) {
+  const bool elsewhere = hosts.has_value();
+  require_gpu_list(options, site, elsewhere);
   const int listed = static_cast<int>(options.gpus.size());
   if (listed == 1) {
     throw UsageError("--gpus names one GPU, a link needs two", "name two or more, such as 0,1");
   }
-  const bool elsewhere = options.hostfile.has_value();
-  const int most = elsewhere ? kMostRanks : (listed > 0 ? listed : std::min(site.gpus, kMostGpus));
-  const int ranks = options.ranks.value_or(elsewhere ? 2 : most);
-  if (ranks < 2 || ranks > most) {
-    throw UsageError(
-        fmt::format("--np {} is outside 2 to {}", ranks, most),
-        listed > 0 ? "it cannot exceed the GPUs in --gpus"
-                   : fmt::format("this machine shows {} GPUs, one rank goes on each", site.gpus));
+  const int gpus = listed > 0 ? listed : std::min(site.gpus, kMostGpus);
+  const int most = elsewhere ? kMostRanks : gpus;
+  const int ranks = options.ranks.value_or(elsewhere ? usual_ranks(*hosts, gpus) : most);
+  if (ranks >= 2 && ranks <= most) return ranks;
+  std::string advice;
+  if (!elsewhere) {
+    advice = listed > 0
+                 ? "it cannot exceed the GPUs in --gpus"
+                 : fmt::format("this machine shows {} GPUs, one rank goes on each", site.gpus);
   }
-  return ranks;
+  throw UsageError(fmt::format("--np {} is outside 2 to {}", ranks, most), advice);
 }
 
 bool measures(const Selection& selection, OperationKind operation) {
@@ -116,11 +140,12 @@ std::vector<Selection> choose_selections(const RunOptions& options, BackendKind 
 }
 
 std::vector<Variant> choose_variants(const RunOptions& options, const Site& site,
-                                     BackendKind backend) {
-  if (options.variants.empty()) return default_variants(backend, site.nccl_version);
+                                     const RunPlan& plan) {
+  const VariantContext context{plan.backend, site.nccl_version, plan.hosts > 1};
+  if (options.variants.empty()) return default_variants(context);
   std::vector<Variant> variants;
   for (const std::string& text : options.variants) {
-    variants.push_back(parse_variant(text, backend, site.nccl_version));
+    variants.push_back(parse_variant(text, context));
   }
   require_distinct(variants);
   return variants;
@@ -134,11 +159,11 @@ std::int64_t case_bytes(const Case& c, BackendKind backend) {
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
 }
 
-/// The same of the largest case, in one job.
+/// The same of the largest case, in one job. Ranks on several hosts share them evenly.
 std::int64_t job_bytes(const RunPlan& plan) {
   std::int64_t most = 0;
   for (const Case& c : plan.cases) most = std::max(most, case_bytes(c, plan.backend));
-  return plan.backend == BackendKind::mpi ? most : most + kJobOverheadBytes;
+  return plan.backend == BackendKind::mpi ? most / plan.hosts : most + kJobOverheadBytes;
 }
 
 /// Refuses sizes that do not fit, and falls back to one job at a time where two do not.
@@ -184,18 +209,6 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
   }
 }
 
-/// Open MPI's launcher by whatever path; others take other options.
-void require_known_launcher(const std::string& launcher) {
-  static constexpr std::array<std::string_view, 2> kLaunchers{"mpirun", "mpiexec"};
-  const std::string name = std::filesystem::path(launcher).filename().string();
-  if (std::find(kLaunchers.begin(), kLaunchers.end(), name) != kLaunchers.end()) return;
-  if (name == "srun") {
-    throw UsageError("--launcher srun is not there yet",
-                     "mpirun starts ranks inside a Slurm allocation as well");
-  }
-  throw UsageError(unknown_name("launcher", launcher, kLaunchers));
-}
-
 void require_range(double value, double low, double high, std::string_view option) {
   if (value >= low && value <= high) return;
   throw UsageError(fmt::format("{} {} is outside {} to {}", option, value, low, high));
@@ -205,14 +218,17 @@ void require_range(double value, double low, double high, std::string_view optio
 
 RunPlan make_plan(const RunOptions& options, const Site& site) {
   RunPlan plan;
-  plan.backend = choose_backend(options, site, plan);
+  const std::optional<Hosts> hosts = choose_hosts(options, site);
+  if (hosts) plan.hosts = hosts->count;
+  plan.backend = choose_backend(options, site, hosts.has_value(), plan);
   if (options.require_healthy && plan.backend == BackendKind::mpi) {
     throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
                      "leave --require-healthy away");
   }
-  plan.variants = choose_variants(options, site, plan.backend);
-  plan.ranks = choose_ranks(options, site, plan.backend);
-  if (plan.backend == BackendKind::mpi && !options.hostfile && plan.ranks > site.processors) {
+  plan.variants = choose_variants(options, site, plan);
+  plan.ranks = plan.backend == BackendKind::mpi ? choose_mpi_ranks(options, hosts)
+                                                : choose_nccl_ranks(options, site, hosts);
+  if (plan.backend == BackendKind::mpi && !hosts && plan.ranks > site.processors) {
     plan.warnings.push_back(
         {"oversubscribed",
          fmt::format("{} ranks share {} processors: times include waiting for one", plan.ranks,
@@ -227,7 +243,6 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.budget = options.budget ? options.budget : profile.budget;
   plan.precision = options.precision;
   plan.deadline = options.deadline;
-  require_known_launcher(options.launcher);
   require_range(plan.launches, 1, 1000, "--launches");
   require_range(plan.precision, 1e-4, 0.5, "--precision");
   require_range(plan.deadline.value, 1, 86400, "--deadline");

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/core/topology.hpp"
@@ -33,8 +34,10 @@ std::vector<Nvml::Device> visible_devices(const Nvml& nvml, const CudaSettings& 
 
 }  // namespace
 
-Site survey_site() {
+Site survey_site(const std::optional<std::filesystem::path>& hostfile) {
   Site site;
+  if (hostfile) site.hostfile = read_hostfile(*hostfile);
+  site.allocation = slurm_allocation(current_environment());
   site.host = host_name();
   site.processors = usable_processors();
   site.host_memory_bytes = available_memory();

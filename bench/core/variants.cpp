@@ -28,6 +28,15 @@ Environment without_nvlink(std::string_view nccl_version) {
   return environment;
 }
 
+std::vector<Variant> mpi_variants(bool several_hosts) {
+  const std::string near = several_hosts ? "self,vader,tcp" : "self,vader";
+  std::vector<Variant> variants{
+      {"shared-memory", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", near}}},
+      {"tcp", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,tcp"}}}};
+  if (!several_hosts) variants[1].environment["OMPI_MCA_btl_tcp_if_include"] = "lo";
+  return variants;
+}
+
 bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
@@ -75,29 +84,23 @@ bool has_log_switch(std::string_view nccl_version) {
   return version_code(nccl_version) >= kFirst;
 }
 
-std::vector<Variant> built_in_variants(BackendKind backend, std::string_view nccl_version) {
-  if (backend == BackendKind::mpi) {
-    return {{"shared-memory", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,vader"}}},
-            {"tcp",
-             {{"OMPI_MCA_pml", "ob1"},
-              {"OMPI_MCA_btl", "self,tcp"},
-              {"OMPI_MCA_btl_tcp_if_include", "lo"}}}};
-  }
-  Environment net = without_nvlink(nccl_version);
+std::vector<Variant> built_in_variants(const VariantContext& context) {
+  if (context.backend == BackendKind::mpi) return mpi_variants(context.several_hosts);
+  Environment net = without_nvlink(context.nccl_version);
   net["NCCL_SHM_DISABLE"] = "1";
   return {{"p2p", {}},
-          {"host", without_nvlink(nccl_version)},
+          {"host", without_nvlink(context.nccl_version)},
           {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}},
           {"net", net}};
 }
 
-std::vector<Variant> default_variants(BackendKind backend, std::string_view nccl_version) {
-  std::vector<Variant> variants = built_in_variants(backend, nccl_version);
+std::vector<Variant> default_variants(const VariantContext& context) {
+  std::vector<Variant> variants = built_in_variants(context);
   variants.resize(2);
   return variants;
 }
 
-Variant parse_variant(std::string_view text, BackendKind backend, std::string_view nccl_version) {
+Variant parse_variant(std::string_view text, const VariantContext& context) {
   const std::size_t colon = text.find(':');
   const std::string name{text.substr(0, colon)};
   if (name.empty()) {
@@ -107,7 +110,7 @@ Variant parse_variant(std::string_view text, BackendKind backend, std::string_vi
   if (!std::all_of(name.begin(), name.end(), is_identifier_character)) {
     throw UsageError(fmt::format("variant name '{}' may hold letters, digits, - and _ only", name));
   }
-  const std::vector<Variant> known = built_in_variants(backend, nccl_version);
+  const std::vector<Variant> known = built_in_variants(context);
   const auto match = std::find_if(known.begin(), known.end(),
                                   [&](const Variant& variant) { return variant.name == name; });
   if (colon != std::string_view::npos) {

@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 # shellcheck source-path=SCRIPTDIR source=gpu.sh
 source "$(dirname "${BASH_SOURCE[0]}")/gpu.sh"
 
-# Debian's package | command, header or openmpi: how else it can be there | name | what it is
+# Debian's package | command, header, openmpi or package: how else it can be there | name | what it is
 readonly build_requirements=(
   "g++|command|${CXX:-g++}|a C++20 compiler"
   'cmake|command|cmake|CMake 3.25 or later'
@@ -32,6 +32,16 @@ readonly test_tools=(
   'clang-format-14|command|clang-format-14|clang-format 14'
   'shellcheck|command|shellcheck|ShellCheck'
 )
+
+# For tests of what runs on clusters; only where asked for, since they bring daemons with them.
+readonly cluster_tools=(
+  'slurmctld|command|slurmctld|Slurm'\''s controller'
+  'slurmd|command|slurmd|Slurm'\''s node daemon'
+  'slurm-client|command|srun|Slurm'\''s commands'
+  'iproute2|command|ip|ip'
+  'python3-venv|package|python3-venv|Python'\''s virtual environments'
+)
+readonly reframe_version=4.10.4
 
 prefix=${LINKGAIN_PREFIX:-}
 may_install=yes
@@ -68,6 +78,7 @@ requirement_met() {
   case $how in
     command) command -v "$name" >/dev/null && return ;;
     header) header_found "$name" && return ;;
+    package) ;;
     openmpi) mpirun --version 2>/dev/null | grep -q 'Open MPI' && return ;;
   esac
   package_installed "$package"
@@ -184,6 +195,20 @@ install_tools() {
   if ((${#missing_texts[@]} > 0)); then
     say "going on without $(joined "${missing_texts[@]}"): the checks that need it are left out"
   fi
+}
+
+# install_reframe BUILD: from PyPI into BUILD/reframe, where it is missing and may be installed.
+install_reframe() {
+  local environment=$1/reframe
+  [[ ! -x $environment/bin/reframe ]] || return 0
+  if [[ $may_install == no ]]; then
+    say "going on without ReFrame: its test is left out"
+    return 0
+  fi
+  # shellcheck disable=SC2016 # $0 and $1 are the arguments
+  run_step "installing ReFrame $reframe_version" "$1/logs/reframe.log" bash -c \
+    'python3 -m venv "$0" && "$0/bin/pip" install "ReFrame-HPC==$1"' "$environment" "$reframe_version" ||
+    say "going on without ReFrame: its test is left out"
 }
 
 check_cmake_version() {

@@ -27,8 +27,33 @@ LaunchRequest two_ranks() {
 
 TEST(Launcher, PlainCommand) {
   EXPECT_THAT(command(two_ranks()),
-              ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "/opt/bin/linkgain-bench",
-                          "--serve", "--backend=mpi"));
+              ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "--mca", "ras",
+                          "^slurm,tm,lsf,gridengine,alps", "/opt/bin/linkgain-bench", "--serve",
+                          "--backend=mpi"));
+}
+
+TEST(Launcher, SrunSharesItsAllocationAndFeedsRankZero) {
+  LaunchRequest request = two_ranks();
+  request.launcher = "/opt/slurm/bin/srun";
+  request.ranks = 16;
+  request.as_root = true;
+  request.variant_environment = {{"NCCL_P2P_DISABLE", "1"}};
+  EXPECT_THAT(command(request),
+              ElementsAre("/opt/slurm/bin/srun", "--ntasks=16", "--overlap", "--input=0",
+                          "--unbuffered", "--kill-on-bad-exit=1", "--quit-on-interrupt",
+                          "--cpu-bind=none", "--gpu-bind=none", "--export=ALL", "--mpi=pmix",
+                          "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
+  request.mpi_type_set = true;
+  EXPECT_THAT(command(request), testing::Not(testing::Contains("--mpi=pmix")));
+}
+
+TEST(Launcher, IsKnownByItsNameWithAnyPath) {
+  EXPECT_EQ(parse_launcher("mpirun"), LauncherKind::mpirun);
+  EXPECT_EQ(parse_launcher("/opt/openmpi/bin/mpiexec"), LauncherKind::mpirun);
+  EXPECT_EQ(parse_launcher("/usr/bin/srun"), LauncherKind::srun);
+  for (const char* other : {"", "aprun", "mpirun.mpich", "srun/"}) {
+    EXPECT_THROW(parse_launcher(other), UsageError) << other;
+  }
 }
 
 TEST(Launcher, EverythingAtOnce) {
@@ -101,6 +126,17 @@ TEST_F(WithPath, AMissingLauncherSaysWhatToInstall) {
   }
   put("mpirun", 0755);
   EXPECT_NO_THROW(require_launcher("mpirun"));
+}
+
+TEST_F(WithPath, AMissingSrunAsksForACluster) {
+  setenv("PATH", folder_.path().c_str(), 1);
+  try {
+    require_launcher("srun");
+    FAIL() << "found";
+  } catch (const MachineError& error) {
+    EXPECT_STREQ(error.what(), "'srun' is not on PATH");
+    EXPECT_THAT(error.advice(), testing::HasSubstr("Slurm cluster"));
+  }
 }
 
 TEST_F(WithPath, TheWorkerBesideTheProgramComesFirst) {

@@ -5,67 +5,20 @@
 
 #include <limits>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/sweep.hpp"
+#include "coordinator/run_plan_support.hpp"
 
 namespace linkgain {
 namespace {
 
+using test::of_sizes;
+using test::Refusal;
+using test::refusal;
+using test::usage_error;
+using test::with_gpus;
+using test::without_nccl;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-
-Site with_gpus(int gpus) {
-  Site site;
-  site.host = "node1";
-  site.processors = 32;
-  site.gpus = gpus;
-  site.gpu_name = "NVIDIA H200";
-  site.gpu_memory_bytes = 140 * kGiB;
-  site.host_memory_bytes = 64 * kGiB;
-  site.has_nccl = true;
-  site.nccl_version = "2.28.3";
-  if (gpus < 2) site.no_gpus_reason = "there is one GPU";
-  return site;
-}
-
-Site without_nccl() {
-  Site site = with_gpus(0);
-  site.has_nccl = false;
-  site.nccl_missing = "nccl.h was not found";
-  site.no_gpus_reason = "no NVIDIA driver";
-  return site;
-}
-
-struct Refusal {
-  std::string text = "accepted";
-  std::string advice;
-  ExitCode exit_code = ExitCode::success;
-};
-
-Refusal refusal(const RunOptions& options, const Site& site = with_gpus(4)) {
-  try {
-    make_plan(options, site);
-  } catch (const Error& error) {
-    return {error.what(), error.advice(), error.exit_code()};
-  }
-  return {};
-}
-
-std::string usage_error(const RunOptions& options, const Site& site = with_gpus(4)) {
-  const Refusal found = refusal(options, site);
-  EXPECT_EQ(found.exit_code, ExitCode::usage) << found.text;
-  EXPECT_EQ(found.text.find('\n'), std::string::npos) << "one line";
-  return found.text;
-}
-
-RunOptions of_sizes(std::string_view sizes) {
-  RunOptions options;
-  options.sizes = parse_sizes(sizes);
-  return options;
-}
 
 TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   const RunPlan plan = make_plan({}, with_gpus(4));
@@ -163,53 +116,6 @@ TEST(ChooseBackend, DoesNotFallBackFromWhatWasAskedFor) {
   RunOptions gpus;
   gpus.gpus = {0, 1};
   EXPECT_EQ(refusal(gpus, without_nccl()).exit_code, ExitCode::machine_cannot);
-}
-
-TEST(ChooseRanks, KeepsNpWithinTheGpus) {
-  const auto with_np = [](int ranks) {
-    RunOptions options;
-    options.ranks = ranks;
-    return options;
-  };
-  EXPECT_EQ(make_plan(with_np(2), with_gpus(4)).ranks, 2);
-  EXPECT_EQ(make_plan(with_np(4), with_gpus(4)).ranks, 4);
-  for (const int ranks : {-1, 0, 1, 5}) {
-    EXPECT_EQ(usage_error(with_np(ranks)), "--np " + std::to_string(ranks) + " is outside 2 to 4");
-  }
-  RunOptions on_cpus = with_np(1);
-  on_cpus.backend = BackendKind::mpi;
-  EXPECT_EQ(usage_error(on_cpus), "--np 1 is outside 2 to 1024");
-  on_cpus.ranks = 1024;
-  on_cpus.sizes = {Bytes{8}};
-  Site large = with_gpus(0);
-  large.host_memory_bytes.reset();
-  EXPECT_EQ(make_plan(on_cpus, large).ranks, 1024);
-  RunOptions listed = with_np(3);
-  listed.gpus = {0, 1};
-  EXPECT_EQ(usage_error(listed), "--np 3 is outside 2 to 2");
-}
-
-TEST(ChooseRanks, WithAHostfileGpusOfOtherHostsCount) {
-  RunOptions options;
-  options.hostfile = "hosts";
-  EXPECT_EQ(make_plan(options, with_gpus(4)).ranks, 2);
-  options.ranks = 16;
-  EXPECT_EQ(make_plan(options, with_gpus(4)).ranks, 16);
-}
-
-TEST(ChooseRanks, RefusesGpusThatAreNotThere) {
-  const auto with_list = [](std::vector<int> gpus) {
-    RunOptions options;
-    options.gpus = std::move(gpus);
-    return options;
-  };
-  EXPECT_EQ(usage_error(with_list({0, 4})), "--gpus 4: there is no such GPU");
-  EXPECT_THAT(refusal(with_list({0, 4})).advice, HasSubstr("GPUs 0 to 3"));
-  EXPECT_EQ(usage_error(with_list({1, 1})), "--gpus names GPU 1 twice");
-  EXPECT_EQ(usage_error(with_list({1})), "--gpus names one GPU, a link needs two");
-  RunOptions on_cpus = with_list({0, 1});
-  on_cpus.backend = BackendKind::mpi;
-  EXPECT_EQ(usage_error(on_cpus), "--gpus goes with the nccl backend");
 }
 
 TEST(ChooseVariants, RefusesWhatCannotBeMeant) {

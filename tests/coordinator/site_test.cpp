@@ -28,7 +28,7 @@ class SiteTest : public ::testing::Test {
 
   static Site with(const std::string& list) {
     const ScopedEnvironment visible("CUDA_VISIBLE_DEVICES", list);
-    return survey_site();
+    return survey_site(std::nullopt);
   }
 
  private:
@@ -39,7 +39,7 @@ class SiteTest : public ::testing::Test {
 };
 
 TEST_F(SiteTest, HasAllGpusWithoutAList) {
-  const Site site = survey_site();
+  const Site site = survey_site(std::nullopt);
   EXPECT_EQ(site.gpus, 2);
   EXPECT_THAT(site.gpu_name, HasSubstr("H200"));
   EXPECT_TRUE(site.gpu_memory_bytes.has_value());

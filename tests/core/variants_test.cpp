@@ -11,11 +11,11 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-Variant nccl(std::string_view text) { return parse_variant(text, BackendKind::nccl, "2.28.3"); }
+Variant nccl(std::string_view text) { return parse_variant(text, {BackendKind::nccl, "2.28.3"}); }
 
 std::string refusal(std::string_view text, BackendKind backend = BackendKind::nccl) {
   try {
-    parse_variant(text, backend, "2.28.3");
+    parse_variant(text, {backend, "2.28.3"});
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -28,12 +28,12 @@ TEST(BuiltInVariants, OfNcclSetExactlyTheseVariables) {
   net["NCCL_SHM_DISABLE"] = "1";
   const std::vector<Variant> expected{
       {"p2p", {}}, {"host", host}, {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}}, {"net", net}};
-  EXPECT_EQ(built_in_variants(BackendKind::nccl, "2.28.3"), expected);
+  EXPECT_EQ(built_in_variants({BackendKind::nccl, "2.28.3"}), expected);
 }
 
 TEST(BuiltInVariants, ShutWindowsFromTheVersionThatHasTheSwitch) {
   const auto has_switch = [](std::string_view version, std::size_t variant) {
-    return built_in_variants(BackendKind::nccl, version)[variant].environment.count(
+    return built_in_variants({BackendKind::nccl, std::string(version)})[variant].environment.count(
                "NCCL_WIN_ENABLE") == 1;
   };
   for (const char* version : {"", "2.19.3", "2.28", "2.28.3", "2.28.6", "2.9.6"}) {
@@ -47,7 +47,7 @@ TEST(BuiltInVariants, ShutWindowsFromTheVersionThatHasTheSwitch) {
     EXPECT_FALSE(has_switch(version, 0)) << version;
     EXPECT_FALSE(has_switch(version, 2)) << version;
   }
-  const Variant host = built_in_variants(BackendKind::nccl, "2.28.7")[1];
+  const Variant host = built_in_variants({BackendKind::nccl, "2.28.7"})[1];
   EXPECT_EQ(host.environment.at("NCCL_WIN_ENABLE"), "0");
 }
 
@@ -58,22 +58,33 @@ TEST(BuiltInVariants, OfMpiSetExactlyTheseVariables) {
        {{"OMPI_MCA_pml", "ob1"},
         {"OMPI_MCA_btl", "self,tcp"},
         {"OMPI_MCA_btl_tcp_if_include", "lo"}}}};
-  EXPECT_EQ(built_in_variants(BackendKind::mpi, ""), expected);
+  EXPECT_EQ(built_in_variants({BackendKind::mpi, ""}), expected);
+}
+
+TEST(BuiltInVariants, OfMpiLetTcpGoFromHostToHost) {
+  const VariantContext across{BackendKind::mpi, "", true};
+  const std::vector<Variant> expected{
+      {"shared-memory", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,vader,tcp"}}},
+      {"tcp", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,tcp"}}}};
+  EXPECT_EQ(built_in_variants(across), expected);
+  EXPECT_EQ(built_in_variants({BackendKind::nccl, "2.28.9", true}),
+            built_in_variants({BackendKind::nccl, "2.28.9", false}))
+      << "NCCL finds its own way";
 }
 
 TEST(DefaultVariants, AreTheFirstTwo) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
-    const std::vector<Variant> all = built_in_variants(backend, "2.28.9");
-    const std::vector<Variant> two = default_variants(backend, "2.28.9");
+    const std::vector<Variant> all = built_in_variants({backend, "2.28.9"});
+    const std::vector<Variant> two = default_variants({backend, "2.28.9"});
     EXPECT_EQ(two, std::vector<Variant>(all.begin(), all.begin() + 2));
   }
 }
 
 TEST(ParseVariant, KnowsTheBuiltInOnes) {
-  for (const Variant& variant : built_in_variants(BackendKind::nccl, "2.28.3")) {
+  for (const Variant& variant : built_in_variants({BackendKind::nccl, "2.28.3"})) {
     EXPECT_EQ(nccl(variant.name), variant);
   }
-  EXPECT_EQ(parse_variant("tcp", BackendKind::mpi, "").environment.size(), 3U);
+  EXPECT_EQ(parse_variant("tcp", {BackendKind::mpi, ""}).environment.size(), 3U);
 }
 
 TEST(ParseVariant, ReadsAssignments) {
@@ -89,7 +100,7 @@ TEST(ParseVariant, ReadsAssignments) {
 TEST(ParseVariant, ValuesMayHoldCommas) {
   EXPECT_EQ(nccl("two:NCCL_ALGO=Ring,Tree,NCCL_PROTO=LL,LL128,Simple"),
             (Variant{"two", {{"NCCL_ALGO", "Ring,Tree"}, {"NCCL_PROTO", "LL,LL128,Simple"}}}));
-  EXPECT_EQ(parse_variant("vader:OMPI_MCA_btl=self,vader", BackendKind::mpi, "")
+  EXPECT_EQ(parse_variant("vader:OMPI_MCA_btl=self,vader", {BackendKind::mpi, ""})
                 .environment.at("OMPI_MCA_btl"),
             "self,vader");
   EXPECT_EQ(nccl("end:NCCL_ALGO=Ring,").environment.at("NCCL_ALGO"), "Ring,");

@@ -3,13 +3,21 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/core/machine.hpp"
 
 namespace linkgain {
 
-/// One start of a job's processes through Open MPI's mpirun.
+/// What starts a job's processes: Open MPI's mpirun, or Slurm's srun as a step of its allocation.
+enum class LauncherKind { mpirun, srun };
+
+/// By the program's name, with or without its path: mpirun, mpiexec, srun. Throws UsageError for
+/// any other.
+LauncherKind parse_launcher(std::string_view program);
+
+/// One start of a job's processes.
 struct LaunchRequest {
   std::string launcher = "mpirun";
   int ranks = 2;
@@ -19,11 +27,14 @@ struct LaunchRequest {
   Environment variant_environment;
   bool as_root = false;  ///< mpirun refuses to be started by root unless told that it is meant
   int cores = 1;         ///< of this host: as many ranks does mpirun start on it unless told more
+  bool mpi_type_set = false;  ///< SLURM_MPI_TYPE is, which srun heeds
 };
 
-/// The command line, the launcher first. A variable's value is not in it: `-x NAME` has mpirun pass
-/// on its own environment's to all ranks. OMPI_MCA_* variables are for mpirun itself, which hands
-/// them on by its own means.
+/// The command line, the launcher first. A variable's value is not in it: both launchers pass on
+/// their own environment's. `-x NAME` has mpirun do so; OMPI_MCA_* variables are for mpirun itself,
+/// which hands them on by its own means. Without a hostfile mpirun is kept on this host, whatever
+/// allocation it could find around it. srun shares its allocation with the other variants' steps,
+/// and speaks PMIx with the ranks unless SLURM_MPI_TYPE names another way.
 std::vector<std::string> command(const LaunchRequest& request);
 
 /// This process's environment.
@@ -33,7 +44,7 @@ Environment current_environment();
 /// the variant sets to nothing is set, and empty.
 Environment base_environment(const Environment& current, const Environment& variant);
 
-/// Throws MachineError that says what to install where the launcher is not on PATH.
+/// Throws MachineError that says what to do where the launcher is not on PATH.
 void require_launcher(const std::string& launcher);
 
 /// linkgain-bench beside the running program, else on PATH. Throws MachineError.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/coordinator/hosts.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/record.hpp"
@@ -25,7 +26,7 @@ struct RunOptions : SelectionOptions {
   double precision = 0.01;
   bool require_healthy = false;  ///< exit status 8 where a sample is one of an unhealthy GPU
   Seconds deadline{60.0};
-  std::string launcher = "mpirun";
+  std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
   bool json = false;
@@ -46,8 +47,13 @@ struct Site {
   bool has_nccl = false;  ///< this build has the nccl backend
   std::string nccl_version;
   std::string nccl_missing;
+  std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in
+  std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given
 };
-Site survey_site();
+
+/// Looks at this machine and the environment, and reads the hostfile where there is one. Throws
+/// UsageError for a hostfile that is none.
+Site survey_site(const std::optional<std::filesystem::path>& hostfile);
 
 /// A run with nothing left to decide.
 struct RunPlan {
@@ -55,6 +61,7 @@ struct RunPlan {
   std::vector<Variant> variants;
   std::vector<Case> cases;
   int ranks = 2;
+  int hosts = 1;  ///< that the ranks are put on
   std::vector<int> gpus;
   int launches = 1;
   bool sequential = false;

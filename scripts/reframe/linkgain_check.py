@@ -1,0 +1,108 @@
+"""linkgain as a ReFrame test: the links of one node, held against a baseline.
+
+    linkgain baseline good/record.json -o baseline.json
+    reframe -c scripts/reframe/linkgain_check.py -r -S LinkgainNode.baseline=$PWD/baseline.json
+
+Measures `linkgain run --profile node` and has `linkgain check` hold it against the baseline. The baseline's
+references, tolerances and overrides become ReFrame's, one performance variable for each variant and case, in
+seconds. Settings (-S LinkgainNode.NAME=VALUE):
+
+    baseline     what `linkgain baseline` wrote (also: LINKGAIN_BASELINE); needed
+    program      linkgain, where it is not on PATH
+    run_options  more options of `linkgain run`, with commas: --launches,3
+"""
+
+import json
+import math
+import os
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+# A reference and a measurement are both means over launches, and launches differ. Beyond the tolerance a
+# difference must be this many of its standard errors to fail.
+STANDARD_ERRORS = 3
+RECORD = "record"
+CHECK = "check.json"
+# Of check: slower, inconclusive. Both leave the cases to the references.
+JUDGED = (0, 1, 7)
+
+
+def tolerance(case, spread, sign):
+    """The bound of ReFrame's reference on one side: a fraction, or None where there is none."""
+    bound = case["upper"] if sign > 0 else case["lower"]
+    if bound is None:
+        return None
+    error = spread * math.sqrt(1 / case["launches"] + 1 / case["reference_launches"])
+    fraction = sign * (abs(bound) + STANDARD_ERRORS * error)
+    return fraction if fraction > -1 else None
+
+
+@rfm.simple_test
+class LinkgainNode(rfm.RunOnlyRegressionTest):
+    descr = "What each link of the node carries, with P2P and without, against a baseline"
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    program = variable(str, value="linkgain")
+    baseline = variable(str, value=os.environ.get("LINKGAIN_BASELINE", ""))
+    run_options = variable(typ.List[str], value=[])
+    num_tasks = 1
+    exclusive_access = True
+    time_limit = "30m"
+
+    @run_before("run")
+    def measure_and_check(self):
+        """linkgain starts its own ranks, on the node where it runs."""
+        if not os.path.isfile(self.baseline):
+            raise SanityError(f"there is no baseline {self.baseline!r}: give -S LinkgainNode.baseline=FILE")
+        baseline = os.path.abspath(self.baseline)
+        self.job.launcher = getlauncher("local")()
+        self.executable = self.program
+        self.executable_opts = ["run", "--profile", "node", "--quiet", "--out", RECORD, *self.run_options]
+        self.postrun_cmds = [f"{self.program} check {RECORD} --baseline '{baseline}' --json > {CHECK}"]
+
+    def stage_json(self, name):
+        with open(os.path.join(self.stagedir, name), encoding="utf-8") as file:
+            return json.load(file)
+
+    @sanity_function
+    def is_complete_and_right(self):
+        """Every case was measured, with right data, over the wires that the baseline names."""
+        try:
+            record, check = self.stage_json(f"{RECORD}/record.json"), self.stage_json(CHECK)
+        except (OSError, ValueError) as error:
+            return sn.assert_true(False, msg=f"linkgain left no result: {error}")
+        wrong = [
+            f"{case['case']} ({case['variant']}): {case['verdict']} {case['reason']}".strip()
+            for case in check["cases"]
+            if case["verdict"] in ("missing", "wrong-data", "other-path")
+        ]
+        return sn.all([
+            sn.assert_eq(record["status"], "complete", msg=f"the run is {record['status']}"),
+            sn.assert_in(check["exit_code"], JUDGED),
+            sn.assert_false(wrong, msg="; ".join(wrong)),
+        ])
+
+    @run_before("performance")
+    def take_references(self):
+        with open(self.baseline, encoding="utf-8") as file:
+            spreads = {(case["variant"], case["case"]): case["spread"] for case in json.load(file)["cases"]}
+        references = {}
+        self.perf_variables = {}
+        for case in self.stage_json(CHECK)["cases"]:
+            key = (case["variant"], case["case"])
+            if case["reference_s"] is None or case["time_s"] is None:
+                continue
+            name = "/".join(key)
+            self.perf_variables[name] = sn.make_performance_function(sn.defer(case["time_s"]), "s")
+            references[name] = (
+                case["reference_s"],
+                tolerance(case, spreads.get(key) or 0, -1),
+                tolerance(case, spreads.get(key) or 0, +1),
+                "s",
+            )
+        self.reference = {"*": references}

@@ -1,0 +1,108 @@
+# shellcheck shell=bash
+# Sourced by tests that need Slurm: a cluster of two nodes, node1 and node2, on this machine, each a
+# slurmd with a host name of its own (a UTS namespace). Nothing of the machine's own Slurm is touched.
+
+: "${work:?a folder for the test, set by the script that sources this}"
+
+readonly exit_skipped=77
+cluster_processes=()
+
+skip() {
+  printf 'skipped: %s\n' "$*"
+  exit "$exit_skipped"
+}
+
+# A TCP port that nobody listens on.
+free_port() {
+  local port
+  for _ in {1..50}; do
+    port=$((20000 + RANDOM % 12000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  printf '%d\n' "$port"
+}
+
+require_slurm() {
+  local program
+  for program in slurmctld slurmd srun salloc sbatch scontrol unshare; do
+    type -P "$program" >/dev/null || skip "$program is not here (apt-get install slurmctld slurmd slurm-client)"
+  done
+  [[ $(id -u) -eq 0 ]] || skip "slurmd starts jobs as root only"
+  unshare --uts true 2>/dev/null || skip "no host names of their own can be given here (unshare --uts)"
+  srun --mpi=list 2>&1 | grep -q pmix || [[ -n $(find /usr/lib -name 'mpi_pmix.so' -print -quit) ]] ||
+    skip "this Slurm has no PMIx"
+}
+
+# write_configuration [LINE...]: slurm.conf, ended by these lines.
+write_configuration() {
+  mkdir -p "$work"/slurm/{state,log} "$work"/slurm/{spool,tmp}/node{1,2}
+  cat >"$work/slurm/slurm.conf" <<CONFIGURATION
+ClusterName=linkgain
+SlurmctldHost=$(hostname)(127.0.0.1)
+SlurmctldPort=$(free_port)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/none
+CredType=cred/none
+StateSaveLocation=$work/slurm/state
+SlurmdSpoolDir=$work/slurm/spool/%n
+TmpFS=$work/slurm/tmp/%n
+SlurmctldPidFile=$work/slurm/slurmctld.pid
+SlurmdPidFile=$work/slurm/slurmd-%n.pid
+SlurmctldLogFile=$work/slurm/log/slurmctld.log
+SlurmdLogFile=$work/slurm/log/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+ReturnToService=2
+KillWait=5
+MailProg=/bin/true
+SlurmdParameters=config_overrides
+NodeName=node1 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 State=UNKNOWN
+NodeName=node2 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+CONFIGURATION
+  printf '%s\n' "$@" >>"$work/slurm/slurm.conf"
+  export SLURM_CONF=$work/slurm/slurm.conf
+}
+
+# wait_until SECONDS COMMAND...: until it succeeds.
+wait_until() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < end)) || return 1
+    sleep 0.2
+  done
+}
+
+# Both have reported; a health check may have drained one since.
+all_up() {
+  [[ $(sinfo --noheader --Node --format=%T 2>/dev/null | grep -cxE 'idle|drained|draining') -eq 2 ]]
+}
+
+start_cluster() {
+  local node
+  slurmctld -D >"$work/slurm/log/slurmctld.out" 2>&1 &
+  cluster_processes+=($!)
+  for node in node1 node2; do
+    # shellcheck disable=SC2016 # $0 is the node
+    unshare --uts bash -c 'hostname "$0"; exec slurmd -D -N "$0"' "$node" >"$work/slurm/log/$node.out" 2>&1 &
+    cluster_processes+=($!)
+  done
+  wait_until 30 all_up || {
+    tail -n 20 "$work"/slurm/log/*
+    return 1
+  }
+}
+
+stop_cluster() {
+  scancel --user=root 2>/dev/null || true
+  ((${#cluster_processes[@]} == 0)) || kill "${cluster_processes[@]}" 2>/dev/null || true
+  wait "${cluster_processes[@]}" 2>/dev/null || true
+  # A step's processes, were any left.
+  pkill -KILL -f "slurmstepd: .*$work" 2>/dev/null || true
+  cluster_processes=()
+}

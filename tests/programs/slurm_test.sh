@@ -1,0 +1,269 @@
+#!/usr/bin/env bash
+# Tests of --launcher srun and scripts/slurm on a real Slurm: slurmctld and two slurmd on this machine,
+# MPI in CPU memory. usage: slurm_test.sh REPOSITORY LINKGAIN NVML-DOUBLE [TEST...]
+# Exit status 77 where that cannot be had here.
+set -euo pipefail
+repository=$(cd "$1" && pwd)
+program=$2
+nvml_double=$3
+shift 3
+work=$(mktemp -d)
+# shellcheck source-path=SCRIPTDIR source=slurm_cluster.sh
+source "$(dirname "${BASH_SOURCE[0]}")/slurm_cluster.sh"
+trap 'stop_cluster; rm -rf "$work"' EXIT
+failures=0
+test_name=
+# One network namespace for all: TCP from node to node is over its loopback interface, which Open MPI
+# leaves out unless told.
+export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# Sets status and output of a command.
+run() {
+  status=0
+  output=$(cd "$work" && timeout 120 "$@" 2>&1 </dev/null) || status=$?
+}
+
+complain() {
+  printf '%s: %s\n--- output (status %s):\n%s\n' "$test_name" "$1" "$status" "$output"
+  failures=$((failures + 1))
+}
+expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
+expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
+
+# record_value FILE EXPRESSION: of Python, with the record as r.
+record_value() {
+  python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2" ||
+    printf 'no such value\n'
+}
+expect_value() { # FILE EXPRESSION VALUE
+  local value
+  value=$(record_value "$work/$1" "$2" 2>&1)
+  [[ $value == "$3" ]] || complain "$2 of $1 is $value, not $3"
+}
+
+no_steps_left() { [[ -z $(squeue --steps --noheader) && -z $(squeue --noheader) ]]; }
+no_processes_left() { ! pgrep -f '^[^ ]*linkgain-bench .*--serve' >/dev/null; }
+expect_nothing_left() {
+  wait_until 30 no_steps_left || complain "steps are left: $(squeue --steps --noheader)"
+  wait_until 5 no_processes_left || complain "workers are left: $(pgrep -af '^[^ ]*linkgain-bench ')"
+}
+
+readonly short=(--backend mpi --only all_reduce --sizes 1K:64K:x64 --budget 20)
+
+test_srun_measures_both_variants_in_turn_on_a_node() {
+  run salloc --nodes=1 --ntasks=2 "$program" run --launcher srun "${short[@]}" --out node
+  expect_status 0
+  expect_output 'all_reduce'
+  expect_value node/record.json 'r["status"]' complete
+  expect_value node/record.json 'r["settings"]["schedule"]' paired
+  expect_value node/record.json '[v["name"] for v in r["settings"]["variants"]]' "['shared-memory', 'tcp']"
+  expect_value node/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['node1', 'node1']"
+  expect_value node/record.json '[v["path"] for v in r["cases"][0]["variants"]]' "['host-memory', 'network']"
+  expect_value node/record.json 'all(v["verification"]["wrong"] == 0 for c in r["cases"] for v in c["variants"])' True
+  expect_value node/record.json '[len(c["ratios"]) for c in r["cases"]]' '[1, 1]'
+  expect_nothing_left
+}
+
+test_srun_spans_the_nodes_of_its_allocation() {
+  run salloc --nodes=2 --ntasks-per-node=2 "$program" run --launcher srun "${short[@]}" --out nodes
+  expect_status 0
+  expect_value nodes/record.json 'sorted(k["host"] for k in r["machine"]["ranks"])' \
+    "['node1', 'node1', 'node2', 'node2']"
+  expect_value nodes/record.json '[v["path"] for v in r["cases"][0]["variants"]]' "['mixed', 'network']"
+  expect_value nodes/record.json 'len(r["cases"])' 2
+  expect_nothing_left
+}
+
+test_mpirun_stays_on_its_host_in_an_allocation_of_two() {
+  run salloc --nodes=2 --ntasks=2 "$program" run "${short[@]}" --out here
+  expect_status 0
+  expect_value here/record.json "sorted(set(k['host'] for k in r['machine']['ranks'])) == ['$(hostname)']" True
+  expect_value here/record.json '[v["path"] for v in r["cases"][0]["variants"]]' "['host-memory', 'network']"
+}
+
+test_srun_needs_an_allocation() {
+  run "$program" run --launcher srun "${short[@]}" --out none
+  expect_status 2
+  expect_output 'needs a Slurm allocation'
+  expect_output 'salloc'
+  [[ ! -e $work/none ]] || complain "a folder was made"
+}
+
+# Runs in an allocation, and sends a signal to the youngest worker once some case is measured.
+# run_and_signal SIGNAL OUT DEADLINE
+run_and_signal() {
+  cat >"$work/signal" <<'SCRIPT'
+signal=$1 out=$2
+shift 2
+workers='^[^ ]*linkgain-bench .*--serve'
+"$@" &
+job=$!
+for _ in {1..300}; do
+  sleep 0.1
+  kill -0 "$job" || break
+  [[ $(wc -l <"$out/journal.jsonl") -ge 2 ]] && pgrep -f "$workers" >/dev/null && break
+done 2>/dev/null
+pkill -"$signal" --newest -f "$workers"
+wait "$job"
+SCRIPT
+  run salloc --nodes=1 --ntasks=2 bash "$work/signal" "$1" "$2" "$program" run --launcher srun --backend mpi \
+    --only all_reduce --sizes 1K:4M:x2 --precision 0.001 --out "$2" --deadline "$3"
+}
+
+test_a_killed_rank_ends_its_step_only() {
+  run_and_signal KILL killed 15
+  expect_status 6
+  expect_output 'ended instead of answering'
+  expect_value killed/record.json 'r["exit_code"]' 6
+  expect_nothing_left
+}
+
+test_a_stopped_rank_is_given_up_at_the_deadline() {
+  run_and_signal STOP stopped 3
+  expect_status 6
+  expect_output 'gave no answer'
+  expect_nothing_left
+}
+
+test_node_check_writes_a_record_per_node_then_fleet() {
+  run sbatch --wait --nodes=2 --output=node-check.out "$repository/scripts/slurm/node-check.sbatch" \
+    --out checked --linkgain "$program" -- --backend mpi --only all_reduce --sizes 1K:64K:x64 --launches 2 --budget 30
+  output+=$(cat "$work/node-check.out")
+  expect_status 0
+  expect_value checked/node1/record.json 'set(k["host"] for k in r["machine"]["ranks"])' "{'node1'}"
+  expect_value checked/node2/record.json 'set(k["host"] for k in r["machine"]["ranks"])' "{'node2'}"
+  expect_value checked/node1/record.json 'r["settings"]["profile"]' node
+  expect_value checked/node1/record.json 'r["settings"]["launches"]' 2
+  expect_output 'node1'
+  expect_output 'node2'
+  [[ -s $work/checked/fleet.txt ]] || complain "there is no fleet.txt"
+}
+
+test_node_check_holds_nodes_against_a_baseline() {
+  run "$program" baseline checked/node1/record.json -o baseline.json
+  expect_status 0
+  # Of a machine a hundred times as fast, whose launches scatter little.
+  python3 -c 'if True:
+    import json, sys
+    baseline = json.load(open(sys.argv[1]))
+    for case in baseline["cases"]:
+        case["time_s"] /= 100
+        case["spread"] = 0.1
+        case["degrees_of_freedom"] = 10
+        del case["busbw_gb_per_s"]
+    json.dump(baseline, open(sys.argv[1], "w"))' "$work/baseline.json" || complain "no baseline to edit"
+  run sbatch --wait --nodes=2 --output=against.out "$repository/scripts/slurm/node-check.sbatch" \
+    --out against --baseline baseline.json --linkgain "$program" \
+    -- --backend mpi --only all_reduce --sizes 1K:64K:x64 --launches 2 --budget 30
+  output+=$(cat "$work/against.out")
+  expect_status 1
+  expect_output 'check node1: exit status 1'
+  expect_output 'check node2: exit status 1'
+  grep -q '<failure' "$work/against/node2/check.xml" || complain "no failure in check.xml"
+  grep -q '|' "$work/against/node1/check.md" || complain "no table in check.md"
+}
+
+test_all_nodes_is_one_job_over_all() {
+  run sbatch --wait --nodes=2 --ntasks-per-node=1 --output=all-nodes.out \
+    "$repository/scripts/slurm/all-nodes.sbatch" --out all --linkgain "$program" \
+    -- --backend mpi --sizes 64K --budget 20
+  output+=$(cat "$work/all-nodes.out")
+  expect_status 0
+  expect_value all/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['node1', 'node2']"
+  expect_value all/record.json 'r["cases"][0]["case"]' all_reduce/float32/sum/64KiB/np2
+}
+
+test_scripts_refuse_what_they_cannot_do() {
+  local script
+  for script in node-check.sbatch all-nodes.sbatch; do
+    run env -u SLURM_JOB_ID "$repository/scripts/slurm/$script" --out out
+    expect_status 2
+    expect_output 'sbatch'
+    run "$repository/scripts/slurm/$script" --colour
+    expect_status 2
+    expect_output "--colour"
+    run "$repository/scripts/slurm/$script" --help
+    expect_status 0
+    expect_output 'usage: sbatch'
+  done
+}
+
+# The node's doctor sees the machine that $work/scenario names.
+write_health_check() {
+  cat >"$work/doctor" <<SCRIPT
+#!/bin/sh
+export LINKGAIN_NVML_LIBRARY='$nvml_double' LINKGAIN_NVML_SCENARIO="\$(cat '$work/scenario')"
+export ASAN_OPTIONS='${ASAN_OPTIONS:-}' LSAN_OPTIONS='${LSAN_OPTIONS:-}'
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+[ "\$SLURMD_NODENAME" = node2 ] || LINKGAIN_NVML_SCENARIO=h200x2
+exec '$program' "\$@"
+SCRIPT
+  cat >"$work/health-check" <<SCRIPT
+#!/bin/sh
+export SLURM_CONF='$work/slurm/slurm.conf' # not where Slurm looks by itself
+exec '$repository/scripts/slurm/health-check' --linkgain '$work/doctor'
+SCRIPT
+  chmod +x "$work/doctor" "$work/health-check"
+}
+
+node_is() { [[ $(sinfo --noheader --Node --nodes="$1" --format=%T) == "$2" ]]; }
+
+test_health_check_drains_a_bad_node_and_takes_it_back() {
+  status=0
+  output=
+  wait_until 60 node_is node2 drained || complain "node2 is not drained: $(scontrol --oneliner show node node2)"
+  output=$(scontrol --oneliner show node node2)
+  expect_output 'Reason=linkgain doctor: nvlink-links GPU0, GPU1 17 of 18 links active'
+  node_is node1 idle || complain "node1 is not idle"
+  echo h200x2 >"$work/scenario"
+  wait_until 60 node_is node2 idle || complain "node2 is not taken back: $(scontrol --oneliner show node node2)"
+}
+
+test_health_check_leaves_alone_what_others_drained() {
+  run scontrol update nodename=node1 state=drain reason='fans to be changed'
+  run env SLURMD_NODENAME=node1 "$work/health-check"
+  expect_status 0
+  run scontrol --oneliner show node node1
+  expect_output 'Reason=fans to be changed'
+  echo one-link-down >"$work/scenario"
+  run scontrol update nodename=node2 state=drain reason='fans to be changed'
+  run env SLURMD_NODENAME=node2 "$work/health-check"
+  expect_status 1
+  run scontrol --oneliner show node node2
+  expect_output 'Reason=fans to be changed'
+  run scontrol update nodename=node1,node2 state=resume
+}
+
+main() {
+  local tests=("$@")
+  require_slurm
+  write_health_check
+  echo h200x2 >"$work/scenario"
+  if ((${#tests[@]} == 0)); then
+    mapfile -t tests < <(sed -n 's/^\(test_[a-z_]*\)() {$/\1/p' "${BASH_SOURCE[0]}" | grep -v health_check)
+  fi
+  write_configuration
+  start_cluster
+  for test_name in "${tests[@]}"; do
+    printf '%s\n' "$test_name"
+    "$test_name"
+  done
+  stop_cluster
+
+  # With the health check, which goes on beside everything else.
+  echo one-link-down >"$work/scenario"
+  write_configuration "HealthCheckProgram=$work/health-check" HealthCheckInterval=2 HealthCheckNodeState=ANY
+  start_cluster
+  test_name=test_health_check_drains_a_bad_node_and_takes_it_back
+  "$test_name"
+  stop_cluster
+  write_configuration
+  start_cluster
+  test_name=test_health_check_leaves_alone_what_others_drained
+  "$test_name"
+  printf '%d failures\n' "$failures"
+  ((failures == 0))
+}
+
+main "$@"
