@@ -62,6 +62,7 @@ std::vector<T> vector_of(const In& array, Read read) {
 
 /// Of its label; absent for none. Throws std::invalid_argument for any other.
 std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label);
+Out write_ancestor(const std::optional<Ancestor>& ancestor);
 
 Out write_machine(const Machine& machine);
 Machine read_machine(const In& json);

@@ -1,5 +1,3 @@
-#include <stdexcept>
-
 #include "json_conversions.hpp"
 #include "linkgain/core/machine_key.hpp"
 
@@ -8,27 +6,17 @@ namespace {
 
 Out nullable_text(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
 
-std::optional<Ancestor> read_ancestor(const In& in) {
-  const auto label = optional_at<std::string>(in, "ancestor");
-  if (!label) return std::nullopt;
-  for (const Ancestor each : {Ancestor::self, Ancestor::pix, Ancestor::pxb, Ancestor::phb,
-                              Ancestor::node, Ancestor::sys}) {
-    if (*label == label_of(each)) return each;
-  }
-  throw std::invalid_argument("no such ancestor: " + *label);
-}
-
 Out write_key_link(const KeyLink& link) {
   return {{"from", link.from},
           {"to", link.to},
           {"nvlink", nullable(link.nvlink)},
           {"p2p", nullable(link.p2p)},
-          {"ancestor", link.ancestor ? Out(label_of(*link.ancestor)) : Out(nullptr)}};
+          {"ancestor", write_ancestor(link.ancestor)}};
 }
 
 KeyLink read_key_link(const In& in) {
   return {in.at("from"), in.at("to"), optional_at<bool>(in, "nvlink"), optional_at<bool>(in, "p2p"),
-          read_ancestor(in)};
+          ancestor_of(optional_at<std::string>(in, "ancestor"))};
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ Out write_link(const PairLink& link) {
           {"to", link.to},
           {"p2p", nullable(link.p2p)},
           {"nvlink", nullable(link.nvlink)},
-          {"ancestor", link.ancestor ? Out(label_of(*link.ancestor)) : Out(nullptr)},
+          {"ancestor", write_ancestor(link.ancestor)},
           {"nvlinks", nullable(link.nvlinks)},
           {"label", label_of(link)}};
 }
@@ -118,6 +118,10 @@ std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label) {
     if (*label == label_of(each)) return each;
   }
   throw std::invalid_argument("no such ancestor: " + *label);
+}
+
+Out write_ancestor(const std::optional<Ancestor>& ancestor) {
+  return ancestor ? Out(label_of(*ancestor)) : Out(nullptr);
 }
 
 Out write_machine(const Machine& machine) {
