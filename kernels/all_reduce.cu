@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce_blocks.hpp"
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
 #include "kernels/early_launch.cuh"
@@ -12,13 +13,11 @@
 namespace linkgain::kernels {
 namespace {
 
-constexpr int kThreads = 512;
-
 using Arguments = AllReduceArguments;
 
 /// Items are of 8 bytes.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kAllReduceThreads)
     low_latency(const __grid_constant__ Arguments arguments) {
   begin();
   const PeerRegions& regions = arguments.regions;
@@ -58,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Items are of 16 bytes, three at a time.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kAllReduceThreads)
     low_latency_wide(const __grid_constant__ Arguments arguments) {
   begin();
   const PeerRegions& regions = arguments.regions;
@@ -101,13 +100,10 @@ __global__ void __launch_bounds__(kThreads)
   state.keep();
 }
 
-std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
-
 /// A block sends all its chunks and tells of them at once. Items are of 16 bytes.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kThreads) one_shot(const __grid_constant__ Arguments arguments) {
+__global__ void __launch_bounds__(kAllReduceThreads)
+    one_shot(const __grid_constant__ Arguments arguments) {
   begin();
   constexpr int kVectors = 1;
   const PeerRegions& regions = arguments.regions;
@@ -140,7 +136,8 @@ __global__ void __launch_bounds__(kThreads) one_shot(const __grid_constant__ Arg
 /// A block sends its next chunk before it waits for the others' last one. Where it stores sums, its
 /// counterpart has sent data of this operation, so that everything before it is over there.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kThreads) two_shot(const __grid_constant__ Arguments arguments) {
+__global__ void __launch_bounds__(kAllReduceThreads)
+    two_shot(const __grid_constant__ Arguments arguments) {
   begin();
   SharedSums<T, kRanks> sums(arguments, false);
   const std::int64_t chunks = sums.chunks();
@@ -157,7 +154,7 @@ __global__ void __launch_bounds__(kThreads) two_shot(const __grid_constant__ Arg
 
 /// As above, and a block takes a chunk's sums when it has added the next one up.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kAllReduceThreads)
     relayed_two_shot(const __grid_constant__ Arguments arguments) {
   begin();
   SharedSums<T, kRanks> sums(arguments, true);
@@ -186,7 +183,8 @@ __global__ void __launch_bounds__(kThreads)
 int threads_for(std::int64_t items, int blocks) {
   constexpr int kWarp = 32;
   const std::int64_t each = divide_up(items, blocks);
-  return static_cast<int>(std::min<std::int64_t>(kThreads, divide_up(each, kWarp) * kWarp));
+  return static_cast<int>(
+      std::min<std::int64_t>(kAllReduceThreads, divide_up(each, kWarp) * kWarp));
 }
 
 template <typename T, int kRanks>
@@ -201,11 +199,12 @@ cudaError_t launch(AllReduceMethod method, const Arguments& arguments, int block
                           threads_for(divide_up(arguments.items, kTriple), blocks), stream,
                           arguments);
     case AllReduceMethod::one_shot:
-      return launch_early(one_shot<T, kRanks>, blocks, kThreads, stream, arguments);
+      return launch_early(one_shot<T, kRanks>, blocks, kAllReduceThreads, stream, arguments);
     case AllReduceMethod::two_shot:
-      return launch_early(two_shot<T, kRanks>, blocks, kThreads, stream, arguments);
+      return launch_early(two_shot<T, kRanks>, blocks, kAllReduceThreads, stream, arguments);
     case AllReduceMethod::relayed_two_shot:
-      return launch_early(relayed_two_shot<T, kRanks>, blocks, kThreads, stream, arguments);
+      return launch_early(relayed_two_shot<T, kRanks>, blocks, kAllReduceThreads, stream,
+                          arguments);
   }
   return cudaErrorInvalidValue;
 }

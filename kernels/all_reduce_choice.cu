@@ -1,19 +1,11 @@
 #include <algorithm>
 
 #include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce_blocks.hpp"
 #include "kernels/flagged_triples.cuh"
 #include "kernels/peer_access.cuh"
 
 namespace linkgain::kernels {
-namespace {
-
-constexpr int kThreads = 512;  // of a block at most, as the kernels have them
-
-std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
-
-}  // namespace
 
 /// On two H200 low_latency leads up to 64 KiB with P2P, low_latency_wide to 1 MiB (without it
 /// low_latency to 512 KiB), one_shot to 2 MiB, then two_shot; through
@@ -24,7 +16,7 @@ AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiproces
   constexpr std::int64_t kMebibyte = 1 << 20;
   constexpr std::int64_t kWarpBytes = 256;  // of low_latency
   constexpr std::int64_t kWideWarpBytes = 32 * 16 * kTriple;
-  constexpr std::int64_t kBlockBytes = 16 * kThreads;
+  constexpr std::int64_t kBlockBytes = 16 * kAllReduceThreads;
   const std::int64_t sent = bytes * (ranks - 1);
   const auto choice = [](AllReduceMethod method, std::int64_t wanted, std::int64_t most) {
     return AllReduceChoice{method, static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most))};
