@@ -37,6 +37,9 @@ class Check {
 /// NVML's clock-event bit of a GPU that has nothing to do.
 inline constexpr std::uint64_t kIdle = 0x1;
 
+/// The subject of checks of the machine as a whole.
+inline constexpr const char* kHost = "host";
+
 /// "GPU0"
 std::string subject_of(const GpuSurvey& gpu);
 /// Null where the topology lacks the GPU.

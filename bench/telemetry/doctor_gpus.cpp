@@ -11,7 +11,6 @@ namespace linkgain {
 namespace {
 
 constexpr CheckGroup kGroup = CheckGroup::gpus;
-constexpr const char* kHost = "host";
 
 Finding check_driver(const Survey& survey) {
   const Check check(kGroup, "gpu-driver", kHost);

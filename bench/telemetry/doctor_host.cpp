@@ -10,7 +10,6 @@ namespace linkgain {
 namespace {
 
 constexpr CheckGroup kGroup = CheckGroup::host;
-constexpr const char* kHost = "host";
 
 /// NCCL's buffers of one channel in one rank where messages go through shared memory: 4 MiB for
 /// protocol Simple and those of LL and LL128, as its message "unable to allocate shared memory" has

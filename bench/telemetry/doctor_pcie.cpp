@@ -9,7 +9,6 @@ namespace linkgain {
 namespace {
 
 constexpr CheckGroup kGroup = CheckGroup::connectivity;
-constexpr const char* kHost = "host";
 constexpr const char* kNotNeeded = "; no pair relies on PCIe P2P";
 constexpr const char* kMaybeNeeded = "; it is not known whether a pair relies on PCIe P2P";
 

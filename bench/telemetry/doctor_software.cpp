@@ -14,7 +14,6 @@ namespace linkgain {
 namespace {
 
 constexpr CheckGroup kGroup = CheckGroup::software;
-constexpr const char* kHost = "host";
 
 struct Version {
   int major_part = 0;
