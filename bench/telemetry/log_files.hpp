@@ -13,4 +13,11 @@ namespace linkgain {
 std::vector<std::string> read_log_files(const std::filesystem::path& directory,
                                         std::string_view prefix);
 
+/// Takes the prefix off the text where it begins so; else leaves the text as it is.
+inline bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
 }  // namespace linkgain

@@ -11,14 +11,6 @@ namespace {
 constexpr std::string_view kNvls = "NVLS";
 constexpr std::string_view kMultiNodeNvlink = "P2P/MNNVL";
 
-bool take(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) {
-    return false;
-  }
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
 /// Takes hexadecimal digits: ranks and channels are decimal, devices were bus ids in older
 /// versions.
 bool take_number(std::string_view& text) {

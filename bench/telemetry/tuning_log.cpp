@@ -20,12 +20,6 @@ constexpr std::array<std::string_view, 7> kAlgorithms{
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 constexpr std::array<std::string_view, 3> kProtocols{"LL", "LL128", "SIMPLE"};
 
-bool take(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
 /// Takes a decimal number without sign.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) {
