@@ -3,11 +3,6 @@
 #include <fmt/format.h>
 
 namespace linkgain {
-namespace {
-
-constexpr Seconds kFarewell{10.0};
-
-}  // namespace
 
 Probes::Probes(const RunPlan& plan, const ProbeWorld& world,
                const std::function<void(const Warning&)>& warn)

@@ -14,8 +14,6 @@
 namespace linkgain {
 namespace {
 
-constexpr Seconds kFarewell{10.0};
-
 class Run {
  public:
   Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
