@@ -142,10 +142,8 @@ void require_known_version(const json::In& document) {
 
 void require_schema(const json::In& document) {
   static const JsonSchema schema(baseline_schema());
-  const std::string departure = schema.departure(document, "the baseline");
-  if (departure.empty()) return;
-  throw UsageError("not a valid baseline: at " + departure,
-                   "mend that place: bench/core/baseline.schema.json says what may stand there");
+  schema.require(document, "baseline",
+                 "mend that place: bench/core/baseline.schema.json says what may stand there");
 }
 
 /// Lists of objects with a line for each, everything else on its own line.

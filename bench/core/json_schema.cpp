@@ -6,6 +6,8 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include "linkgain/core/errors.hpp"
+
 namespace linkgain {
 
 struct JsonSchema::Parsed {
@@ -20,9 +22,16 @@ JsonSchema::JsonSchema(std::string_view text) : parsed_(std::make_unique<Parsed>
 
 JsonSchema::~JsonSchema() = default;
 
+void JsonSchema::require(const json::In& document, const std::string& kind,
+                         const std::string& advice) const {
+  const std::string found = departure(document, "the " + kind);
+  if (found.empty()) return;
+  throw UsageError("not a valid " + kind + ": at " + found, advice);
+}
+
 // The failed checks come from the inside out: the first names the member at fault, the others the
 // objects around it.
-std::string JsonSchema::departure(const json::In& document, const std::string& what) const {
+std::string JsonSchema::departure(const json::In& document, const std::string& root) const {
   valijson::ValidationResults problems;
   valijson::Validator validator;
   if (validator.validate(parsed_->schema, valijson::adapters::NlohmannJsonAdapter(document),
@@ -31,7 +40,7 @@ std::string JsonSchema::departure(const json::In& document, const std::string& w
   }
   valijson::ValidationResults::Error first;
   problems.popError(first);
-  std::string where = what;
+  std::string where = root;
   for (const std::string& part : first.context) {
     if (part != "<root>") where += part;
   }

@@ -16,13 +16,17 @@ class JsonSchema {
   JsonSchema(const JsonSchema&) = delete;
   JsonSchema& operator=(const JsonSchema&) = delete;
 
-  /// The innermost place at which `document` departs from the schema and how, as in "the
-  /// baseline[cases][0]: Missing required property 'time_s'."; empty where it does not. `what`
-  /// names the document's root.
-  std::string departure(const json::In& document, const std::string& what) const;
+  /// Throws UsageError with this advice where `document` departs from the schema; its text names
+  /// the innermost place and what is wrong there, as in "not a valid baseline: at the
+  /// baseline[cases][0]: Missing required property 'time_s'.". `kind` names what the document is.
+  void require(const json::In& document, const std::string& kind, const std::string& advice) const;
 
  private:
   struct Parsed;
+
+  /// Empty where there is none.
+  std::string departure(const json::In& document, const std::string& root) const;
+
   std::unique_ptr<Parsed> parsed_;
 };
 

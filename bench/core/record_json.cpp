@@ -28,10 +28,7 @@ json::Out write_head(const Record& record) {
 
 void require_schema(const json::In& document) {
   static const JsonSchema schema(record_schema());
-  const std::string departure = schema.departure(document, "the record");
-  if (departure.empty()) return;
-  throw UsageError("not a valid record: at " + departure,
-                   "give a record.json that `linkgain run` wrote, unchanged");
+  schema.require(document, "record", "give a record.json that `linkgain run` wrote, unchanged");
 }
 
 Record read_document(const json::In& document) {
