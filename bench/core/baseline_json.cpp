@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "baseline_schema.hpp"
+#include "json_layout.hpp"
 #include "json_schema.hpp"
 #include "linkgain/core/baseline.hpp"
 #include "linkgain/core/errors.hpp"
@@ -146,25 +147,12 @@ void require_schema(const json::In& document) {
                  "mend that place: bench/core/baseline.schema.json says what may stand there");
 }
 
-/// Lists of objects with a line for each, everything else on its own line.
+/// Lists with a line for each of their objects, the machine's key over several.
 std::string pretty(const json::Out& document) {
-  std::string text = "{";
-  const char* separator = "\n";
-  for (const auto& [key, value] : document.items()) {
-    text += fmt::format("{}\"{}\": ", separator, key);
-    separator = ",\n";
-    if (!value.is_array() || value.empty()) {
-      text += key == "key" ? json::text_of(value, 1) : json::text_of(value);
-      continue;
-    }
-    const char* row_separator = "[\n ";
-    for (const json::Out& row : value) {
-      text += row_separator + json::text_of(row);
-      row_separator = ",\n ";
-    }
-    text += "\n]";
-  }
-  return text + "\n}\n";
+  return json::laid_out(document, [](const std::string& key, const json::Out& value) {
+    if (value.is_array() && !value.empty()) return json::Layout::rows;
+    return key == "key" ? json::Layout::indented : json::Layout::line;
+  });
 }
 
 }  // namespace

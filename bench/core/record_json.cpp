@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "json_conversions.hpp"
+#include "json_layout.hpp"
 #include "json_schema.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/journal.hpp"
@@ -48,30 +49,12 @@ Record read_document(const json::In& document) {
   return record;
 }
 
-/// Line breaks for each top-level member and each case; the samples' columns on one line each.
+/// A line for each case and each of the samples' columns; machine and settings over several.
 std::string pretty(const json::Out& document) {
-  std::string text = "{";
-  const char* separator = "\n";
-  for (const auto& [key, value] : document.items()) {
-    const bool rows = (key == "cases" || key == "samples") && !value.empty();
-    text += fmt::format("{}\"{}\": ", separator, key);
-    separator = ",\n";
-    if (!rows) {
-      text +=
-          key == "machine" || key == "settings" ? json::text_of(value, 1) : json::text_of(value);
-      continue;
-    }
-    text += value.is_array() ? "[" : "{";
-    const char* row_separator = "\n ";
-    for (const auto& [name, row] : value.items()) {
-      text += row_separator;
-      if (value.is_object()) text += fmt::format("\"{}\": ", name);
-      text += json::text_of(row);
-      row_separator = ",\n ";
-    }
-    text += value.is_array() ? "\n]" : "\n}";
-  }
-  return text + "\n}\n";
+  return json::laid_out(document, [](const std::string& key, const json::Out& value) {
+    if ((key == "cases" || key == "samples") && !value.empty()) return json::Layout::rows;
+    return key == "machine" || key == "settings" ? json::Layout::indented : json::Layout::line;
+  });
 }
 
 }  // namespace
