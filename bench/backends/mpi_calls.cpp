@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <stdexcept>
-
 #include "data_mapping.hpp"
+#include "library_calls.hpp"
 #include "linkgain/core/errors.hpp"
 
 namespace linkgain {
@@ -76,59 +75,68 @@ struct Call {
   void* source_of_root() const { return c.in_place && is_root() ? MPI_IN_PLACE : input; }
   MPI_Op reduction() const { return mpi_reduction(c.reduction); }
 
+  void all_reduce() const;
+  void all_gather() const;
+  void reduce_scatter() const;
+  void broadcast() const;
   void reduce() const;
-  void spread() const;
-  void collect() const;
-  void exchange() const;
+  void alltoall() const;
+  void gather() const;
+  void scatter() const;
+  void send_recv() const;
+  void ping_pong() const;
+
   void send(int receiver) const;
   void receive(int sender) const;
-  void ping_pong() const;
 };
 
+void Call::all_reduce() const {
+  require_success(MPI_Allreduce(source(), output, count(), type, reduction(), MPI_COMM_WORLD),
+                  "MPI_Allreduce");
+}
+
+void Call::all_gather() const {
+  require_success(MPI_Allgather(source(), part(), type, output, part(), type, MPI_COMM_WORLD),
+                  "MPI_Allgather");
+}
+
+void Call::reduce_scatter() const {
+  require_success(
+      MPI_Reduce_scatter_block(source(), output, part(), type, reduction(), MPI_COMM_WORLD),
+      "MPI_Reduce_scatter_block");
+}
+
+void Call::broadcast() const {
+  void* buffer = is_root() ? input : output;
+  require_success(MPI_Bcast(buffer, count(), type, c.root, MPI_COMM_WORLD), "MPI_Bcast");
+}
+
 void Call::reduce() const {
-  if (c.operation == OperationKind::all_reduce) {
-    return require_success(
-        MPI_Allreduce(source(), output, count(), type, reduction(), MPI_COMM_WORLD),
-        "MPI_Allreduce");
-  }
-  if (c.operation == OperationKind::reduce_scatter) {
-    return require_success(
-        MPI_Reduce_scatter_block(source(), output, part(), type, reduction(), MPI_COMM_WORLD),
-        "MPI_Reduce_scatter_block");
-  }
   require_success(
       MPI_Reduce(source_of_root(), output, count(), type, reduction(), c.root, MPI_COMM_WORLD),
       "MPI_Reduce");
 }
 
-void Call::spread() const {
-  if (c.operation == OperationKind::broadcast) {
-    void* buffer = is_root() ? input : output;
-    return require_success(MPI_Bcast(buffer, count(), type, c.root, MPI_COMM_WORLD), "MPI_Bcast");
-  }
-  void* target = c.in_place && is_root() ? MPI_IN_PLACE : output;
-  require_success(MPI_Scatter(input, part(), type, target, part(), type, c.root, MPI_COMM_WORLD),
-                  "MPI_Scatter");
+void Call::alltoall() const {
+  require_success(MPI_Alltoall(source(), part(), type, output, part(), type, MPI_COMM_WORLD),
+                  "MPI_Alltoall");
 }
 
-void Call::collect() const {
-  if (c.operation == OperationKind::all_gather) {
-    return require_success(
-        MPI_Allgather(source(), part(), type, output, part(), type, MPI_COMM_WORLD),
-        "MPI_Allgather");
-  }
-  if (c.operation == OperationKind::alltoall) {
-    return require_success(
-        MPI_Alltoall(source(), part(), type, output, part(), type, MPI_COMM_WORLD), "MPI_Alltoall");
-  }
+void Call::gather() const {
   require_success(
       MPI_Gather(source_of_root(), part(), type, output, part(), type, c.root, MPI_COMM_WORLD),
       "MPI_Gather");
 }
 
+void Call::scatter() const {
+  void* target = c.in_place && is_root() ? MPI_IN_PLACE : output;
+  require_success(MPI_Scatter(input, part(), type, target, part(), type, c.root, MPI_COMM_WORLD),
+                  "MPI_Scatter");
+}
+
 int neighbour(int rank) { return rank < 0 ? MPI_PROC_NULL : rank; }
 
-void Call::exchange() const {
+void Call::send_recv() const {
   if (c.in_place) {
     return require_success(
         MPI_Sendrecv_replace(output, count(), type, neighbour(receiver_from(c, rank)), 0,
@@ -176,34 +184,7 @@ RankBuffers mpi_buffers(const Case& c, int rank) {
 }
 
 void call_mpi(const Case& c, int rank, void* input, void* output) {
-  const Call call{c, rank, input, output, mpi_type(c.type)};
-  switch (c.operation) {
-    case OperationKind::all_reduce:
-    case OperationKind::reduce_scatter:
-    case OperationKind::reduce:
-      return call.reduce();
-    case OperationKind::broadcast:
-    case OperationKind::scatter:
-      return call.spread();
-    case OperationKind::all_gather:
-    case OperationKind::alltoall:
-    case OperationKind::gather:
-      return call.collect();
-    case OperationKind::send_recv:
-      return call.exchange();
-    case OperationKind::ping_pong:
-      return call.ping_pong();
-    case OperationKind::copy_push:
-    case OperationKind::copy_pull:
-    case OperationKind::all_to_one:
-    case OperationKind::one_to_all:
-    case OperationKind::latency:
-    case OperationKind::load_latency:
-    case OperationKind::host_to_device:
-    case OperationKind::device_to_host:
-      break;  // no calls of MPI's
-  }
-  throw std::logic_error("unhandled operation");
+  call_library(Call{c, rank, input, output, mpi_type(c.type)}, c.operation);
 }
 
 }  // namespace linkgain

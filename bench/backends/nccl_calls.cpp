@@ -1,43 +1,13 @@
 #include "nccl_calls.hpp"
 
 #include <cstddef>
-#include <stdexcept>
 
 #include "data_mapping.hpp"
+#include "library_calls.hpp"
 #include "nccl_api.hpp"
 
 namespace linkgain {
 namespace {
-
-std::size_t whole(const NcclCall& call) {
-  return static_cast<std::size_t>(call.definition.elements());
-}
-
-std::size_t part(const NcclCall& call) {
-  return static_cast<std::size_t>(call.definition.elements_per_rank());
-}
-
-/// One rank's part within a buffer of all ranks'.
-std::size_t part_offset(const NcclCall& call, int rank) {
-  return static_cast<std::size_t>(rank) * part(call) *
-         static_cast<std::size_t>(size_of(call.definition.type));
-}
-
-const void* part_of(const NcclCall& call, const void* buffer, int rank) {
-  return static_cast<const char*>(buffer) + part_offset(call, rank);
-}
-
-void* part_of(const NcclCall& call, void* buffer, int rank) {
-  return static_cast<char*>(buffer) + part_offset(call, rank);
-}
-
-void send(const NcclCall& call, const void* data, std::size_t count, int receiver) {
-  check(ncclSend(data, count, call.type, receiver, call.communicator, call.stream));
-}
-
-void receive(const NcclCall& call, void* data, std::size_t count, int sender) {
-  check(ncclRecv(data, count, call.type, sender, call.communicator, call.stream));
-}
 
 /// Calls that NCCL carries out at once. The group is closed on every way out.
 template <typename Work>
@@ -52,99 +22,121 @@ void in_group(Work work) {
   check(ncclGroupEnd());
 }
 
-void alltoall(const NcclCall& call, const void* input, void* output) {
+/// The operations on these buffers, each put into the stream.
+struct Enqueuing {
+  const NcclCall& call;
+  const Case& c;
+  const void* input;
+  void* output;
+
+  std::size_t whole() const { return static_cast<std::size_t>(c.elements()); }
+  std::size_t part() const { return static_cast<std::size_t>(c.elements_per_rank()); }
+  /// One rank's part within a buffer of all ranks'.
+  std::size_t part_offset(int rank) const {
+    return static_cast<std::size_t>(rank) * part() * static_cast<std::size_t>(size_of(c.type));
+  }
+  const void* input_for(int rank) const {
+    return static_cast<const char*>(input) + part_offset(rank);
+  }
+  void* output_from(int rank) const { return static_cast<char*>(output) + part_offset(rank); }
+
+  void all_reduce() const;
+  void all_gather() const;
+  void reduce_scatter() const;
+  void broadcast() const;
+  void reduce() const;
+  void alltoall() const;
+  void gather() const;
+  void scatter() const;
+  void send_recv() const;
+  void ping_pong() const;
+
+  void send(const void* data, std::size_t count, int receiver) const;
+  void receive(void* data, std::size_t count, int sender) const;
+};
+
+void Enqueuing::all_reduce() const {
+  check(ncclAllReduce(input, output, whole(), call.type, call.reduction, call.communicator,
+                      call.stream));
+}
+
+void Enqueuing::all_gather() const {
+  check(ncclAllGather(input, output, part(), call.type, call.communicator, call.stream));
+}
+
+void Enqueuing::reduce_scatter() const {
+  check(ncclReduceScatter(input, output, part(), call.type, call.reduction, call.communicator,
+                          call.stream));
+}
+
+void Enqueuing::broadcast() const {
+  check(ncclBroadcast(input, output, whole(), call.type, c.root, call.communicator, call.stream));
+}
+
+void Enqueuing::reduce() const {
+  check(ncclReduce(input, output, whole(), call.type, call.reduction, c.root, call.communicator,
+                   call.stream));
+}
+
+void Enqueuing::alltoall() const {
   in_group([&] {
-    for (int peer = 0; peer < call.definition.ranks; ++peer) {
-      send(call, part_of(call, input, peer), part(call), peer);
-      receive(call, part_of(call, output, peer), part(call), peer);
+    for (int peer = 0; peer < c.ranks; ++peer) {
+      send(input_for(peer), part(), peer);
+      receive(output_from(peer), part(), peer);
     }
   });
 }
 
-void gather(const NcclCall& call, const void* input, void* output) {
-  const int root = call.definition.root;
+void Enqueuing::gather() const {
   in_group([&] {
-    send(call, input, part(call), root);
-    if (call.rank != root) return;
-    for (int peer = 0; peer < call.definition.ranks; ++peer) {
-      receive(call, part_of(call, output, peer), part(call), peer);
-    }
+    send(input, part(), c.root);
+    if (call.rank != c.root) return;
+    for (int peer = 0; peer < c.ranks; ++peer) receive(output_from(peer), part(), peer);
   });
 }
 
-void scatter(const NcclCall& call, const void* input, void* output) {
-  const int root = call.definition.root;
+void Enqueuing::scatter() const {
   in_group([&] {
-    receive(call, output, part(call), root);
-    if (call.rank != root) return;
-    for (int peer = 0; peer < call.definition.ranks; ++peer) {
-      send(call, part_of(call, input, peer), part(call), peer);
-    }
+    receive(output, part(), c.root);
+    if (call.rank != c.root) return;
+    for (int peer = 0; peer < c.ranks; ++peer) send(input_for(peer), part(), peer);
   });
 }
 
-void send_recv(const NcclCall& call, const void* input, void* output) {
-  const int receiver = receiver_from(call.definition, call.rank);
-  const int sender = sender_to(call.definition, call.rank);
+void Enqueuing::send_recv() const {
+  const int receiver = receiver_from(c, call.rank);
+  const int sender = sender_to(c, call.rank);
   in_group([&] {
-    if (receiver >= 0) send(call, input, whole(call), receiver);
-    if (sender >= 0) receive(call, output, whole(call), sender);
+    if (receiver >= 0) send(input, whole(), receiver);
+    if (sender >= 0) receive(output, whole(), sender);
   });
 }
 
 /// Each of the two waits for the other's message before it sends the next one.
-void ping_pong(const NcclCall& call, const void* input, void* output) {
-  const Pair& pair = *call.definition.pair;
+void Enqueuing::ping_pong() const {
+  const Pair& pair = *c.pair;
   if (call.rank == pair.from) {
-    send(call, input, whole(call), pair.to);
-    receive(call, output, whole(call), pair.to);
+    send(input, whole(), pair.to);
+    receive(output, whole(), pair.to);
   } else if (call.rank == pair.to) {
-    receive(call, output, whole(call), pair.from);
-    send(call, input, whole(call), pair.from);
+    receive(output, whole(), pair.from);
+    send(input, whole(), pair.from);
   }
+}
+
+void Enqueuing::send(const void* data, std::size_t count, int receiver) const {
+  check(ncclSend(data, count, call.type, receiver, call.communicator, call.stream));
+}
+
+void Enqueuing::receive(void* data, std::size_t count, int sender) const {
+  check(ncclRecv(data, count, call.type, sender, call.communicator, call.stream));
 }
 
 }  // namespace
 
 void enqueue(const NcclCall& call, const void* input, void* output) {
-  const int root = call.definition.root;
-  switch (call.definition.operation) {
-    case OperationKind::all_reduce:
-      return check(ncclAllReduce(input, output, whole(call), call.type, call.reduction,
-                                 call.communicator, call.stream));
-    case OperationKind::all_gather:
-      return check(
-          ncclAllGather(input, output, part(call), call.type, call.communicator, call.stream));
-    case OperationKind::reduce_scatter:
-      return check(ncclReduceScatter(input, output, part(call), call.type, call.reduction,
-                                     call.communicator, call.stream));
-    case OperationKind::broadcast:
-      return check(ncclBroadcast(input, output, whole(call), call.type, root, call.communicator,
-                                 call.stream));
-    case OperationKind::reduce:
-      return check(ncclReduce(input, output, whole(call), call.type, call.reduction, root,
-                              call.communicator, call.stream));
-    case OperationKind::alltoall:
-      return alltoall(call, input, output);
-    case OperationKind::gather:
-      return gather(call, input, output);
-    case OperationKind::scatter:
-      return scatter(call, input, output);
-    case OperationKind::send_recv:
-      return send_recv(call, input, output);
-    case OperationKind::ping_pong:
-      return ping_pong(call, input, output);
-    case OperationKind::copy_push:
-    case OperationKind::copy_pull:
-    case OperationKind::all_to_one:
-    case OperationKind::one_to_all:
-    case OperationKind::latency:
-    case OperationKind::load_latency:
-    case OperationKind::host_to_device:
-    case OperationKind::device_to_host:
-      break;  // no calls of NCCL's
-  }
-  throw std::logic_error("unhandled operation");
+  const Case& c = call.definition;
+  call_library(Enqueuing{call, c, input, output}, c.operation);
 }
 
 }  // namespace linkgain
