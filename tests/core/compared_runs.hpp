@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/core/run_figures.hpp"
+#include "support/record_parts.hpp"
 
 /// Runs with given launch medians, for tests of comparisons.
 namespace linkgain::testing {
@@ -54,10 +55,7 @@ inline RunFigures two_titans(const std::string& name, bool bridge) {
   }
   run.machine.links = {
       {.from = 0, .to = 1, .p2p = bridge, .nvlink = bridge, .ancestor = Ancestor::phb}};
-  run.settings.backend = "nccl";
-  run.settings.schedule = "paired";
-  run.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
-  run.settings.environment_in_force = {{}, {{"NCCL_P2P_DISABLE", "1"}}};
+  run.settings = p2p_against_host();
   return run;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/core/record.hpp"
+#include "support/record_parts.hpp"
 
 /// A record in which every member has a value of its own, and comparison member by member. The
 /// structured bindings name all members: adding one without comparing it does not compile.
@@ -164,20 +165,7 @@ inline std::vector<Sample> full_samples() {
   return samples;
 }
 
-/// Evidence of which everything is known, or nothing but the reason.
-inline WireEvidence full_evidence() {
-  WireEvidence evidence;
-  evidence.plan = {"RING", "SIMPLE"};
-  evidence.operations = 24;
-  evidence.nvlink_sent = 50533990400;
-  evidence.nvlink_received = 50533990401;
-  evidence.pcie_sent = 4096;
-  evidence.pcie_received = 8192;
-  evidence.expected = 50331648000.5;
-  evidence.judged = true;
-  return evidence;
-}
-
+/// Evidence of which nothing is known but the reason.
 inline WireEvidence missing_evidence() {
   WireEvidence evidence;
   evidence.reason = "the driver's \"counters\" are absent";
@@ -196,7 +184,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   measured.skew = 0.125;
   measured.path = path;
   measured.verification = Verification{1000, 0, 0.25, 0.5, ""};
-  measured.evidence = full_evidence();
+  measured.evidence = known_evidence();
   measured.fraction_of_limit = 0.731;
   measured.limit = "NVLink payload";
   measured.health = {.lowest_temperature_c = 31,

@@ -34,19 +34,6 @@ inline WireEvidence uncounted(std::string reason) {
   return evidence;
 }
 
-inline HealthSummary healthy() {
-  return {.lowest_temperature_c = 34,
-          .highest_temperature_c = 48,
-          .lowest_power_w = 80.4,
-          .highest_power_w = 310.2,
-          .lowest_sm_clock_mhz = 1980,
-          .highest_sm_clock_mhz = 1980,
-          .clock_event_reasons = 0,
-          .samples = 20,
-          .unhealthy_samples = 0,
-          .power_capped_samples = 0};
-}
-
 /// Fills what the counters, the host copies and the GPUs' sensors say of two H200.
 inline Record complete(Record record) {
   for (RankInfo& rank : record.machine.ranks) {
@@ -60,7 +47,7 @@ inline Record complete(Record record) {
       variant.evidence = counted(result.definition, nvlink ? 1.004 : 0.0);
       variant.limit = nvlink ? "NVLink payload" : "pinned host copy";
       variant.fraction_of_limit = *variant.busbw / (nvlink ? 450.0 : 55.3);
-      variant.health = healthy();
+      variant.health = steady_health();
     }
   }
   return record;

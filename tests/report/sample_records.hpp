@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/core/record.hpp"
+#include "support/record_parts.hpp"
 
 /// Records as a run would leave them, for tests of reports. Times of two H200 are those measured.
 namespace linkgain::testing {
@@ -25,14 +26,8 @@ inline Verification checked(std::int64_t elements, std::int64_t wrong, std::stri
 
 inline VariantResult measured(const Case& definition, std::string variant, double seconds,
                               Path path) {
-  VariantResult result;
-  result.variant = std::move(variant);
-  result.time = Seconds{seconds};
-  result.algbw = algorithm_bandwidth(definition, Seconds{seconds});
-  result.busbw = bus_bandwidth(definition, Seconds{seconds});
-  result.path = path;
+  VariantResult result = timed_variant(definition, std::move(variant), seconds, path);
   result.verification = checked(2 * definition.elements(), 0, {});
-  result.execution.cold_data = true;
   return result;
 }
 
@@ -55,52 +50,25 @@ inline CaseResult converged(Case definition, std::vector<VariantResult> variants
 inline Environment without_p2p() { return {{"NCCL_NVLS_ENABLE", "0"}, {"NCCL_P2P_DISABLE", "1"}}; }
 
 inline RankInfo h200(int rank) {
-  GpuInfo gpu;
-  gpu.cuda_index = rank;
-  gpu.name = "NVIDIA H200";
+  GpuInfo gpu = h200_gpu(rank);
   gpu.uuid = "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(rank);
   gpu.pci_bus_id = "00000000:0" + std::to_string(6 + rank) + ":00.0";
   gpu.memory_bytes = 150754820096;
-  gpu.nvlink_version = 6;
-  gpu.nvlink_links = 18;
-  gpu.nvlink_links_active = 18;
-  gpu.pcie_generation = 5;
-  gpu.pcie_width = 16;
-  return {.rank = rank,
-          .host = "node1",
-          .pid = 100 + rank,
-          .cpus = "0-31",
-          .gpu = gpu,
-          .host_copy = {}};
+  return rank_with(gpu, rank, "node1");
 }
 
 /// Two GPUs, `p2p` against `host`, no cases yet.
 inline Record two_gpus() {
-  Record record;
-  record.started = "2026-11-20T16:40:00Z";
+  Record record = finished_run("node1", 32, "Open MPI 4.1.4");
   record.wall_seconds = 14.25;
-  record.status = "complete";
-  record.machine.host = "node1";
-  record.machine.kernel = "Linux 6.1.0";
-  record.machine.processor = "Intel(R) Xeon(R) Platinum 8468";
-  record.machine.processors = 32;
-  record.machine.software = {.linkgain = "0.1.0",
-                             .build = "nccl+mpi, sm_90, Release",
-                             .mpi = "Open MPI 4.1.4",
-                             .driver = "580.159.04",
-                             .cuda_driver = "13.0",
-                             .cuda_runtime = "13.0",
-                             .nccl_header = "2.28.3",
-                             .nccl_library = "2.28.3"};
   record.machine.ranks = {h200(0), h200(1)};
   record.machine.links = {{.from = 0, .to = 1, .p2p = true, .nvlink = true}};
+  record.settings = p2p_against_host(without_p2p());
   record.settings.argv = {"linkgain", "run", "--variant", "p2p", "--out", "my results"};
-  record.settings.backend = "nccl";
   record.settings.profile = "quick";
-  record.settings.schedule = "paired";
-  record.settings.variants = {{"p2p", {}}, {"host", without_p2p()}};
-  record.settings.environment_in_force = {{{"NCCL_DEBUG", "INFO"}}, without_p2p()};
-  record.settings.environment_in_force[1]["NCCL_DEBUG"] = "INFO";
+  for (Environment& variables : record.settings.environment_in_force) {
+    variables["NCCL_DEBUG"] = "INFO";
+  }
   return record;
 }
 

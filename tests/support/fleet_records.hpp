@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/core/record.hpp"
+#include "support/record_parts.hpp"
 
 /// Records of a made-up cluster, for tests of fleets: every node has the same cases, with noise of
 /// its own from a fixed generator.
@@ -35,44 +36,20 @@ class FleetNoise {
 };
 
 inline RankInfo fleet_rank(const std::string& host, int rank) {
-  GpuInfo gpu;
-  gpu.cuda_index = rank;
-  gpu.name = "NVIDIA H200";
+  GpuInfo gpu = h200_gpu(rank);
   gpu.uuid = "GPU-" + host + "-" + std::to_string(rank);
   gpu.pci_bus_id = "00000000:0" + std::to_string(rank) + ":00.0";
   gpu.compute_capability = "9.0";
-  gpu.nvlink_version = 6;
-  gpu.nvlink_links = 18;
-  gpu.nvlink_links_active = 18;
   gpu.nvlink_rate_gb_per_s = 26.5625;
-  gpu.pcie_generation = 5;
-  gpu.pcie_width = 16;
-  return {.rank = rank,
-          .host = host,
-          .pid = 100 + rank,
-          .cpus = "0-31",
-          .gpu = gpu,
-          .host_copy = HostCopyRates{55.4, 55.2}};
+  RankInfo info = rank_with(gpu, rank, host);
+  info.host_copy = HostCopyRates{55.4, 55.2};
+  return info;
 }
 
 /// A node without cases.
 inline Record fleet_machine(const std::string& host, int gpus) {
-  Record record;
-  record.started = "2026-11-20T16:40:00Z";
+  Record record = finished_run(host, 128, "Open MPI v4.1.6");
   record.wall_seconds = 60.5;
-  record.status = "complete";
-  record.machine.host = host;
-  record.machine.kernel = "Linux 6.1.0";
-  record.machine.processor = "Intel(R) Xeon(R) Platinum 8468";
-  record.machine.processors = 128;
-  record.machine.software = {.linkgain = "0.1.0",
-                             .build = "nccl+mpi, sm_90, Release",
-                             .mpi = "Open MPI v4.1.6",
-                             .driver = "580.159.04",
-                             .cuda_driver = "13.0",
-                             .cuda_runtime = "13.0",
-                             .nccl_header = "2.28.3",
-                             .nccl_library = "2.28.3"};
   for (int rank = 0; rank < gpus; ++rank) {
     record.machine.ranks.push_back(fleet_rank(host, rank));
     for (int to = rank + 1; to < gpus; ++to) {
@@ -81,47 +58,19 @@ inline Record fleet_machine(const std::string& host, int gpus) {
     }
   }
   record.settings.argv = {"linkgain", "run", "--profile", "node"};
-  record.settings.backend = "nccl";
   record.settings.profile = "node";
-  record.settings.schedule = "paired";
-  record.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
-  record.settings.environment_in_force = {{}, {{"NCCL_P2P_DISABLE", "1"}}};
   return record;
 }
 
 inline VariantResult fleet_variant(const Case& definition, const std::string& name, double seconds,
                                    Path path) {
-  VariantResult result;
-  result.variant = name;
-  result.time = Seconds{seconds};
-  result.algbw = algorithm_bandwidth(definition, *result.time);
-  result.busbw = bus_bandwidth(definition, *result.time);
+  VariantResult result = timed_variant(definition, name, seconds, path);
   result.skew = 0.001;
-  result.path = path;
   result.fraction_of_limit = 0.731;
   result.limit = path == Path::nvlink ? "NVLink payload" : "pinned host copy";
   result.verification = Verification{definition.elements(), 0, 0.0, 0.0, ""};
-  WireEvidence evidence;
-  evidence.plan = {"RING", "SIMPLE"};
-  evidence.operations = 24;
-  evidence.nvlink_sent = 50533990400;
-  evidence.nvlink_received = 50533990401;
-  evidence.pcie_sent = 4096;
-  evidence.pcie_received = 8192;
-  evidence.expected = 50331648000.5;
-  evidence.judged = true;
-  result.evidence = evidence;
-  result.health = {.lowest_temperature_c = 31,
-                   .highest_temperature_c = 47,
-                   .lowest_power_w = 98.5,
-                   .highest_power_w = 512.25,
-                   .lowest_sm_clock_mhz = 1980,
-                   .highest_sm_clock_mhz = 1980,
-                   .clock_event_reasons = 0,
-                   .samples = 20,
-                   .unhealthy_samples = 0,
-                   .power_capped_samples = 0};
-  result.execution.cold_data = true;
+  result.evidence = known_evidence();
+  result.health = steady_health();
   return result;
 }
 

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "linkgain/core/record.hpp"
+
+/// Parts that records of several tests have in common: two variants on a node of H200.
+namespace linkgain::testing {
+
+/// Without what tells one H200 from another: uuid, bus id.
+inline GpuInfo h200_gpu(int index) {
+  GpuInfo gpu;
+  gpu.cuda_index = index;
+  gpu.name = "NVIDIA H200";
+  gpu.nvlink_version = 6;
+  gpu.nvlink_links = 18;
+  gpu.nvlink_links_active = 18;
+  gpu.pcie_generation = 5;
+  gpu.pcie_width = 16;
+  return gpu;
+}
+
+inline RankInfo rank_with(GpuInfo gpu, int rank, std::string host) {
+  return {.rank = rank,
+          .host = std::move(host),
+          .pid = 100 + rank,
+          .cpus = "0-31",
+          .gpu = std::move(gpu),
+          .host_copy = {}};
+}
+
+inline Software h200_software(std::string mpi) {
+  return {.linkgain = "0.1.0",
+          .build = "nccl+mpi, sm_90, Release",
+          .mpi = std::move(mpi),
+          .driver = "580.159.04",
+          .cuda_driver = "13.0",
+          .cuda_runtime = "13.0",
+          .nccl_header = "2.28.3",
+          .nccl_library = "2.28.3"};
+}
+
+/// NCCL's, in rounds: nothing against what keeps off P2P.
+inline Settings p2p_against_host(const Environment& host = {{"NCCL_P2P_DISABLE", "1"}}) {
+  Settings settings;
+  settings.backend = "nccl";
+  settings.schedule = "paired";
+  settings.variants = {{"p2p", {}}, {"host", host}};
+  settings.environment_in_force = {{}, host};
+  return settings;
+}
+
+/// A complete run on this host, without ranks and cases.
+inline Record finished_run(std::string host, int processors, std::string mpi) {
+  Record record;
+  record.started = "2026-11-20T16:40:00Z";
+  record.status = "complete";
+  record.machine.host = std::move(host);
+  record.machine.kernel = "Linux 6.1.0";
+  record.machine.processor = "Intel(R) Xeon(R) Platinum 8468";
+  record.machine.processors = processors;
+  record.machine.software = h200_software(std::move(mpi));
+  record.settings = p2p_against_host();
+  return record;
+}
+
+/// A time and what follows from it.
+inline VariantResult timed_variant(const Case& definition, std::string variant, double seconds,
+                                   Path path) {
+  VariantResult result;
+  result.variant = std::move(variant);
+  result.time = Seconds{seconds};
+  result.algbw = algorithm_bandwidth(definition, Seconds{seconds});
+  result.busbw = bus_bandwidth(definition, Seconds{seconds});
+  result.path = path;
+  result.execution.cold_data = true;
+  return result;
+}
+
+/// Evidence of which everything is known.
+inline WireEvidence known_evidence() {
+  WireEvidence evidence;
+  evidence.plan = {"RING", "SIMPLE"};
+  evidence.operations = 24;
+  evidence.nvlink_sent = 50533990400;
+  evidence.nvlink_received = 50533990401;
+  evidence.pcie_sent = 4096;
+  evidence.pcie_received = 8192;
+  evidence.expected = 50331648000.5;
+  evidence.judged = true;
+  return evidence;
+}
+
+/// Of a GPU that nothing held back.
+inline HealthSummary steady_health() {
+  return {.lowest_temperature_c = 34,
+          .highest_temperature_c = 48,
+          .lowest_power_w = 80.4,
+          .highest_power_w = 310.2,
+          .lowest_sm_clock_mhz = 1980,
+          .highest_sm_clock_mhz = 1980,
+          .clock_event_reasons = 0,
+          .samples = 20,
+          .unhealthy_samples = 0,
+          .power_capped_samples = 0};
+}
+
+}  // namespace linkgain::testing
