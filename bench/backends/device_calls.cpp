@@ -35,9 +35,7 @@ std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& pl
                                              const NcclContext& context, Session& session,
                                              const RankWorld& world) {
   if (!uses_link(c.operation)) return std::make_unique<HostTransfer>(c, plan, context);
-  if (!c.kernel && !works_on_memory(c.operation)) {
-    return std::make_unique<NcclDeviceCall>(c, plan, context);
-  }
+  if (!is_own_work(c)) return std::make_unique<NcclDeviceCall>(c, plan, context);
   require_road(session, world);
   if (c.operation == OperationKind::latency) {
     return std::make_unique<FlagExchange>(c, plan, context, session, world.through_host);

@@ -171,6 +171,8 @@ bool has_kernel(const Case& c) {
          c.buffers == Buffers::plain && c.ranks <= kMostRanksOfKernels;
 }
 
+bool is_own_work(const Case& c) { return c.kernel || works_on_memory(c.operation); }
+
 std::int64_t size_granule(const Case& c) {
   if (is_copy(c.operation)) return 16;
   if (c.operation == OperationKind::latency) return 8;

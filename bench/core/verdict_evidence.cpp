@@ -40,6 +40,8 @@ void warn_of_disturbed(Record& record) {
 /// Cases whose evidence falls short for one reason.
 struct Short {
   std::vector<std::string> cases;
+  bool by_library = false;       ///< some are NCCL's operations
+  bool by_us = false;            ///< some are our own work
   std::int64_t nvlink_sent = 0;  ///< in them, where it was counted
   std::int64_t operations = 0;
 };
@@ -50,23 +52,35 @@ std::string reason_of(const WireEvidence& evidence) {
   return evidence.reason.empty() ? "no reason was given" : evidence.reason;
 }
 
+void add_case(Short& entry, const Case& definition, const std::string& variant) {
+  entry.cases.push_back(fmt::format("{} with {}", case_name(definition), variant));
+  (is_own_work(definition) ? entry.by_us : entry.by_library) = true;
+}
+
+/// Who speaks of the path of these cases where the counters do not.
+std::string_view witness_of(const Short& entry) {
+  if (!entry.by_us) return "NCCL's transport lines";
+  return entry.by_library ? "NCCL's transport lines (of our own work: on the driver's word on P2P)"
+                          : "the driver's word on P2P";
+}
+
 /// Sorts a variant of a case in where its bytes were not counted, or counted and nothing is known
 /// of what they should be. Of small messages nothing need be expected.
 void sort_in(const CaseResult& result, const VariantResult& variant, ByReason& missing,
              ByReason& not_judged) {
   if (!variant.time || !uses_link(result.definition.operation)) return;
   const bool large = message_size(result.definition) >= kJudgedSize;
-  const std::string name = fmt::format("{} with {}", case_name(result.definition), variant.variant);
+  const auto add_to = [&](Short& entry) { add_case(entry, result.definition, variant.variant); };
   if (!variant.evidence) {
-    if (large) missing["the links' counters were not read"].cases.push_back(name);
+    if (large) add_to(missing["the links' counters were not read"]);
     return;
   }
   const WireEvidence& evidence = *variant.evidence;
   if (!evidence.nvlink_sent) {
-    missing[reason_of(evidence)].cases.push_back(name);
+    add_to(missing[reason_of(evidence)]);
   } else if (large && !evidence.nvlink_share()) {
     Short& entry = not_judged[reason_of(evidence)];
-    entry.cases.push_back(name);
+    add_to(entry);
     entry.nvlink_sent += *evidence.nvlink_sent;
     entry.operations += evidence.operations;
   }
@@ -85,17 +99,19 @@ void warn_of_missing(Record& record) {
     add_once(record,
              {"evidence-missing",
               fmt::format("what NVLink carried is not known: {}: {}", reason, named(entry.cases)),
-              "the path there rests on NCCL's transport lines alone; `linkgain doctor` "
-              "says which of the driver's counters can be read"});
+              fmt::format("the path there rests on {} alone; `linkgain doctor` says which of the "
+                          "driver's counters can be read",
+                          witness_of(entry))});
   }
   for (const auto& [reason, entry] : not_judged) {
-    add_once(record,
-             {"evidence-not-judged",
-              fmt::format("NVLink carried {:.3g} GB in {} operations, which cannot be held against "
-                          "what was to be expected: {}: {}",
-                          static_cast<double>(entry.nvlink_sent) / 1e9, entry.operations, reason,
-                          named(entry.cases)),
-              "no fault of the machine: the path there rests on NCCL's transport lines"});
+    add_once(
+        record,
+        {"evidence-not-judged",
+         fmt::format("NVLink carried {:.3g} GB in {} operations, which cannot be held against "
+                     "what was to be expected: {}: {}",
+                     static_cast<double>(entry.nvlink_sent) / 1e9, entry.operations, reason,
+                     named(entry.cases)),
+         fmt::format("no fault of the machine: the path there rests on {}", witness_of(entry))});
   }
 }
 

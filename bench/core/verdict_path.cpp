@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "linkgain/core/variants.hpp"
@@ -22,6 +24,14 @@ struct Contradiction {
 
 constexpr std::string_view kReadLog =
     "NCCL's log beside the record says which transport it chose for every channel";
+constexpr std::string_view kAskDriver =
+    "our own work goes by P2P where the driver allows it: `linkgain topo` has its word on every "
+    "pair";
+
+/// Who says more of a case's path.
+std::string_view witness_of(const Case& definition) {
+  return is_own_work(definition) ? kAskDriver : kReadLog;
+}
 
 /// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
 /// traffic is not known (NVLS) are held against the least that any plan moves: the operation's own
@@ -40,7 +50,11 @@ std::string used_nvlink(const Case& definition, const VariantResult& result) {
 }
 
 /// What is still open for bytes on NVLink where P2P is off.
-std::string close_nvlink(const Record& record, const std::string& variant) {
+std::string close_nvlink(const Record& record, const Case& definition, const std::string& variant) {
+  if (is_own_work(definition)) {
+    return "see with nvidia-smi whether other processes use these GPUs' links: our own work goes "
+           "through host memory there";
+  }
   if (variable_of(record, variant, "NCCL_NVLS_ENABLE") != "0") {
     return "set NCCL_NVLS_ENABLE=0: NVLink multicast (NVLS) does not heed NCCL_P2P_DISABLE";
   }
@@ -53,19 +67,25 @@ std::string close_nvlink(const Record& record, const std::string& variant) {
          "left open";
 }
 
+/// How to have a variable that is 1 in force.
+std::string set_exactly(const Case& definition) {
+  return fmt::format("it must be exactly 1 on every rank{}; {}",
+                     is_own_work(definition) ? "" : ", which nccl.conf may change",
+                     witness_of(definition));
+}
+
 /// Of a variant in which P2P is off.
 std::optional<Contradiction> against_no_p2p(const Record& record, const Case& definition,
                                             const VariantResult& result) {
   const std::string carried = used_nvlink(definition, result);
   if (!carried.empty()) {
     return Contradiction{"NCCL_P2P_DISABLE=1 is set, and yet NVLink carried bytes", carried,
-                         close_nvlink(record, result.variant)};
+                         close_nvlink(record, definition, result.variant)};
   }
   const bool some = result.path == Path::mixed && on_one_host(record.machine);
   if (!some && result.path != Path::nvlink && result.path != Path::pcie_p2p) return std::nullopt;
-  return Contradiction{
-      "NCCL_P2P_DISABLE=1 is set, and yet messages went by P2P", std::string(name_of(result.path)),
-      fmt::format("it must be exactly 1 on every rank, which nccl.conf may change; {}", kReadLog)};
+  return Contradiction{"NCCL_P2P_DISABLE=1 is set, and yet messages went by P2P",
+                       std::string(name_of(result.path)), set_exactly(definition)};
 }
 
 /// The caller's variables that may keep NCCL from NVLink without forbidding it outright.
@@ -79,9 +99,9 @@ std::vector<std::string> suspects(const Record& record, std::size_t variant) {
   return found;
 }
 
-std::string open_p2p(const Record& record, std::size_t variant) {
+std::string open_p2p(const Record& record, const Case& definition, std::size_t variant) {
   const std::vector<std::string> found = suspects(record, variant);
-  if (!found.empty()) {
+  if (!found.empty() && !is_own_work(definition)) {
     return fmt::format(
         "unset {}, in force here and able to cause this; it may come from NCCL_CONF_FILE, "
         "~/.nccl.conf or /etc/nccl.conf",
@@ -90,12 +110,12 @@ std::string open_p2p(const Record& record, std::size_t variant) {
   return fmt::format(
       "no variable explains it: run `linkgain doctor`, start containers with --ipc=host, look for "
       "an IOMMU or ACS that is on; {}",
-      kReadLog);
+      witness_of(definition));
 }
 
 /// Of the variant that forces nothing, where NVLink joins every pair.
-std::optional<Contradiction> against_nvlink(const Record& record, std::size_t variant,
-                                            const VariantResult& result) {
+std::optional<Contradiction> against_nvlink(const Record& record, const Case& definition,
+                                            std::size_t variant, const VariantResult& result) {
   const std::optional<double> share =
       result.evidence ? result.evidence->judged_share() : std::nullopt;
   const bool too_few = share && *share < kAllNvlink;
@@ -107,7 +127,7 @@ std::optional<Contradiction> against_nvlink(const Record& record, std::size_t va
   return Contradiction{
       fmt::format("NVLink joins every pair and nothing forbids P2P, and yet the path is {}",
                   name_of(result.path)),
-      carried, open_p2p(record, variant)};
+      carried, open_p2p(record, definition, variant)};
 }
 
 /// Whether P2P joins every pair, over NVLink or no further than NCCL uses PCIe by itself: from one
@@ -121,8 +141,8 @@ bool offers_near_p2p(const Machine& machine) {
 }
 
 /// Of the variant that forces nothing, where P2P over PCIe is offered to the pairs without NVLink.
-std::optional<Contradiction> against_pcie(const Record& record, std::size_t variant,
-                                          const VariantResult& result) {
+std::optional<Contradiction> against_pcie(const Record& record, const Case& definition,
+                                          std::size_t variant, const VariantResult& result) {
   static const std::set<std::string> kFarEnough{"", "PXB", "PHB", "SYS"};
   const bool allowed = kFarEnough.contains(inherited(record, variant, "NCCL_P2P_LEVEL"));
   const bool elsewhere = result.path == Path::host_memory || result.path == Path::network;
@@ -131,11 +151,12 @@ std::optional<Contradiction> against_pcie(const Record& record, std::size_t vari
       fmt::format("the driver allows P2P between every pair, none further apart than PCIe "
                   "switches (PXB), nothing forbids it, and yet the path is {}",
                   name_of(result.path)),
-      "", open_p2p(record, variant)};
+      "", open_p2p(record, definition, variant)};
 }
 
 /// Of a variant that asks for P2P across the host bridge, where the driver allows it.
-std::optional<Contradiction> against_p2p(const Record& record, const VariantResult& result) {
+std::optional<Contradiction> against_p2p(const Record& record, const Case& definition,
+                                         const VariantResult& result) {
   const bool offered = all_pairs(record.machine.links, &PairLink::p2p).value_or(false);
   if (!offered || (result.path != Path::host_memory && result.path != Path::network)) {
     return std::nullopt;
@@ -145,7 +166,8 @@ std::optional<Contradiction> against_p2p(const Record& record, const VariantResu
                   "yet the path is {}",
                   name_of(result.path)),
       "",
-      fmt::format("run `linkgain doctor` and look for an IOMMU or ACS that is on; {}", kReadLog)};
+      fmt::format("run `linkgain doctor` and look for an IOMMU or ACS that is on; {}",
+                  witness_of(definition))};
 }
 
 std::optional<Contradiction> contradiction(const Record& record, std::size_t variant,
@@ -155,22 +177,20 @@ std::optional<Contradiction> contradiction(const Record& record, std::size_t var
     if (const auto found = against_no_p2p(record, definition, result)) return found;
     if (variable_of(record, result.variant, "NCCL_SHM_DISABLE") == "1" &&
         result.path == Path::host_memory) {
-      return Contradiction{
-          "NCCL_SHM_DISABLE=1 is set, and yet messages went through host memory", "",
-          fmt::format("it must be exactly 1 on every rank, which nccl.conf may change; {}",
-                      kReadLog)};
+      return Contradiction{"NCCL_SHM_DISABLE=1 is set, and yet messages went through host memory",
+                           "", set_exactly(definition)};
     }
     return std::nullopt;
   }
   if (!forbidden_by_caller(record, variant).empty()) return std::nullopt;
   if (forced.empty() && offers_nvlink(record.machine)) {
-    return against_nvlink(record, variant, result);
+    return against_nvlink(record, definition, variant, result);
   }
   if (forced.empty() && offers_near_p2p(record.machine)) {
-    return against_pcie(record, variant, result);
+    return against_pcie(record, definition, variant, result);
   }
   const bool asks_for_p2p = forced.size() == 1 && value_of(forced, "NCCL_P2P_LEVEL") == "SYS";
-  return asks_for_p2p ? against_p2p(record, result) : std::nullopt;
+  return asks_for_p2p ? against_p2p(record, definition, result) : std::nullopt;
 }
 
 /// One contradiction of a variant, and the cases that show it.
@@ -196,7 +216,8 @@ bool offers_nvlink(const Machine& machine) {
 
 bool judge_paths(Record& record) {
   if (record.settings.backend == "mpi") return false;
-  std::map<std::pair<std::string, std::string>, Found> found;
+  // NCCL's cases and those of our own work apart: what to do about them differs.
+  std::map<std::tuple<std::string, std::string, bool>, Found> found;
   for (const CaseResult& result : record.cases) {
     if (!uses_link(result.definition.operation)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
@@ -204,12 +225,12 @@ bool judge_paths(Record& record) {
       if (!variant.time) continue;
       const auto why = contradiction(record, i, result.definition, variant);
       if (!why) continue;
-      Found& entry = found[{variant.variant, why->reason}];
+      Found& entry = found[{variant.variant, why->reason, is_own_work(result.definition)}];
       if (entry.cases.empty()) entry.first = *why;
       entry.cases.push_back(case_name(result.definition));
     }
   }
-  for (const auto& [key, entry] : found) add_once(record, warning_of(key.first, entry));
+  for (const auto& [key, entry] : found) add_once(record, warning_of(std::get<0>(key), entry));
   return !found.empty();
 }
 

@@ -15,8 +15,19 @@ namespace {
 
 constexpr std::string_view kWiresLead =
     "What the links' counters say, for one operation and all GPUs together: bytes that NVLink "
-    "carried, and those that it must carry if every message goes over it. The algorithm is the one "
-    "that NCCL's log names. A note says why a share is not judged.";
+    "carried, and those that it must carry if every message goes over it.";
+
+/// Who named the algorithms that the table shows.
+std::string_view source_of_algorithms(const Record& record) {
+  const auto own = [](const CaseResult& result) { return is_own_work(result.definition); };
+  if (std::none_of(record.cases.begin(), record.cases.end(), own)) {
+    return "The algorithm is the one that NCCL's log names.";
+  }
+  if (std::all_of(record.cases.begin(), record.cases.end(), own)) {
+    return "The algorithm is the way that our own work took.";
+  }
+  return "The algorithm is the one that NCCL's log names, or the way that our own work took.";
+}
 
 std::string cost_of(const Record& record) {
   if (!record.evidence_cost) return {};
@@ -171,7 +182,8 @@ std::string wires_section(const Record& record) {
       pcie
           ? " PCIe bytes, out of the GPUs and into them, count everything, packet headers included."
           : "";
-  return fmt::format("## Wires\n\n{}{}{}\n\n{}{}", kWiresLead, of_pcie, cost_of(record),
+  return fmt::format("## Wires\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}",
+                     kWiresLead, source_of_algorithms(record), of_pcie, cost_of(record),
                      table.text(), notes.empty() ? "" : "\n" + notes);
 }
 

@@ -86,6 +86,19 @@ TEST(WiresSection, HasARowForEachCaseAndVariant) {
   expect_golden(wires_section(record), "wires_h200.md");
 }
 
+TEST(WiresSection, SaysWhoNamedTheAlgorithms) {
+  Record record = counted_case();
+  EXPECT_THAT(wires_section(record), HasSubstr("the one that NCCL's log names. A note"));
+  CaseResult own = record.cases[0];
+  own.definition.kernel = true;
+  record.cases.push_back(own);
+  EXPECT_THAT(
+      wires_section(record),
+      HasSubstr("the one that NCCL's log names, or the way that our own work took. A note"));
+  record.cases = {own};
+  EXPECT_THAT(wires_section(record), HasSubstr("algorithm is the way that our own work took. A"));
+}
+
 TEST(WiresSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
   EXPECT_THAT(wires_section(counted_case()), Not(HasSubstr("PCIe")));
 }

@@ -91,6 +91,9 @@ Case parse_case_name(std::string_view name);
 /// the sum of float32, float16 or bfloat16 in plain buffers over at most 8 ranks.
 bool has_kernel(const Case& c);
 
+/// Whether it is our own work, on memory or by a kernel of ours, instead of a library's operation.
+bool is_own_work(const Case& c);
+
 /// What a size must be a multiple of: one element, times the ranks where the operation splits it;
 /// 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
 std::int64_t size_granule(const Case& c);

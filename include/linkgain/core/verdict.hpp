@@ -11,7 +11,8 @@ namespace linkgain {
 /// NCCL. Returns the exit code in design.md's order: incomplete, wrong data, wrong path, unhealthy,
 /// success.
 ///
-/// Wrong path, by the links' counters where they may judge and by NCCL's transport lines:
+/// Wrong path, by the links' counters where they may judge, and by NCCL's transport lines or,
+/// of our own work, by own_path():
 /// - P2P is off (NCCL_P2P_DISABLE=1 in force), and messages went by P2P or bytes over NVLink; or
 ///   shared memory is off as well, and messages went through host memory;
 /// - the variant forces nothing, NVLink joins every pair, nothing of the caller's forbids P2P, and
