@@ -83,6 +83,13 @@ SelectionOptions read_selection(const SelectionTexts& texts) {
 }
 
 Selection with_options(Selection selection, const SelectionOptions& options) {
+  selection.asked_for = {.types = !options.types.empty(),
+                         .reductions = !options.reductions.empty(),
+                         .in_place = options.in_place,
+                         .launches = !options.launch_modes.empty(),
+                         .patterns = !options.patterns.empty(),
+                         .buffers = !options.buffers.empty(),
+                         .kernels = options.kernels};
   if (!options.sizes.empty()) selection.sizes = options.sizes;
   if (!options.types.empty()) selection.types = options.types;
   if (!options.reductions.empty()) selection.reductions = options.reductions;

@@ -1,6 +1,7 @@
 #include "linkgain/core/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -148,6 +149,49 @@ void require_use_of_root(const std::vector<Selection>& selections) {
                    "add --only broadcast, or leave it out");
 }
 
+/// An option that names a parameter, and which operations have that.
+struct ParameterOption {
+  std::string_view name;
+  bool AskedFor::*asked_for;
+  bool (*is_of)(OperationKind operation);
+};
+
+bool calls_a_library(OperationKind operation) { return !works_on_memory(operation); }
+
+bool has_usual_kernel(OperationKind operation) {
+  Case c;
+  c.operation = operation;
+  return has_kernel(c);
+}
+
+constexpr std::array<ParameterOption, 7> kParameterOptions{{
+    {"--type", &AskedFor::types, has_type},
+    {"--reduction", &AskedFor::reductions, has_reduction},
+    {"--in-place", &AskedFor::in_place, has_in_place_form},
+    {"--launch", &AskedFor::launches, calls_a_library},
+    {"--pattern", &AskedFor::patterns, has_pair},
+    {"--buffers", &AskedFor::buffers, calls_a_library},
+    {"--kernels", &AskedFor::kernels, has_usual_kernel},
+}};
+
+/// A parameter is refused where nothing that was asked for has it.
+void require_use_of(const ParameterOption& option, const std::vector<Selection>& selections) {
+  const auto asks = [&](const Selection& selection) {
+    return selection.asked_for.*option.asked_for;
+  };
+  if (std::none_of(selections.begin(), selections.end(), asks)) return;
+  const auto uses = [&](const Selection&, OperationKind operation) {
+    return option.is_of(operation);
+  };
+  if (any_operation(selections, uses)) return;
+  std::vector<std::string_view> takers;
+  for (const OperationKind operation : kOperations) {
+    if (option.is_of(operation)) takers.push_back(name_of(operation));
+  }
+  throw UsageError(fmt::format("{} goes with {}", option.name, fmt::join(takers, ", ")),
+                   fmt::format("add --only {}, or leave it out", takers.front()));
+}
+
 /// Of a case's size and ranks.
 bool is_possible(const Case& c) {
   const bool fits = c.size.value > 0 && c.size.value % size_granule(c) == 0;
@@ -181,6 +225,7 @@ Pattern parse_pattern(std::string_view name) {
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend) {
   require_use_of_pair(selections);
   require_use_of_root(selections);
+  for (const ParameterOption& option : kParameterOptions) require_use_of(option, selections);
   std::vector<Case> cases;
   for (const Selection& selection : selections) {
     for (const OperationKind operation : selection.operations) {

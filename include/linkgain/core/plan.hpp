@@ -16,6 +16,17 @@ enum class Pattern { ring, one_way, both_ways };
 std::string_view name_of(Pattern pattern);
 Pattern parse_pattern(std::string_view name);
 
+/// Parameters of a selection that an option named, where others are usual or a profile's.
+struct AskedFor {
+  bool types = false;
+  bool reductions = false;
+  bool in_place = false;
+  bool launches = false;
+  bool patterns = false;
+  bool buffers = false;
+  bool kernels = false;
+};
+
 /// A product of parameters: one curve for every combination that makes sense, every size on each.
 struct Selection {
   std::vector<OperationKind> operations{OperationKind::all_reduce};
@@ -35,13 +46,14 @@ struct Selection {
   /// Cases that their operation cannot have (too many ranks, a size that does not fit) are left out
   /// instead of being refused: of a profile's copies and latencies, for which nobody asked.
   bool where_possible = false;
+  AskedFor asked_for{};
 };
 
 /// The cases of the selections in order, without repetition. Parameters that an operation lacks do
 /// not multiply its cases. Sizes of an operation that splits them over the ranks are rounded down
 /// to whole elements for each, as nccl-tests does; those that hold none are left out. Throws
-/// UsageError where nothing is left of a curve so, a case is invalid, `backend` lacks it, or a pair
-/// or a root was given that no case can use.
+/// UsageError where nothing is left of a curve so, a case is invalid, `backend` lacks it, or a
+/// pair, a root or a parameter was asked for that none of the operations has.
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);
 
 /// What `linkgain run --profile` measures.
