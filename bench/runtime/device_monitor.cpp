@@ -1,5 +1,6 @@
 #include "linkgain/runtime/device_monitor.hpp"
 
+#include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/pair_links.hpp"
 
 namespace linkgain {
@@ -38,15 +39,15 @@ std::vector<PairLink> DeviceMonitor::links(const std::vector<RankInfo>& ranks) c
   for (const RankInfo& rank : ranks) {
     if (!rank.gpu) continue;
     with_gpu.push_back(&rank);
-    devices.push_back(nvml_ ? nvml_->device_by_pci_bus_id(rank.gpu->pci_bus_id) : std::nullopt);
+    // Other hosts have GPUs at the same places, of which this host's driver knows nothing.
+    const bool here = rank.host == host_name();
+    devices.push_back(nvml_ && here ? nvml_->device_by_pci_bus_id(rank.gpu->pci_bus_id)
+                                    : std::nullopt);
   }
   std::vector<PairLink> links = links_between(devices);
   for (PairLink& link : links) {
-    const RankInfo& from = *with_gpu[static_cast<std::size_t>(link.from)];
-    const RankInfo& to = *with_gpu[static_cast<std::size_t>(link.to)];
-    if (from.host != to.host) link = PairLink{};
-    link.from = from.rank;
-    link.to = to.rank;
+    link.from = with_gpu[static_cast<std::size_t>(link.from)]->rank;
+    link.to = with_gpu[static_cast<std::size_t>(link.to)]->rank;
   }
   return links;
 }

@@ -26,7 +26,7 @@ class DeviceMonitor {
   void complete(GpuInfo& gpu) const;
   std::optional<std::string> driver_version() const;
   /// One entry for each pair of ranks with GPUs, from < to; their state is absent where it is not
-  /// known.
+  /// known, as of every pair that is not on this host.
   std::vector<PairLink> links(const std::vector<RankInfo>& ranks) const;
 
  private:
