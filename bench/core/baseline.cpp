@@ -32,7 +32,7 @@ BaselineCase reference_of(const CaseLaunches& launches, const std::optional<Spre
   BaselineCase reference{.definition = launches.definition,
                          .variant = launches.variant,
                          .path = launches.paths.empty() ? Path::unknown : launches.paths.front(),
-                         .time = Seconds{std::exp(mean_log(launches))},
+                         .time = geometric_mean(launches.launches),
                          .launches = static_cast<int>(launches.launches.size()),
                          .tolerance = tolerance,
                          .spread = spread,

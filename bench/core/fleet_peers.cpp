@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "linkgain/core/launch_spread.hpp"
 #include "linkgain/core/machine_changes.hpp"
-#include "linkgain/core/run_spread.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {
@@ -41,8 +41,7 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
 /// What a machine's own launches are known to differ by: a quiet fleet must not make outliers of
 /// it.
 double least_spread(const FleetNames::Name& name, int launches) {
-  const Case definition = parse_case_name(name.case_name);
-  const double single = definition.size >= kSteadySize ? kAssumedSpread : kAssumedSmallSpread;
+  const double single = assumed_deviation(parse_case_name(name.case_name).size);
   return single / std::sqrt(static_cast<double>(std::max(1, launches)));
 }
 

@@ -71,7 +71,7 @@ void set_times(CaseFigures& figures, const Repetitions& repetitions) {
     return;
   }
   figures.time = Seconds{time};
-  figures.launches = {Seconds{time}};
+  figures.launches = {{0, Seconds{time}}};
   figures.sample_error = log_median_error(repetitions.times);
 }
 

@@ -106,10 +106,14 @@ std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
   return entries.take();
 }
 
-double mean_log(const CaseLaunches& launches) {
+double mean_log(std::span<const LaunchMedian> launches) {
   double sum = 0.0;
-  for (const LaunchMedian& launch : launches.launches) sum += std::log(launch.time.value);
-  return sum / static_cast<double>(launches.launches.size());
+  for (const LaunchMedian& launch : launches) sum += std::log(launch.time.value);
+  return sum / static_cast<double>(launches.size());
+}
+
+Seconds geometric_mean(std::span<const LaunchMedian> launches) {
+  return launches.size() == 1 ? launches.front().time : Seconds{std::exp(mean_log(launches))};
 }
 
 }  // namespace linkgain

@@ -29,7 +29,7 @@ struct Residuals {
 Residuals residuals_of(const CaseLaunches& launches, std::size_t place) {
   Residuals residuals;
   residuals.place = place;
-  const double mean = mean_log(launches);
+  const double mean = mean_log(launches.launches);
   for (const LaunchMedian& launch : launches.launches) {
     const double residual = std::log(launch.time.value) - mean;
     residuals.by_launch.emplace_back(launch.launch, residual);
@@ -152,12 +152,17 @@ std::vector<std::optional<Spread>> pooled_spreads(std::span<const CaseLaunches> 
   Spreads spreads(cases.size());
   for (auto& [name, pool] : pools) {
     take_out_strangers(pool, spreads);
+    if (!(total_of(pool).value > 0.0)) continue;
     const Spread shared = spread_of(pool);
     for (const std::size_t place : members[name]) {
       if (!spreads[place]) spreads[place] = shared;
     }
   }
   return spreads;
+}
+
+double assumed_deviation(Bytes size) {
+  return size >= kSteadySize ? kAssumedSpread : kAssumedSmallSpread;
 }
 
 std::optional<Spread> combine_spreads(const std::optional<Spread>& a,

@@ -115,7 +115,7 @@ CaseFigures figures_of(const Case& c, const Json& result, const std::string& var
     figures.no_time = "not measured";
   } else {
     figures.time = Seconds{time.get<double>() * 1e-6};
-    figures.launches = {*figures.time};
+    figures.launches = {{0, *figures.time}};
     figures.algbw = algorithm_bandwidth(c, *figures.time);
     figures.busbw = bus_bandwidth(c, *figures.time);
   }

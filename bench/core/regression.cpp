@@ -66,10 +66,9 @@ void add_reason(CaseCheck& check, const std::string& reason) {
 void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional<Spread>& spread,
              ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return;
-  const double log_time = mean_log(launches);
-  check.time = Seconds{std::exp(log_time)};
+  check.time = geometric_mean(launches.launches);
   check.launches = static_cast<int>(launches.launches.size());
-  check.shift = log_time - std::log(check.reference->value);
+  check.shift = mean_log(launches.launches) - std::log(check.reference->value);
   if (launches.unhealthy_samples > 0) {
     add_reason(check, fmt::format("GPUs were held back in {}",
                                   counted(launches.unhealthy_samples, "sample", "samples")));
@@ -124,7 +123,7 @@ CaseCheck added(const CaseLaunches& launches) {
   check.verdict = RegressionVerdict::added;
   check.reason = "not in the baseline";
   check.launches = static_cast<int>(launches.launches.size());
-  if (check.launches > 0) check.time = Seconds{std::exp(mean_log(launches))};
+  if (check.launches > 0) check.time = geometric_mean(launches.launches);
   return check;
 }
 

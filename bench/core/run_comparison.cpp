@@ -7,14 +7,13 @@
 #include <stdexcept>
 
 #include "comparison_cautions.hpp"
-#include "linkgain/core/student_t.hpp"
+#include "linkgain/core/launch_shift.hpp"
 
 namespace linkgain {
 namespace {
 
 /// P(|Z| < 1.96) = 95 % for a standard normal Z.
 constexpr double kNormalQuantile = 1.959963984540054;
-constexpr double kConfidence = 0.95;
 
 bool is_selected(const CaseFigures& figures, const CompareOptions& options) {
   if (options.operations.empty()) return true;
@@ -63,21 +62,71 @@ class VariantMatch {
   bool by_name_ = false;
 };
 
-double mean_log(const std::vector<Seconds>& launches) {
-  double sum = 0.0;
-  for (const Seconds& launch : launches) sum += std::log(launch.value);
-  return sum / static_cast<double>(launches.size());
+using Spreads = std::vector<std::optional<Spread>>;
+
+/// How launches of each case of a run differ. Of benchmarks of other programs it is not known which
+/// are like each other.
+Spreads spreads_of(const RunFigures& run) {
+  std::vector<CaseLaunches> all;
+  for (const CaseFigures& figures : run.cases) {
+    all.push_back({figures.definition.value_or(Case{}), figures.variant, {}});
+    const bool counts = figures.definition && figures.no_time.empty();
+    if (counts) all.back().launches = figures.launches;
+  }
+  Spreads spreads = pooled_spreads(all);
+  for (std::size_t i = 0; i < spreads.size(); ++i) {
+    if (!run.cases[i].definition) spreads[i].reset();
+  }
+  return spreads;
 }
 
-Interval speed_up_of(const CaseFigures& before, const CaseFigures& after, const RunSpread& spread) {
-  const double shift = mean_log(before.launches) - mean_log(after.launches);
-  const double error =
-      spread.deviation * std::sqrt(1.0 / static_cast<double>(before.launches.size()) +
-                                   1.0 / static_cast<double>(after.launches.size()));
-  const double quantile = spread.degrees_of_freedom ? student_t_quantile(0.5 + kConfidence / 2.0,
-                                                                         *spread.degrees_of_freedom)
-                                                    : kNormalQuantile;
-  return {std::exp(shift), std::exp(shift - quantile * error), std::exp(shift + quantile * error)};
+/// An assumption never claims more than the samples themselves show.
+ComparisonSpread assumed_spread(const CaseFigures& before, const CaseFigures& after) {
+  const bool known = before.definition && after.definition;
+  const double assumed = known ? assumed_deviation(before.definition->size) : kAssumedSmallSpread;
+  return {std::max({assumed, before.sample_error.value_or(0.0), after.sample_error.value_or(0.0)}),
+          std::nullopt};
+}
+
+/// The spreads of two runs.
+class BothSpreads {
+ public:
+  BothSpreads(const RunFigures& before, const RunFigures& after)
+      : before_(before),
+        after_(after),
+        spreads_before_(spreads_of(before)),
+        spreads_after_(spreads_of(after)) {}
+
+  /// Of a case of both, which are part of them.
+  ComparisonSpread of(const CaseFigures& before, const CaseFigures& after) const {
+    const auto pooled = combine_spreads(spreads_before_.at(place_of(before, before_)),
+                                        spreads_after_.at(place_of(after, after_)));
+    return pooled ? ComparisonSpread{pooled->deviation, pooled->degrees_of_freedom}
+                  : assumed_spread(before, after);
+  }
+
+ private:
+  static std::size_t place_of(const CaseFigures& figures, const RunFigures& run) {
+    return static_cast<std::size_t>(&figures - run.cases.data());
+  }
+
+  const RunFigures& before_;
+  const RunFigures& after_;
+  Spreads spreads_before_;
+  Spreads spreads_after_;
+};
+
+Interval speed_up_of(const CaseFigures& before, const CaseFigures& after,
+                     const ComparisonSpread& spread, ShiftQuantiles& quantiles) {
+  const int degrees = spread.degrees_of_freedom.value_or(1);
+  const LaunchShift shift{mean_log(after.launches) - mean_log(before.launches),
+                          {spread.deviation, degrees},
+                          static_cast<int>(before.launches.size()),
+                          static_cast<int>(after.launches.size())};
+  const double quantile = spread.degrees_of_freedom ? quantiles.at(degrees) : kNormalQuantile;
+  const double half_width = quantile * standard_error(shift);
+  return {std::exp(-shift.log), std::exp(-shift.log - half_width),
+          std::exp(-shift.log + half_width)};
 }
 
 /// The threshold is meant on the log scale, so that twice as fast and half as fast weigh the same.
@@ -101,7 +150,8 @@ std::string why_not_comparable(const RunComparison& comparison, const CaseCompar
   return {};
 }
 
-void fill(CaseComparison& each, const RunComparison& comparison, const RunSpreads& spreads) {
+void fill(CaseComparison& each, const RunComparison& comparison, const BothSpreads& spreads,
+          ShiftQuantiles& quantiles) {
   if (each.before == nullptr || each.after == nullptr) {
     const RunFigures& lacking = each.before == nullptr ? *comparison.before : *comparison.after;
     each.reason = fmt::format("not in {}", lacking.name);
@@ -112,8 +162,8 @@ void fill(CaseComparison& each, const RunComparison& comparison, const RunSpread
     each.verdict = CaseVerdict::not_comparable;
     return;
   }
-  each.spread = spreads.between(*each.before, *each.after);
-  each.speed_up = speed_up_of(*each.before, *each.after, *each.spread);
+  each.spread = spreads.of(*each.before, *each.after);
+  each.speed_up = speed_up_of(*each.before, *each.after, *each.spread, quantiles);
   each.verdict = judge(*each.speed_up, comparison.threshold);
 }
 
@@ -181,10 +231,9 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   comparison.threshold = options.threshold;
   comparison.changes = changes_between(before, after);
   comparison.cases = matched_cases(before, after, options);
-  RunSpreads spreads;
-  for (const CaseFigures& figures : before.cases) spreads.add(figures);
-  for (const CaseFigures& figures : after.cases) spreads.add(figures);
-  for (CaseComparison& each : comparison.cases) fill(each, comparison, spreads);
+  const BothSpreads spreads(before, after);
+  ShiftQuantiles quantiles;
+  for (CaseComparison& each : comparison.cases) fill(each, comparison, spreads, quantiles);
   comparison.cautions = cautions_of(comparison);
   return comparison;
 }

@@ -25,7 +25,7 @@ Out write_change(const Change& change) {
 Out write_side(const CaseFigures* figures) {
   if (figures == nullptr) return nullptr;
   Out launches = Out::array();
-  for (const Seconds& launch : figures->launches) launches.push_back(launch.value);
+  for (const LaunchMedian& launch : figures->launches) launches.push_back(launch.time.value);
   return {{"time_s", nullable(json::seconds_of(figures->time))},
           {"algbw_gb_per_s", nullable(figures->algbw)},
           {"busbw_gb_per_s", nullable(figures->busbw)},

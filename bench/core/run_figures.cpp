@@ -8,7 +8,6 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "linkgain/core/launch_medians.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {
@@ -40,11 +39,21 @@ std::string why_no_time(const VariantResult& result) {
 void add_launches(CaseFigures& figures, const TimesByLaunch& launches) {
   for (const auto& [launch, times] : launches) {
     if (times.size() < static_cast<std::size_t>(kFewestSamples)) continue;
-    figures.launches.push_back(Seconds{median(times)});
+    figures.launches.push_back({launch, Seconds{median(times)}});
     const std::optional<double> error = log_median_error(times);
     if (error) figures.sample_error = std::max(figures.sample_error.value_or(0.0), *error);
   }
-  if (figures.launches.empty() && figures.time) figures.launches.push_back(*figures.time);
+  if (figures.launches.empty() && figures.time) figures.launches.push_back({0, *figures.time});
+}
+
+/// The record's time is the median over all samples; here the launch is the replicate.
+void set_time_by_launches(CaseFigures& figures) {
+  if (!figures.time || figures.launches.empty()) return;
+  const Seconds time = geometric_mean(figures.launches);
+  const double factor = figures.time->value / time.value;
+  if (figures.algbw) *figures.algbw *= factor;
+  if (figures.busbw) *figures.busbw *= factor;
+  figures.time = time;
 }
 
 CaseFigures case_figures(const CaseResult& result, const VariantResult& variant) {
@@ -102,6 +111,7 @@ RunFigures figures_of(const Record& record, const std::string& name) {
       CaseFigures figures = case_figures(result, result.variants[variant]);
       const auto own = times.find({static_cast<int>(i), static_cast<int>(variant)});
       add_launches(figures, own == times.end() ? TimesByLaunch{} : own->second);
+      set_time_by_launches(figures);
       run.cases.push_back(std::move(figures));
     }
   }

@@ -98,8 +98,10 @@ std::string counts_of(const RunComparison& comparison) {
 
 std::string legend_of(const RunComparison& comparison) {
   return fmt::format(
-      "{}. Speed-up is the time before over the time after, over launches. Faster and slower: by "
-      "more than {}, and 1 is outside the 95 % interval; same: the interval is inside it.",
+      "{}. A run's value is the geometric mean of its launches' medians, and the speed-up is the "
+      "time before over the time after. Faster and slower: by more than {}, and 1 is outside the "
+      "95 "
+      "% interval; same: the interval is inside it.",
       counts_of(comparison), readable_percent(comparison.threshold));
 }
 

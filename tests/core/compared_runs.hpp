@@ -17,8 +17,10 @@ inline CaseFigures timed(const std::string& name, const std::string& variant,
   figures.name = name;
   figures.definition = parse_case_name(name);
   figures.variant = variant;
-  for (const double launch : launches) figures.launches.push_back(Seconds{launch});
-  figures.time = figures.launches.front();
+  for (const double launch : launches) {
+    figures.launches.push_back({static_cast<int>(figures.launches.size()), Seconds{launch}});
+  }
+  figures.time = geometric_mean(figures.launches);
   figures.busbw = bus_bandwidth(*figures.definition, *figures.time);
   figures.algbw = algorithm_bandwidth(*figures.definition, *figures.time);
   return figures;

@@ -29,7 +29,7 @@ TEST(LaunchMedians, AreThoseOfTheSlowestRankInEachLaunch) {
               ElementsAre(LaunchMedian{0, Seconds{1e-3}}, LaunchMedian{1, Seconds{2e-3}}));
   EXPECT_EQ(all[1].variant, "host");
   EXPECT_THAT(all[1].launches, ElementsAre(LaunchMedian{0, Seconds{4e-3}}));
-  EXPECT_DOUBLE_EQ(mean_log(all[0]), 0.5 * (std::log(1e-3) + std::log(2e-3)));
+  EXPECT_DOUBLE_EQ(mean_log(all[0].launches), 0.5 * (std::log(1e-3) + std::log(2e-3)));
 }
 
 TEST(LaunchMedians, CountLaunchesThroughAllRecords) {

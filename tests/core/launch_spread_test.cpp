@@ -90,9 +90,14 @@ TEST(PooledSpreads, LeaveAnUnsteadyCaseAlone) {
   EXPECT_LT(spreads[0]->deviation, 0.006) << "the others do not pay for it";
 }
 
-TEST(PooledSpreads, OfIdenticalLaunchesAreZero) {
+TEST(PooledSpreads, OfIdenticalLaunchesAreNotKnown) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.0, 0.0, 0.0})};
-  EXPECT_EQ(pooled_spreads(cases)[0], (Spread{0.0, 2, false}));
+  EXPECT_EQ(pooled_spreads(cases)[0], std::nullopt) << "zero would make any difference certain";
+}
+
+TEST(AssumedDeviation, ChangesAt1MiB) {
+  EXPECT_EQ(assumed_deviation(Bytes{(1 << 20) - 1}), kAssumedSmallSpread);
+  EXPECT_EQ(assumed_deviation(Bytes{1 << 20}), kAssumedSpread);
 }
 
 TEST(CombinedSpreads, AreWeightedByDegreesOfFreedom) {

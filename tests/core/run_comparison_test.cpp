@@ -51,6 +51,54 @@ TEST(CompareRuns, TakesTheLaunchAsReplicate) {
   EXPECT_THAT(row.speed_up->high, DoubleNear(2.0 * std::exp(half), 1e-6));
 }
 
+TEST(CompareRuns, HasTheRatioOfTheTimesThatItShows) {
+  const RunFigures before = run_with("a", {timed(kLarge, "p2p", {1.0, 1.2, 1.1})});
+  const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0, 0.7})});
+  const RunComparison comparison = compare_runs(before, after, {});
+  const CaseComparison& row = comparison.cases.at(0);
+  EXPECT_THAT(row.speed_up->estimate,
+              DoubleNear(row.before->time->value / row.after->time->value, 1e-12));
+}
+
+TEST(CompareRuns, PoolsTheSpreadOfLikeCases) {
+  const RunFigures before =
+      run_with("a", {timed(kLarge, "p2p", {1.0, 1.0}),
+                     timed("all_reduce/float32/sum/64MiB/np2", "p2p", {1.0, std::exp(0.02)}),
+                     timed("send_recv/float32/64MiB/np2", "p2p", {1.0, std::exp(0.5)}),
+                     timed(kSmall, "p2p", {1.0, std::exp(0.5)}),
+                     timed(kLarge, "host", {1.0, std::exp(0.5)})});
+  const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0})});
+  const RunComparison comparison = compare_runs(before, after, {});
+  // Squares of 0 and 2 (0.02 / 2)^2, a degree of freedom each.
+  EXPECT_THAT(comparison.cases.at(0).spread->deviation, DoubleNear(0.01, 1e-9));
+}
+
+TEST(CompareRuns, AssumesASpreadWhereNoLikeCaseHasTwoLaunches) {
+  CaseFigures wrong = timed("all_reduce/float32/sum/64MiB/np2", "p2p", {1.0, 5.0});
+  wrong.no_time = "wrong data";
+  const RunFigures run =
+      run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0}), wrong});
+  const RunComparison alike = compare_runs(run, run, {});
+  EXPECT_FALSE(alike.cases.at(0).spread->degrees_of_freedom);
+  EXPECT_EQ(alike.cases.at(0).spread->deviation, kAssumedSpread);
+  EXPECT_EQ(alike.cases.at(1).spread->deviation, kAssumedSmallSpread);
+  CaseFigures wild = timed(kLarge, "p2p", {1.0});
+  wild.sample_error = 0.2;
+  const RunFigures other = run_with("b", {wild});
+  EXPECT_EQ(compare_runs(run, other, {}).cases.at(0).spread->deviation, 0.2);
+}
+
+/// Benchmarks of other programs: nobody knows which are like each other.
+TEST(CompareRuns, AssumesASpreadForBenchmarksOfOtherPrograms) {
+  CaseFigures foreign = timed(kLarge, "", {1.0});
+  foreign.name = "BM_sort/64";
+  foreign.definition.reset();
+  const RunFigures run = run_with("a", {foreign, timed(kLarge, "", {1.0, 1.5})});
+  const RunComparison alike = compare_runs(run, run, {});
+  EXPECT_FALSE(alike.cases.at(0).spread->degrees_of_freedom);
+  EXPECT_EQ(alike.cases.at(0).spread->deviation, kAssumedSmallSpread);
+}
+
 TEST(CompareRuns, JudgesByIntervalAndThreshold) {
   const auto eight = [](double centre) { return launches_around(centre, 0.005, 8); };
   EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.0)), CaseVerdict::same);

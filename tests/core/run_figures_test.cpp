@@ -26,11 +26,23 @@ TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
   EXPECT_EQ(first.path, Path::nvlink);
   // full_samples(): 1 ms times 1 + round / 100 in eight rounds, the second launch 5 % longer.
   ASSERT_THAT(first.launches, SizeIs(2));
-  EXPECT_THAT(first.launches[0].value, DoubleNear(1.035e-3, 1e-12));
-  EXPECT_THAT(first.launches[1].value, DoubleNear(1.035e-3 * 1.05, 1e-12));
+  EXPECT_THAT(first.launches[0].time.value, DoubleNear(1.035e-3, 1e-12));
+  EXPECT_THAT(first.launches[1].time.value, DoubleNear(1.035e-3 * 1.05, 1e-12));
+  EXPECT_EQ(first.launches[1].launch, 1);
   ASSERT_TRUE(first.sample_error);
   // Deviations from the log median: those of 1.00 and 1.07 are about 3.4 %, the median about 2 %.
   EXPECT_THAT(*first.sample_error, DoubleNear(1.2533 * 1.4826 * 0.02 / std::sqrt(8.0), 1e-3));
+}
+
+// Launches of unequal length: the median over all samples is that of the longer one.
+TEST(RunFigures, ShowWhatTheRatioIsMadeOf) {
+  const RunFigures run = figures_of(full_record(), "r");
+  const CaseFigures& first = run.cases[0];
+  const double mean = 1.035e-3 * std::sqrt(1.05);
+  EXPECT_THAT(first.time->value, DoubleNear(mean, 1e-12));
+  const VariantResult& recorded = full_record().cases[0].variants[0];
+  EXPECT_THAT(*first.busbw, DoubleNear(*recorded.busbw * recorded.time->value / mean, 1e-9));
+  EXPECT_THAT(*first.algbw, DoubleNear(*recorded.algbw * recorded.time->value / mean, 1e-9));
 }
 
 TEST(RunFigures, SayWhyThereIsNoTime) {
@@ -44,7 +56,8 @@ TEST(RunFigures, WithoutSamplesTakeTheMedianAsOneLaunch) {
   record.samples.clear();
   const RunFigures run = figures_of(record, "r");
   ASSERT_THAT(run.cases[0].launches, SizeIs(1));
-  EXPECT_EQ(run.cases[0].launches[0], Seconds{1.0 / 3});
+  EXPECT_EQ(run.cases[0].launches[0].time, Seconds{1.0 / 3});
+  EXPECT_EQ(run.cases[0].time, Seconds{1.0 / 3});
   EXPECT_FALSE(run.cases[0].sample_error);
 }
 

@@ -42,6 +42,9 @@ struct CaseLaunches {
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records);
 
 /// Mean of the logarithms of the launches' medians; there must be one.
-double mean_log(const CaseLaunches& launches);
+double mean_log(std::span<const LaunchMedian> launches);
+
+/// What stands for several launches: its logarithm is mean_log(). That of one launch is its median.
+Seconds geometric_mean(std::span<const LaunchMedian> launches);
 
 }  // namespace linkgain

@@ -35,8 +35,9 @@ struct Spread {
 };
 
 /// The spread of each case, pooled over the cases like it; absent where no case of its pool has two
-/// launches. A case whose own variance is improbably large beside that of the others (F test, 1 %
-/// over the pool) is left out and stands alone, for else it would cry wolf at each launch.
+/// launches, or all of them agree to the last bit, which says nothing of the next one. A case whose
+/// own variance is improbably large beside that of the others (F test, 1 % over the pool) is left
+/// out and stands alone, for else it would cry wolf at each launch.
 ///
 /// The degrees of freedom are those that the launches support: launches in which all cases of the
 /// pool are slow together, as by a worse placement of the ranks, are not as many observations as
@@ -49,5 +50,19 @@ std::vector<std::optional<Spread>> pooled_spreads(std::span<const CaseLaunches> 
 /// of the two. Absent where both are.
 std::optional<Spread> combine_spreads(const std::optional<Spread>& a,
                                       const std::optional<Spread>& b);
+
+/// From this size on transfers are bound by the link, and launches agree closely; smaller
+/// operations are bound by their launch and wander.
+inline constexpr Bytes kSteadySize{std::int64_t{1} << 20};
+
+/// What is assumed where every case has one launch. Seen between runs of one launch each on two
+/// H200 (results/README.md): at most 4.3 % apart from 1 MiB on, which is 1.96 sqrt(2) times the
+/// first deviation; below, the three runs of all_reduce in results/ had root mean square
+/// differences of 10 to 24 % with P2P, the larger ones sqrt(2) times the second.
+inline constexpr double kAssumedSpread = 0.015;
+inline constexpr double kAssumedSmallSpread = 0.15;
+
+/// Of the two, the one for cases of this size.
+double assumed_deviation(Bytes size);
 
 }  // namespace linkgain

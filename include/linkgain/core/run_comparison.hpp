@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/core/launch_spread.hpp"
 #include "linkgain/core/machine_changes.hpp"
 #include "linkgain/core/run_figures.hpp"
-#include "linkgain/core/run_spread.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {
@@ -25,6 +25,13 @@ enum class CaseVerdict {
 /// "same", "faster", "slower", "inconclusive", "not comparable", "missing".
 std::string_view name_of(CaseVerdict verdict);
 
+/// Standard deviation between launches of the log of a launch's median.
+struct ComparisonSpread {
+  double deviation = 0.0;
+  /// Absent where no like case of either run has two launches, and it is an assumption.
+  std::optional<int> degrees_of_freedom;
+};
+
 /// A case of one variant in two runs.
 struct CaseComparison {
   std::string name;
@@ -35,7 +42,7 @@ struct CaseComparison {
   const CaseFigures* after = nullptr;
   /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
   std::optional<Interval> speed_up;
-  std::optional<RunSpread> spread;  ///< what the interval was made of
+  std::optional<ComparisonSpread> spread;  ///< what the interval was made of
   CaseVerdict verdict = CaseVerdict::missing;
   std::string reason;  ///< of not_comparable and missing
 };
@@ -56,7 +63,9 @@ struct RunComparison {
 };
 
 /// The replicate is the launch: the difference of the means of log launch medians, with Student's t
-/// interval from RunSpreads, or the normal one where the spread is an assumption. Variants are
+/// interval from the spreads of both runs (pooled_spreads(), combine_spreads()), or the normal one
+/// from assumed_deviation() where there is none, or from what the samples show if that is more.
+/// Variants are
 /// matched by name, and the first ones with each other where no name is common or a source has no
 /// names. The result points into both runs, which must outlive it.
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/core/launch_medians.hpp"
 #include "linkgain/core/record.hpp"
 
 namespace linkgain {
@@ -23,12 +24,14 @@ struct CaseFigures {
   /// Why there is no time that may be compared ("skipped: no network", "wrong data: …"); empty
   /// where there is one.
   std::string no_time;
-  std::optional<Seconds> time;    ///< median over all samples
-  std::vector<Seconds> launches;  ///< median of each launch, in order
+  /// Geometric mean of the launches' medians: two runs' times have the ratio that is compared.
+  std::optional<Seconds> time;
+  std::vector<LaunchMedian>
+      launches;  ///< in order; the same number is the same launch in all cases
   /// Standard error of a launch's log median by its own samples; the largest of the launches.
   /// Absent where a launch has a single sample.
   std::optional<double> sample_error;
-  std::optional<double> algbw;  ///< 1e9 B/s
+  std::optional<double> algbw;  ///< at that time, 1e9 B/s
   std::optional<double> busbw;
   Path path = Path::unknown;
   HealthSummary health;

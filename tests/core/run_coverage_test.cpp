@@ -1,0 +1,90 @@
+// How often compare's 95 % interval holds the true ratio, in seeded simulations: with launches
+// whose cases differ by themselves, and with launches in which all cases are slow together, as by a
+// worse placement of the ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/run_comparison.hpp"
+#include "simulated_launches.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+constexpr double kTrueRatio = 1.1;
+
+RunFigures run_of_launches(const std::vector<CaseLaunches>& all) {
+  RunFigures run;
+  run.settings.backend = "nccl";
+  for (const CaseLaunches& each : all) {
+    CaseFigures figures;
+    figures.name = case_name(each.definition);
+    figures.definition = each.definition;
+    figures.variant = each.variant;
+    figures.launches = each.launches;
+    figures.time = geometric_mean(each.launches);
+    run.cases.push_back(figures);
+  }
+  return run;
+}
+
+/// Share of intervals, over all cases of all pairs of runs, that hold the true ratio.
+double coverage(const Noise& noise, int before, int after, int pairs) {
+  SimulatedMachine machine(noise, 20261123);
+  int held = 0;
+  int all = 0;
+  for (int i = 0; i < pairs; ++i) {
+    const RunFigures slow = run_of_launches(machine.measure(before, -1, std::log(kTrueRatio)));
+    const RunFigures fast = run_of_launches(machine.measure(after));
+    for (const CaseComparison& each : compare_runs(slow, fast, {}).cases) {
+      ++all;
+      if (each.speed_up->low <= kTrueRatio && kTrueRatio <= each.speed_up->high) ++held;
+    }
+  }
+  return static_cast<double>(held) / all;
+}
+
+/// Of which `share` is common to all cases of a launch, and large beside what a launch's median
+/// differs by itself.
+Noise shared(double share) {
+  Noise noise;
+  noise.between = 0.05;
+  noise.shared = share;
+  return noise;
+}
+
+TEST(CompareCoverage, IsNear95PercentWhereCasesAreIndependent) {
+  EXPECT_NEAR(coverage(shared(0.0), 8, 8, 40), 0.95, 0.01);
+  EXPECT_NEAR(coverage(shared(0.0), 3, 3, 40), 0.95, 0.01);
+  EXPECT_NEAR(coverage(shared(0.0), 2, 2, 40), 0.95, 0.015);
+}
+
+/// A pair of runs is then little more than one observation, so more of them are needed: three
+/// standard errors of 400 are 3.3 %.
+TEST(CompareCoverage, IsNear95PercentWhereALaunchIsSlowForAllCases) {
+  EXPECT_NEAR(coverage(shared(1.0), 8, 8, 400), 0.95, 0.03);
+  EXPECT_NEAR(coverage(shared(1.0), 3, 3, 400), 0.95, 0.03);
+}
+
+TEST(CompareCoverage, IsNear95PercentInBetween) {
+  EXPECT_NEAR(coverage(shared(0.5), 8, 8, 200), 0.95, 0.03);
+  EXPECT_NEAR(coverage(shared(0.5), 3, 3, 200), 0.95, 0.03);
+}
+
+/// The fewest launches that tell a spread. Two that are alike by chance hide that all cases move
+/// together: 91 % are left.
+TEST(CompareCoverage, IsNear90PercentWhereTwoLaunchesAreSlowForAllCases) {
+  EXPECT_NEAR(coverage(shared(1.0), 2, 2, 400), 0.91, 0.02);
+}
+
+/// One launch after: what is known of launches comes from the other side alone.
+TEST(CompareCoverage, IsNear95PercentOfASingleLaunch) {
+  EXPECT_NEAR(coverage(shared(0.0), 8, 1, 40), 0.95, 0.015);
+  EXPECT_NEAR(coverage(shared(1.0), 8, 1, 400), 0.95, 0.03);
+}
+
+}  // namespace
+}  // namespace linkgain::testing
