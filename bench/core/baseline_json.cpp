@@ -21,10 +21,6 @@ json::Out write_variant(const Variant& variant) {
   return {{"name", variant.name}, {"environment", variant.environment}};
 }
 
-json::Out write_source(const BaselineSource& source) {
-  return {{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
-}
-
 json::Out write_override(const ToleranceOverride& change) {
   json::Out out{{"cases", change.cases}, {"variant", change.variant}};
   if (change.lower) out["lower"] = json::nullable(*change.lower);
@@ -55,10 +51,6 @@ Variant read_variant(const json::In& in) {
   return {in.at("name"), in.at("environment").get<Environment>()};
 }
 
-BaselineSource read_source(const json::In& in) {
-  return {in.at("host"), in.at("started"), in.at("launches")};
-}
-
 /// A bound that is there, be it null.
 std::optional<std::optional<double>> read_bound(const json::In& in, const char* key) {
   if (!in.contains(key)) return std::nullopt;
@@ -81,6 +73,14 @@ void require_agreement(const BaselineCase& reference, std::optional<double> busb
       "time_s is the reference; change busbw_gb_per_s with it, or take it out");
 }
 
+/// With none at all every difference would be certain.
+void require_spread(const BaselineCase& reference) {
+  if (!reference.spread || reference.spread->deviation > 0.0) return;
+  throw UsageError(fmt::format("{} with {}: a spread of 0 would make every difference certain",
+                               case_name(reference.definition), reference.variant),
+                   "give how much launches differ (0.005 is 0.5 %), or null where it is not known");
+}
+
 BaselineCase read_case(const json::In& in) {
   BaselineCase reference;
   reference.definition = parse_case_name(in.at("case").get<std::string>());
@@ -98,6 +98,7 @@ BaselineCase read_case(const json::In& in) {
   for (const json::In& time : in.value("launch_times_s", json::In::array())) {
     reference.launch_times.push_back(Seconds{time.get<double>()});
   }
+  require_spread(reference);
   require_agreement(reference, json::optional_at<double>(in, "busbw_gb_per_s"));
   return reference;
 }
@@ -118,7 +119,7 @@ Baseline read_document(const json::In& in) {
   baseline.made = in.at("made");
   baseline.key = json::read_key(in.at("key"));
   baseline.variants = json::vector_of<Variant>(in.at("variants"), read_variant);
-  baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), read_source);
+  baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), json::read_source);
   baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
   baseline.warnings = json::vector_of<Warning>(in.at("warnings"), json::read_warning);
   baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_case);
@@ -157,12 +158,20 @@ std::string pretty(const json::Out& document) {
 
 }  // namespace
 
+json::Out json::write_source(const BaselineSource& source) {
+  return {{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
+}
+
+BaselineSource json::read_source(const json::In& in) {
+  return {in.at("host"), in.at("started"), in.at("launches")};
+}
+
 std::string to_json(const Baseline& baseline) {
   return pretty({{"schema", kBaselineSchema},
                  {"made", baseline.made},
                  {"key", json::write_key(baseline.key)},
                  {"variants", json::array_of(baseline.variants, write_variant)},
-                 {"sources", json::array_of(baseline.sources, write_source)},
+                 {"sources", json::array_of(baseline.sources, json::write_source)},
                  {"overrides", json::array_of(baseline.overrides, write_override)},
                  {"warnings", json::array_of(baseline.warnings, json::write_warning)},
                  {"cases", json::array_of(baseline.cases, write_case)}});

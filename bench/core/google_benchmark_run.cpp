@@ -38,6 +38,12 @@ struct Repetitions {
   const Json* shown = nullptr;  ///< the entry whose counters stand for all
 };
 
+/// Rows of a fit over the sizes of a family of benchmarks: they hold no time of any of them.
+bool is_complexity(const Json& entry) {
+  const std::string aggregate = entry.value("aggregate_name", "");
+  return aggregate == "BigO" || aggregate == "RMS";
+}
+
 void add_entry(Repetitions& repetitions, const Json& entry) {
   const bool aggregate = entry.value("run_type", "iteration") == "aggregate";
   const bool is_median = aggregate && entry.value("aggregate_name", "") == "median";
@@ -131,6 +137,7 @@ RunFigures read_google_benchmark(const Json& document, const std::string& name) 
   std::vector<std::string> order;
   std::map<std::string, Repetitions> benchmarks;
   for (const Json& entry : document.at("benchmarks")) {
+    if (is_complexity(entry)) continue;
     const std::string entry_name = entry.at("name");
     const std::string own = entry.value("run_name", entry_name);
     if (!benchmarks.contains(own)) order.push_back(own);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/core/baseline.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/machine.hpp"
 #include "linkgain/core/machine_key.hpp"
@@ -22,6 +23,9 @@ using In = nlohmann::json;
 inline std::string text_of(const Out& value, int indent = -1) {
   return value.dump(indent, ' ', false, Out::error_handler_t::replace);
 }
+
+/// A document of its own, a member a line.
+inline std::string document_text(const Out& members) { return text_of(members, 1) + "\n"; }
 
 template <typename T>
 Out nullable(const std::optional<T>& value) {
@@ -92,6 +96,8 @@ Out write_execution(const Execution& execution);
 Execution read_execution(const In& json);
 Out write_warning(const Warning& warning);
 Warning read_warning(const In& json);
+Out write_source(const BaselineSource& source);
+BaselineSource read_source(const In& json);
 Out write_settings(const Settings& settings);
 Settings read_settings(const In& json);
 Out write_case(const CaseResult& result);

@@ -39,10 +39,6 @@ json::Out write_case(const CaseCheck& check) {
           {"settled_by", write_settling(check.settling)}};
 }
 
-json::Out write_source(const BaselineSource& source) {
-  return {{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
-}
-
 }  // namespace
 
 std::string to_json(const CheckResult& result) {
@@ -50,15 +46,14 @@ std::string to_json(const CheckResult& result) {
   for (const RegressionVerdict verdict : kRegressionVerdicts) {
     counts[std::string(name_of(verdict))] = count_of(result, verdict);
   }
-  const json::Out document{{"schema", kCheckSchema},
-                           {"exit_code", static_cast<int>(exit_code_of(result))},
-                           {"baseline_made", result.made},
-                           {"key", json::write_key(result.key)},
-                           {"sources", json::array_of(result.sources, write_source)},
-                           {"counts", counts},
-                           {"warnings", json::array_of(result.warnings, json::write_warning)},
-                           {"cases", json::array_of(result.cases, write_case)}};
-  return json::text_of(document, 1) + "\n";
+  return json::document_text({{"schema", kCheckSchema},
+                              {"exit_code", static_cast<int>(exit_code_of(result))},
+                              {"baseline_made", result.made},
+                              {"key", json::write_key(result.key)},
+                              {"sources", json::array_of(result.sources, json::write_source)},
+                              {"counts", counts},
+                              {"warnings", json::array_of(result.warnings, json::write_warning)},
+                              {"cases", json::array_of(result.cases, write_case)}});
 }
 
 }  // namespace linkgain

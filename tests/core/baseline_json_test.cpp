@@ -113,6 +113,14 @@ TEST(BaselineJson, FindsATimeThatWasChangedWithoutItsBandwidth) {
                     HasSubstr("busbw_gb_per_s")));
 }
 
+TEST(BaselineJson, RefusesASpreadOfNothing) {
+  EXPECT_EQ(refusal(with("/cases/0/spread", 0)),
+            "b.json: all_reduce/float32/sum/8B/np2 with p2p: a spread of 0 would make every "
+            "difference certain");
+  EXPECT_THAT(refusal(with("/cases/0/spread", -0.01)), HasSubstr("[cases][0][spread]"));
+  EXPECT_EQ(refusal(with("/cases/0/spread", nullptr)), "accepted");
+}
+
 TEST(BaselineJson, HoldsNoCaseTwice) {
   Json twice = document();
   twice["cases"].push_back(twice["cases"][0]);
