@@ -75,6 +75,7 @@ void add_result(CaseLaunches& entry, const VariantResult& result, const TimesByL
   } else {
     entry.missing.clear();
   }
+  if (!times.empty() && result.path == Path::unknown) entry.path_unknown = true;
   const bool is_new =
       std::find(entry.paths.begin(), entry.paths.end(), result.path) == entry.paths.end();
   if (!times.empty() && result.path != Path::unknown && is_new) entry.paths.push_back(result.path);

@@ -106,6 +106,17 @@ void judge_chances(std::vector<CaseCheck>& checks, std::optional<double> CaseChe
   }
 }
 
+/// As fast as ever, perhaps, but by which road?
+void judge_unknown_path(CaseCheck& check, const BaselineCase& reference,
+                        const CaseLaunches* launches) {
+  if (launches == nullptr || !launches->path_unknown) return;
+  if (reference.path == Path::unknown || fails(check.verdict)) return;
+  add_reason(check, fmt::format("{} in the baseline, not known now", name_of(reference.path)));
+  if (check.verdict == RegressionVerdict::faster) return;
+  check.verdict = RegressionVerdict::unknown_path;
+  check.settling.reset();
+}
+
 /// What a verdict that rests on few launches cannot know.
 void explain_few_launches(CaseCheck& check) {
   if (check.verdict == RegressionVerdict::inconclusive && !check.low) {
@@ -139,11 +150,13 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   std::vector<bool> held(launches.size(), false);
   ShiftQuantiles quantiles;
   CheckResult result;
+  std::vector<const CaseLaunches*> owns;
   for (const BaselineCase& reference : baseline.cases) {
     CaseCheck check =
         held_against(reference, tolerance.value_or(tolerance_of(baseline, reference)));
     const auto found = places.find(name_of(reference.definition, reference.variant));
     const CaseLaunches* own = found == places.end() ? nullptr : &launches[found->second];
+    owns.push_back(own);
     judge_facts(check, reference, own);
     if (own != nullptr) {
       held[found->second] = true;
@@ -154,7 +167,10 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   mark_headlines(result.cases);
   judge_chances(result.cases, &CaseCheck::chance_slower, RegressionVerdict::slower);
   judge_chances(result.cases, &CaseCheck::chance_faster, RegressionVerdict::faster);
-  for (CaseCheck& check : result.cases) explain_few_launches(check);
+  for (std::size_t i = 0; i < result.cases.size(); ++i) {
+    explain_few_launches(result.cases[i]);
+    judge_unknown_path(result.cases[i], baseline.cases[i], owns[i]);
+  }
   for (std::size_t i = 0; i < launches.size(); ++i) {
     if (!held[i]) result.cases.push_back(added(launches[i]));
   }
@@ -171,14 +187,16 @@ ExitCode exit_code_of(const CheckResult& result) {
   int held = 0;
   bool failed = false;
   bool headline_open = false;
+  int open = 0;
   for (const CaseCheck& check : result.cases) {
     if (check.verdict != RegressionVerdict::added) ++held;
     failed = failed || fails(check.verdict);
-    headline_open =
-        headline_open || (check.headline && check.verdict == RegressionVerdict::inconclusive);
+    if (!is_open(check.verdict)) continue;
+    ++open;
+    headline_open = headline_open || check.headline;
   }
   if (failed) return ExitCode::problem_found;
-  const bool many = count_of(result, RegressionVerdict::inconclusive) > kMostInconclusive * held;
+  const bool many = open > kMostInconclusive * held;
   return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
 }
 
@@ -192,6 +210,8 @@ std::string_view name_of(RegressionVerdict verdict) {
       return "other-path";
     case RegressionVerdict::slower:
       return "slower";
+    case RegressionVerdict::unknown_path:
+      return "unknown-path";
     case RegressionVerdict::inconclusive:
       return "inconclusive";
     case RegressionVerdict::faster:
@@ -202,6 +222,10 @@ std::string_view name_of(RegressionVerdict verdict) {
       return "added";
   }
   return "unknown";
+}
+
+bool is_open(RegressionVerdict verdict) {
+  return verdict == RegressionVerdict::inconclusive || verdict == RegressionVerdict::unknown_path;
 }
 
 bool fails(RegressionVerdict verdict) {

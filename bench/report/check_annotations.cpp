@@ -10,7 +10,7 @@ namespace {
 
 std::string_view level_of(const CaseCheck& check) {
   if (fails(check.verdict)) return "error";
-  return check.verdict == RegressionVerdict::inconclusive ? "warning" : "notice";
+  return is_open(check.verdict) ? "warning" : "notice";
 }
 
 }  // namespace

@@ -11,8 +11,7 @@ namespace linkgain {
 namespace {
 
 bool is_skipped(const CaseCheck& check) {
-  return check.verdict == RegressionVerdict::inconclusive ||
-         check.verdict == RegressionVerdict::added;
+  return is_open(check.verdict) || check.verdict == RegressionVerdict::added;
 }
 
 /// "\n   <failure ...>" or the like; empty where all is well.

@@ -53,7 +53,7 @@ std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
 }
 
 bool worth_a_line(const CaseCheck& check) {
-  return fails(check.verdict) || check.verdict == RegressionVerdict::inconclusive ||
+  return fails(check.verdict) || is_open(check.verdict) ||
          check.verdict == RegressionVerdict::faster;
 }
 

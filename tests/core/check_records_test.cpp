@@ -52,6 +52,16 @@ TEST(CheckRecords, PoolsTheLaunchesOfSeveral) {
   EXPECT_EQ(check({after(), last}, made_from(before())).cases[0].launches, 16);
 }
 
+TEST(CheckRecords, SeesAPathThatOneRecordDoesNotKnow) {
+  const Record blind = changed(after(), [](Record& r) {
+    r.started = "last";
+    r.cases[0].variants[0].path = Path::unknown;
+  });
+  const CheckResult result = check({after(), blind}, made_from(before()));
+  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::unknown_path);
+  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::same);
+}
+
 TEST(CheckRecords, RefusesAnotherKindOfMachine) {
   const Record other = changed(after(), [](Record& r) {
     r.machine.software.nccl_library = "2.27.1";

@@ -98,6 +98,27 @@ TEST(Check, FailsForMissingWrongAndElsewhereCases) {
   EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::same);
 }
 
+TEST(Check, ReportsAPathThatIsNotKnownAnyMore) {
+  CaseLaunches launches = launches_of(sized(8), eight(1e-3));
+  launches.paths.clear();
+  launches.path_unknown = true;
+  const Baseline baseline = reference();
+  const CheckResult result = check_launches(std::vector{launches}, baseline);
+  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::unknown_path);
+  EXPECT_EQ(result.cases[0].reason, "nvlink in the baseline, not known now");
+  EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive) << "it is a headline";
+  CaseLaunches slow = launches_of(sized(8), eight(2e-3));
+  slow.path_unknown = true;
+  EXPECT_EQ(check_one(baseline, slow).verdict, RegressionVerdict::slower);
+  CaseLaunches open = launches_of(sized(8), {1.05e-3});
+  open.path_unknown = true;
+  EXPECT_EQ(check_one(baseline, open).verdict, RegressionVerdict::unknown_path);
+  EXPECT_EQ(check_one(baseline, open).settling, std::nullopt) << "no launch settles a path";
+  Baseline never_known = baseline;
+  never_known.cases[0].path = Path::unknown;
+  EXPECT_EQ(check_one(never_known, launches).verdict, RegressionVerdict::same);
+}
+
 TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
   const std::vector<CaseLaunches> all{launches_of(sized(8), eight(1e-3)),
                                       launches_of(sized(16), eight(9e-3))};

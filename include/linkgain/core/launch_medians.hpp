@@ -34,6 +34,8 @@ struct CaseLaunches {
   std::string wrong_data{};            ///< what was wrong, empty where nothing was
   /// Why there are no launches: skipped, not sampled, too few samples. Empty where there are.
   std::string missing{};
+  /// Whether some record that measured it does not know the path.
+  bool path_unknown = false;
   int unhealthy_samples = 0;  ///< in which something but the power limit held a GPU back
 };
 

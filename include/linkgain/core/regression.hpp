@@ -19,6 +19,7 @@ enum class RegressionVerdict {
   wrong_data,    ///< wrong elements
   other_path,    ///< the bytes took another path than the baseline's
   slower,        ///< beyond the tolerance, with confidence
+  unknown_path,  ///< the baseline's path is known, and now it is not: not slower, and not proven
   inconclusive,  ///< neither beyond nor within the tolerance with confidence
   faster,        ///< faster than the tolerance with confidence: too good to be true
   same,          ///< the 95 % interval lies within the tolerance
@@ -27,12 +28,14 @@ enum class RegressionVerdict {
 
 inline constexpr std::array kRegressionVerdicts{
     RegressionVerdict::missing, RegressionVerdict::wrong_data,   RegressionVerdict::other_path,
-    RegressionVerdict::slower,  RegressionVerdict::inconclusive, RegressionVerdict::faster,
-    RegressionVerdict::same,    RegressionVerdict::added};
+    RegressionVerdict::slower,  RegressionVerdict::unknown_path, RegressionVerdict::inconclusive,
+    RegressionVerdict::faster,  RegressionVerdict::same,         RegressionVerdict::added};
 
 /// "missing", "wrong-data", "other-path", "slower", ...
 std::string_view name_of(RegressionVerdict verdict);
 bool fails(RegressionVerdict verdict);
+/// Neither failed nor passed: inconclusive or of an unknown path.
+bool is_open(RegressionVerdict verdict);
 
 struct CaseCheck {
   Case definition;
@@ -68,14 +71,17 @@ struct CheckResult {
 
 /// Share of false alarms among the cases said to be slower, and among those said to be faster.
 inline constexpr double kFalseDiscoveryRate = 0.05;
-/// More inconclusive cases than this share of those held against the baseline, and the check is.
+/// More open cases than this share of those held against the baseline, and the check is
+/// inconclusive.
 inline constexpr double kMostInconclusive = 0.2;
 
 /// Holds launches against a baseline. The replicate is the launch: shift of the mean log of launch
 /// medians, its error from the spread of launches of both sides pooled over like cases
 /// (pooled_spreads). A case is slower where a one-sided t test says that the shift is beyond the
 /// tolerance, by benjamini_hochberg_beyond() over all cases and variants; faster likewise on the
-/// other side; same where the 95 % interval lies within the tolerance; else inconclusive.
+/// other side; same where the 95 % interval lies within the tolerance; else inconclusive. Where the
+/// baseline knows the path and the launches do not, a case that would be one of the last two is
+/// unknown_path.
 /// `tolerance` replaces those of the baseline, overrides included.
 CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
                            const std::optional<Tolerance>& tolerance = {});
@@ -89,8 +95,8 @@ CheckResult check_records(std::span<const NamedRecord> records, const Baseline& 
 
 int count_of(const CheckResult& result, RegressionVerdict verdict);
 
-/// problem_found where a case fails; inconclusive where none does but a headline case is
-/// inconclusive, or more than kMostInconclusive of those held against the baseline; else success.
+/// problem_found where a case fails; inconclusive where none does but a headline case is open, or
+/// more than kMostInconclusive of those held against the baseline; else success.
 ExitCode exit_code_of(const CheckResult& result);
 
 /// One JSON document, schema "linkgain.check/1".
