@@ -8,8 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "fleet_kinds.hpp"
 #include "fleet_node.hpp"
-#include "fleet_peers.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -20,18 +20,31 @@ std::string short_name(const std::string& host) { return host.substr(0, host.fin
 
 /// The same host with the same GPUs; hosts of one name with other GPUs are different machines.
 std::string identity_of(const Machine& machine) {
-  std::string identity = machine.host;
+  std::set<std::string> gpus;
   for (const RankInfo& rank : machine.ranks) {
-    if (rank.gpu) identity += " " + rank.gpu->uuid;
+    if (rank.gpu) gpus.insert(rank.gpu->uuid);
   }
-  return identity;
+  return fmt::format("{} {}", machine.host, fmt::join(gpus, " "));
+}
+
+/// "node7" of "20261120T164000Z_node7_2xH200", which is how a run names its folder; empty where the
+/// name is another one.
+std::string host_in_folder(const std::string& folder) {
+  constexpr std::size_t kTimeLength = 16;
+  const std::size_t last = folder.rfind('_');
+  const bool dated = folder.size() > kTimeLength && folder[kTimeLength] == '_' &&
+                     folder[8] == 'T' && folder[kTimeLength - 1] == 'Z';
+  if (!dated || last <= kTimeLength) return {};
+  return folder.substr(kTimeLength + 1, last - kTimeLength - 1);
 }
 
 /// What to call a record that does not say whose it is: "node7/record.json" is node7's.
 std::string host_by_path(const std::filesystem::path& path) {
   const std::string stem = path.stem().string();
   const std::string folder = path.parent_path().filename().string();
-  return (stem == "record" || stem == "journal") && !folder.empty() ? folder : stem;
+  if ((stem != "record" && stem != "journal") || folder.empty()) return stem;
+  const std::string host = host_in_folder(folder);
+  return host.empty() ? folder : host;
 }
 
 /// Directories hold JSON documents of other kinds, too; what is called a record is meant as one.
@@ -55,69 +68,58 @@ std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& record
   return newest;
 }
 
-class Kinds {
- public:
-  Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names) {
-    for (const FleetRecord* record : records) {
-      Kind& kind = kinds_[kind_of(record->machine)];
-      if (kind.members.empty()) {
-        kind.machine = describe_ranks(record->machine);
-        const auto& ranks = record->machine.ranks;
-        kind.model = !ranks.empty() && ranks.front().gpu ? ranks.front().gpu->name : kind.machine;
-      }
-      kind.members.push_back(record);
-    }
-    for (auto& [key, kind] : kinds_) {
-      summarise(kind, names);
-      const Kind*& largest = largest_[kind.model];
-      if (largest == nullptr || largest->members.size() < kind.members.size()) largest = &kind;
-    }
-  }
+FleetNode unreadable_node(const std::string& host, const FleetRecord& record) {
+  FleetNode node;
+  node.host = host;
+  node.record = record.path;
+  node.state = NodeState::unreadable;
+  node.findings = {record.problem};
+  return node;
+}
 
-  NodePeers peers_of(const FleetRecord& record) const {
-    const Kind& own = kinds_.at(kind_of(record.machine));
-    if (own.members.size() >= kKindSize) return {&own, nullptr};
-    const Kind* usual = largest_.at(own.model);
-    if (usual->members.size() < kKindSize) return {};
-    return {usual->machine == own.machine ? usual : nullptr, usual};
-  }
-
-  /// "2 kinds of machines: 31 of 8 x NVIDIA H200, 4 of 4 x NVIDIA L4"
-  std::string text() const {
-    std::vector<const Kind*> sorted;
-    for (const auto& [key, kind] : kinds_) sorted.push_back(&kind);
-    std::stable_sort(sorted.begin(), sorted.end(), [](const Kind* a, const Kind* b) {
-      return a->members.size() > b->members.size();
-    });
-    std::vector<std::string> parts;
-    for (const Kind* kind : sorted) {
-      if (parts.size() == kMostNamed) break;
-      parts.push_back(fmt::format("{} of {}", kind->members.size(), kind->machine));
-    }
-    if (sorted.size() > kMostNamed)
-      parts.push_back(fmt::format("{} more", sorted.size() - kMostNamed));
-    return fmt::format(
-        "{}: {}",
-        counted(static_cast<std::int64_t>(sorted.size()), "kind of machine", "kinds of machines"),
-        fmt::join(parts, ", "));
-  }
-
- private:
-  static constexpr std::size_t kMostNamed = 5;
-  std::map<std::string, Kind> kinds_;
-  std::map<std::string, const Kind*> largest_;  ///< by model
-};
+/// Beside what another record says of the node. A state that is to be drained stays.
+void add_problem(FleetNode& node, const FleetRecord& record) {
+  node.findings.push_back(fmt::format("{}: {}", record.path.string(), record.problem));
+  if (!is_to_drain(node.state)) node.state = NodeState::unreadable;
+}
 
 void add_unreadable(FleetReport& report, const std::vector<FleetRecord>& records) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < report.nodes.size(); ++i) {
+    places.try_emplace(short_name(report.nodes[i].host), i);
+  }
   for (const FleetRecord& record : records) {
     if (record.problem.empty() || is_left_out(record)) continue;
-    FleetNode node;
-    node.host = host_by_path(record.path);
-    node.record = record.path;
-    node.state = NodeState::unreadable;
-    node.findings = {record.problem};
-    report.nodes.push_back(std::move(node));
+    const std::string host = host_by_path(record.path);
+    const auto [place, added] = places.try_emplace(short_name(host), report.nodes.size());
+    if (added) {
+      report.nodes.push_back(unreadable_node(host, record));
+    } else {
+      add_problem(report.nodes[place->second], record);
+    }
   }
+}
+
+/// Says which is which where machines share a name.
+void tell_namesakes_apart(FleetReport& report) {
+  std::map<std::string, int> counts;
+  for (const FleetNode& node : report.nodes) ++counts[node.host];
+  for (FleetNode& node : report.nodes) {
+    const int count = counts[node.host];
+    if (count < 2) continue;
+    node.findings.push_back(fmt::format("one of {} machines of this name, with other GPUs: {}",
+                                        count, node.record.string()));
+  }
+}
+
+/// Each name once: a scheduler knows no more than names.
+std::vector<std::string> hosts_to_drain(const FleetReport& report) {
+  std::set<std::string> named;
+  std::vector<std::string> hosts;
+  for (const FleetNode& node : report.nodes) {
+    if (is_to_drain(node.state) && named.insert(node.host).second) hosts.push_back(node.host);
+  }
+  return hosts;
 }
 
 void add_missing(FleetReport& report, const FleetOptions& options) {
@@ -205,15 +207,20 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   for (const FleetRecord* record : newest) {
     report.nodes.push_back(judge_node(*record, kinds.peers_of(*record), names, options));
   }
+  tell_namesakes_apart(report);
   add_unreadable(report, records);
   const auto others = std::count_if(records.begin(), records.end(), is_left_out);
-  const auto older = static_cast<std::ptrdiff_t>(records.size() - report.nodes.size()) - others;
+  const auto readable =
+      std::count_if(records.begin(), records.end(),
+                    [](const FleetRecord& record) { return record.problem.empty(); });
+  const auto older = readable - static_cast<std::ptrdiff_t>(newest.size());
   add_missing(report, options);
   std::stable_sort(report.nodes.begin(), report.nodes.end(), is_worse);
-  for (const FleetNode& node : report.nodes) {
-    if (is_to_drain(node.state)) report.drain.push_back(node.host);
-  }
+  report.drain = hosts_to_drain(report);
   if (!newest.empty()) report.notes.push_back(kinds.text());
+  for (std::string& reach : kinds.reaches(names, options.tolerance)) {
+    report.notes.push_back(std::move(reach));
+  }
   add_left_out(report, older, others);
   return report;
 }

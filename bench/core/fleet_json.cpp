@@ -24,11 +24,10 @@ Out write_node(const FleetNode& node) {
 }  // namespace
 
 std::string to_json(const FleetReport& report) {
-  const Out document{{"schema", "linkgain.fleet/1"},
-                     {"nodes", json::array_of(report.nodes, write_node)},
-                     {"drain", report.drain},
-                     {"notes", report.notes}};
-  return json::text_of(document, 1) + "\n";
+  return json::document_text({{"schema", "linkgain.fleet/1"},
+                              {"nodes", json::array_of(report.nodes, write_node)},
+                              {"drain", report.drain},
+                              {"notes", report.notes}});
 }
 
 }  // namespace linkgain

@@ -82,11 +82,6 @@ void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetName
   }
 }
 
-/// How much more of the log time than the peers' median counts as slow.
-double bound_of(const PeerFigure& figure, double tolerance) {
-  return std::max(std::log1p(tolerance), kDeviations * figure.spread);
-}
-
 /// Cases that most of its peers have and that this run did not measure.
 void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
   std::set<std::uint32_t> measured;
@@ -115,7 +110,7 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
     if (!(value.seconds > 0.0F) || static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
     ++node.judged_cases;
     const double excess = std::log(static_cast<double>(value.seconds)) - figure.centre;
-    if (excess <= bound_of(figure, options.tolerance)) continue;
+    if (excess <= slow_bound(figure, options.tolerance)) continue;
     slow.push_back(value.name);
     if (excess <= worst) continue;
     worst = excess;
@@ -134,9 +129,9 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
 
 /// The first thing that is otherwise, and of what kind.
 std::string difference_of(const Machine& own, const Machine& usual) {
-  const std::string ranks = describe_ranks(own);
-  if (ranks != describe_ranks(usual)) {
-    return fmt::format("{} where its peers have {}", ranks, describe_ranks(usual));
+  const std::string machine = describe_machine(own);
+  if (machine != describe_machine(usual)) {
+    return fmt::format("{} where its peers have {}", machine, describe_machine(usual));
   }
   for (std::size_t i = 0; i < std::min(own.links.size(), usual.links.size()); ++i) {
     const std::string label = link_label(own, own.links[i]);
@@ -175,14 +170,14 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
   FleetNode node;
   node.host = record.machine.host;
   node.record = record.path;
-  node.machine = describe_ranks(record.machine);
+  node.machine = describe_machine(record.machine);
   Findings findings;
   look_at_run(record, findings);
   look_at_health(record, findings);
   if (peers.usual != nullptr) {
     const Machine& usual = peers.usual->members.front()->machine;
     // A run on some of the GPUs only says nothing against the node.
-    const bool other_gpus = describe_ranks(record.machine) != describe_ranks(usual);
+    const bool other_gpus = describe_machine(record.machine) != describe_machine(usual);
     findings.add(other_gpus ? NodeState::not_judged : NodeState::odd_machine,
                  difference_of(record.machine, usual));
   }

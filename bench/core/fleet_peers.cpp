@@ -56,6 +56,7 @@ PeerFigure figure_of(Column& column, const FleetNames::Name& name) {
   PeerFigure figure;
   figure.nodes = static_cast<int>(column.logs.size());
   if (column.logs.size() < kKindSize) return figure;
+  figure.launches = column.launches;
   figure.path = path_of(column);
   figure.centre = median(column.logs);
   for (double& log : column.logs) log = std::abs(log - figure.centre);
@@ -66,8 +67,16 @@ PeerFigure figure_of(Column& column, const FleetNames::Name& name) {
 
 }  // namespace
 
+std::string describe_machine(const Machine& machine) {
+  const std::string ranks = describe_ranks(machine);
+  const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
+                                [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  return gpus || machine.processor.empty() ? ranks
+                                           : fmt::format("{} on {}", ranks, machine.processor);
+}
+
 std::string kind_of(const Machine& machine) {
-  std::string kind = describe_ranks(machine);
+  std::string kind = describe_machine(machine);
   for (const PairLink& link : machine.links) {
     kind += fmt::format("|{}-{} {}", link.from, link.to, link_label(machine, link));
   }
@@ -96,6 +105,10 @@ std::string majority(const std::map<std::string, int>& counts) {
     if (2 * count > all) return name;
   }
   return {};
+}
+
+double slow_bound(const PeerFigure& figure, double tolerance) {
+  return std::max(std::log1p(tolerance), kDeviations * figure.spread);
 }
 
 }  // namespace linkgain

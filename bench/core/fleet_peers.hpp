@@ -13,24 +13,37 @@ struct PeerFigure {
   int nodes = 0;              ///< with a time
   double centre = 0.0;        ///< median of the log times
   double spread = 0.0;        ///< standard deviation that the median absolute deviation stands for
+  int launches = 0;           ///< the fewest of a node
   Path path = Path::unknown;  ///< of two thirds of the nodes or more, else unknown
 };
 
 /// Machines that are like each other.
 struct Kind {
-  std::string machine;  ///< "8 x NVIDIA H200"
-  std::string model;    ///< of the first GPU
+  std::string machine;  ///< describe_machine()
+  std::string model;    ///< of the first GPU; without GPUs the same as `machine`
   std::vector<const FleetRecord*> members;
   std::map<std::string, int> drivers;  ///< how many members have which
   std::map<std::string, int> nccls;
   std::vector<PeerFigure> figures;  ///< by number of FleetNames
 };
 
-/// What must be alike: models, count, labels of the links, active NVLinks.
+/// "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
+std::string describe_machine(const Machine& machine);
+
+/// What must be alike: models, count, labels of the links, active NVLinks; without GPUs the
+/// processor, which then carries the messages.
 std::string kind_of(const Machine& machine);
 
 /// Fills `figures`, by the number of `names`; for fewer than kKindSize members they stay empty.
 void summarise(Kind& kind, const FleetNames& names);
+
+/// How much more of the log time than its peers' median makes a case slow.
+double slow_bound(const PeerFigure& figure, double tolerance);
+
+/// What slowdown is found in machines of this kind, by class of size where they differ; the
+/// tolerance may be finer than their launches can tell. Empty for fewer than kKindSize
+/// machines.
+std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance);
 
 /// The entry that most have, where it is more than half of all; empty where there is none.
 std::string majority(const std::map<std::string, int>& counts);

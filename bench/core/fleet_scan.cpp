@@ -88,6 +88,8 @@ Machine scan_machine(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "host") {
       machine.host = in.string();
+    } else if (key == "processor") {
+      machine.processor = in.string();
     } else if (key == "software") {
       machine.software = scan_software(in);
     } else if (key == "ranks") {

@@ -32,7 +32,7 @@ std::string refusal(const std::string& text) {
 
 /// All that the scan keeps of a machine.
 std::string machine_text(const Machine& machine) {
-  std::string text = machine.host + machine.software.driver.value_or("-") +
+  std::string text = machine.host + machine.processor + machine.software.driver.value_or("-") +
                      machine.software.nccl_library.value_or("-");
   for (const RankInfo& rank : machine.ranks) {
     text += std::to_string(rank.rank) + rank.host;

@@ -43,7 +43,8 @@ struct FleetValue {
   bool operator==(const FleetValue&) const = default;
 };
 
-/// What the fleet looks at of one record. Of the machine there are host, software, GPUs and links.
+/// What the fleet looks at of one record. Of the machine there are host, processor, software, GPUs
+/// and links.
 struct FleetRecord {
   std::filesystem::path path;
   std::string problem;             ///< why it cannot be read; the rest is then empty

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "linkgain/core/fleet.hpp"
+#include "support/fleet_records.hpp"
+
+namespace linkgain::testing {
+
+/// node01 … node12, healthy until a test says otherwise.
+class Fleet : public ::testing::Test {
+ protected:
+  Fleet() {
+    for (int i = 1; i <= 12; ++i) {
+      records_.push_back(fleet_node(fmt::format("node{:02}", i), static_cast<std::uint64_t>(i)));
+    }
+  }
+
+  Record& node(int number) { return records_.at(static_cast<std::size_t>(number - 1)); }
+
+  FleetReport judge(const FleetOptions& options = {}) {
+    std::vector<FleetRecord> fleet;
+    for (const Record& record : records_) {
+      fleet.push_back(fleet_record_of(record, names_));
+      fleet.back().path = record.machine.host + "/record.json";
+    }
+    fleet.insert(fleet.end(), others_.begin(), others_.end());
+    return judge_fleet(fleet, names_, options);
+  }
+
+  std::vector<Record> records_;
+  std::vector<FleetRecord> others_;
+  FleetNames names_;
+};
+
+inline void slow_down(Record& record, double factor,
+                      const std::function<bool(const Case&)>& which) {
+  for (CaseResult& result : record.cases) {
+    if (which(result.definition)) result.variants[0].time->value *= factor;
+  }
+}
+
+inline bool is_pair(const Case& c, int a, int b) {
+  return c.pair &&
+         ((c.pair->from == a && c.pair->to == b) || (c.pair->from == b && c.pair->to == a));
+}
+
+}  // namespace linkgain::testing

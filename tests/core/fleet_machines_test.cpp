@@ -1,0 +1,113 @@
+// Of fleets: which machines there are and which are like each other, and what their launches can
+// tell.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fleet_fixture.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// A tolerance finer than one launch can tell is not what was checked.
+TEST_F(Fleet, SaysWhatItWouldHaveFound) {
+  FleetOptions fine;
+  fine.tolerance = 0.02;
+  slow_down(node(5), 1.05, [](const Case& c) { return is_pair(c, 1, 3); });
+  const FleetReport one = judge(fine);
+  EXPECT_THAT(one.drain, IsEmpty());
+  EXPECT_THAT(one.notes, Contains(HasSubstr("7.8 % slower than its peers or more from 1 MiB on")));
+  for (Record& record : records_) record.settings.launches = 8;
+  const FleetReport many = judge(fine);
+  EXPECT_THAT(many.drain, ElementsAre("node05"));
+  EXPECT_THAT(many.notes, Contains(HasSubstr("finds a node that is 2.7 %")));
+  EXPECT_THAT(many.notes, Contains(HasSubstr("8 launches each")));
+}
+
+TEST_F(Fleet, SaysWhereNothingIsHeldAgainstEachOther) {
+  for (int i = 1; i <= 12; ++i) {
+    if (i > 2) node(i).cases.clear();
+  }
+  EXPECT_THAT(judge().notes,
+              Contains("no case was measured on 3 of them: whether one is slow is not known"));
+}
+
+TEST_F(Fleet, SaysNoMoreWhereTheToleranceIsWhatItFinds) {
+  FleetOptions wide;
+  wide.tolerance = 1.5;
+  EXPECT_THAT(judge(wide).notes,
+              Contains("finds a node that is 150 % slower than its peers or more "
+                       "(1 launch each)"));
+}
+
+/// As `linkgain run` names its folders.
+TEST_F(Fleet, NamesEachNodeOnceWhateverCannotBeRead) {
+  const auto broken = [](const std::string& folder) {
+    FleetRecord record;
+    record.path = "results/" + folder + "/record.json";
+    record.problem = "not JSON: it is cut off";
+    return record;
+  };
+  slow_down(node(5), 1.5, [](const Case& c) { return is_pair(c, 1, 3); });
+  others_ = {broken("20261120T164000Z_node13_2xH200"), broken("20261120T174000Z_node13_2xH200-2"),
+             broken("20261120T164000Z_node02_2xH200"), broken("node05")};
+  FleetOptions options;
+  options.expected = {"node13"};
+  const FleetReport report = judge(options);
+  ASSERT_THAT(report.nodes, SizeIs(13));
+  EXPECT_EQ(report.nodes[0].host, "node02");
+  EXPECT_EQ(report.nodes[0].state, NodeState::unreadable);
+  EXPECT_EQ(report.nodes[0].judged_cases, 40);
+  EXPECT_EQ(report.nodes[1].host, "node13");
+  EXPECT_THAT(report.nodes[1].findings, SizeIs(2));
+  EXPECT_EQ(report.nodes[2].host, "node05");
+  EXPECT_EQ(report.nodes[2].state, NodeState::slow) << "a broken file does not save it";
+  EXPECT_THAT(report.notes, SizeIs(2)) << "nothing was left out";
+}
+
+TEST_F(Fleet, DrainsANameOnce) {
+  records_.push_back(node(4));
+  for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
+  slow_down(node(4), 1.5, [](const Case& c) { return is_pair(c, 1, 3); });
+  slow_down(node(13), 1.5, [](const Case& c) { return is_pair(c, 1, 3); });
+  const FleetReport report = judge();
+  EXPECT_THAT(report.drain, ElementsAre("node04"));
+  EXPECT_EQ(report.nodes[1].host, "node04");
+  EXPECT_THAT(report.nodes[1].findings,
+              Contains("one of 2 machines of this name, with other GPUs: node04/record.json"));
+}
+
+TEST_F(Fleet, TakesTheSameGpusInAnotherOrderForTheSameMachine) {
+  Record turned = node(4);
+  std::swap(turned.machine.ranks[0].gpu->uuid, turned.machine.ranks[1].gpu->uuid);
+  records_.push_back(turned);
+  EXPECT_THAT(judge().nodes, SizeIs(12));
+}
+
+/// Without GPUs messages go through the processor.
+TEST_F(Fleet, ComparesProcessorsOfOneModel) {
+  for (int i = 1; i <= 12; ++i) {
+    node(i).machine.links.clear();
+    for (RankInfo& rank : node(i).machine.ranks) rank.gpu.reset();
+    if (i > 6) node(i).machine.processor = "AMD EPYC 9654";
+    if (i > 6) slow_down(node(i), 3.0, [](const Case&) { return true; });
+  }
+  node(12).machine.processor = "AMD EPYC 7763";
+  const FleetReport report = judge();
+  EXPECT_THAT(report.drain, IsEmpty());
+  EXPECT_EQ(report.nodes[0].host, "node12");
+  EXPECT_EQ(report.nodes[0].state, NodeState::not_judged);
+  EXPECT_EQ(report.nodes[0].machine, "4 ranks on AMD EPYC 7763");
+  EXPECT_EQ(report.nodes[1].judged_cases, 40);
+  EXPECT_THAT(report.notes[0], HasSubstr("6 of 4 ranks on Intel(R) Xeon(R) Platinum 8468, 5 of 4 "
+                                         "ranks on AMD EPYC 9654"));
+  EXPECT_THAT(report.notes[1], HasSubstr("of 4 ranks on Intel(R) Xeon(R) Platinum 8468: finds"));
+}
+
+}  // namespace
+}  // namespace linkgain::testing
