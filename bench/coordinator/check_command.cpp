@@ -17,15 +17,15 @@
 namespace linkgain {
 namespace {
 
-std::string text_of(const CheckResult& result, CheckOptions::Format format) {
+std::string text_of(const CheckResult& result, OutputFormat format) {
   switch (format) {
-    case CheckOptions::Format::table:
+    case OutputFormat::table:
       return check_table(result);
-    case CheckOptions::Format::markdown:
+    case OutputFormat::markdown:
       return check_markdown(result);
-    case CheckOptions::Format::csv:
+    case OutputFormat::csv:
       return check_csv(result);
-    case CheckOptions::Format::json:
+    case OutputFormat::json:
       return to_json(result);
   }
   return {};

@@ -20,14 +20,6 @@ constexpr const char* kFleetExamples =
     "  linkgain fleet results/nodes                      every record below the directory\n"
     "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv";
 
-OutputFormat parse_output_format(const std::string& name) {
-  static constexpr std::array<std::string_view, 4> kNames{"table", "md", "csv", "json"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (name == kNames[i]) return static_cast<OutputFormat>(i);
-  }
-  throw UsageError(unknown_name("format", name, kNames));
-}
-
 Metric parse_metric(const std::string& name) {
   static constexpr std::array<std::string_view, 3> kNames{"time", "busbw", "algbw"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {

@@ -1,9 +1,7 @@
 #include "cli_regression.hpp"
 
-#include <array>
-
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/core/option_parsers.hpp"
 
 namespace linkgain {
 namespace {
@@ -23,15 +21,6 @@ constexpr const char* kCheckExamples =
     "  linkgain check out/ --baseline h200x2.json --junit check.xml --prometheus linkgain.prom";
 
 constexpr const char* kRecordsHelp = "record.json, a journal, or a run's directory; one or more";
-
-CheckOptions::Format parse_format(const std::string& name) {
-  static constexpr std::array<std::string_view, 4> kNames{"table", "md", "csv", "json"};
-  if (name == "table") return CheckOptions::Format::table;
-  if (name == "md") return CheckOptions::Format::markdown;
-  if (name == "csv") return CheckOptions::Format::csv;
-  if (name == "json") return CheckOptions::Format::json;
-  throw UsageError(unknown_name("format", name, kNames));
-}
 
 }  // namespace
 
@@ -53,7 +42,7 @@ BaselineCommandLine::BaselineCommandLine(CLI::App& program)
 BaselineOptions BaselineCommandLine::read() const {
   BaselineOptions options{.records = records_,
                           .output = std::nullopt,
-                          .tolerance = parse_tolerance(tolerance_),
+                          .tolerance = parse_tolerance(tolerance_, "--tolerance"),
                           .json = json_};
   if (command_->count("--output") > 0) options.output = output_;
   if (options.output && options.output->empty()) throw UsageError("-o needs the name of a file");
@@ -87,8 +76,9 @@ CheckOptions CheckCommandLine::read() const {
   CheckOptions options;
   options.records = records_;
   options.baseline = baseline_;
-  if (command_->count("--tolerance") > 0) options.tolerance = parse_tolerance(tolerance_);
-  options.format = parse_format(json_ ? "json" : format_);
+  if (command_->count("--tolerance") > 0)
+    options.tolerance = parse_tolerance(tolerance_, "--tolerance");
+  options.format = parse_output_format(json_ ? "json" : format_);
   if (command_->count("--junit") > 0) options.junit = junit_;
   if (command_->count("--prometheus") > 0) options.prometheus = prometheus_;
   options.annotations = annotations_;

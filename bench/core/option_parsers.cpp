@@ -55,7 +55,8 @@ int parse_root(std::string_view text) {
 
 double parse_share(std::string_view text, std::string_view option, double least, double most) {
   const bool percent = text.ends_with('%');
-  const std::string_view digits = text.substr(0, text.size() - (percent ? 1 : 0));
+  std::string_view digits = text.substr(0, text.size() - (percent ? 1 : 0));
+  if (percent && digits.ends_with(' ')) digits.remove_suffix(1);
   double value = 0.0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const bool whole = error == std::errc{} && end == digits.data() + digits.size();
@@ -64,6 +65,11 @@ double parse_share(std::string_view text, std::string_view option, double least,
   throw UsageError(
       fmt::format("{} '{}' is no share of {} % to {} %", option, text, 100.0 * least, 100.0 * most),
       "give it as 5% or 0.05");
+}
+
+Tolerance parse_tolerance(std::string_view text, std::string_view option) {
+  const double share = parse_share(text, option, 0.001, 0.99);
+  return {-share, share};
 }
 
 SelectionOptions read_selection(const SelectionTexts& texts) {

@@ -68,9 +68,8 @@ Out write_comparison(const RunComparison& comparison) {
 }  // namespace
 
 std::string to_json(const std::vector<RunComparison>& comparisons) {
-  const Out document{{"schema", "linkgain.comparison/1"},
-                     {"comparisons", json::array_of(comparisons, write_comparison)}};
-  return json::text_of(document, 1) + "\n";
+  return json::document_text({{"schema", "linkgain.comparison/1"},
+                              {"comparisons", json::array_of(comparisons, write_comparison)}});
 }
 
 }  // namespace linkgain

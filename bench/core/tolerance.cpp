@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
-
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 
@@ -16,22 +13,6 @@ double log_lower(const Tolerance& tolerance) {
 
 double log_upper(const Tolerance& tolerance) {
   return tolerance.upper ? std::log1p(*tolerance.upper) : std::numeric_limits<double>::infinity();
-}
-
-Tolerance parse_tolerance(std::string_view text) {
-  std::string_view digits = text;
-  const bool percent = digits.ends_with('%');
-  if (percent) digits.remove_suffix(1);
-  while (digits.ends_with(' ')) digits.remove_suffix(1);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (percent) value /= 100.0;
-  const bool whole = error == std::errc() && end == digits.data() + digits.size();
-  if (!whole || !(value > 0.0 && value < 1.0)) {
-    throw UsageError(fmt::format("'{}' is no tolerance", text),
-                     "give a share of the reference above 0 and below 100 %: 5% or 0.05");
-  }
-  return {-value, value};
 }
 
 std::string readable_tolerance(const Tolerance& tolerance) {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "escaping.hpp"
+#include "csv_fields.hpp"
 
 namespace linkgain {
 namespace {
@@ -13,10 +13,6 @@ namespace {
 constexpr const char* kHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
     "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason\n";
-
-std::string number(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : std::string();
-}
 
 std::string share(const std::optional<double>& log) {
   return log ? fmt::format("{:.6g}", std::expm1(*log)) : std::string();
@@ -29,8 +25,8 @@ std::string seconds(const std::optional<Seconds>& time) {
 std::string row(const CaseCheck& check) {
   const std::optional<Settling>& settling = check.settling;
   const std::vector<std::string> fields{
-      csv_escaped(case_name(check.definition)),
-      csv_escaped(check.variant),
+      csv_field(std::string_view(case_name(check.definition))),
+      csv_field(std::string_view(check.variant)),
       std::string(name_of(check.verdict)),
       fails(check.verdict) ? "true" : "false",
       check.headline ? "true" : "false",
@@ -41,11 +37,11 @@ std::string row(const CaseCheck& check) {
       share(check.shift),
       share(check.low),
       share(check.high),
-      number(check.tolerance.lower),
-      number(check.tolerance.upper),
+      csv_field(check.tolerance.lower),
+      csv_field(check.tolerance.upper),
       settling ? fmt::format("{}", settling->launches) : std::string(),
       settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
-      csv_escaped(check.reason)};
+      csv_field(std::string_view(check.reason))};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

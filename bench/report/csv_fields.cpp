@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "escaping.hpp"
+
 namespace linkgain {
 
 std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
+  const std::string valid = valid_utf8(text);
+  if (valid.find_first_of(",\"\r\n") == std::string::npos) {
+    return valid;
   }
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : valid) {
     quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   }
   return quoted + "\"";

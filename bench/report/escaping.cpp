@@ -90,11 +90,4 @@ std::string annotation_property_escaped(std::string_view text) {
   return replaced(annotation_escaped(text), kEscapes);
 }
 
-std::string csv_escaped(std::string_view text) {
-  const std::string valid = valid_utf8(text);
-  if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
-  static constexpr std::array<Entity, 1> kEscapes{{{'"', "\"\""}}};
-  return "\"" + replaced(valid, kEscapes) + "\"";
-}
-
 }  // namespace linkgain

@@ -21,7 +21,4 @@ std::string prometheus_escaped(std::string_view text);
 std::string annotation_escaped(std::string_view text);
 std::string annotation_property_escaped(std::string_view text);
 
-/// For a field of CSV by RFC 4180: quoted where it holds a separator, quote or line break.
-std::string csv_escaped(std::string_view text);
-
 }  // namespace linkgain

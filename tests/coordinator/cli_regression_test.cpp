@@ -10,8 +10,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-using Format = CheckOptions::Format;
-
 Request parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "linkgain");
   std::vector<const char*> argv;
@@ -54,22 +52,23 @@ TEST(BaselineCommandLine, RefusesWhatLeadsNowhere) {
   EXPECT_THAT(refusal({"baseline", "-o", "b.json"}), HasSubstr("record is required"));
   EXPECT_EQ(refusal({"baseline", "a"}), "nowhere to write the baseline to");
   EXPECT_EQ(refusal({"baseline", "a", "-o", ""}), "-o needs the name of a file");
-  EXPECT_EQ(refusal({"baseline", "a", "-o", "b", "--tolerance", "5"}), "'5' is no tolerance");
+  EXPECT_EQ(refusal({"baseline", "a", "-o", "b", "--tolerance", "5"}),
+            "--tolerance '5' is no share of 0.1 % to 99 %");
 }
 
 TEST(CheckCommandLine, TakesRecordsAndABaseline) {
   const CheckOptions options = check_with({"a", "b"});
   EXPECT_THAT(options.records, ElementsAre("a", "b"));
   EXPECT_EQ(options.baseline, "b.json");
-  EXPECT_EQ(options.format, Format::table);
+  EXPECT_EQ(options.format, OutputFormat::table);
   EXPECT_FALSE(options.tolerance || options.junit || options.prometheus || options.annotations);
 }
 
 TEST(CheckCommandLine, TakesFormatsAndFiles) {
-  EXPECT_EQ(check_with({"a", "--format", "md"}).format, Format::markdown);
-  EXPECT_EQ(check_with({"a", "--format", "csv"}).format, Format::csv);
-  EXPECT_EQ(check_with({"a", "--format", "json"}).format, Format::json);
-  EXPECT_EQ(check_with({"a", "--json"}).format, Format::json);
+  EXPECT_EQ(check_with({"a", "--format", "md"}).format, OutputFormat::markdown);
+  EXPECT_EQ(check_with({"a", "--format", "csv"}).format, OutputFormat::csv);
+  EXPECT_EQ(check_with({"a", "--format", "json"}).format, OutputFormat::json);
+  EXPECT_EQ(check_with({"a", "--json"}).format, OutputFormat::json);
   const CheckOptions options = check_with(
       {"a", "--junit", "c.xml", "--prometheus", "c.prom", "--annotations", "--tolerance", "2.5%"});
   EXPECT_EQ(options.junit, "c.xml");
@@ -84,7 +83,7 @@ TEST(CheckCommandLine, RefusesWhatCannotBeMeant) {
   EXPECT_THAT(refusal({"check", "a", "--baseline", "b", "--format", "xml"}),
               HasSubstr("did you mean"));
   EXPECT_EQ(refusal({"check", "a", "--baseline", "b", "--tolerance", "-5%"}),
-            "'-5%' is no tolerance");
+            "--tolerance '-5%' is no share of 0.1 % to 99 %");
   EXPECT_EQ(refusal({"check", "a", "--baseline", "b", "--juint", "c"}),
             "unknown option '--juint': did you mean --junit?");
 }

@@ -34,18 +34,26 @@ TEST(ParseGpus, RefusesAnythingElseByName) {
 
 TEST(ParseShare, ReadsPercentAndFractions) {
   EXPECT_DOUBLE_EQ(parse_share("5%", "--x", 0.001, 0.5), 0.05);
-  EXPECT_DOUBLE_EQ(parse_share("2.5%", "--x", 0.001, 0.5), 0.025);
+  EXPECT_DOUBLE_EQ(parse_share("2.5 %", "--x", 0.001, 0.5), 0.025);
   EXPECT_DOUBLE_EQ(parse_share("0.5", "--x", 0.001, 0.5), 0.5);
 }
 
 TEST(ParseShare, RefusesAnythingElseByName) {
-  for (const char* text : {"", "%", "5 %", "five", "60%", "5", "0", "-1%", "nan", "0.05x"}) {
+  for (const char* text : {"", "%", "5  %", "5 ", "five", "60%", "5", "0", "-1%", "nan", "0.05x"}) {
     try {
       parse_share(text, "--x", 0.001, 0.5);
       FAIL() << text;
     } catch (const UsageError& error) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("--x '"), HasSubstr("0.1 % to 50 %")));
     }
+  }
+}
+
+TEST(ParseTolerance, IsAShareToBothSides) {
+  EXPECT_EQ(parse_tolerance("2.5 %", "--x"), (Tolerance{-0.025, 0.025}));
+  EXPECT_EQ(parse_tolerance("0.1", "--x"), (Tolerance{-0.1, 0.1}));
+  for (const char* text : {"", "%", "5", "0", "-5%", "100%", "5%%", "inf", "x"}) {
+    EXPECT_THROW(parse_tolerance(text, "--x"), UsageError) << text;
   }
 }
 

@@ -5,23 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "linkgain/core/errors.hpp"
-
 namespace linkgain {
 namespace {
-
-TEST(Tolerance, ReadsPercentAndShares) {
-  EXPECT_EQ(parse_tolerance("5%"), (Tolerance{-0.05, 0.05}));
-  EXPECT_EQ(parse_tolerance("2.5 %"), (Tolerance{-0.025, 0.025}));
-  EXPECT_EQ(parse_tolerance("0.1"), (Tolerance{-0.1, 0.1}));
-}
-
-TEST(Tolerance, RefusesWhatCannotBeMeant) {
-  for (const char* text :
-       {"", "%", "5", "0", "0%", "-5%", "100%", "5%%", "nan", "inf", "x", "5 p"}) {
-    EXPECT_THROW(parse_tolerance(text), UsageError) << text;
-  }
-}
 
 TEST(Tolerance, BoundsTheLogOfTheTime) {
   const Tolerance both{-0.1, 0.25};

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "csv_fields.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -33,8 +35,8 @@ TEST(Escaping, ForAnnotations) {
 }
 
 TEST(Escaping, ForCsv) {
-  EXPECT_EQ(csv_escaped("plain"), "plain");
-  EXPECT_EQ(csv_escaped("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+  EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
+  EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\"\n\"");
 }
 
 }  // namespace

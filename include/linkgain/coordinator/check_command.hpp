@@ -4,16 +4,16 @@
 #include <optional>
 #include <vector>
 
+#include "linkgain/coordinator/output_format.hpp"
 #include "linkgain/core/tolerance.hpp"
 
 namespace linkgain {
 
 struct CheckOptions {
-  enum class Format { table, markdown, csv, json };
   std::vector<std::filesystem::path> records;
   std::filesystem::path baseline;
   std::optional<Tolerance> tolerance;  ///< instead of the baseline's
-  Format format = Format::table;
+  OutputFormat format = OutputFormat::table;
   std::optional<std::filesystem::path> junit;
   std::optional<std::filesystem::path> prometheus;
   bool annotations = false;  ///< on standard error, which GitHub reads too

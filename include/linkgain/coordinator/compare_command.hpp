@@ -3,13 +3,11 @@
 #include <filesystem>
 #include <vector>
 
+#include "linkgain/coordinator/output_format.hpp"
 #include "linkgain/core/run_comparison.hpp"
 #include "linkgain/report/comparison_report.hpp"
 
 namespace linkgain {
-
-/// How `compare` and `fleet` print.
-enum class OutputFormat { table, markdown, csv, json };
 
 struct CompareCommandOptions {
   std::vector<std::filesystem::path> runs;  ///< two or more; the others are held against the first

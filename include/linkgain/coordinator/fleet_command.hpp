@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "linkgain/coordinator/compare_command.hpp"
+#include "linkgain/coordinator/output_format.hpp"
 #include "linkgain/core/fleet.hpp"
 
 namespace linkgain {

@@ -7,6 +7,7 @@
 
 #include "linkgain/core/case.hpp"
 #include "linkgain/core/plan.hpp"
+#include "linkgain/core/tolerance.hpp"
 
 /// Option values that both programs take.
 namespace linkgain {
@@ -20,9 +21,12 @@ Pair parse_pair(std::string_view text);
 /// A rank. Throws UsageError.
 int parse_root(std::string_view text);
 
-/// "5%" or "0.05" as 0.05. Throws UsageError that names `option` where the text is neither or is
-/// outside `least` to `most`.
+/// "5%", "5 %" or "0.05" as 0.05. Throws UsageError that names `option` where the text is neither
+/// or is outside `least` to `most`.
 double parse_share(std::string_view text, std::string_view option, double least, double most);
+
+/// The same as a tolerance to both sides, 0.1 % to 99 %.
+Tolerance parse_tolerance(std::string_view text, std::string_view option);
 
 /// Every name by `parse`, in order.
 template <typename Value, typename Parse>

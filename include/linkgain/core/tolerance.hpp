@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace linkgain {
 
@@ -18,9 +17,6 @@ struct Tolerance {
 /// The bounds of log(time / reference); infinite where unbounded.
 double log_lower(const Tolerance& tolerance);
 double log_upper(const Tolerance& tolerance);
-
-/// Reads "5%" or "0.05", to both sides. Throws UsageError that names the accepted form.
-Tolerance parse_tolerance(std::string_view text);
 
 /// "±5 %", "-5 to +10 %", "at most +5 %", "at least -5 %", "unbounded".
 std::string readable_tolerance(const Tolerance& tolerance);
