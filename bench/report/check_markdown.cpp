@@ -2,52 +2,22 @@
 
 #include <fmt/format.h>
 
+#include "check_rows.hpp"
 #include "check_wording.hpp"
-#include "markdown_table.hpp"
 
 namespace linkgain {
-namespace {
-
-std::string readable(const std::optional<Seconds>& time) {
-  return time ? readable_time(*time) : std::string("–");
-}
-
-std::string verdict_cell(const CaseCheck& check) {
-  const std::string name(name_of(check.verdict));
-  return fails(check.verdict) ? "**" + name + "**" : name;
-}
-
-}  // namespace
 
 std::string check_markdown(const CheckResult& result) {
-  using enum MarkdownTable::Alignment;
-  MarkdownTable table({{"Verdict"},
-                       {"Case"},
-                       {"Variant"},
-                       {"Baseline", right},
-                       {"Now", right},
-                       {"Shift", right},
-                       {"95 % interval", right},
-                       {"Tolerance"},
-                       {"Note"}});
-  bool rows = false;
-  for (const CaseCheck* check : worst_first(result)) {
-    if (!worth_a_line(*check)) continue;
-    rows = true;
-    table.add_row({verdict_cell(*check), fmt::format("`{}`", case_name(check->definition)),
-                   check->variant, readable(check->reference), readable(check->time),
-                   shift_text(check->shift), interval_text(*check),
-                   readable_tolerance(check->tolerance), note_text(*check)});
-  }
-  std::string text = fmt::format("## linkgain check: {}\n\n{}.\n\n{}.\n", outcome(result),
-                                 summary_text(result), one_line(subject_text(result)));
-  if (rows) text += "\n" + table.text();
-  if (!result.warnings.empty()) text += "\n";
+  StyledText text(TableStyle::markdown);
+  text.heading("linkgain check: " + outcome(result));
+  text.paragraph(summary_text(result) + ".");
+  text.paragraph(subject_text(result) + ".");
+  add_check_rows(text, result, TableStyle::markdown);
   for (const Warning& warning : result.warnings) {
-    text += fmt::format("- **{}**: {}{}{}\n", warning.code, one_line(warning.text),
-                        warning.advice.empty() ? "" : "; ", one_line(warning.advice));
+    text.item(fmt::format("**{}**: {}{}{}", warning.code, warning.text,
+                          warning.advice.empty() ? "" : "; ", warning.advice));
   }
-  return text;
+  return text.text();
 }
 
 }  // namespace linkgain

@@ -4,54 +4,35 @@
 
 #include <algorithm>
 
+#include "check_rows.hpp"
 #include "check_wording.hpp"
 #include "markdown_table.hpp"
-#include "text_table.hpp"
+#include "text_lines.hpp"
 
 namespace linkgain {
 namespace {
 
-std::string readable(const std::optional<Seconds>& time) {
-  return time ? readable_time(*time) : std::string("-");
+bool shows_headline(const CheckResult& result) {
+  return std::any_of(result.cases.begin(), result.cases.end(),
+                     [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
 }
 
-void add_row(TextTable& table, const CaseCheck& check) {
-  table.add_row({fmt::format("{}{}", name_of(check.verdict), check.headline ? " *" : ""),
-                 case_name(check.definition), check.variant, readable(check.reference),
-                 readable(check.time), shift_text(check.shift), interval_text(check),
-                 readable_tolerance(check.tolerance), note_text(check)});
+std::string warning_lines(const Warning& warning) {
+  const std::string lines = hanging("warning: ", one_line(warning.text));
+  return warning.advice.empty() ? lines : lines + hanging("         ", one_line(warning.advice));
 }
 
 }  // namespace
 
 std::string check_table(const CheckResult& result) {
-  using enum TextTable::Alignment;
-  TextTable table({{"Verdict"},
-                   {"Case"},
-                   {"Variant"},
-                   {"Baseline", right},
-                   {"Now", right},
-                   {"Shift", right},
-                   {"95 % interval", right},
-                   {"Tolerance"},
-                   {"Note"}});
-  bool rows = false;
-  bool headline = false;
-  for (const CaseCheck* check : worst_first(result)) {
-    if (!worth_a_line(*check)) continue;
-    add_row(table, *check);
-    rows = true;
-    headline = headline || check->headline;
-  }
-  std::string text = one_line(subject_text(result)) + "\n\n";
-  if (rows) text += table.text() + "\n";
-  if (headline) text += "* of its operation's largest size\n\n";
-  for (const Warning& warning : result.warnings) {
-    text += fmt::format("warning: {}\n", one_line(warning.text));
-    if (!warning.advice.empty()) text += fmt::format("         {}\n", one_line(warning.advice));
-  }
+  StyledText table(TableStyle::text);
+  table.paragraph(subject_text(result));
+  add_check_rows(table, result, TableStyle::text);
+  if (shows_headline(result)) table.paragraph("* of its operation's largest size");
+  std::string text = table.text();
   if (!result.warnings.empty()) text += "\n";
-  return text + summary_text(result) + "\n";
+  for (const Warning& warning : result.warnings) text += warning_lines(warning);
+  return text + "\n" + hanging("", summary_text(result));
 }
 
 }  // namespace linkgain

@@ -53,11 +53,6 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
           readable_percent(less_time(each.speed_up->estimate))};
 }
 
-std::string verdict_cell(const CaseComparison& each) {
-  const std::string verdict(name_of(each.verdict));
-  return each.reason.empty() ? verdict : fmt::format("{}: {}", verdict, each.reason);
-}
-
 std::string label_of(const CaseComparison& each) {
   return each.definition ? case_label(*each.definition) : each.name;
 }
@@ -81,7 +76,7 @@ std::string verdict_sentence(const CaseComparison& each, double threshold) {
           what, with_interval(*each.speed_up));
     case CaseVerdict::not_comparable:
     case CaseVerdict::missing:
-      return fmt::format("{}: {}.", what, verdict_cell(each));
+      return fmt::format("{}: {}: {}.", what, name_of(each.verdict), each.reason);
   }
   return {};
 }

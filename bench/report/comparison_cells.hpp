@@ -13,9 +13,6 @@ std::string value_cell(const CaseFigures* figures, Metric metric);
 /// Speed-up, interval and less time; empty where there is nothing to compare.
 std::vector<std::string> speed_up_cells(const CaseComparison& each);
 
-/// "faster", "missing: not in before.json".
-std::string verdict_cell(const CaseComparison& each);
-
 /// "all_reduce 1 GiB"; the name itself where it is no case of linkgain's.
 std::string label_of(const CaseComparison& each);
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "alike.hpp"
 #include "comparison_cells.hpp"
 #include "linkgain/core/units.hpp"
 #include "styled_table.hpp"
@@ -33,6 +34,9 @@ void add_cautions(StyledText& text, const RunComparison& comparison) {
     text.item(fmt::format("{}: {}", caution.code, caution.text), "Advice: " + caution.advice);
   }
 }
+
+/// "Run 1" is what all others are held against; names of files are too long for columns.
+std::string run_label(std::size_t number) { return fmt::format("Run {}", number); }
 
 bool uses_nvlink(const CaseFigures* figures) {
   return figures != nullptr && figures->path == Path::nvlink;
@@ -65,8 +69,9 @@ void add_page_table(StyledText& text, const std::vector<RunComparison>& comparis
   const bool nvlink = is_about_nvlink(*last);
   const bool trend = comparisons.size() > 1;
   std::vector<std::vector<std::string>> rows{
-      page_row(trend ? comparisons.front().before->name : "Before", nvlink, *last->before)};
-  for (const RunComparison& comparison : comparisons) {
+      page_row(trend ? run_label(1) : "Before", nvlink, *last->before)};
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    const RunComparison& comparison = comparisons[i];
     const auto same = std::find_if(comparison.cases.begin(), comparison.cases.end(),
                                    [&](const CaseComparison& each) {
                                      return each.before == last->before && each.after != nullptr;
@@ -74,7 +79,7 @@ void add_page_table(StyledText& text, const std::vector<RunComparison>& comparis
     if (same == comparison.cases.end()) {
       continue;
     }
-    rows.push_back(page_row(trend ? comparison.after->name : "After", nvlink, *same->after));
+    rows.push_back(page_row(trend ? run_label(i + 2) : "After", nvlink, *same->after));
   }
   text.table({{nvlink ? "NVLink" : "Run"}, {label_of(*last), true}, {"busbw", true}, {"Path"}},
              rows);
@@ -112,37 +117,74 @@ bool has_variants(const std::vector<RunComparison>& comparisons) {
   });
 }
 
-/// The rows' cells without the variant's where no run has any.
-std::vector<std::string> without_variant(std::vector<std::string> cells, bool variants) {
-  if (!variants) {
-    cells.erase(cells.begin() + 1);
+using Cells = std::vector<std::string>;
+
+/// What there is to say of a case without a time: the same of all that share it.
+std::string alike_key(const CaseComparison& each) {
+  const bool timeless =
+      each.verdict == CaseVerdict::missing || each.verdict == CaseVerdict::not_comparable;
+  return timeless ? fmt::format("{}\n{}\n{}", name_of(each.verdict), each.variant, each.reason)
+                  : std::string();
+}
+
+/// In the place of several cases of which the same is to be said.
+Cells row_of_several(const std::vector<const CaseComparison*>& cases, std::size_t values) {
+  std::vector<std::string> labels;
+  for (const CaseComparison* each : cases) {
+    labels.push_back(label_of(*each));
   }
+  const CaseComparison& first = *cases.front();
+  Cells cells{fmt::format("{} cases", cases.size()), first.variant};
+  cells.insert(cells.end(), values, "");
+  cells.insert(cells.end(), {std::string(name_of(first.verdict)),
+                             fmt::format("{}: {}", first.reason, first_few(labels))});
   return cells;
 }
 
-void add_cases(StyledText& text, const RunComparison& comparison, Metric metric) {
-  const bool variants = has_variants({comparison});
-  std::vector<StyledText::Column> columns{{"Case"}, {"Variant"}};
-  if (!variants) {
-    columns.pop_back();
-  }
-  columns.insert(columns.end(), {{"Before", true},
-                                 {"After", true},
-                                 {"Speed-up", true},
-                                 {"95 % CI", true},
-                                 {"Less time", true},
-                                 {"Verdict"}});
-  std::vector<std::vector<std::string>> rows;
+/// The table of all cases: `columns` between variant and verdict, of which `values` gives the cells
+/// of a case.
+template <typename Values>
+void add_case_table(StyledText& text, const RunComparison& comparison, bool variants,
+                    const std::vector<StyledText::Column>& columns, Values values) {
+  std::vector<const CaseComparison*> cases;
   for (const CaseComparison& each : comparison.cases) {
-    std::vector<std::string> cells{label_of(each), each.variant, value_cell(each.before, metric),
-                                   value_cell(each.after, metric)};
-    for (std::string& cell : speed_up_cells(each)) {
-      cells.push_back(std::move(cell));
-    }
-    cells.push_back(verdict_cell(each));
-    rows.push_back(without_variant(std::move(cells), variants));
+    cases.push_back(&each);
   }
-  text.table(columns, rows);
+  std::vector<Cells> rows;
+  for (const auto& alike : grouped(cases, alike_key)) {
+    const CaseComparison& each = *alike.front();
+    if (alike.size() > 1) {
+      rows.push_back(row_of_several(alike, columns.size()));
+      continue;
+    }
+    rows.push_back({label_of(each), each.variant});
+    const Cells own = values(each);
+    rows.back().insert(rows.back().end(), own.begin(), own.end());
+    rows.back().insert(rows.back().end(), {std::string(name_of(each.verdict)), each.reason});
+  }
+  std::vector<StyledText::Column> all{{"Case"}, {"Variant"}};
+  all.insert(all.end(), columns.begin(), columns.end());
+  all.insert(all.end(), {{"Verdict"}, {"Why"}});
+  if (!variants) {
+    all.erase(all.begin() + 1);
+    for (Cells& row : rows) row.erase(row.begin() + 1);
+  }
+  text.table_with_reasons(all, rows);
+}
+
+void add_cases(StyledText& text, const RunComparison& comparison, Metric metric) {
+  add_case_table(text, comparison, has_variants({comparison}),
+                 {{"Before", true},
+                  {"After", true},
+                  {"Speed-up", true},
+                  {"95 % CI", true},
+                  {"Less time", true}},
+                 [metric](const CaseComparison& each) {
+                   Cells cells{value_cell(each.before, metric), value_cell(each.after, metric)};
+                   const Cells speed_up = speed_up_cells(each);
+                   cells.insert(cells.end(), speed_up.begin(), speed_up.end());
+                   return cells;
+                 });
 }
 
 const CaseFigures* same_case(const RunComparison& comparison, const CaseComparison& wanted) {
@@ -155,27 +197,21 @@ const CaseFigures* same_case(const RunComparison& comparison, const CaseComparis
 }
 
 void add_trend(StyledText& text, const std::vector<RunComparison>& comparisons, Metric metric) {
-  const RunComparison& last = comparisons.back();
-  const bool variants = has_variants(comparisons);
-  std::vector<StyledText::Column> columns{{"Case"}, {"Variant"}, {last.before->name, true}};
-  if (!variants) {
-    columns.erase(columns.begin() + 1);
+  std::vector<StyledText::Column> columns{{run_label(1), true}};
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    columns.push_back({run_label(i + 2), true});
   }
-  for (const RunComparison& comparison : comparisons) {
-    columns.push_back({comparison.after->name, true});
-  }
-  columns.insert(columns.end(), {{"Last/first", true}, {"95 % CI", true}, {"Verdict"}});
-  std::vector<std::vector<std::string>> rows;
-  for (const CaseComparison& each : last.cases) {
-    std::vector<std::string> cells{label_of(each), each.variant, value_cell(each.before, metric)};
-    for (const RunComparison& comparison : comparisons) {
-      cells.push_back(value_cell(same_case(comparison, each), metric));
-    }
-    const std::vector<std::string> speed_up = speed_up_cells(each);
-    cells.insert(cells.end(), {speed_up[0], speed_up[1], verdict_cell(each)});
-    rows.push_back(without_variant(std::move(cells), variants));
-  }
-  text.table(columns, rows);
+  columns.insert(columns.end(), {{"Last/first", true}, {"95 % CI", true}});
+  add_case_table(text, comparisons.back(), has_variants(comparisons), columns,
+                 [&](const CaseComparison& each) {
+                   Cells cells{value_cell(each.before, metric)};
+                   for (const RunComparison& comparison : comparisons) {
+                     cells.push_back(value_cell(same_case(comparison, each), metric));
+                   }
+                   const Cells speed_up = speed_up_cells(each);
+                   cells.insert(cells.end(), {speed_up[0], speed_up[1]});
+                   return cells;
+                 });
 }
 
 std::string pair_report(const RunComparison& comparison, Metric metric, TableStyle style) {
@@ -198,11 +234,12 @@ std::string pair_report(const RunComparison& comparison, Metric metric, TableSty
 std::string trend_report(const std::vector<RunComparison>& comparisons, Metric metric,
                          TableStyle style) {
   StyledText text(style);
-  text.paragraph("First: " + started_of(*comparisons.front().before));
-  for (const RunComparison& comparison : comparisons) {
-    text.heading("Changed since the first in " + started_of(*comparison.after));
-    add_changes(text, comparison);
-    add_cautions(text, comparison);
+  text.paragraph(fmt::format("{}: {}", run_label(1), started_of(*comparisons.front().before)));
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    text.heading(fmt::format("Changed since the first in {}: {}", run_label(i + 2),
+                             started_of(*comparisons[i].after)));
+    add_changes(text, comparisons[i]);
+    add_cautions(text, comparisons[i]);
   }
   add_page_table(text, comparisons);
   text.heading("Every case");

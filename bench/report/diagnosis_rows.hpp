@@ -20,10 +20,4 @@ std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup 
 /// "GPU0-GPU3, GPU5", "28 pairs" where there are more than three, "host".
 std::string readable_subjects(const std::vector<std::string>& subjects);
 
-/// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width);
-
-/// Characters that the UTF-8 text takes on a terminal.
-std::size_t display_width(std::string_view text);
-
 }  // namespace linkgain

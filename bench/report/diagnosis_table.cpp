@@ -9,6 +9,7 @@
 
 #include "diagnosis_rows.hpp"
 #include "linkgain/core/units.hpp"
+#include "text_lines.hpp"
 
 namespace linkgain {
 namespace {

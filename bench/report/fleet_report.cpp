@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <set>
 
 #include "csv_fields.hpp"
 #include "linkgain/core/hostlist.hpp"
@@ -22,13 +23,35 @@ std::string findings_of(const FleetNode& node) {
   return fmt::format("{}", fmt::join(node.findings, "; "));
 }
 
-std::vector<std::string> row(const FleetNode& node) {
-  return {node.host,
-          std::string(name_of(node.state)),
-          node.slowdown ? fmt::format("{:.2f}x", *node.slowdown) : std::string{},
-          node.blame,
-          node.machine,
-          findings_of(node)};
+/// Whether there is more than one kind of machine; of one the notes tell.
+bool has_kinds(const FleetReport& report) {
+  std::set<std::string> machines;
+  for (const FleetNode& node : report.nodes) {
+    if (!node.machine.empty()) {
+      machines.insert(node.machine);
+    }
+  }
+  return machines.size() > 1;
+}
+
+void add_nodes(StyledText& text, const FleetReport& report) {
+  const bool kinds = has_kinds(report);
+  std::vector<StyledText::Column> columns{{"Node"}, {"State"}, {"Slower", true}, {"Where"}};
+  if (kinds) {
+    columns.push_back({"Machine"});
+  }
+  columns.push_back({"Why"});
+  std::vector<std::vector<std::string>> rows;
+  for (const FleetNode& node : report.nodes) {
+    rows.push_back({node.host, std::string(name_of(node.state)),
+                    node.slowdown ? fmt::format("{:.2f}x", *node.slowdown) : std::string{},
+                    node.blame});
+    if (kinds) {
+      rows.back().push_back(node.machine);
+    }
+    rows.back().push_back(findings_of(node));
+  }
+  text.table_with_reasons(columns, rows);
 }
 
 /// "31 ok, 1 slow", the worst first.
@@ -60,11 +83,7 @@ std::string fleet_report(const FleetReport& report, TableStyle style) {
     text.paragraph("No node.");
     return text.text();
   }
-  std::vector<std::vector<std::string>> rows;
-  for (const FleetNode& node : report.nodes) {
-    rows.push_back(row(node));
-  }
-  text.table({{"Node"}, {"State"}, {"Slower", true}, {"Where"}, {"Machine"}, {"Why"}}, rows);
+  add_nodes(text, report);
   text.paragraph(counts_of(report));
   for (const std::string& note : report.notes) {
     text.item(note);
@@ -75,7 +94,7 @@ std::string fleet_report(const FleetReport& report, TableStyle style) {
   }
   const std::string hosts = compress_hostlist(report.drain);
   text.paragraph("Suggested to drain: " + hosts);
-  text.item(drain_command(hosts));
+  text.command(drain_command(hosts));
   return text.text();
 }
 

@@ -4,17 +4,12 @@
 
 #include <algorithm>
 
+#include "text_lines.hpp"
+
 namespace linkgain {
 namespace {
 
 constexpr std::size_t kNarrowest = 3;  // "--:" is the shortest separator that all readers accept
-
-/// Characters of UTF-8 text: every byte that does not continue another one.
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
 
 /// Text that ends no cell.
 std::string cell_text(std::string_view text) {
@@ -26,7 +21,7 @@ std::string cell_text(std::string_view text) {
 }
 
 std::string pad(const std::string& text, std::size_t width, MarkdownTable::Alignment alignment) {
-  const std::string space(width - characters(text), ' ');
+  const std::string space(width - display_width(text), ' ');
   return alignment == MarkdownTable::Alignment::right ? space + text : text + space;
 }
 
@@ -48,9 +43,9 @@ void MarkdownTable::add_row(const std::vector<std::string>& cells) {
 }
 
 std::size_t MarkdownTable::width(std::size_t column) const {
-  std::size_t widest = std::max(kNarrowest, characters(columns_[column].title));
+  std::size_t widest = std::max(kNarrowest, display_width(columns_[column].title));
   for (const std::vector<std::string>& row : rows_) {
-    widest = std::max(widest, characters(row[column]));
+    widest = std::max(widest, display_width(row[column]));
   }
   return widest;
 }

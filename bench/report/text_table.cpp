@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "markdown_table.hpp"
+#include "text_lines.hpp"
 
 namespace linkgain {
 
@@ -16,8 +17,10 @@ void TextTable::add_row(std::vector<std::string> cells) {
 }
 
 std::size_t TextTable::width(std::size_t column) const {
-  std::size_t widest = columns_[column].title.size();
-  for (const std::vector<std::string>& row : rows_) widest = std::max(widest, row[column].size());
+  std::size_t widest = display_width(columns_[column].title);
+  for (const std::vector<std::string>& row : rows_) {
+    widest = std::max(widest, display_width(row[column]));
+  }
   return widest;
 }
 

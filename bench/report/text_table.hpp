@@ -23,8 +23,10 @@ class TextTable {
   /// Titles, unless all are empty, and rows, each ended by a newline.
   std::string text() const;
 
- private:
+  /// Characters of the widest cell of a column, its title's included.
   std::size_t width(std::size_t column) const;
+
+ private:
   std::string line(const std::vector<std::string>& cells) const;
 
   std::vector<Column> columns_;

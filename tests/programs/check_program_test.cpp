@@ -124,8 +124,9 @@ TEST_F(CheckProgram, FailsASlowerCase) {
   slow_down(slower, 1, 1.08);
   const Outcome outcome = check(slower);
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("  slower *  all_reduce/float32/sum/1GiB/np2  p2p "),
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("  slower *  all_reduce 1 GiB  p2p "),
                                     HasSubstr("FAILED: 2 of 4 cases fail (2 slower); 2 same\n")));
+  EXPECT_LE(widest_line(outcome.output), kTerminalColumns) << outcome.output;
   EXPECT_EQ(check(slower, {"--tolerance", "20%"}).status, 0);
   EXPECT_THAT(check(slower, {"--format", "md"}).output, HasSubstr("| **slower** | `all_reduce"));
   EXPECT_THAT(check(slower, {"--format", "csv"}).output, StartsWith("case,variant,verdict,"));
@@ -147,6 +148,28 @@ TEST_F(CheckProgram, FailsAMissingCaseWrongDataAndAnotherPath) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("skipped: out of memory"),
                                     HasSubstr("nvlink in the baseline, host-memory now"),
                                     HasSubstr("3 of "), HasSubstr("elements are wrong")));
+}
+
+TEST_F(CheckProgram, ReportsAPathThatIsNotKnownAnyMore) {
+  make_baseline(8);
+  Json blind = run_like(1.0, "after");
+  for (Json& each : blind["cases"]) each["variants"][0]["path"] = "unknown";
+  const Outcome outcome = check(blind);
+  EXPECT_EQ(outcome.status, 7);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("unknown-path *  all_reduce 1 GiB   p2p "),
+                    HasSubstr("nvlink in the baseline, not known now"),
+                    HasSubstr("INCONCLUSIVE: 0 of 4 cases fail; 2 unknown-path, 2 same\n")));
+}
+
+TEST_F(CheckProgram, RefusesABaselineThatMakesEveryDifferenceCertain) {
+  make_baseline(8);
+  Json baseline = Json::parse(read_text(folder_.path() / "b.json"));
+  baseline["cases"][0]["spread"] = 0;
+  write("b.json", baseline.dump());
+  const Outcome outcome = check(run_like(1.0, "after"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("a spread of 0 would make every difference certain"));
 }
 
 TEST_F(CheckProgram, IsInconclusiveOnAWeakBaseline) {

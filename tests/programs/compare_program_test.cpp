@@ -117,6 +117,33 @@ TEST(CompareProgram, ShowsATrendOfThree) {
               SizeIs(1 + 2 * 56));
 }
 
+TEST(CompareProgram, FitsATerminal) {
+  const std::string other = RESULTS_FOLDER "/2xH200-operations/record.json";
+  const std::string third = RESULTS_FOLDER "/2xH200-default/record.json";
+  for (const auto& runs : {std::vector{kFirst, kSecond}, {third, other}, {kFirst, other, third}}) {
+    const std::string text = compare(runs).output;
+    EXPECT_LE(widest_line(text), kTerminalColumns) << text;
+  }
+  EXPECT_THAT(compare({third, other}).output, testing::ContainsRegex("[0-9]+ cases +p2p .*missing"))
+      << "what only one of them has is no row each";
+}
+
+/// Who divides the columns gets the speed-up beside them.
+TEST(CompareProgram, ShowsTheTimesThatTheSpeedUpIsMadeOf) {
+  const std::string nodes = RESULTS_FOLDER "/2xH200-node-";
+  const Json document = json_of({nodes + "1/record.json", nodes + "2/record.json"});
+  int compared = 0;
+  for (const Json& each : document.at("comparisons").at(0).at("cases")) {
+    if (each.at("difference").is_null()) continue;
+    ++compared;
+    const double ratio =
+        each.at("before").at("time_s").get<double>() / each.at("after").at("time_s").get<double>();
+    EXPECT_NEAR(each.at("difference").at("speed_up").get<double>() / ratio, 1.0, 1e-12) << each;
+    EXPECT_EQ(each.at("before").at("launch_medians_s").size(), 8U);
+  }
+  EXPECT_GT(compared, 10);
+}
+
 void expect_refusal(const std::vector<std::string>& arguments, const std::string& text) {
   const Outcome outcome = compare(arguments);
   EXPECT_EQ(outcome.status, 2);

@@ -62,6 +62,8 @@ TEST_F(FleetProgram, PrintsALineForEachNode) {
   EXPECT_THAT(outcome.error, IsEmpty());
   const std::vector<std::string> lines = lines_of(outcome.output);
   ASSERT_GT(lines.size(), 60U);
+  EXPECT_LE(widest_line(outcome.output), kTerminalColumns) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("finds a node that is 7.8 % slower"));
   EXPECT_THAT(lines[1], AllOf(StartsWith("  node00011  unreadable"), HasSubstr("cut off")));
   EXPECT_THAT(lines[3],
               AllOf(StartsWith("  node00007  slow"), HasSubstr("1.3"), HasSubstr("GPU0–GPU1")));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -60,6 +61,21 @@ inline ProgramRequest run_request(const ScratchFolder& folder,
 inline Json read_record(const ScratchFolder& folder) {
   return Json::parse(read_text(folder.path() / "out" / "record.json"));
 }
+
+/// Characters of the longest line, but for those that are to be copied.
+inline std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (const std::string& line : lines_of(text)) {
+    if (line.starts_with("  - scontrol ")) continue;
+    const auto characters =
+        std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    widest = std::max(widest, static_cast<std::size_t>(characters));
+  }
+  return widest;
+}
+
+/// What a table on a terminal keeps to.
+inline constexpr std::size_t kTerminalColumns = 120;
 
 /// The lines that linkgain-bench itself wrote among those of mpirun.
 inline std::vector<std::string> own_lines(const std::string& error) {

@@ -90,10 +90,25 @@ TEST(ComparisonReport, SaysWhatCannotBeTold) {
       comparison_report({compare_runs(steady, slower, {})}, Metric::time, TableStyle::text),
       HasSubstr("does not take less time, it takes longer (0.80x, 95 % CI 0.80x to 0.80x)"));
   const RunFigures nothing = two_titans("empty.json", true);
-  EXPECT_THAT(comparison_report({compare_runs(nothing, run, {})}, Metric::time, TableStyle::text),
-              AllOf(HasSubstr("No case was measured on both sides."),
-                    HasSubstr("missing: not in empty.json")));
+  EXPECT_THAT(
+      comparison_report({compare_runs(nothing, run, {})}, Metric::time, TableStyle::text),
+      AllOf(HasSubstr("No case was measured on both sides."), HasSubstr("not in empty.json")));
   EXPECT_THROW(comparison_report({}, Metric::time, TableStyle::text), std::invalid_argument);
+}
+
+TEST(ComparisonReport, PutsWhatOneRunLacksInOneRow) {
+  RunFigures before = before_bridge();
+  RunFigures after = after_bridge();
+  after.name = "a/folder/whose/name/is/long/enough/for/a/footnote/after.json";
+  for (const char* size : {"1KiB", "2KiB", "4KiB", "8KiB"}) {
+    const std::string name = "all_reduce/float32/sum/" + std::string(size) + "/np2";
+    before.cases.push_back(timed(name, "p2p", {1.0}));
+  }
+  const std::string text =
+      comparison_report({compare_runs(before, after, {})}, Metric::time, TableStyle::text);
+  EXPECT_THAT(text, HasSubstr("\n  4 cases            p2p "));
+  EXPECT_THAT(text, HasSubstr("after.json: all_reduce 1 KiB, all_reduce 2 KiB,\n"
+                              "      all_reduce 4 KiB and 1 more\n"));
 }
 
 TEST(ComparisonCsv, HasARowForEachCase) {

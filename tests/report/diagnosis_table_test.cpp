@@ -5,6 +5,7 @@
 
 #include "diagnosis_rows.hpp"
 #include "report/golden.hpp"
+#include "text_lines.hpp"
 
 namespace linkgain {
 namespace {

@@ -87,6 +87,26 @@ inline CheckResult quiet_check() {
   return result;
 }
 
+/// A case that is measured as ever, and by an unknown road; and many that are not there at all.
+inline CheckResult sparse_check() {
+  using enum RegressionVerdict;
+  CheckResult result = sample_result();
+  result.cases = {sample_check(8, "p2p", unknown_path, 6.5e-6, 0.003, 0.012)};
+  result.cases[0].reason = "nvlink in the baseline, not known now";
+  for (int i = 0; i < 5; ++i) {
+    for (const char* variant : {"p2p", "host"}) {
+      result.cases.push_back(sample_check(1 << (10 + i), variant, missing, 7e-6, 0.0, 0.0));
+      CaseCheck& gone = result.cases.back();
+      gone.reason = "not in the record";
+      gone.time.reset();
+      gone.shift.reset();
+      gone.low.reset();
+      gone.high.reset();
+    }
+  }
+  return result;
+}
+
 /// What a job may have printed: markup, quotes, line breaks, control characters, no UTF-8.
 inline CheckResult hostile_check() {
   CheckResult result = quiet_check();

@@ -1,0 +1,43 @@
+#include "text_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace linkgain {
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    const bool fits =
+        !lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width;
+    if (fits) {
+      lines.back() += fmt::format(" {}", word);
+    } else if (!word.empty()) {
+      lines.emplace_back(word);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string hanging(std::string_view lead, std::string_view text) {
+  const std::size_t indent = display_width(lead);
+  std::string all(lead);
+  bool begun = true;
+  for (const std::string& line : wrapped(text, kTerminalColumns - indent)) {
+    if (!begun) all += "\n" + std::string(indent, ' ');
+    all += line;
+    begun = false;
+  }
+  return all + "\n";
+}
+
+}  // namespace linkgain

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linkgain {
+
+/// What fits on a line of most terminals.
+inline constexpr std::size_t kTerminalColumns = 120;
+
+/// Characters that the UTF-8 text takes on a terminal.
+std::size_t display_width(std::string_view text);
+
+/// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+/// `lead` and text, broken where a terminal ends; all lines but the first begin with as many blanks
+/// as `lead` is wide. Ended by a newline.
+std::string hanging(std::string_view lead, std::string_view text);
+
+}  // namespace linkgain
