@@ -100,10 +100,10 @@ has_preset() {
   grep -qF "\"configurePreset\": \"$1\"" "$root/CMakePresets.json"
 }
 
-# For tests built with sanitizers; the others do not look. Slow unwinding: see lsan.supp. CUDA maps
-# memory where AddressSanitizer keeps its gap.
+# For tests built with sanitizers; the others do not look. tests/CMakeLists.txt has more for those that start
+# MPI. CUDA maps memory where AddressSanitizer keeps its gap.
 set_sanitizer_options() {
-  export ASAN_OPTIONS=fast_unwind_on_malloc=0:protect_shadow_gap=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+  export ASAN_OPTIONS=protect_shadow_gap=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
   export UBSAN_OPTIONS=print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
   local leaks=suppressions=$root/tests/support/lsan.supp:print_suppressions=0
   export LSAN_OPTIONS=$leaks${LSAN_OPTIONS:+:$LSAN_OPTIONS}
