@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/counter_random.hpp"
+
+// What of GPT-2's training is random: initial weights, dropout, generated tokens. Host and device
+// compute the same.
+
+#ifdef __CUDACC__
+#define LINKGAIN_BOTH __host__ __device__
+#else
+#define LINKGAIN_BOTH
+#endif
+
+namespace linkgain::kernels {
+
+// The purposes of random sequences; none shares words with another.
+inline constexpr std::uint32_t kWeightPurpose = 1;
+inline constexpr std::uint32_t kDropoutPurpose = 2;
+inline constexpr std::uint32_t kTokenPurpose = 3;
+
+/// What a tensor's elements are drawn from; with a deviation of 0 all are the mean.
+struct WeightDistribution {
+  double mean;
+  double deviation;
+};
+
+/// `tensor` counts in the model's order of definition, `element` within the tensor.
+LINKGAIN_BOTH inline float initial_weight(std::uint64_t seed, int tensor, std::int64_t element,
+                                          const WeightDistribution& distribution) {
+  if (distribution.deviation == 0.0) return static_cast<float>(distribution.mean);
+  const RandomSequence sequence{seed, kWeightPurpose, static_cast<std::uint32_t>(tensor), 0};
+  const double normal = random_normal(sequence, static_cast<std::uint64_t>(element));
+  return static_cast<float>(std::fma(normal, distribution.deviation, distribution.mean));
+}
+
+/// One place where elements are dropped, in one step. An element's number counts over the batches
+/// of all ranks, so that a mask does not depend on how samples are spread over ranks.
+struct DropoutMask {
+  RandomSequence sequence;
+  std::uint32_t threshold;  ///< an element is dropped where its word is below
+  float scale;              ///< what kept ones are multiplied with, so that the mean stays
+};
+
+/// `probability` of dropping is in 0 … 1, 1 excluded; it is rounded to 1 / 2^32.
+LINKGAIN_BOTH constexpr DropoutMask dropout_mask(std::uint64_t seed, std::int64_t step, int place,
+                                                 double probability) {
+  return {
+      {seed, kDropoutPurpose, static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(step)},
+      static_cast<std::uint32_t>(probability * 4294967296.0),
+      static_cast<float>(1.0 / (1.0 - probability))};
+}
+
+LINKGAIN_BOTH constexpr bool is_kept(const DropoutMask& mask, std::int64_t element) {
+  return random_word(mask.sequence, static_cast<std::uint64_t>(element)) >= mask.threshold;
+}
+
+// The 37 places of GPT-2 124M, numbered along the forward pass: after the embedding, and in each
+// block on the attention probabilities and after both projections into the residual stream.
+inline constexpr int kEmbeddingDropout = 0;
+LINKGAIN_BOTH constexpr int probability_dropout(int block) { return 1 + 3 * block; }
+LINKGAIN_BOTH constexpr int attention_dropout(int block) { return 2 + 3 * block; }
+LINKGAIN_BOTH constexpr int feed_forward_dropout(int block) { return 3 + 3 * block; }
+
+}  // namespace linkgain::kernels
+
+#undef LINKGAIN_BOTH
