@@ -1,0 +1,158 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "linkgain/core/data_type.hpp"
+#include "linkgain/core/units.hpp"
+#include "linkgain/model/gpt2_config.hpp"
+#include "linkgain/model/optimizer.hpp"
+#include "linkgain/model/parameter_table.hpp"
+
+namespace linkgain {
+
+/// `count` elements in the memory of whatever computes: a GPU's, or the host's. Owned by the model,
+/// in the same place as long as it lives.
+struct FlatMemory {
+  void* data = nullptr;
+  DataType type = DataType::float32;
+  std::int64_t count = 0;
+
+  Bytes bytes_of(const ParameterRange& range) const { return {range.count * size_of(type)}; }
+  void* at(std::int64_t element) const {
+    return static_cast<char*>(data) + element * size_of(type);
+  }
+};
+
+/// Told of gradients as backward makes them final.
+class GradientListener {
+ public:
+  virtual ~GradientListener() = default;
+
+  /// Nothing adds to the gradient of tensors()[tensor] any more in this step. On a GPU the kernel
+  /// that finishes it has been enqueued, no more: what reads it must wait for an event that is
+  /// recorded now on the stream of the model.
+  void gradient_is_final(int tensor) { do_gradient_is_final(tensor); }
+
+ private:
+  virtual void do_gradient_is_final(int tensor) = 0;
+};
+
+/// What one step of one rank computes.
+struct StepInput {
+  /// shape().samples rows of shape().length + 1, as read_batch() gives them. Host memory, free
+  /// again when begin_step() returns.
+  std::span<const std::int32_t> tokens;
+  std::int64_t step = 0;  ///< from 0; dropout masks differ from step to step
+  /// The first sample's number in the batch of all ranks: masks do not depend on who computes it.
+  std::int64_t first_sample = 0;
+  /// Gradients are those of the mean loss times this: with 1 / ranks, ranks' sum is their average.
+  double gradient_scale = 1.0;
+};
+
+/// One rank's GPT-2 as the training strategies drive it:
+///
+///   begin_step, forward(0 … last), backward(last … 0), [add_squared_norm…], update…
+///
+/// Strategies communicate in between, in the memory that parameters(), gradients() and
+/// squared_norm() name. On the CPU every call has done its work when it returns. On a GPU the calls
+/// marked "enqueues" put kernels and copies on the one stream that the model was made with and
+/// return at once; whoever makes model and communication knows that stream. A strategy must not
+/// assume
+///  - that anything is computed when a call returns: only events on the stream, or synchronize(),
+///    say so, and no step should contain the latter;
+///  - that communication on another stream is seen by the model: the stream must wait for its
+///    event, before the call that reads what it brought (forward and backward: the parameters of
+///    their segment; add_squared_norm and update: gradients; update: squared_norm, which is read by
+///    the device);
+///  - that update() may overlap communication of the parameters that it writes;
+///  - that memory outside of a segment's own range stays unread: see reads_token_embedding();
+///  - that gradients are 0 where no one wrote: they are what the last step left until their
+///    tensor is final.
+/// Not thread-safe. Calls out of order throw std::logic_error where that is cheap to see.
+class TrainingModel {
+ public:
+  virtual ~TrainingModel() = default;
+
+  const ParameterTable& table() const { return do_table(); }
+  BatchShape shape() const { return do_shape(); }
+
+  /// table().count() elements. Parameters are what forward reads and what sharded strategies
+  /// gather; a model that computes in less precision keeps copies of its own, which update() and
+  /// parameters_changed() renew. Both have an element type of their own.
+  FlatMemory parameters() { return do_parameters(); }
+  FlatMemory gradients() { return do_gradients(); }
+  /// One element: what add_squared_norm() summed up.
+  FlatMemory squared_norm() { return do_squared_norm(); }
+  /// One element: the mean loss of this rank's tokens, once forward of the last segment is done.
+  FlatMemory loss() { return do_loss(); }
+
+  /// Enqueues a copy of the tokens.
+  void begin_step(const StepInput& input) { do_begin_step(input); }
+
+  /// Enqueues. Segments from 0 on, each once; the last one includes the loss.
+  void forward(int segment) { do_forward(segment); }
+
+  /// Enqueues. Segments from the last to 0, each once; `listener` is told, within the call, of each
+  /// of the segment's tensors in table().ready_order(). Gradients are overwritten, not added to.
+  void backward(int segment, GradientListener& listener) { do_backward(segment, listener); }
+
+  /// Enqueues: others (a gather) wrote parameters in `range`. Needed before the segment's forward
+  /// or backward only where that happened.
+  void parameters_changed(const ParameterRange& range) { do_parameters_changed(range); }
+
+  /// Enqueues: squared_norm() = 0.
+  void clear_squared_norm() { do_clear_squared_norm(); }
+
+  /// Enqueues: squared_norm() += the sum of the squared gradients in `range`.
+  void add_squared_norm(const ParameterRange& range) { do_add_squared_norm(range); }
+
+  /// Enqueues AdamW on the parameters in `range`, with gradients clipped by squared_norm(). Ranges
+  /// of one step may come in any order and in pieces, but must not overlap. The result of an
+  /// element does not depend on the pieces.
+  void update(const ParameterRange& range, const OptimizerStep& step) { do_update(range, step); }
+
+  /// Waits for all that was enqueued and throws MachineError if that failed.
+  void synchronize() { do_synchronize(); }
+
+  /// These three are for checks: they synchronize and convert. `values` has range.count elements.
+  void read_parameters(const ParameterRange& range, double* values) {
+    do_read_parameters(range, values);
+  }
+  void read_gradients(const ParameterRange& range, double* values) {
+    do_read_gradients(range, values);
+  }
+  void write_parameters(const ParameterRange& range, const double* values) {
+    do_write_parameters(range, values);
+  }
+
+  /// Synchronizes. The value of loss().
+  double read_loss() { return do_read_loss(); }
+
+  /// Synchronizes. The sum over parameters() of kernels::hash_contribution(): equal on all ranks
+  /// exactly if (but for chance) all bits are.
+  std::uint64_t parameter_hash() { return do_parameter_hash(); }
+
+ private:
+  virtual const ParameterTable& do_table() const = 0;
+  virtual BatchShape do_shape() const = 0;
+  virtual FlatMemory do_parameters() = 0;
+  virtual FlatMemory do_gradients() = 0;
+  virtual FlatMemory do_squared_norm() = 0;
+  virtual FlatMemory do_loss() = 0;
+  virtual void do_begin_step(const StepInput& input) = 0;
+  virtual void do_forward(int segment) = 0;
+  virtual void do_backward(int segment, GradientListener& listener) = 0;
+  virtual void do_parameters_changed(const ParameterRange& range) = 0;
+  virtual void do_clear_squared_norm() = 0;
+  virtual void do_add_squared_norm(const ParameterRange& range) = 0;
+  virtual void do_update(const ParameterRange& range, const OptimizerStep& step) = 0;
+  virtual void do_synchronize() = 0;
+  virtual void do_read_parameters(const ParameterRange& range, double* values) = 0;
+  virtual void do_read_gradients(const ParameterRange& range, double* values) = 0;
+  virtual void do_write_parameters(const ParameterRange& range, const double* values) = 0;
+  virtual double do_read_loss() = 0;
+  virtual std::uint64_t do_parameter_hash() = 0;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,48 @@
+#include "linkgain/model/gpt2_config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ModelSize, IsReadByName) {
+  for (const ModelSize size : kModelSizes) EXPECT_EQ(parse_model_size(name_of(size)), size);
+  try {
+    parse_model_size("gpt3");
+    FAIL() << "nothing was thrown";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean gpt2"));
+  }
+}
+
+TEST(Gpt2Config, PadsTheVocabulary) {
+  EXPECT_EQ(padded_vocabulary(gpt2_config(ModelSize::gpt2)), 50304);
+  EXPECT_EQ(padded_vocabulary(gpt2_config(ModelSize::tiny)), 192);
+  EXPECT_EQ(padded_vocabulary({.vocabulary = 128}), 128);
+}
+
+TEST(Gpt2Config, HasThirtySevenDropoutPlaces) {
+  EXPECT_EQ(dropout_places(gpt2_config(ModelSize::gpt2)), 37);
+  EXPECT_EQ(dropout_places(gpt2_config(ModelSize::tiny)), 7);
+}
+
+TEST(Validate, RefusesWhatDoesNotFit) {
+  const Gpt2Config tiny = gpt2_config(ModelSize::tiny);
+  EXPECT_NO_THROW(validate(tiny, {1, 32}));
+  EXPECT_THROW(validate(tiny, {0, 32}), UsageError);
+  EXPECT_THROW(validate(tiny, {1, 0}), UsageError);
+  EXPECT_THROW(validate(tiny, {1, 33}), UsageError);
+  Gpt2Config odd = tiny;
+  odd.heads = 3;
+  EXPECT_THROW(validate(odd, {1, 32}), UsageError);
+  odd.heads = 0;
+  EXPECT_THROW(validate(odd, {1, 32}), UsageError);
+}
+
+}  // namespace
+}  // namespace linkgain
