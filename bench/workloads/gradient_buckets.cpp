@@ -1,0 +1,117 @@
+#include "linkgain/workloads/gradient_buckets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr Bytes kFirstLimit{std::int64_t{1} << 20};
+constexpr Bytes kUsualLimit{std::int64_t{25} << 20};
+
+Bytes first_limit(const BucketSettings& settings) {
+  if (settings.rule == BucketRule::current && settings.limit) return *settings.limit;
+  return kFirstLimit;
+}
+
+/// The tensors in the order in which they are put into buckets.
+std::vector<int> order_of(const ParameterTable& table, BucketRule rule) {
+  std::vector<int> order(table.ready_order().begin(), table.ready_order().end());
+  if (rule == BucketRule::legacy) std::ranges::sort(order);
+  return order;
+}
+
+/// The place of all tensors of a bucket. They are neighbours in any order of definition, and in its
+/// reverse, which is the one in which GPT-2's gradients become final.
+ParameterRange range_of(const ParameterTable& table, std::span<const int> tensors) {
+  std::int64_t begin = table.count();
+  std::int64_t end = 0;
+  std::int64_t count = 0;
+  for (const int index : tensors) {
+    const ParameterRange range = table.tensors()[static_cast<std::size_t>(index)].range();
+    begin = std::min(begin, range.offset);
+    end = std::max(end, range.end());
+    count += range.count;
+  }
+  if (end - begin != count) throw std::logic_error("a bucket's tensors are no neighbours");
+  return {begin, count};
+}
+
+}  // namespace
+
+std::string_view name_of(BucketRule rule) {
+  switch (rule) {
+    case BucketRule::current:
+      return "current";
+    case BucketRule::legacy:
+      return "legacy";
+  }
+  throw std::invalid_argument("no such rule");
+}
+
+BucketRule parse_bucket_rule(std::string_view name) {
+  std::array<std::string_view, kBucketRules.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    names[i] = name_of(kBucketRules[i]);
+    if (names[i] == name) return kBucketRules[i];
+  }
+  throw UsageError(unknown_name("bucket rule", name, names));
+}
+
+std::vector<GradientBucket> gradient_buckets(const ParameterTable& table,
+                                             const BucketSettings& settings, DataType type) {
+  if (settings.limit && settings.limit->value < 1) {
+    throw UsageError(fmt::format("buckets of {} bytes hold nothing", settings.limit->value),
+                     "take a limit of 1 MiB or more; 25 MiB is PyTorch's");
+  }
+  std::vector<GradientBucket> buckets;
+  Bytes limit = first_limit(settings);
+  Bytes size{0};
+  bool is_open = false;
+  for (const int index : order_of(table, settings.rule)) {
+    if (!is_open) buckets.emplace_back();
+    buckets.back().tensors.push_back(index);
+    size.value += table.tensors()[static_cast<std::size_t>(index)].count() * size_of(type);
+    is_open = size < limit;
+    if (is_open) continue;
+    limit = settings.limit.value_or(kUsualLimit);
+    size = Bytes{0};
+  }
+  for (GradientBucket& bucket : buckets) bucket.range = range_of(table, bucket.tensors);
+  if (settings.rule == BucketRule::legacy) std::ranges::reverse(buckets);
+  return buckets;
+}
+
+std::vector<Seconds> bucket_ready_times(std::span<const GradientBucket> buckets,
+                                        std::span<const Seconds> tensor_ready) {
+  std::vector<Seconds> times;
+  for (const GradientBucket& bucket : buckets) {
+    Seconds ready{0.0};
+    for (const int index : bucket.tensors) {
+      ready = std::max(ready, tensor_ready[static_cast<std::size_t>(index)]);
+    }
+    times.push_back(ready);
+  }
+  return times;
+}
+
+BucketSchedule schedule_buckets(std::span<const BucketTime> buckets) {
+  BucketSchedule schedule{{}, Seconds{0.0}};
+  Seconds link_free{0.0};
+  Seconds backward_end{0.0};
+  for (const BucketTime& bucket : buckets) {
+    link_free = Seconds{std::max(bucket.ready, link_free).value + bucket.duration.value};
+    backward_end = std::max(backward_end, bucket.ready);
+    schedule.finish.push_back(link_free);
+  }
+  schedule.exposed = Seconds{std::max(0.0, link_free.value - backward_end.value)};
+  return schedule;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/data_type.hpp"
+#include "linkgain/core/units.hpp"
+#include "linkgain/model/parameter_table.hpp"
+
+namespace linkgain {
+
+/// Which of PyTorch's ways of grouping gradients for all-reduce is followed.
+enum class BucketRule {
+  current,  ///< in the order in which gradients become final
+  /// As in 2020 with find_unused_parameters: in order of definition, then the list of buckets (not
+  /// what is in each) turned round.
+  legacy,
+};
+
+inline constexpr std::array kBucketRules{BucketRule::current, BucketRule::legacy};
+
+std::string_view name_of(BucketRule rule);
+
+/// Throws UsageError with the nearest name where `name` is none.
+BucketRule parse_bucket_rule(std::string_view name);
+
+struct BucketSettings {
+  BucketRule rule = BucketRule::current;
+  /// PyTorch's bucket_cap_mb, in bytes; absent is 25 MiB. The first bucket to be filled has the
+  /// limit 1 MiB, so that communication begins early, but under `current` only where this is
+  /// absent.
+  std::optional<Bytes> limit;
+};
+
+/// Gradients that are reduced at once.
+struct GradientBucket {
+  std::vector<int> tensors;  ///< indices into the table, in the order in which they were taken
+  ParameterRange range;      ///< where they all lie, without a gap
+
+  bool operator==(const GradientBucket&) const = default;
+};
+
+/// PyTorch DDP's assignment, in the order of communication: a bucket closes after the tensor with
+/// which it reaches its limit; no tensor is split. `type` is that of the gradients. Throws
+/// UsageError for a limit below 1.
+std::vector<GradientBucket> gradient_buckets(const ParameterTable& table,
+                                             const BucketSettings& settings, DataType type);
+
+/// When each bucket is ready: with its last tensor. `tensor_ready` has a time for every tensor of
+/// the table.
+std::vector<Seconds> bucket_ready_times(std::span<const GradientBucket> buckets,
+                                        std::span<const Seconds> tensor_ready);
+
+/// One bucket's way through the link.
+struct BucketTime {
+  Seconds ready;     ///< since the begin of backward, or any other moment
+  Seconds duration;  ///< of its communication alone
+};
+
+struct BucketSchedule {
+  std::vector<Seconds> finish;
+  /// How long communication goes on after the last bucket is ready, which is when backward ends.
+  Seconds exposed;
+};
+
+/// Buckets go one after the other, in order, none before it is ready:
+/// finish_k = max(ready_k, finish_(k-1)) + duration_k. Computing is taken to be no slower for it.
+BucketSchedule schedule_buckets(std::span<const BucketTime> buckets);
+
+}  // namespace linkgain
