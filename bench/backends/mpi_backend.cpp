@@ -28,8 +28,8 @@ std::string control_variable(const char* name) {
 }
 
 /// The road that Open MPI's selection leaves: with pml ob1 messages go by the BTLs named and no
-/// other.
-std::optional<Path> selected_path(bool several_hosts) {
+/// other, within a host by vader where it is one of them.
+std::optional<Path> selected_path(const Session& session) {
   int provided = 0;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
   const std::string pml = control_variable("pml");
@@ -42,14 +42,15 @@ std::optional<Path> selected_path(bool several_hosts) {
   }
   if (roads == std::set<std::string>{"vader"}) return Path::host_memory;
   if (roads == std::set<std::string>{"tcp"}) return Path::network;
-  if (several_hosts && roads == std::set<std::string>{"tcp", "vader"}) return Path::mixed;
-  return std::nullopt;
+  if (roads != std::set<std::string>{"tcp", "vader"}) return std::nullopt;
+  if (session.on_one_host()) return Path::host_memory;
+  return session.some_share_a_host() ? Path::mixed : Path::network;
 }
 
 class MpiBackend : public Backend {
  public:
   MpiBackend(const Session& session, Bytes cache)
-      : rank_(session.rank()), cache_(cache), path_(selected_path(!session.on_one_host())) {}
+      : rank_(session.rank()), cache_(cache), path_(selected_path(session)) {}
 
  private:
   BackendKind do_kind() const override { return BackendKind::mpi; }

@@ -48,6 +48,7 @@ Hosts parse_hostfile(std::string_view text) {
   std::set<std::string> names;
   int slots = 0;
   bool all_stated = true;
+  bool repeated = false;
   std::istringstream lines{std::string(text)};
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -58,14 +59,14 @@ Hosts parse_hostfile(std::string_view text) {
     if (name.find('=') != std::string::npos) {
       throw no_hostfile(fmt::format("line {} starts with '{}', no host", number, name));
     }
-    names.insert(name);
+    repeated = !names.insert(name).second || repeated;
     const std::optional<int> stated = slots_of(words, number);
-    slots += stated.value_or(0);
+    slots += stated.value_or(1);
     all_stated = all_stated && stated.has_value();
   }
   if (names.empty()) throw no_hostfile("there is no host in it");
   Hosts hosts{static_cast<int>(names.size()), std::nullopt};
-  if (all_stated) hosts.slots = slots;
+  if (all_stated || repeated) hosts.slots = slots;
   return hosts;
 }
 

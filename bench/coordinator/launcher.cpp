@@ -13,6 +13,7 @@
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
+#include "linkgain/core/protocol.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -28,8 +29,7 @@ std::optional<int> read_number(const std::string& path) {
 }
 
 /// A rank that fails takes its step along, as mpirun has it; end of input reaches rank 0, which
-/// reads the commands, and nothing is held back on the way. Ranks bind themselves, near their GPUs,
-/// and each sees all GPUs of its host.
+/// reads the commands, and nothing is held back on the way. Ranks bind themselves, near their GPUs.
 std::vector<std::string> srun_options(const LaunchRequest& request) {
   std::vector<std::string> options{fmt::format("--ntasks={}", request.ranks),
                                    "--overlap",
@@ -38,7 +38,6 @@ std::vector<std::string> srun_options(const LaunchRequest& request) {
                                    "--kill-on-bad-exit=1",
                                    "--quit-on-interrupt",
                                    "--cpu-bind=none",
-                                   "--gpu-bind=none",
                                    "--export=ALL"};
   if (!request.mpi_type_set) options.push_back("--mpi=pmix");
   return options;
@@ -55,6 +54,9 @@ std::vector<std::string> mpirun_options(const LaunchRequest& request) {
   if (request.ranks > request.cores) options.push_back("--oversubscribe");
   for (const auto& [name, value] : request.variant_environment) {
     if (!name.starts_with("OMPI_MCA_")) options.insert(options.end(), {"-x", name});
+  }
+  for (const std::string& name : request.forwarded) {
+    if (!request.variant_environment.contains(name)) options.insert(options.end(), {"-x", name});
   }
   return options;
 }
@@ -91,9 +93,25 @@ Environment current_environment() {
   return environment;
 }
 
-Environment base_environment(const Environment& current, const Environment& variant) {
-  Environment environment = variant;
+std::vector<std::string> variables_to_forward(const Environment& current) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : current) {
+    const bool steers = protocol::may_be_recorded(name) && !name.starts_with("OMPI_MCA_");
+    if (steers || name == "LD_LIBRARY_PATH") names.push_back(name);
+  }
+  return names;
+}
+
+Environment base_environment(const Environment& current, const LaunchRequest& request) {
+  Environment environment = request.variant_environment;
   environment.insert(current.begin(), current.end());
+  if (parse_launcher(request.launcher) == LauncherKind::srun) {
+    for (const char* name : {"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK"}) {
+      environment.erase(name);
+    }
+  } else if (request.hostfile && current.contains("SLURM_JOB_ID")) {
+    environment["SLURM_OVERLAP"] = "1";
+  }
   return environment;
 }
 

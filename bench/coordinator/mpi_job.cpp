@@ -52,7 +52,7 @@ std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
 ProcessRequest process_request(const LaunchRequest& request, const std::filesystem::path& log) {
   require_launcher(request.launcher);
   return {.arguments = command(request),
-          .environment = base_environment(current_environment(), request.variant_environment),
+          .environment = base_environment(current_environment(), request),
           .error_file = log};
 }
 

@@ -73,7 +73,10 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
   }
   request.as_root = ::geteuid() == 0;
   request.cores = usable_cores();
-  request.mpi_type_set = current_environment().contains("SLURM_MPI_TYPE");
+  const Environment current = current_environment();
+  const auto mpi_type = current.find("SLURM_MPI_TYPE");
+  request.mpi_type_set = mpi_type != current.end() && mpi_type->second != "none";
+  if (options.hostfile) request.forwarded = variables_to_forward(current);
   return request;
 }
 

@@ -53,7 +53,8 @@ BackendKind choose_backend(const RunOptions& options, const Site& site, bool els
                            RunPlan& plan) {
   if (options.backend == BackendKind::nccl) require_nccl(site, elsewhere);
   if (options.backend) return *options.backend;
-  if (site.has_nccl && site.gpus >= 2) return BackendKind::nccl;
+  // Nodes have the GPUs that a login node lacks.
+  if (site.has_nccl && (elsewhere || site.gpus >= 2)) return BackendKind::nccl;
   if (!options.gpus.empty()) require_nccl(site, elsewhere);
   const std::string reason =
       site.has_nccl ? site.no_gpus_reason : "this build has no nccl backend: " + site.nccl_missing;

@@ -54,6 +54,8 @@ std::string nvlink_version_name(int nvml_version) {
 }
 
 std::optional<Limit> limit_of(const Machine& machine, Path path) {
+  // Between hosts network adapters carry it, whose rates are not known.
+  if (!on_one_host(machine)) return std::nullopt;
   std::optional<Limit> slowest;
   for (const RankInfo& rank : machine.ranks) {
     const std::optional<Limit> limit = limit_of_rank(rank, path);

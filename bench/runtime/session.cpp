@@ -81,6 +81,7 @@ Session::Session(int& argc, char**& argv) {
   const PlaceOnHost place = place_on_host();
   local_rank_ = place.rank;
   on_one_host_ = place.ranks == ranks_;
+  some_share_a_host_ = max(place.ranks) > 1;
   const std::vector<std::string> addresses = gather(doorbell_.address());
   if (is_root()) addresses_.assign(addresses.begin() + 1, addresses.end());
   if (is_root()) doorbell_.ring(addresses_);

@@ -29,6 +29,7 @@ TEST(Hostfile, CountsHostsAndTheSlotsThatAllState) {
   EXPECT_EQ(parse_hostfile("# ours\n\n  10.0.0.1  slots=1 # old\n10.0.0.2\tslots=1\r\n"),
             (Hosts{2, 2}));
   EXPECT_EQ(parse_hostfile("node1 slots=2\nnode1 slots=2\n"), (Hosts{1, 4}));
+  EXPECT_EQ(parse_hostfile("node1\nnode1\nnode2\n"), (Hosts{2, 3})) << "a slot for each line";
 }
 
 TEST(Hostfile, WithoutAHostIsRefused) {

@@ -38,11 +38,11 @@ TEST(Launcher, SrunSharesItsAllocationAndFeedsRankZero) {
   request.ranks = 16;
   request.as_root = true;
   request.variant_environment = {{"NCCL_P2P_DISABLE", "1"}};
-  EXPECT_THAT(command(request),
-              ElementsAre("/opt/slurm/bin/srun", "--ntasks=16", "--overlap", "--input=0",
-                          "--unbuffered", "--kill-on-bad-exit=1", "--quit-on-interrupt",
-                          "--cpu-bind=none", "--gpu-bind=none", "--export=ALL", "--mpi=pmix",
-                          "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
+  EXPECT_THAT(
+      command(request),
+      ElementsAre("/opt/slurm/bin/srun", "--ntasks=16", "--overlap", "--input=0", "--unbuffered",
+                  "--kill-on-bad-exit=1", "--quit-on-interrupt", "--cpu-bind=none", "--export=ALL",
+                  "--mpi=pmix", "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
   request.mpi_type_set = true;
   EXPECT_THAT(command(request), testing::Not(testing::Contains("--mpi=pmix")));
 }
@@ -78,13 +78,52 @@ TEST(Launcher, OversubscribesOnlyBeyondTheCores) {
 }
 
 TEST(Launcher, TheVariantWinsOverTheEnvironmentEvenWithNothing) {
-  const Environment environment =
-      base_environment({{"HOME", "/root"}, {"NCCL_ALGO", "Tree"}, {"NCCL_P2P_LEVEL", "SYS"}},
-                       {{"NCCL_ALGO", ""}, {"NCCL_P2P_DISABLE", "1"}});
+  LaunchRequest request = two_ranks();
+  request.variant_environment = {{"NCCL_ALGO", ""}, {"NCCL_P2P_DISABLE", "1"}};
+  const Environment environment = base_environment(
+      {{"HOME", "/root"}, {"NCCL_ALGO", "Tree"}, {"NCCL_P2P_LEVEL", "SYS"}}, request);
   EXPECT_EQ(environment, (Environment{{"HOME", "/root"},
                                       {"NCCL_ALGO", ""},
                                       {"NCCL_P2P_DISABLE", "1"},
                                       {"NCCL_P2P_LEVEL", "SYS"}}));
+}
+
+TEST(Launcher, SrunIsNotToldOfGpusForEachTask) {
+  const Environment job{{"SLURM_JOB_ID", "7"},
+                        {"SLURM_GPUS_PER_TASK", "1"},
+                        {"SLURM_TRES_PER_TASK", "gres:gpu:1"},
+                        {"SLURM_GPU_BIND", "single:1"}};
+  LaunchRequest request = two_ranks();
+  request.launcher = "srun";
+  EXPECT_EQ(base_environment(job, request), (Environment{{"SLURM_JOB_ID", "7"}}));
+  request.launcher = "mpirun";
+  EXPECT_EQ(base_environment(job, request), job) << "for whatever a rank may start";
+}
+
+TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {
+  LaunchRequest request = two_ranks();
+  const Environment job{{"SLURM_JOB_ID", "7"}};
+  EXPECT_EQ(base_environment(job, request), job) << "no daemon on one host";
+  request.hostfile = "hosts";
+  EXPECT_EQ(base_environment(job, request).at("SLURM_OVERLAP"), "1");
+  EXPECT_TRUE(base_environment({}, request).empty());
+}
+
+TEST(Launcher, RanksOfOtherHostsGetWhatSteersThem) {
+  const Environment current{{"CUDA_VISIBLE_DEVICES", "4,5"},      {"HOME", "/root"},
+                            {"LD_LIBRARY_PATH", "/opt/nccl/lib"}, {"NCCL_ALGO", "Tree"},
+                            {"NCCL_SOCKET_IFNAME", "eth1"},       {"OMPI_MCA_btl", "self,tcp"}};
+  LaunchRequest request = two_ranks();
+  request.hostfile = "hosts";
+  request.variant_environment = {{"NCCL_ALGO", "Ring"}};
+  request.forwarded = variables_to_forward(current);
+  EXPECT_THAT(request.forwarded, ElementsAre("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "NCCL_ALGO",
+                                             "NCCL_SOCKET_IFNAME"));
+  EXPECT_THAT(
+      command(request),
+      ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "--hostfile", "hosts", "-x",
+                  "NCCL_ALGO", "-x", "CUDA_VISIBLE_DEVICES", "-x", "LD_LIBRARY_PATH", "-x",
+                  "NCCL_SOCKET_IFNAME", "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
 }
 
 class WithPath : public testing::Test {

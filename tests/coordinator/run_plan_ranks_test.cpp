@@ -88,6 +88,8 @@ TEST(ChooseRanks, ALoginNodeNeedsNoGpuItself) {
   EXPECT_EQ(refusal(here, site).exit_code, ExitCode::machine_cannot);
   site.allocation = Hosts{2, std::nullopt};
   EXPECT_EQ(make_plan(options, site).ranks, 16);
+  options.backend.reset();
+  EXPECT_EQ(make_plan(options, site).backend, BackendKind::nccl) << "the nodes have GPUs";
 }
 
 TEST(ChooseRanks, OfMpiAreTheSlotsOrOneAHost) {

@@ -83,6 +83,10 @@ TEST(Limit, OfOtherPathsIsTheSlowerDirectionOfTheHostCopy) {
     EXPECT_EQ(limit->what, "pinned host copy");
   }
   EXPECT_DOUBLE_EQ(limit_of(machine_of({first}), Path::host_memory)->gb_per_s, 55.3);
+  second.host = "another";
+  EXPECT_FALSE(limit_of(machine_of({first, second}), Path::network))
+      << "of adapters nothing is known";
+  second.host = first.host;
   second.host_copy.reset();
   EXPECT_FALSE(limit_of(machine_of({first, second}), Path::host_memory));
 }

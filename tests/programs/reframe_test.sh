@@ -60,6 +60,11 @@ expect_output 'PASSED'
 expect_output 'shared-memory/all_reduce/float32/sum/64KiB/np2'
 expect_output 'tcp/all_reduce/float32/sum/64KiB/np2'
 
+edited 100
+check_against edited.json
+expect_status 0 # as check has it, faster is no failure
+[[ -n $(find "$work/reframe/output" -name record.json) ]] || complain "the record is not kept"
+
 edited 0.001
 check_against edited.json
 expect_status 1

@@ -60,11 +60,15 @@ ReturnToService=2
 KillWait=5
 MailProg=/bin/true
 SlurmdParameters=config_overrides
-NodeName=node1 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 State=UNKNOWN
-NodeName=node2 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 State=UNKNOWN
+GresTypes=gpu
+NodeName=node1 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 Gres=gpu:4 State=UNKNOWN
+NodeName=node2 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 Gres=gpu:4 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONFIGURATION
   printf '%s\n' "$@" >>"$work/slurm/slurm.conf"
+  # Nobody computes on them: files of any kind will do.
+  touch "$work"/slurm/gpu{0,1,2,3}
+  printf 'Name=gpu File=%s\n' "$work/slurm/gpu[0-3]" >"$work/slurm/gres.conf"
   export SLURM_CONF=$work/slurm/slurm.conf
 }
 
@@ -98,11 +102,24 @@ start_cluster() {
   }
 }
 
+# cluster_processes_of PATTERN: the processes of this cluster, and of no other one of the machine, whose command
+# line the pattern matches, the youngest last.
+cluster_processes_of() {
+  local process
+  for process in $(pgrep -f "$1"); do
+    ! tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF" || printf '%d\n' "$process"
+  done
+}
+
+no_jobs_left() { [[ -z $(squeue --noheader 2>/dev/null) ]]; }
+
 stop_cluster() {
+  [[ -n ${SLURM_CONF:-} ]] || return 0
   scancel --user=root 2>/dev/null || true
+  wait_until 15 no_jobs_left || true
   ((${#cluster_processes[@]} == 0)) || kill "${cluster_processes[@]}" 2>/dev/null || true
   wait "${cluster_processes[@]}" 2>/dev/null || true
-  # A step's processes, were any left.
-  pkill -KILL -f "slurmstepd: .*$work" 2>/dev/null || true
+  cluster_processes_of 'slurmd|slurmstepd|slurmctld|linkgain' | grep -vxF $$ | xargs --no-run-if-empty kill -KILL 2>/dev/null ||
+    true
   cluster_processes=()
 }

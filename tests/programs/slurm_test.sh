@@ -42,12 +42,15 @@ expect_value() { # FILE EXPRESSION VALUE
   [[ $value == "$3" ]] || complain "$2 of $1 is $value, not $3"
 }
 
-no_steps_left() { [[ -z $(squeue --steps --noheader) && -z $(squeue --noheader) ]]; }
-no_processes_left() { ! pgrep -f '^[^ ]*linkgain-bench .*--serve' >/dev/null; }
+readonly workers='^[^ ]*linkgain-bench .*--serve'
+no_processes_left() { [[ -z $(cluster_processes_of "$workers") ]]; }
 expect_nothing_left() {
-  wait_until 30 no_steps_left || complain "steps are left: $(squeue --steps --noheader)"
-  wait_until 5 no_processes_left || complain "workers are left: $(pgrep -af '^[^ ]*linkgain-bench ')"
+  wait_until 30 no_jobs_left || complain "jobs are left: $(squeue --noheader)"
+  wait_until 5 no_processes_left || complain "workers are left: $(cluster_processes_of "$workers")"
 }
+
+# What a batch job printed, which may be nothing.
+add_output() { output+=$(cat "$work/$1" 2>/dev/null || true); }
 
 readonly short=(--backend mpi --only all_reduce --sizes 1K:64K:x64 --budget 20)
 
@@ -93,21 +96,23 @@ test_srun_needs_an_allocation() {
 # Runs in an allocation, and sends a signal to the youngest worker once some case is measured.
 # run_and_signal SIGNAL OUT DEADLINE
 run_and_signal() {
-  cat >"$work/signal" <<'SCRIPT'
-signal=$1 out=$2
-shift 2
-workers='^[^ ]*linkgain-bench .*--serve'
+  {
+    declare -f cluster_processes_of
+    cat <<'SCRIPT'
+signal=$1 out=$2 workers=$3
+shift 3
 "$@" &
 job=$!
 for _ in {1..300}; do
   sleep 0.1
   kill -0 "$job" || break
-  [[ $(wc -l <"$out/journal.jsonl") -ge 2 ]] && pgrep -f "$workers" >/dev/null && break
+  [[ $(wc -l <"$out/journal.jsonl") -ge 2 && -n $(cluster_processes_of "$workers") ]] && break
 done 2>/dev/null
-pkill -"$signal" --newest -f "$workers"
+kill -"$signal" "$(cluster_processes_of "$workers" | tail -n 1)"
 wait "$job"
 SCRIPT
-  run salloc --nodes=1 --ntasks=2 bash "$work/signal" "$1" "$2" "$program" run --launcher srun --backend mpi \
+  } >"$work/signal"
+  run salloc --nodes=1 --ntasks=2 bash "$work/signal" "$1" "$2" "$workers" "$program" run --launcher srun --backend mpi \
     --only all_reduce --sizes 1K:4M:x2 --precision 0.001 --out "$2" --deadline "$3"
 }
 
@@ -126,10 +131,34 @@ test_a_stopped_rank_is_given_up_at_the_deadline() {
   expect_nothing_left
 }
 
+test_two_mpiruns_over_a_hostfile_share_an_allocation() {
+  printf 'node1 slots=1\nnode2 slots=1\n' >"$work/hosts"
+  run salloc --nodes=2 --ntasks-per-node=1 "$program" run --hostfile hosts "${short[@]}" --out hostfile
+  expect_status 0
+  expect_value hostfile/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['node1', 'node2']"
+  # A rank a host: both variants are TCP.
+  expect_value hostfile/record.json '[v["path"] for v in r["cases"][0]["variants"]]' "['network', 'network']"
+  expect_nothing_left
+}
+
+test_every_task_sees_the_gpus_of_the_job() {
+  cat >"$work/linkgain-bench" <<'SCRIPT'
+#!/bin/sh
+echo "task $SLURM_PROCID sees ${CUDA_VISIBLE_DEVICES-all}" >&2
+SCRIPT
+  chmod +x "$work/linkgain-bench"
+  # The first two are another job's.
+  run salloc --nodes=1 --nodelist=node1 --ntasks=1 --gres=gpu:2 salloc --nodes=1 --nodelist=node1 --ntasks=2 \
+    --gpus-per-task=1 env -u LD_LIBRARY_PATH "$program" run --launcher srun --backend nccl --only all_reduce --sizes 1K --out gpus
+  output=$(cat "$work"/gpus/*.log 2>/dev/null || true)
+  expect_output 'task 0 sees 2,3'
+  expect_output 'task 1 sees 2,3'
+}
+
 test_node_check_writes_a_record_per_node_then_fleet() {
   run sbatch --wait --nodes=2 --output=node-check.out "$repository/scripts/slurm/node-check.sbatch" \
     --out checked --linkgain "$program" -- --backend mpi --only all_reduce --sizes 1K:64K:x64 --launches 2 --budget 30
-  output+=$(cat "$work/node-check.out")
+  add_output node-check.out
   expect_status 0
   expect_value checked/node1/record.json 'set(k["host"] for k in r["machine"]["ranks"])' "{'node1'}"
   expect_value checked/node2/record.json 'set(k["host"] for k in r["machine"]["ranks"])' "{'node2'}"
@@ -156,7 +185,7 @@ test_node_check_holds_nodes_against_a_baseline() {
   run sbatch --wait --nodes=2 --output=against.out "$repository/scripts/slurm/node-check.sbatch" \
     --out against --baseline baseline.json --linkgain "$program" \
     -- --backend mpi --only all_reduce --sizes 1K:64K:x64 --launches 2 --budget 30
-  output+=$(cat "$work/against.out")
+  add_output against.out
   expect_status 1
   expect_output 'check node1: exit status 1'
   expect_output 'check node2: exit status 1'
@@ -164,11 +193,37 @@ test_node_check_holds_nodes_against_a_baseline() {
   grep -q '|' "$work/against/node1/check.md" || complain "no table in check.md"
 }
 
+test_node_check_says_which_node_has_no_record() {
+  # Like a node whose program is broken; what an earlier check left there is not taken for its own.
+  cat >"$work/program" <<SCRIPT
+#!/bin/sh
+[ "\$1 \$SLURMD_NODENAME" != 'run node2' ] || exit 3
+exec '$program' "\$@"
+SCRIPT
+  chmod +x "$work/program"
+  run sbatch --wait --nodes=2 --output=broken.out "$repository/scripts/slurm/node-check.sbatch" \
+    --out checked --linkgain "$work/program" -- --backend mpi --only all_reduce --sizes 1K --launches 1 --budget 10
+  add_output broken.out
+  expect_status 1
+  expect_output 'exit status 3'
+  expect_output 'missing'
+  [[ ! -e $work/checked/node2/record.json ]] || complain "an old record is left"
+}
+
+test_node_check_does_not_measure_cpus_for_gpus() {
+  ! nvidia-smi -L >/dev/null 2>&1 || return 0
+  run sbatch --wait --nodes=1 --output=no-gpus.out "$repository/scripts/slurm/node-check.sbatch" \
+    --out no-gpus --linkgain "$program" -- --only all_reduce --sizes 1K --launches 1 --budget 10
+  add_output no-gpus.out
+  expect_status 1
+  expect_output 'missing'
+}
+
 test_all_nodes_is_one_job_over_all() {
   run sbatch --wait --nodes=2 --ntasks-per-node=1 --output=all-nodes.out \
     "$repository/scripts/slurm/all-nodes.sbatch" --out all --linkgain "$program" \
     -- --backend mpi --sizes 64K --budget 20
-  output+=$(cat "$work/all-nodes.out")
+  add_output all-nodes.out
   expect_status 0
   expect_value all/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['node1', 'node2']"
   expect_value all/record.json 'r["cases"][0]["case"]' all_reduce/float32/sum/64KiB/np2
@@ -196,13 +251,13 @@ write_health_check() {
 export LINKGAIN_NVML_LIBRARY='$nvml_double' LINKGAIN_NVML_SCENARIO="\$(cat '$work/scenario')"
 export ASAN_OPTIONS='${ASAN_OPTIONS:-}' LSAN_OPTIONS='${LSAN_OPTIONS:-}'
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-[ "\$SLURMD_NODENAME" = node2 ] || LINKGAIN_NVML_SCENARIO=h200x2
+[ "\$SLURMD_NODENAME" = node2 ] || LINKGAIN_NVML_SCENARIO=h200x4
 exec '$program' "\$@"
 SCRIPT
   cat >"$work/health-check" <<SCRIPT
 #!/bin/sh
 export SLURM_CONF='$work/slurm/slurm.conf' # not where Slurm looks by itself
-exec '$repository/scripts/slurm/health-check' --linkgain '$work/doctor'
+exec '$repository/scripts/slurm/health-check' --linkgain '$work/doctor' "\$@"
 SCRIPT
   chmod +x "$work/doctor" "$work/health-check"
 }
@@ -212,20 +267,38 @@ node_is() { [[ $(sinfo --noheader --Node --nodes="$1" --format=%T) == "$2" ]]; }
 test_health_check_drains_a_bad_node_and_takes_it_back() {
   status=0
   output=
+  local scenario
   wait_until 60 node_is node2 drained || complain "node2 is not drained: $(scontrol --oneliner show node node2)"
   output=$(scontrol --oneliner show node node2)
   expect_output 'Reason=linkgain doctor: nvlink-links GPU0, GPU1 17 of 18 links active'
   node_is node1 idle || complain "node1 is not idle"
-  echo h200x2 >"$work/scenario"
+  # Without its driver a node is not in order either, nor with fewer GPUs than Slurm has been promised.
+  for scenario in no-driver h200x2; do
+    echo "$scenario" >"$work/scenario"
+    sleep 6
+    node_is node2 drained || complain "node2 is taken back with $scenario: $(scontrol --oneliner show node node2)"
+  done
+  echo h200x4 >"$work/scenario"
   wait_until 60 node_is node2 idle || complain "node2 is not taken back: $(scontrol --oneliner show node node2)"
 }
 
 test_health_check_leaves_alone_what_others_drained() {
-  run scontrol update nodename=node1 state=drain reason='fans to be changed'
+  echo h200x4 >"$work/scenario"
+  run env SLURMD_NODENAME=node2 "$work/health-check"
+  expect_status 0
+  echo h200x2 >"$work/scenario"
+  run env SLURMD_NODENAME=node2 "$work/health-check" --dry-run
+  expect_status 1
+  expect_output 'the driver shows 2 of 4 GPUs'
+  node_is node2 idle || complain "--dry-run drained node2"
+  run env SLURMD_NODENAME=node3 "$work/health-check"
+  expect_status 2
+  expect_output 'node3'
+  run scontrol update nodename=node1 state=drain reason='[HW] fans to be changed'
   run env SLURMD_NODENAME=node1 "$work/health-check"
   expect_status 0
   run scontrol --oneliner show node node1
-  expect_output 'Reason=fans to be changed'
+  expect_output 'Reason=[HW] fans to be changed'
   echo one-link-down >"$work/scenario"
   run scontrol update nodename=node2 state=drain reason='fans to be changed'
   run env SLURMD_NODENAME=node2 "$work/health-check"
@@ -239,11 +312,11 @@ main() {
   local tests=("$@")
   require_slurm
   write_health_check
-  echo h200x2 >"$work/scenario"
+  echo h200x4 >"$work/scenario"
   if ((${#tests[@]} == 0)); then
     mapfile -t tests < <(sed -n 's/^\(test_[a-z_]*\)() {$/\1/p' "${BASH_SOURCE[0]}" | grep -v health_check)
   fi
-  write_configuration
+  write_configuration WaitTime=3
   start_cluster
   for test_name in "${tests[@]}"; do
     printf '%s\n' "$test_name"

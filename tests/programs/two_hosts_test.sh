@@ -95,7 +95,7 @@ test_one_job_spans_the_hosts_of_the_hostfile() {
   run --hostfile hosts --out two
   expect_status 0
   expect_value two/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['host11', 'host12']"
-  expect_value two/record.json '[v["path"] for v in r["cases"][0]["variants"]]' "['mixed', 'network']"
+  expect_value two/record.json '[v["path"] for v in r["cases"][0]["variants"]]' "['network', 'network']"
   expect_value two/record.json 'all(v["verification"]["wrong"] == 0 for c in r["cases"] for v in c["variants"])' True
   expect_nothing_left
 }
@@ -105,6 +105,7 @@ test_slots_are_ranks_and_memory_is_shared_within_a_host() {
   run --hostfile hosts --out four
   expect_status 0
   expect_value four/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['host11', 'host11', 'host12', 'host12']"
+  expect_value four/record.json '[v["path"] for v in r["cases"][0]["variants"]]' "['mixed', 'network']"
   expect_value four/record.json 'r["settings"]["variants"][0]["environment"]["OMPI_MCA_btl"]' self,vader,tcp
   expect_nothing_left
 }

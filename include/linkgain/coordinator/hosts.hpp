@@ -16,7 +16,8 @@ struct Hosts {
 };
 
 /// Of the text of an Open MPI hostfile: a host a line, as in `node1 slots=4`, `#` before a comment.
-/// A host on several lines counts once; slots are known where every line states them. Throws
+/// A host on several lines counts once, with a slot for each that states none; else slots are
+/// known where every line states them. Throws
 /// UsageError where there is no host in it or a line is none.
 Hosts parse_hostfile(std::string_view text);
 

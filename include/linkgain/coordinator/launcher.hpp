@@ -25,24 +25,33 @@ struct LaunchRequest {
   std::filesystem::path worker;
   std::vector<std::string> worker_arguments;
   Environment variant_environment;
+  /// Names of the caller's own variables that ranks on other hosts must have, too.
+  std::vector<std::string> forwarded;
   bool as_root = false;  ///< mpirun refuses to be started by root unless told that it is meant
   int cores = 1;         ///< of this host: as many ranks does mpirun start on it unless told more
-  bool mpi_type_set = false;  ///< SLURM_MPI_TYPE is, which srun heeds
+  bool mpi_type_set = false;  ///< SLURM_MPI_TYPE names a way, which srun heeds
 };
 
 /// The command line, the launcher first. A variable's value is not in it: both launchers pass on
-/// their own environment's. `-x NAME` has mpirun do so; OMPI_MCA_* variables are for mpirun itself,
-/// which hands them on by its own means. Without a hostfile mpirun is kept on this host, whatever
-/// allocation it could find around it. srun shares its allocation with the other variants' steps,
-/// and speaks PMIx with the ranks unless SLURM_MPI_TYPE names another way.
+/// their own environment's. `-x NAME` has mpirun do so, for the variant's and for `forwarded`;
+/// OMPI_MCA_* variables are for mpirun itself, which hands them on by its own means. Without a
+/// hostfile mpirun is kept on this host, whatever allocation it could find around it. srun shares
+/// its allocation with the other variants' steps, and speaks PMIx with the ranks unless
+/// SLURM_MPI_TYPE names another way.
 std::vector<std::string> command(const LaunchRequest& request);
 
 /// This process's environment.
 Environment current_environment();
 
+/// Variables that steer what is measured (protocol::may_be_recorded) or where libraries are found,
+/// of those that are set. mpirun starts ranks of other hosts with what a login there has.
+std::vector<std::string> variables_to_forward(const Environment& current);
+
 /// What the launcher is started with: `current` with the variant's variables put over it. One that
-/// the variant sets to nothing is set, and empty.
-Environment base_environment(const Environment& current, const Environment& variant);
+/// the variant sets to nothing is set, and empty. Of Slurm's own: each task is to see all GPUs of
+/// the job on its host, so that srun is not told of GPUs for each task; and the daemons of one
+/// mpirun, which are steps as well, must not wait for those of another.
+Environment base_environment(const Environment& current, const LaunchRequest& request);
 
 /// Throws MachineError that says what to do where the launcher is not on PATH.
 void require_launcher(const std::string& launcher);

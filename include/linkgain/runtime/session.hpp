@@ -28,6 +28,8 @@ class Session {
   /// This rank's place among the ranks of its host, 0 first.
   int local_rank() const { return local_rank_; }
   bool on_one_host() const { return on_one_host_; }
+  /// Whether some host has several ranks.
+  bool some_share_a_host() const { return some_share_a_host_; }
   /// "Open MPI v4.1.6"; needs no session.
   static std::string library_version();
 
@@ -62,6 +64,7 @@ class Session {
   int ranks_ = 1;
   int local_rank_ = 0;
   bool on_one_host_ = true;
+  bool some_share_a_host_ = false;
   Doorbell doorbell_;
   std::vector<std::string> addresses_;  ///< of the other ranks' doorbells; rank 0 only
   bool can_be_rung_ = false;
