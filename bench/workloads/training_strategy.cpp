@@ -1,0 +1,145 @@
+#include "linkgain/workloads/training_strategy.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr int kMostRanks = 8;  // which advice speaks of
+
+ParameterRange token_embedding(const ParameterTable& table) {
+  return table.tensor(TensorKind::token_embedding).range();
+}
+
+/// A bucket for every segment, from the last to the first, but one for each of the embeddings,
+/// which are not needed at the same places.
+std::vector<GradientBucket> segment_buckets(const ParameterTable& table) {
+  std::vector<GradientBucket> buckets;
+  int segment = -1;
+  for (const int index : table.ready_order()) {
+    const ParameterTensor& tensor = table.tensors()[static_cast<std::size_t>(index)];
+    if (tensor.segment != segment || tensor.kind == TensorKind::token_embedding) {
+      buckets.emplace_back().range = {tensor.range().end(), 0};
+    }
+    segment = tensor.segment;
+    GradientBucket& bucket = buckets.back();
+    bucket.tensors.push_back(index);
+    bucket.range = {tensor.offset, bucket.range.end() - tensor.offset};
+  }
+  return buckets;
+}
+
+std::vector<SegmentPass> passes_of(const ParameterTable& table) {
+  std::vector<SegmentPass> passes;
+  for (int i = 0; i < table.segments(); ++i) passes.push_back({i, false, {}});
+  for (int i = table.segments() - 1; i >= 0; --i) passes.push_back({i, true, {}});
+  return passes;
+}
+
+/// What zero3 gathers before a pass.
+std::vector<ParameterRange> gathers_of(const ParameterTable& table, const SegmentPass& pass) {
+  const bool is_last = pass.segment == table.segments() - 1;
+  if (is_last && pass.is_backward) return {};
+  if (is_last) return {table.segment_range(pass.segment), token_embedding(table)};
+  if (pass.segment > 0) return {table.segment_range(pass.segment)};
+  const ParameterRange positions = table.tensor(TensorKind::position_embedding).range();
+  if (pass.is_backward) return {positions};
+  return {token_embedding(table), positions};
+}
+
+/// "2, 4 or 8"; empty where only one rank has equal shards.
+std::string possible_ranks(std::int64_t divisor) {
+  std::vector<int> ranks;
+  for (int i = 2; i <= kMostRanks; ++i) {
+    if (divisor % i == 0) ranks.push_back(i);
+  }
+  if (ranks.size() < 2) return fmt::format("{}", fmt::join(ranks, ""));
+  return fmt::format("{} or {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "), ranks.back());
+}
+
+[[noreturn]] void refuse_ranks(TrainingStrategy strategy, int ranks, std::int64_t divisor) {
+  const std::string possible = possible_ranks(divisor);
+  throw UsageError(
+      fmt::format("{} needs equal shares of the parameters, and {} ranks do not divide them",
+                  name_of(strategy), ranks),
+      fmt::format("take {}, or the strategy ddp",
+                  possible.empty() ? "another model size" : possible + " ranks"));
+}
+
+void require_equal_shards(TrainingStrategy strategy, std::span<const GradientBucket> buckets,
+                          int ranks) {
+  std::int64_t divisor = 0;
+  for (const GradientBucket& each : buckets) divisor = std::gcd(divisor, each.range.count);
+  if (divisor % ranks != 0) refuse_ranks(strategy, ranks, divisor);
+}
+
+}  // namespace
+
+std::string_view name_of(TrainingStrategy strategy) {
+  switch (strategy) {
+    case TrainingStrategy::none:
+      return "none";
+    case TrainingStrategy::ddp:
+      return "ddp";
+    case TrainingStrategy::zero2:
+      return "zero2";
+    case TrainingStrategy::zero3:
+      return "zero3";
+  }
+  throw std::invalid_argument("no such strategy");
+}
+
+TrainingStrategy parse_training_strategy(std::string_view name) {
+  std::array<std::string_view, kTrainingStrategies.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    names[i] = name_of(kTrainingStrategies[i]);
+    if (names[i] == name) return kTrainingStrategies[i];
+  }
+  throw UsageError(unknown_name("strategy", name, names));
+}
+
+bool shards_optimizer(TrainingStrategy strategy) {
+  return strategy == TrainingStrategy::zero2 || strategy == TrainingStrategy::zero3;
+}
+
+StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& table,
+                           const BucketSettings& buckets, DataType type, int ranks) {
+  StrategyPlan plan{gradient_buckets(table, buckets, type), passes_of(table)};
+  if (strategy == TrainingStrategy::zero3) {
+    plan.buckets = segment_buckets(table);
+    for (SegmentPass& pass : plan.passes) pass.gathers = gathers_of(table, pass);
+  }
+  if (shards_optimizer(strategy)) require_equal_shards(strategy, plan.buckets, ranks);
+  return plan;
+}
+
+double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,
+                           const TrainingTypes& types, int ranks) {
+  const double share = static_cast<double>(ranks - 1) / ranks;
+  const auto count = static_cast<double>(table.count());
+  const auto final_norm = static_cast<double>(table.segment_range(table.segments() - 1).count);
+  const double gradients = count * static_cast<double>(size_of(types.gradients));
+  const auto parameter = static_cast<double>(size_of(types.parameters));
+  const double norm = 2.0 * static_cast<double>(size_of(types.squared_norm));
+  switch (strategy) {
+    case TrainingStrategy::none:
+      return 0.0;
+    case TrainingStrategy::ddp:
+      return share * 2.0 * gradients;
+    case TrainingStrategy::zero2:
+      return share * (gradients + count * parameter + norm);
+    case TrainingStrategy::zero3:
+      return share * (gradients + (2.0 * count - final_norm) * parameter + norm);
+  }
+  throw std::invalid_argument("no such strategy");
+}
+
+}  // namespace linkgain

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/data_type.hpp"
+#include "linkgain/model/parameter_table.hpp"
+#include "linkgain/workloads/gradient_buckets.hpp"
+
+namespace linkgain {
+
+/// What the ranks of a training share out, and so what they communicate.
+enum class TrainingStrategy {
+  none,   ///< every rank trains for itself: the step without communication
+  ddp,    ///< gradients are all-reduced, bucket by bucket during backward; all ranks update all
+  zero2,  ///< gradients are reduce-scattered, a rank updates its shard, parameters are gathered
+  /// Parameters too are sharded: gathered before a segment's forward and again before its backward,
+  /// one segment ahead; gradients are reduce-scattered.
+  zero3,
+};
+
+inline constexpr std::array kTrainingStrategies{TrainingStrategy::none, TrainingStrategy::ddp,
+                                                TrainingStrategy::zero2, TrainingStrategy::zero3};
+
+std::string_view name_of(TrainingStrategy strategy);
+
+/// Throws UsageError with the nearest name where `name` is none.
+TrainingStrategy parse_training_strategy(std::string_view name);
+
+/// Whether a rank updates only its shard of the parameters.
+bool shards_optimizer(TrainingStrategy strategy);
+
+/// One run through a segment. A step has table.segments() forward passes, from 0 to the last
+/// segment, then as many backward ones, from the last to 0.
+struct SegmentPass {
+  int segment = 0;
+  bool is_backward = false;
+  std::vector<ParameterRange> gathers;  ///< what must be gathered before it; each a bucket's range
+};
+
+/// What a strategy does in every step, the same on all ranks.
+struct StrategyPlan {
+  /// What is reduced at once, in this order. Shards are those of buckets. Under zero3 these are the
+  /// segments, the two embeddings apart, whatever the settings say.
+  std::vector<GradientBucket> buckets;
+  std::vector<SegmentPass> passes;
+};
+
+/// Under zero3 the token embedding is gathered for the first segment and again for the last one,
+/// from where it stays until backward has ended; the last segment's own parameters stay between its
+/// forward and its backward, which follow each other. `type` is that of the gradients. Throws
+/// UsageError where shards would not be equal, with the numbers of ranks for which they are.
+StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& table,
+                           const BucketSettings& buckets, DataType type, int ranks);
+
+/// Of the memory that a model gives to communication.
+struct TrainingTypes {
+  DataType parameters = DataType::float32;
+  DataType gradients = DataType::float32;
+  DataType squared_norm = DataType::float32;
+};
+
+/// Bytes that a rank must send in a step, with (n - 1) / n of the size for a reduce-scatter or an
+/// all-gather and twice that for an all-reduce, which is the least possible (P. Patarasuk, X. Yuan
+/// 2009). With S bytes of parameters: 2 S (n - 1) / n for ddp and zero2, 3 S (n - 1) / n for zero3,
+/// less one gather of the final norm; sharded strategies have the norm of the gradients besides.
+double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,
+                           const TrainingTypes& types, int ranks);
+
+}  // namespace linkgain
