@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "linkgain/model/optimizer.hpp"
+#include "linkgain/model/tokens.hpp"
+#include "linkgain/model/training_model.hpp"
+#include "linkgain/workloads/training_communication.hpp"
+#include "linkgain/workloads/training_strategy.hpp"
+
+namespace linkgain {
+
+struct TrainingSettings {
+  TrainingStrategy strategy = TrainingStrategy::ddp;
+  BucketSettings buckets;
+  OptimizerSettings optimizer;
+  std::int64_t steps = 200;  ///< over which the learning rate falls to 0
+};
+
+/// What a rank trains, with whom and on what. All ranks' models begin with the same parameters.
+struct TrainingParts {
+  std::unique_ptr<TrainingModel> model;
+  std::unique_ptr<TrainingCommunication> communication;  ///< gone before the model
+  std::unique_ptr<TokenSource> tokens;                   ///< the same text on all ranks
+};
+
+/// One rank of a training. All ranks call the same members in the same order; none of them but
+/// those that say so waits for the device.
+class TrainingRun {
+ public:
+  /// Throws UsageError where the settings do not fit the model or the ranks.
+  TrainingRun(TrainingParts parts, const TrainingSettings& settings);
+
+  /// Enqueues step `step`, from 0 on: forward, backward, clipping and AdamW, with all
+  /// communication, of which the model's next work sees the end. Ranks compute their parts of the
+  /// step's batch; gradients are averaged over ranks, but under `none`, where each has its own.
+  void run_step(std::int64_t step);
+
+  /// Waits for all that was enqueued.
+  void synchronize() { parts_.model->synchronize(); }
+
+  /// Waits. The mean loss of this rank's part of the last step's batch.
+  double read_loss() { return parts_.model->read_loss(); }
+
+  /// Waits, and under zero3 gathers first: for checks. Equal on all ranks but under `none`.
+  std::uint64_t parameter_hash();
+
+  TrainingModel& model() { return *parts_.model; }
+  TrainingCommunication& communication() { return *parts_.communication; }
+  const TrainingSettings& settings() const { return settings_; }
+  const StrategyPlan& plan() const { return plan_; }
+
+  /// What this rank updates of each of plan().buckets.
+  std::span<const ParameterRange> owned() const { return owned_; }
+
+ private:
+  class BucketReduction;
+
+  struct Gather {
+    CommunicationTicket ticket;
+    ParameterRange range;
+  };
+
+  void begin_step(std::int64_t step);
+  void run_pass(const SegmentPass& pass, GradientListener& listener);
+  void add_norms(BucketReduction& reduction);
+  void update(std::int64_t step);
+  void start_gathers(std::span<const ParameterRange> ranges);
+  void finish_gathers();
+
+  TrainingParts parts_;
+  TrainingSettings settings_;
+  StrategyPlan plan_;
+  std::vector<ParameterRange> owned_;
+  std::vector<Gather> gathers_;  ///< under way
+  std::vector<std::int32_t> batch_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <bit>
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "linkgain/workloads/training_communication.hpp"
+
+/// Ranks that are threads of one process, strict about what TrainingCommunication asks for.
+namespace linkgain::testing {
+
+/// A NaN that no computation makes: stands where nothing may be read.
+inline constexpr std::uint64_t kPoisonBits = 0x7ff8'dead'beef'0bad;
+
+inline bool is_poison(double value) { return std::bit_cast<std::uint64_t>(value) == kPoisonBits; }
+
+inline void poison(double* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(values + i, &kPoisonBits, sizeof(double));
+}
+
+/// What a rank's model and communication did, in order.
+struct Event {
+  std::string what;  ///< "all_reduce", "wait", "forward", "backward", "backward ended", "progress"
+  std::int64_t number = 0;  ///< of the ticket or the segment
+  ParameterRange range;     ///< of communication
+};
+
+using EventLog = std::vector<Event>;
+
+struct Call {
+  std::string kind;
+  ParameterRange range;
+  std::vector<double> input;
+};
+
+/// Where the ranks' threads meet.
+class ThreadExchange {
+ public:
+  explicit ThreadExchange(int ranks) : ranks_(ranks) {}
+
+  int ranks() const { return ranks_; }
+
+  void submit(std::int64_t number, int rank, Call call) {
+    const std::lock_guard lock(mutex_);
+    std::map<int, Call>& calls = calls_[number];
+    for (const auto& [other, theirs] : calls) {
+      if (theirs.kind != call.kind || theirs.range != call.range) {
+        throw std::logic_error("ranks do not call the same operations in the same order");
+      }
+    }
+    calls.emplace(rank, std::move(call));
+    changed_.notify_all();
+  }
+
+  /// Blocks until all ranks submitted their call `number`.
+  std::vector<Call> collect(std::int64_t number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock,
+                  [&] { return is_over_ || static_cast<int>(calls_[number].size()) == ranks_; });
+    if (is_over_) throw std::runtime_error("another rank failed");
+    std::vector<Call> calls;
+    for (const auto& [rank, call] : calls_[number]) calls.push_back(call);
+    return calls;
+  }
+
+  /// For a rank that failed: no other one waits for it.
+  void give_up() {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  int ranks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::int64_t, std::map<int, Call>> calls_;  ///< by number and rank
+  bool is_over_ = false;
+};
+
+/// Takes the input and poisons the memory when an operation is enqueued, and puts the result there
+/// when it is waited for: who reads too early gets NaN, and who writes meanwhile is found out. Only
+/// for float64 in host memory, where the model has computed whatever it has enqueued.
+class ThreadCommunication : public TrainingCommunication {
+ public:
+  ThreadCommunication(ThreadExchange& exchange, int rank, EventLog& log)
+      : exchange_(exchange), rank_(rank), log_(log) {}
+
+  double sent_bytes() const { return sent_bytes_; }
+  std::size_t in_flight() const { return flights_.size(); }
+
+ private:
+  struct Flight {
+    std::string kind;
+    double* values;
+    ParameterRange range;
+    std::vector<double> left;  ///< what must still be in memory when the result comes
+  };
+
+  int do_rank() const override { return rank_; }
+  int do_ranks() const override { return exchange_.ranks(); }
+
+  CommunicationTicket do_all_reduce(const FlatMemory& memory,
+                                    const ParameterRange& range) override {
+    return enqueue("all_reduce", memory, range, 2, {range.offset, 0});
+  }
+  CommunicationTicket do_reduce_scatter(const FlatMemory& memory,
+                                        const ParameterRange& range) override {
+    shard(range);
+    return enqueue("reduce_scatter", memory, range, 1, {range.offset, 0});
+  }
+  CommunicationTicket do_all_gather(const FlatMemory& memory,
+                                    const ParameterRange& range) override {
+    return enqueue("all_gather", memory, range, 1, shard(range));
+  }
+  void do_progress() override { log_.push_back({"progress", 0, {}}); }
+
+  ParameterRange shard(const ParameterRange& range) const {
+    return shard_of(range, rank_, exchange_.ranks());
+  }
+
+  /// `kept` is what may be read meanwhile.
+  CommunicationTicket enqueue(const std::string& kind, const FlatMemory& memory,
+                              const ParameterRange& range, int transfers,
+                              const ParameterRange& kept) {
+    if (memory.type != DataType::float64 || range.end() > memory.count) {
+      throw std::logic_error("memory that the double cannot reach");
+    }
+    auto* const values = static_cast<double*>(memory.data);
+    refuse_overlap(values, range);
+    double* const begin = values + range.offset;
+    exchange_.submit(next_, rank_, {kind, range, {begin, begin + range.count}});
+    poison(begin, kept.offset - range.offset);
+    poison(values + kept.end(), range.end() - kept.end());
+    flights_[next_] = {kind, values, range, {begin, begin + range.count}};
+    log_.push_back({kind, next_, range});
+    sent_bytes_ += transfers * static_cast<double>(memory.bytes_of(range).value) *
+                   (exchange_.ranks() - 1) / exchange_.ranks();
+    return {next_++};
+  }
+
+  void refuse_overlap(const double* values, const ParameterRange& range) const {
+    for (const auto& [number, flight] : flights_) {
+      if (flight.values == values && range.offset < flight.range.end() &&
+          flight.range.offset < range.end()) {
+        throw std::logic_error("two operations on the same memory");
+      }
+    }
+  }
+
+  void do_wait(CommunicationTicket ticket) override {
+    const auto found = flights_.find(ticket.number);
+    if (found == flights_.end()) throw std::logic_error("no such ticket, or waited for twice");
+    const Flight flight = found->second;
+    double* const begin = flight.values + flight.range.offset;
+    if (std::memcmp(begin, flight.left.data(), flight.left.size() * sizeof(double)) != 0) {
+      throw std::logic_error("memory was written while " + flight.kind + " was under way");
+    }
+    flights_.erase(found);
+    deliver(flight, exchange_.collect(ticket.number));
+    log_.push_back({"wait", ticket.number, flight.range});
+  }
+
+  void deliver(const Flight& flight, const std::vector<Call>& calls) {
+    const bool is_gather = flight.kind == "all_gather";
+    const ParameterRange target =
+        flight.kind == "reduce_scatter" ? shard(flight.range) : flight.range;
+    for (std::int64_t i = target.offset; i < target.end(); ++i) {
+      const auto place = static_cast<std::size_t>(i - flight.range.offset);
+      double value = 0.0;
+      if (is_gather) {
+        value = calls[place / (static_cast<std::size_t>(flight.range.count) / calls.size())]
+                    .input[place];
+      } else {
+        for (const Call& call : calls) value += call.input[place];
+      }
+      flight.values[i] = value;
+    }
+  }
+
+  ThreadExchange& exchange_;
+  int rank_;
+  EventLog& log_;
+  std::int64_t next_ = 0;
+  std::map<std::int64_t, Flight> flights_;
+  double sent_bytes_ = 0.0;
+};
+
+}  // namespace linkgain::testing

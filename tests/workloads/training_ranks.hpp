@@ -1,0 +1,99 @@
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "linkgain/model/reference_model.hpp"
+#include "linkgain/workloads/training_run.hpp"
+#include "model/model_steps.hpp"
+#include "watched_model.hpp"
+
+namespace linkgain::testing {
+
+inline constexpr Gpt2Config kSmall{
+    .vocabulary = 40, .positions = 8, .channels = 16, .layers = 3, .heads = 2};
+
+/// A training of the reference model, with what is not about strategies.
+struct TrainingCase {
+  TrainingSettings settings;
+  int ranks = 2;
+  BatchShape shape{2, 8};
+  Gpt2Config config = kSmall;
+  double dropout = 0.1;
+  bool tells_late = false;
+  int steps = 5;  ///< to run
+};
+
+/// What a rank saw.
+struct RankResult {
+  std::vector<double> losses;  ///< after each step
+  std::vector<std::uint64_t> hashes;
+  std::vector<double> parameters;  ///< after the last step
+  EventLog events;                 ///< of the last step
+  double sent_bytes = 0.0;         ///< in the last step
+  std::size_t in_flight = 0;       ///< after it
+};
+
+inline RankResult train_rank(const TrainingCase& training, ThreadExchange& exchange, int rank) {
+  EventLog log;
+  auto model = std::make_unique<WatchedModel>(
+      make_reference_model({training.config, training.shape, training.dropout, 5}), log);
+  auto communication = std::make_unique<ThreadCommunication>(exchange, rank, log);
+  WatchedModel& watched = *model;
+  const ThreadCommunication& wire = *communication;
+  TrainingRun run({std::move(model), std::move(communication),
+                   generated_tokens(training.config.vocabulary, 11)},
+                  training.settings);
+  if (training.settings.strategy == TrainingStrategy::zero3) watched.keep_only(run.owned());
+  if (training.tells_late) watched.tell_late();
+  RankResult result;
+  for (int step = 0; step < training.steps; ++step) {
+    log.clear();
+    const double before = wire.sent_bytes();
+    run.run_step(step);
+    result.events = log;
+    result.sent_bytes = wire.sent_bytes() - before;
+    result.in_flight = wire.in_flight();
+    result.losses.push_back(run.read_loss());
+    result.hashes.push_back(run.parameter_hash());
+  }
+  result.parameters = parameters_of(run.model());
+  return result;
+}
+
+/// Every rank's result. Throws what the first rank threw that failed.
+inline std::vector<RankResult> train(const TrainingCase& training) {
+  ThreadExchange exchange(training.ranks);
+  std::vector<RankResult> results(static_cast<std::size_t>(training.ranks));
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto work = [&](int rank) {
+    try {
+      results[static_cast<std::size_t>(rank)] = train_rank(training, exchange, rank);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      exchange.give_up();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < training.ranks; ++rank) threads.emplace_back(work, rank);
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
+/// The mean loss of all ranks after each step.
+inline std::vector<double> mean_losses(const std::vector<RankResult>& results) {
+  std::vector<double> means(results.front().losses.size(), 0.0);
+  for (const RankResult& result : results) {
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      means[i] += result.losses[i] / static_cast<double>(results.size());
+    }
+  }
+  return means;
+}
+
+}  // namespace linkgain::testing

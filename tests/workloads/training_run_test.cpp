@@ -1,0 +1,260 @@
+#include "linkgain/workloads/training_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/errors.hpp"
+#include "training_ranks.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::testing;
+using ::testing::HasSubstr;
+
+constexpr auto kNone = TrainingStrategy::none;
+constexpr auto kDdp = TrainingStrategy::ddp;
+constexpr auto kZero2 = TrainingStrategy::zero2;
+constexpr auto kZero3 = TrainingStrategy::zero3;
+constexpr std::array kCommunicating{kDdp, kZero2, kZero3};
+constexpr TrainingTypes kDoubles{DataType::float64, DataType::float64, DataType::float64};
+
+/// Learns fast, clips in every step, and has several buckets.
+TrainingCase training(TrainingStrategy strategy, int ranks) {
+  TrainingCase result;
+  result.settings = {.strategy = strategy,
+                     .buckets = {BucketRule::current, Bytes{8 << 10}},
+                     .optimizer = {.learning_rate = 3e-3, .largest_norm = 0.05},
+                     .steps = 8};
+  result.ranks = ranks;
+  return result;
+}
+
+TrainingCase one_rank(TrainingCase like) {
+  like.shape.samples *= like.ranks;
+  like.ranks = 1;
+  like.settings.strategy = kNone;
+  return like;
+}
+
+// Losses are sums over 32 to 64 tokens; AdamW divides gradients by their own size or 1e-8, so that
+// differences of 1e-17 grow to 1e-9 of the learning rate.
+void expect_near(const std::vector<double>& values, const std::vector<double>& expected) {
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], 1e-10) << i;
+}
+
+std::vector<Event> only(const EventLog& events, const std::string& what) {
+  std::vector<Event> result;
+  std::ranges::copy_if(events, std::back_inserter(result),
+                       [&](const Event& event) { return event.what == what; });
+  return result;
+}
+
+/// Where an event stands in the log; its size if nowhere.
+std::size_t place_of(const EventLog& events, const std::string& what, std::int64_t number) {
+  const auto found = std::ranges::find_if(
+      events, [&](const Event& event) { return event.what == what && event.number == number; });
+  return static_cast<std::size_t>(found - events.begin());
+}
+
+StrategyPlan plan_of(const TrainingCase& training) {
+  return plan_strategy(training.settings.strategy, ParameterTable(training.config),
+                       training.settings.buckets, DataType::float64, training.ranks);
+}
+
+TEST(TrainingRun, OfOneRankIsTheModelAlone) {
+  const TrainingCase alone = one_rank(training(kDdp, 2));
+  const auto result = train(alone).front();
+  const auto model = make_reference_model({alone.config, alone.shape, alone.dropout, 5});
+  std::vector<double> losses;
+  for (int step = 0; step < alone.steps; ++step) {
+    const auto tokens = generated_batch(alone.config, {step, 0, 1}, alone.shape);
+    losses.push_back(run_step(*model, {.tokens = tokens, .step = step},
+                              optimizer_step(alone.settings.optimizer, step, 8)));
+    EXPECT_GT(*static_cast<double*>(model->squared_norm().data), 0.0025) << "nothing to clip";
+  }
+  expect_near(result.losses, losses);
+  expect_near(result.parameters, parameters_of(*model));
+}
+
+TEST(TrainingRun, OfManyRanksFollowsOneWithAllSamples) {
+  for (const int ranks : {2, 4}) {
+    const RankResult expected = train(one_rank(training(kDdp, ranks))).front();
+    EXPECT_GT(std::abs(expected.losses.front() - expected.losses.back()), 1e-3);
+    for (const TrainingStrategy strategy : kCommunicating) {
+      SCOPED_TRACE(std::string(name_of(strategy)) + " of " + std::to_string(ranks));
+      const auto results = train(training(strategy, ranks));
+      expect_near(mean_losses(results), expected.losses);
+      for (const RankResult& result : results) expect_near(result.parameters, expected.parameters);
+    }
+  }
+}
+
+TEST(TrainingRun, LeavesTheSameBitsOnAllRanks) {
+  for (const TrainingStrategy strategy : kCommunicating) {
+    const auto results = train(training(strategy, 4));
+    for (const RankResult& result : results) {
+      EXPECT_EQ(result.hashes, results.front().hashes) << name_of(strategy);
+      EXPECT_EQ(result.parameters, results.front().parameters) << name_of(strategy);
+      EXPECT_NE(result.losses.front(), 0.0);
+    }
+    EXPECT_NE(results.front().hashes[0], results.front().hashes[1]);
+    EXPECT_NE(results.front().losses, results.back().losses) << "ranks have the same samples";
+  }
+}
+
+TEST(TrainingRun, TakesRanksThatDivideNothingUnderDdp) {
+  const auto results = train(training(kDdp, 3));
+  expect_near(mean_losses(results), train(one_rank(training(kDdp, 3))).front().losses);
+}
+
+TEST(TrainingRun, SendsTheBytesOfTheFormulas) {
+  const ParameterTable table(kSmall);
+  for (const int ranks : {2, 4}) {
+    for (const TrainingStrategy strategy : kTrainingStrategies) {
+      const double expected = sent_bytes_per_step(strategy, table, kDoubles, ranks);
+      for (const RankResult& result : train(training(strategy, ranks))) {
+        EXPECT_DOUBLE_EQ(result.sent_bytes, expected) << name_of(strategy) << ' ' << ranks;
+        EXPECT_EQ(result.in_flight, 0U);
+      }
+    }
+  }
+}
+
+TEST(TrainingRun, WithoutCommunicationTrainsEveryRankForItself) {
+  const auto results = train(training(kNone, 2));
+  for (const RankResult& result : results) {
+    for (const Event& event : result.events) {
+      EXPECT_THAT(event.what,
+                  ::testing::AnyOf("forward", "backward", "backward ended", "progress"));
+    }
+  }
+  EXPECT_NE(results[0].hashes, results[1].hashes);
+}
+
+TEST(TrainingRun, ReducesBucketsInOrderAndFromTheMiddleOfBackwardOn) {
+  for (const TrainingStrategy strategy : {kDdp, kZero2}) {
+    const TrainingCase here = training(strategy, 2);
+    const auto buckets = plan_of(here).buckets;
+    ASSERT_GT(buckets.size(), 3U);
+    const EventLog events = train(here).front().events;
+    const auto reductions = only(events, strategy == kDdp ? "all_reduce" : "reduce_scatter");
+    ASSERT_EQ(reductions.size(), buckets.size());
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      EXPECT_EQ(reductions[i].range, buckets[i].range) << i;
+      // Started within the backward of the segment whose gradient was the last.
+      const int segment = ParameterTable(here.config)
+                              .tensors()[static_cast<std::size_t>(buckets[i].tensors.back())]
+                              .segment;
+      const std::size_t start = place_of(events, reductions[i].what, reductions[i].number);
+      EXPECT_GT(start, place_of(events, "backward", segment)) << i;
+      EXPECT_LT(start, place_of(events, "backward ended", segment)) << i;
+    }
+    EXPECT_LT(place_of(events, reductions[0].what, reductions[0].number),
+              place_of(events, "backward", 2));
+    // None is waited for before backward has ended.
+    EXPECT_GT(place_of(events, "wait", reductions[0].number),
+              place_of(events, "backward ended", 0));
+  }
+}
+
+TEST(TrainingRun, KeepsTheOrderOfBucketsWhereALaterOneIsReadyFirst) {
+  TrainingCase late = training(kDdp, 2);
+  late.tells_late = true;
+  const auto buckets = plan_of(late).buckets;
+  const auto results = train(late);
+  const auto reductions = only(results.front().events, "all_reduce");
+  ASSERT_EQ(reductions.size(), buckets.size());
+  for (std::size_t i = 0; i < buckets.size(); ++i) EXPECT_EQ(reductions[i].range, buckets[i].range);
+  EXPECT_EQ(results.front().hashes, train(training(kDdp, 2)).front().hashes);
+}
+
+TEST(TrainingRun, FollowsTheLegacyRule) {
+  TrainingCase legacy = training(kDdp, 2);
+  // Its first limit of 1 MiB is reached by the token embedding alone.
+  legacy.config.vocabulary = 8400;
+  legacy.settings.buckets = {BucketRule::legacy, {}};
+  legacy.steps = 1;
+  const auto buckets = plan_of(legacy).buckets;
+  ASSERT_EQ(buckets.size(), 2U);
+  const auto results = train(legacy);
+  const auto reductions = only(results.front().events, "all_reduce");
+  ASSERT_EQ(reductions.size(), 2U);
+  EXPECT_EQ(reductions.back().range, buckets.back().range);
+  EXPECT_EQ(results[0].hashes, results[1].hashes);
+}
+
+TEST(TrainingRun, GathersUpdatedParametersBucketByBucketUnderZero2) {
+  const TrainingCase here = training(kZero2, 2);
+  const auto buckets = plan_of(here).buckets;
+  const EventLog events = train(here).front().events;
+  const auto gathers = only(events, "all_gather");
+  ASSERT_EQ(gathers.size(), buckets.size());
+  for (std::size_t i = 0; i < buckets.size(); ++i) EXPECT_EQ(gathers[i].range, buckets[i].range);
+  // All are on their way before the first is waited for.
+  EXPECT_LT(place_of(events, "all_gather", gathers.back().number),
+            place_of(events, "wait", gathers.front().number));
+  const auto scalars = only(events, "all_reduce");
+  ASSERT_EQ(scalars.size(), 1U);
+  EXPECT_EQ(scalars.front().range, (ParameterRange{0, 1}));
+}
+
+TEST(TrainingRun, GathersASegmentAheadUnderZero3) {
+  const ParameterTable table(kSmall);
+  const EventLog events = train(training(kZero3, 2)).front().events;
+  for (int segment = 1; segment <= 3; ++segment) {
+    std::vector<Event> gathers = only(events, "all_gather");
+    std::erase_if(gathers,
+                  [&](const Event& event) { return event.range != table.segment_range(segment); });
+    ASSERT_EQ(gathers.size(), 2U) << segment;
+    const auto check = [&](const Event& gather, const char* pass, int before) {
+      const std::size_t start = place_of(events, "all_gather", gather.number);
+      const std::size_t wait = place_of(events, "wait", gather.number);
+      EXPECT_LT(start, place_of(events, pass, before)) << segment;
+      EXPECT_GT(wait, place_of(events, pass, before)) << segment;
+      EXPECT_LT(wait, place_of(events, pass, segment)) << segment;
+    };
+    check(gathers[0], "forward", segment - 1);
+    check(gathers[1], "backward", segment + 1);
+  }
+}
+
+TEST(TrainingRun, ProgressesAfterEverySegment) {
+  for (const TrainingStrategy strategy : kCommunicating) {
+    const EventLog events = train(training(strategy, 2)).front().events;
+    EXPECT_EQ(only(events, "progress").size(), 10U);
+  }
+}
+
+TEST(TrainingRun, RefusesWhatDoesNotFit) {
+  TrainingCase wrong = training(kZero3, 3);
+  try {
+    train(wrong);
+    FAIL() << "nothing was thrown";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("zero3"));
+    EXPECT_THAT(error.advice(), HasSubstr("2, 4 or 8 ranks"));
+  }
+  wrong.settings.strategy = kZero2;
+  EXPECT_THROW(train(wrong), UsageError);
+  wrong = training(kDdp, 2);
+  wrong.settings.steps = 0;
+  EXPECT_THROW(train(wrong), UsageError);
+}
+
+TEST(TrainingSettings, AreThoseOfTheTrainer) {
+  const TrainingSettings settings;
+  EXPECT_EQ(settings.strategy, kDdp);
+  EXPECT_EQ(settings.steps, 200);
+  EXPECT_EQ(settings.optimizer.learning_rate, 5e-5);
+  EXPECT_EQ(settings.optimizer.largest_norm, 1.0);
+}
+
+}  // namespace
+}  // namespace linkgain
