@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <condition_variable>
 #include <cstdint>
@@ -100,7 +101,6 @@ class ThreadCommunication : public TrainingCommunication {
     std::string kind;
     double* values;
     ParameterRange range;
-    std::vector<double> left;  ///< what must still be in memory when the result comes
   };
 
   int do_rank() const override { return rank_; }
@@ -108,16 +108,17 @@ class ThreadCommunication : public TrainingCommunication {
 
   CommunicationTicket do_all_reduce(const FlatMemory& memory,
                                     const ParameterRange& range) override {
-    return enqueue("all_reduce", memory, range, 2, {range.offset, 0});
+    return enqueue("all_reduce", memory, range, 2);
   }
   CommunicationTicket do_reduce_scatter(const FlatMemory& memory,
                                         const ParameterRange& range) override {
-    shard(range);
-    return enqueue("reduce_scatter", memory, range, 1, {range.offset, 0});
+    shard(range);  // throws where there is none
+    return enqueue("reduce_scatter", memory, range, 1);
   }
   CommunicationTicket do_all_gather(const FlatMemory& memory,
                                     const ParameterRange& range) override {
-    return enqueue("all_gather", memory, range, 1, shard(range));
+    shard(range);  // throws where there is none
+    return enqueue("all_gather", memory, range, 1);
   }
   void do_progress() override { log_.push_back({"progress", 0, {}}); }
 
@@ -125,10 +126,8 @@ class ThreadCommunication : public TrainingCommunication {
     return shard_of(range, rank_, exchange_.ranks());
   }
 
-  /// `kept` is what may be read meanwhile.
   CommunicationTicket enqueue(const std::string& kind, const FlatMemory& memory,
-                              const ParameterRange& range, int transfers,
-                              const ParameterRange& kept) {
+                              const ParameterRange& range, int transfers) {
     if (memory.type != DataType::float64 || range.end() > memory.count) {
       throw std::logic_error("memory that the double cannot reach");
     }
@@ -136,9 +135,8 @@ class ThreadCommunication : public TrainingCommunication {
     refuse_overlap(values, range);
     double* const begin = values + range.offset;
     exchange_.submit(next_, rank_, {kind, range, {begin, begin + range.count}});
-    poison(begin, kept.offset - range.offset);
-    poison(values + kept.end(), range.end() - kept.end());
-    flights_[next_] = {kind, values, range, {begin, begin + range.count}};
+    poison(begin, range.count);
+    flights_[next_] = {kind, values, range};
     log_.push_back({kind, next_, range});
     sent_bytes_ += transfers * static_cast<double>(memory.bytes_of(range).value) *
                    (exchange_.ranks() - 1) / exchange_.ranks();
@@ -159,7 +157,7 @@ class ThreadCommunication : public TrainingCommunication {
     if (found == flights_.end()) throw std::logic_error("no such ticket, or waited for twice");
     const Flight flight = found->second;
     double* const begin = flight.values + flight.range.offset;
-    if (std::memcmp(begin, flight.left.data(), flight.left.size() * sizeof(double)) != 0) {
+    if (!std::all_of(begin, begin + flight.range.count, is_poison)) {
       throw std::logic_error("memory was written while " + flight.kind + " was under way");
     }
     flights_.erase(found);

@@ -53,8 +53,7 @@ TEST(ThreadCommunication, GathersShards) {
   TwoRanks ranks;
   const auto ticket = ranks.first.all_gather(TwoRanks::memory(ranks.ours), kMiddle);
   ranks.second.all_gather(TwoRanks::memory(ranks.theirs), kMiddle);
-  EXPECT_EQ(ranks.ours[2], 3);
-  EXPECT_TRUE(is_poison(ranks.ours[3]));
+  EXPECT_TRUE(is_poison(ranks.ours[2]) && is_poison(ranks.ours[3]));
   ranks.first.wait(ticket);
   EXPECT_EQ(ranks.ours, (std::vector<double>{1, 2, 3, 40, 50, 6}));
 }

@@ -35,6 +35,13 @@ TrainingCase training(TrainingStrategy strategy, int ranks) {
   return result;
 }
 
+/// For what every step does alike. The second step begins with what the first one left.
+TrainingCase two_steps(TrainingStrategy strategy, int ranks) {
+  TrainingCase result = training(strategy, ranks);
+  result.steps = 2;
+  return result;
+}
+
 TrainingCase one_rank(TrainingCase like) {
   like.shape.samples *= like.ranks;
   like.ranks = 1;
@@ -119,7 +126,7 @@ TEST(TrainingRun, SendsTheBytesOfTheFormulas) {
   for (const int ranks : {2, 4}) {
     for (const TrainingStrategy strategy : kTrainingStrategies) {
       const double expected = sent_bytes_per_step(strategy, table, kDoubles, ranks);
-      for (const RankResult& result : train(training(strategy, ranks))) {
+      for (const RankResult& result : train(two_steps(strategy, ranks))) {
         EXPECT_DOUBLE_EQ(result.sent_bytes, expected) << name_of(strategy) << ' ' << ranks;
         EXPECT_EQ(result.in_flight, 0U);
       }
@@ -128,7 +135,7 @@ TEST(TrainingRun, SendsTheBytesOfTheFormulas) {
 }
 
 TEST(TrainingRun, WithoutCommunicationTrainsEveryRankForItself) {
-  const auto results = train(training(kNone, 2));
+  const auto results = train(two_steps(kNone, 2));
   for (const RankResult& result : results) {
     for (const Event& event : result.events) {
       EXPECT_THAT(event.what,
@@ -140,7 +147,7 @@ TEST(TrainingRun, WithoutCommunicationTrainsEveryRankForItself) {
 
 TEST(TrainingRun, ReducesBucketsInOrderAndFromTheMiddleOfBackwardOn) {
   for (const TrainingStrategy strategy : {kDdp, kZero2}) {
-    const TrainingCase here = training(strategy, 2);
+    const TrainingCase here = two_steps(strategy, 2);
     const auto buckets = plan_of(here).buckets;
     ASSERT_GT(buckets.size(), 3U);
     const EventLog events = train(here).front().events;
@@ -165,18 +172,18 @@ TEST(TrainingRun, ReducesBucketsInOrderAndFromTheMiddleOfBackwardOn) {
 }
 
 TEST(TrainingRun, KeepsTheOrderOfBucketsWhereALaterOneIsReadyFirst) {
-  TrainingCase late = training(kDdp, 2);
+  TrainingCase late = two_steps(kDdp, 2);
   late.tells_late = true;
   const auto buckets = plan_of(late).buckets;
   const auto results = train(late);
   const auto reductions = only(results.front().events, "all_reduce");
   ASSERT_EQ(reductions.size(), buckets.size());
   for (std::size_t i = 0; i < buckets.size(); ++i) EXPECT_EQ(reductions[i].range, buckets[i].range);
-  EXPECT_EQ(results.front().hashes, train(training(kDdp, 2)).front().hashes);
+  EXPECT_EQ(results.front().hashes, train(two_steps(kDdp, 2)).front().hashes);
 }
 
 TEST(TrainingRun, FollowsTheLegacyRule) {
-  TrainingCase legacy = training(kDdp, 2);
+  TrainingCase legacy = two_steps(kDdp, 2);
   // Its first limit of 1 MiB is reached by the token embedding alone.
   legacy.config.vocabulary = 8400;
   legacy.settings.buckets = {BucketRule::legacy, {}};
@@ -191,7 +198,7 @@ TEST(TrainingRun, FollowsTheLegacyRule) {
 }
 
 TEST(TrainingRun, GathersUpdatedParametersBucketByBucketUnderZero2) {
-  const TrainingCase here = training(kZero2, 2);
+  const TrainingCase here = two_steps(kZero2, 2);
   const auto buckets = plan_of(here).buckets;
   const EventLog events = train(here).front().events;
   const auto gathers = only(events, "all_gather");
@@ -207,7 +214,7 @@ TEST(TrainingRun, GathersUpdatedParametersBucketByBucketUnderZero2) {
 
 TEST(TrainingRun, GathersASegmentAheadUnderZero3) {
   const ParameterTable table(kSmall);
-  const EventLog events = train(training(kZero3, 2)).front().events;
+  const EventLog events = train(two_steps(kZero3, 2)).front().events;
   for (int segment = 1; segment <= 3; ++segment) {
     std::vector<Event> gathers = only(events, "all_gather");
     std::erase_if(gathers,
@@ -227,7 +234,7 @@ TEST(TrainingRun, GathersASegmentAheadUnderZero3) {
 
 TEST(TrainingRun, ProgressesAfterEverySegment) {
   for (const TrainingStrategy strategy : kCommunicating) {
-    const EventLog events = train(training(strategy, 2)).front().events;
+    const EventLog events = train(two_steps(strategy, 2)).front().events;
     EXPECT_EQ(only(events, "progress").size(), 10U);
   }
 }

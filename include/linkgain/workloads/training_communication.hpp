@@ -24,9 +24,9 @@ struct CommunicationTicket {
 /// host until the call is complete.
 ///
 /// All ranks enqueue the same operations in the same order. Between an operation and its wait()
-/// nothing may write the memory in `range`, nor read what the operation writes there. Every ticket
-/// is waited for once, in any order. Operations are in place and sum in the memory's type.
-/// Not thread-safe. Throws MachineError where the library fails.
+/// nothing else may read or write the memory in `range`. Every ticket is waited for once, in any
+/// order. Operations are in place and sum in the memory's type. Not thread-safe. Throws
+/// MachineError where the library fails.
 class TrainingCommunication {
  public:
   virtual ~TrainingCommunication() = default;
@@ -45,8 +45,7 @@ class TrainingCommunication {
     return do_reduce_scatter(memory, range);
   }
 
-  /// Every rank gives shard_of(range, rank(), ranks()), which stays readable, and then has all of
-  /// `range`.
+  /// Every rank gives shard_of(range, rank(), ranks()) and then has all of `range`.
   CommunicationTicket all_gather(const FlatMemory& memory, const ParameterRange& range) {
     return do_all_gather(memory, range);
   }
