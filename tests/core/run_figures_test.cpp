@@ -36,11 +36,12 @@ TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
 
 // Launches of unequal length: the median over all samples is that of the longer one.
 TEST(RunFigures, ShowWhatTheRatioIsMadeOf) {
-  const RunFigures run = figures_of(full_record(), "r");
+  const Record record = full_record();
+  const RunFigures run = figures_of(record, "r");
   const CaseFigures& first = run.cases[0];
   const double mean = 1.035e-3 * std::sqrt(1.05);
   EXPECT_THAT(first.time->value, DoubleNear(mean, 1e-12));
-  const VariantResult& recorded = full_record().cases[0].variants[0];
+  const VariantResult& recorded = record.cases[0].variants[0];
   EXPECT_THAT(*first.busbw, DoubleNear(*recorded.busbw * recorded.time->value / mean, 1e-9));
   EXPECT_THAT(*first.algbw, DoubleNear(*recorded.algbw * recorded.time->value / mean, 1e-9));
 }

@@ -33,8 +33,11 @@ require_slurm() {
     skip "this Slurm has no PMIx"
 }
 
-# write_configuration [LINE...]: slurm.conf, ended by these lines.
+# write_configuration GPUS [LINE...]: slurm.conf of nodes with so many GPUs, ended by these lines.
 write_configuration() {
+  local gpus=$1
+  shift
+  rm -rf "$work/slurm"
   mkdir -p "$work"/slurm/{state,log} "$work"/slurm/{spool,tmp}/node{1,2}
   cat >"$work/slurm/slurm.conf" <<CONFIGURATION
 ClusterName=linkgain
@@ -61,14 +64,14 @@ KillWait=5
 MailProg=/bin/true
 SlurmdParameters=config_overrides
 GresTypes=gpu
-NodeName=node1 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 Gres=gpu:4 State=UNKNOWN
-NodeName=node2 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 Gres=gpu:4 State=UNKNOWN
+NodeName=node1 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 Gres=gpu:$gpus State=UNKNOWN
+NodeName=node2 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 Gres=gpu:$gpus State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONFIGURATION
   printf '%s\n' "$@" >>"$work/slurm/slurm.conf"
   # Nobody computes on them: files of any kind will do.
   touch "$work"/slurm/gpu{0,1,2,3}
-  printf 'Name=gpu File=%s\n' "$work/slurm/gpu[0-3]" >"$work/slurm/gres.conf"
+  printf 'Name=gpu File=%s\n' "$work/slurm/gpu[0-$((gpus - 1))]" >"$work/slurm/gres.conf"
   export SLURM_CONF=$work/slurm/slurm.conf
 }
 
