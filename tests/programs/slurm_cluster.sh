@@ -29,6 +29,7 @@ require_slurm() {
   done
   [[ $(id -u) -eq 0 ]] || skip "slurmd starts jobs as root only"
   unshare --uts true 2>/dev/null || skip "no host names of their own can be given here (unshare --uts)"
+  mknod "$work/device" c 1 3 2>/dev/null || skip "no device node can be made here (mknod)"
   srun --mpi=list 2>&1 | grep -q pmix || [[ -n $(find /usr/lib -name 'mpi_pmix.so' -print -quit) ]] ||
     skip "this Slurm has no PMIx"
 }
@@ -69,8 +70,11 @@ NodeName=node2 NodeAddr=127.0.0.1 Port=$(free_port) CPUs=4 Gres=gpu:$gpus State=
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONFIGURATION
   printf '%s\n' "$@" >>"$work/slurm/slurm.conf"
-  # Nobody computes on them: files of any kind will do.
-  touch "$work"/slurm/gpu{0,1,2,3}
+  # Nobody computes on them: any devices will do (null, zero, full and random).
+  mknod "$work/slurm/gpu0" c 1 3
+  mknod "$work/slurm/gpu1" c 1 5
+  mknod "$work/slurm/gpu2" c 1 7
+  mknod "$work/slurm/gpu3" c 1 8
   printf 'Name=gpu File=%s\n' "$work/slurm/gpu[0-$((gpus - 1))]" >"$work/slurm/gres.conf"
   export SLURM_CONF=$work/slurm/slurm.conf
 }
