@@ -114,7 +114,9 @@ start_cluster() {
 cluster_processes_of() {
   local process
   for process in $(pgrep -f "$1"); do
-    ! tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF" || printf '%d\n' "$process"
+    # It may have ended by now.
+    ! { tr '\0' '\n' <"/proc/$process/environ"; } 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF" ||
+      printf '%d\n' "$process"
   done
 }
 
