@@ -24,7 +24,7 @@ complain() {
 expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
 expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
 
-readonly case_options=--backend,mpi,--only,all_reduce,--sizes,64K,--launches,2,--budget,15
+readonly case_options=--backend,mpi,--only,all_reduce,--sizes,64K,--launches,2,--precision,0.2,--budget,15
 
 # check_against BASELINE
 check_against() {

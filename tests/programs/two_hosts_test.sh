@@ -63,7 +63,7 @@ run() {
   status=0
   output=$(cd "$work" && env OMPI_MCA_plm_rsh_agent="$work/agent" OMPI_MCA_oob_tcp_if_include="$subnet.0/24" \
     OMPI_MCA_btl_tcp_if_include="$subnet.0/24" OMPI_MCA_mpi_yield_when_idle=1 \
-    timeout 120 "$program" run --backend mpi --only all_reduce --sizes 1K:64K:x64 --budget 20 "$@" 2>&1 </dev/null) || status=$?
+    timeout 120 "$program" run --backend mpi --only all_reduce --sizes 1K:64K:x64 --precision 0.2 --budget 20 "$@" 2>&1 </dev/null) || status=$?
 }
 
 complain() {
