@@ -9,25 +9,17 @@ reframe=$3/reframe/bin/reframe
 [[ -x $reframe ]] || reframe=reframe
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failures=0
+# shellcheck source-path=SCRIPTDIR source=shell_checks.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shell_checks.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-type -P "$reframe" >/dev/null || {
-  echo "skipped: there is no ReFrame (scripts/test --cluster gets it)"
-  exit 77
-}
+type -P "$reframe" >/dev/null || skip "there is no ReFrame (scripts/test --cluster gets it)"
 cd "$work"
-
-complain() {
-  printf '%s\n--- output (status %s):\n%s\n' "$1" "$status" "$output"
-  failures=$((failures + 1))
-}
-expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
-expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
 
 readonly case_options=--backend,mpi,--only,all_reduce,--sizes,64K,--launches,2,--precision,0.2,--budget,15
 
 # check_against BASELINE
 check_against() {
+  test_name="against $1"
   status=0
   output=$(timeout 120 "$reframe" --prefix "$work/reframe" -c "$repository/scripts/reframe/linkgain_check.py" -r \
     -S LinkgainNode.baseline="$1" -S LinkgainNode.program="$program" \

@@ -1,16 +1,10 @@
 # shellcheck shell=bash
-# Sourced by tests that need Slurm: a cluster of two nodes, node1 and node2, on this machine, each a
+# Sourced by tests that need Slurm, beside shell_checks.sh: a cluster of two nodes, node1 and node2, on this machine, each a
 # slurmd with a host name of its own (a UTS namespace). Nothing of the machine's own Slurm is touched.
 
 : "${work:?a folder for the test, set by the script that sources this}"
 
-readonly exit_skipped=77
 cluster_processes=()
-
-skip() {
-  printf 'skipped: %s\n' "$*"
-  exit "$exit_skipped"
-}
 
 # A TCP port that nobody listens on.
 free_port() {

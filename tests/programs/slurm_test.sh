@@ -10,9 +10,9 @@ shift 3
 work=$(mktemp -d)
 # shellcheck source-path=SCRIPTDIR source=slurm_cluster.sh
 source "$(dirname "${BASH_SOURCE[0]}")/slurm_cluster.sh"
+# shellcheck source-path=SCRIPTDIR source=shell_checks.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shell_checks.sh"
 trap 'stop_cluster; rm -rf "$work"' EXIT
-failures=0
-test_name=
 # One network namespace for all: TCP from node to node is over its loopback interface, which Open MPI
 # leaves out unless told.
 export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
@@ -22,24 +22,6 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 run() {
   status=0
   output=$(cd "$work" && timeout 120 "$@" 2>&1 </dev/null) || status=$?
-}
-
-complain() {
-  printf '%s: %s\n--- output (status %s):\n%s\n' "$test_name" "$1" "$status" "$output"
-  failures=$((failures + 1))
-}
-expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
-expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
-
-# record_value FILE EXPRESSION: of Python, with the record as r.
-record_value() {
-  python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2" ||
-    printf 'no such value\n'
-}
-expect_value() { # FILE EXPRESSION VALUE
-  local value
-  value=$(record_value "$work/$1" "$2" 2>&1)
-  [[ $value == "$3" ]] || complain "$2 of $1 is $value, not $3"
 }
 
 readonly workers='^[^ ]*linkgain-bench .*--serve'

@@ -5,17 +5,12 @@
 set -euo pipefail
 program=$2
 work=$(mktemp -d)
-failures=0
-test_name=
+# shellcheck source-path=SCRIPTDIR source=shell_checks.sh
+source "$(dirname "${BASH_SOURCE[0]}")/shell_checks.sh"
 # Names of this process's own, so that nothing else of the machine is touched.
 readonly net=lg$$
 readonly subnet=10.213.$((RANDOM % 250))
 trap 'remove_hosts; rm -rf "$work"' EXIT
-
-skip() {
-  printf 'skipped: %s\n' "$*"
-  exit 77
-}
 
 require_namespaces() {
   type -P ip unshare mpirun >/dev/null || skip "ip, unshare or mpirun is not here (apt-get install iproute2)"
@@ -66,18 +61,6 @@ run() {
     timeout 120 "$program" run --backend mpi --only all_reduce --sizes 1K:64K:x64 --precision 0.2 --budget 20 "$@" 2>&1 </dev/null) || status=$?
 }
 
-complain() {
-  printf '%s: %s\n--- output (status %s):\n%s\n' "$test_name" "$1" "$status" "$output"
-  failures=$((failures + 1))
-}
-expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
-expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
-expect_value() { # FILE EXPRESSION VALUE
-  local value
-  value=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/$1" "$2" 2>&1) ||
-    true
-  [[ $value == "$3" ]] || complain "$2 of $1 is $value, not $3"
-}
 # Both hosts' processes are the daemons' and the workers'.
 expect_nothing_left() {
   local host
