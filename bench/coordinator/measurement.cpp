@@ -288,7 +288,7 @@ void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, std::vector
   run.finish();
   if (lost_before) result.stopped = "job lost";
   summarise(result, samples, case_index);
-  settle(result, settings.precision);
+  settle(result, samples, case_index, settings.precision);
 }
 
 }  // namespace linkgain

@@ -250,7 +250,7 @@ void Run::keep(int index, int number) {
   if (!result.ratios.empty() && result.stopped == kNothingToCompare) {
     result.stopped = "out of rounds";
   }
-  settle(result, plan_.precision);
+  settle(result, record_.samples, index, plan_.precision);
   for (const VariantJob& job : jobs_) {
     const auto place = static_cast<std::size_t>(job.variant);
     VariantResult& variant = result.variants[place];

@@ -11,6 +11,18 @@ namespace {
 /// Times of one variant by launch and round.
 using TimesByRound = std::map<std::pair<int, int>, double>;
 
+/// Every variant's times of one case.
+std::vector<TimesByRound> rounds_of(const CaseResult& result, const std::vector<Sample>& samples,
+                                    int case_index) {
+  std::vector<TimesByRound> rounds(result.variants.size());
+  for (const Sample& sample : samples) {
+    if (sample.case_index != case_index) continue;
+    rounds.at(static_cast<std::size_t>(sample.variant))[{sample.launch, sample.round}] =
+        sample.time().value;
+  }
+  return rounds;
+}
+
 double skew_of(const Sample& sample) {
   double fastest = 0.0;
   double slowest = 0.0;
@@ -22,9 +34,11 @@ double skew_of(const Sample& sample) {
   return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
 }
 
-/// The ratio of each launch from the rounds that sampled both; combined if there are several.
-std::optional<Ratio> ratio_between(const TimesByRound& first, const TimesByRound& other) {
-  std::map<int, std::pair<std::vector<double>, std::vector<double>>> launches;
+/// Times of two variants in the rounds that sampled both, by launch.
+using PairedTimes = std::map<int, std::pair<std::vector<double>, std::vector<double>>>;
+
+PairedTimes paired_times(const TimesByRound& first, const TimesByRound& other) {
+  PairedTimes launches;
   for (const auto& [key, time] : first) {
     const auto match = other.find(key);
     if (match == other.end()) continue;
@@ -32,6 +46,12 @@ std::optional<Ratio> ratio_between(const TimesByRound& first, const TimesByRound
     first_times.push_back(time);
     other_times.push_back(match->second);
   }
+  return launches;
+}
+
+/// The ratio of each launch; combined if there are several.
+std::optional<Ratio> ratio_between(const TimesByRound& first, const TimesByRound& other) {
+  const PairedTimes launches = paired_times(first, other);
   if (launches.empty()) return std::nullopt;
   std::vector<Ratio> ratios;
   for (const auto& [launch, times] : launches) {
@@ -58,6 +78,20 @@ void summarise_variant(VariantResult& result, const Case& definition,
   result.busbw = bus_bandwidth(definition, *result.time);
 }
 
+bool is_precise(const Ratio& ratio, double precision) {
+  const std::optional<double> width = ratio.relative_half_width();
+  return width && *width <= precision && !ratio.correlated;
+}
+
+/// The place among the case's variants of the one that a ratio is of.
+std::size_t place_of(const RatioResult& ratio, const CaseResult& result) {
+  const auto& all = result.variants;
+  const auto own = std::find_if(all.begin(), all.end(), [&](const VariantResult& variant) {
+    return variant.variant == ratio.variant;
+  });
+  return static_cast<std::size_t>(own - all.begin());
+}
+
 }  // namespace
 
 Seconds Sample::time() const {
@@ -72,16 +106,14 @@ bool has_wrong_data(const VariantResult& variant) {
 
 void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index) {
   std::vector<std::vector<const Sample*>> by_variant(result.variants.size());
-  std::vector<TimesByRound> rounds(result.variants.size());
   for (const Sample& sample : samples) {
     if (sample.case_index != case_index) continue;
-    const auto variant = static_cast<std::size_t>(sample.variant);
-    by_variant.at(variant).push_back(&sample);
-    rounds.at(variant)[{sample.launch, sample.round}] = sample.time().value;
+    by_variant.at(static_cast<std::size_t>(sample.variant)).push_back(&sample);
   }
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     summarise_variant(result.variants[i], result.definition, by_variant[i]);
   }
+  const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
   result.ratios.clear();
   for (std::size_t i = 1; i < result.variants.size(); ++i) {
     if (const auto ratio = ratio_between(rounds[0], rounds[i])) {
@@ -90,18 +122,23 @@ void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_
   }
 }
 
-void settle(CaseResult& result, double precision) {
+void settle(CaseResult& result, const std::vector<Sample>& samples, int case_index,
+            double precision) {
   result.converged = false;
   if (result.ratios.empty() || result.stopped == "job lost" || result.stopped == "interrupted") {
     return;
   }
-  result.converged = std::all_of(result.ratios.begin(), result.ratios.end(), [&](const auto& r) {
-    const std::optional<double> width = r.ratio.relative_half_width();
-    return width && *width <= precision && !r.ratio.correlated;
-  });
+  const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
+  bool differ = result.stopped == "converged";
+  result.converged = true;
+  for (const RatioResult& each : result.ratios) {
+    if (is_precise(each.ratio, precision)) continue;
+    result.converged = false;
+    differ = differ || paired_times(rounds[0], rounds[place_of(each, result)]).size() > 1;
+  }
   if (result.converged) {
     result.stopped = "converged";
-  } else if (result.stopped == "converged") {
+  } else if (differ) {
     result.stopped = "launches differ";
   }
 }

@@ -89,26 +89,41 @@ void judge_roads(Record& record) {
   }
 }
 
+/// "A, B, C and 2 more".
+std::string first_of(std::vector<std::string> names) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t rest = names.size() > kNamed ? names.size() - kNamed : 0;
+  names.resize(names.size() - rest);
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
 void judge_convergence(Record& record) {
   std::vector<std::string> open;
+  std::vector<std::string> differing;
   for (const CaseResult& result : record.cases) {
     const bool ended_early = result.stopped == "job lost" || result.stopped == "interrupted";
     if (result.ratios.empty() || result.converged || ended_early) continue;
-    open.push_back(case_name(result.definition));
+    auto& group = result.stopped == "launches differ" ? differing : open;
+    group.push_back(case_name(result.definition));
   }
-  if (open.empty()) return;
-  constexpr std::size_t kNamed = 3;
-  const std::size_t rest = open.size() > kNamed ? open.size() - kNamed : 0;
-  open.resize(open.size() - rest);
-  const std::string more = rest > 0 ? fmt::format(" and {} more", rest) : "";
-  add_once(
-      record,
-      {"not-converged",
-       fmt::format("the interval is wider than {:.3g} % of the ratio, or rounds are correlated, "
-                   "for {}{}",
-                   100 * record.settings.precision, fmt::join(open, ", "), more),
-       "their rows are marked; give more time with --budget, or keep other work off this "
-       "machine"});
+  const double percent = 100 * record.settings.precision;
+  if (!open.empty()) {
+    add_once(record, {"not-converged",
+                      fmt::format("the interval is wider than {:.3g} % of the ratio, or rounds are "
+                                  "correlated, for {}",
+                                  percent, first_of(open)),
+                      "their rows are marked; give more time with --budget, or keep other work off "
+                      "this machine"});
+  }
+  if (!differing.empty()) {
+    add_once(record, {"not-converged",
+                      fmt::format("launches differ, so that their interval is wider than {:.3g} % "
+                                  "of the ratio, for {}",
+                                  percent, first_of(differing)),
+                      "their rows are marked; ask for more launches with --launches: each counts "
+                      "once, however much time it has"});
+  }
 }
 
 /// Launches that any case was sampled in.

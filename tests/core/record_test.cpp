@@ -102,6 +102,63 @@ TEST(Summarise, TakesALaunchAsOneReplicate) {
   EXPECT_EQ(ratio.rounds, 21);
 }
 
+/// Rounds of one launch in which the second variant takes `ratio` times as long as the first, more
+/// or less by `scatter` from one round to the next.
+void add_launch(std::vector<Sample>& samples, int launch, double ratio, double scatter) {
+  for (int round = 0; round < 20; ++round) {
+    const double factor = std::exp(round % 2 == 0 ? scatter : -scatter);
+    samples.push_back(sample(0, launch, round, {1e-3}));
+    samples.push_back(sample(1, launch, round, {1e-3 * ratio * factor}));
+  }
+}
+
+/// Settled to 1 % where the last launch ended so.
+CaseResult settled(const std::vector<Sample>& samples, const std::string& ended) {
+  CaseResult result = unmeasured(2);
+  summarise(result, samples, 0);
+  result.stopped = ended;
+  settle(result, samples, 0, 0.01);
+  return result;
+}
+
+TEST(Settle, SeveralLaunchesDifferWhateverEndedTheLast) {
+  std::vector<Sample> samples;
+  add_launch(samples, 0, 2.0, 0.1);
+  add_launch(samples, 1, 2.2, 0.1);
+  for (const char* ended : {"converged", "out of time", "out of rounds", "launches differ"}) {
+    const CaseResult result = settled(samples, ended);
+    EXPECT_FALSE(result.converged);
+    EXPECT_EQ(result.stopped, "launches differ") << ended;
+  }
+}
+
+TEST(Settle, OneLaunchKeepsWhatEndedIt) {
+  std::vector<Sample> samples;
+  add_launch(samples, 0, 2.0, 0.1);
+  for (const char* ended : {"out of time", "out of rounds"}) {
+    const CaseResult result = settled(samples, ended);
+    EXPECT_FALSE(result.converged);
+    EXPECT_EQ(result.stopped, ended);
+  }
+}
+
+TEST(Settle, ALaunchOfOneVariantIsNoneThatCouldDiffer) {
+  std::vector<Sample> samples;
+  add_launch(samples, 0, 2.0, 0.1);
+  for (int round = 0; round < 20; ++round) samples.push_back(sample(0, 1, round, {1e-3}));
+  EXPECT_EQ(settled(samples, "out of time").stopped, "out of time");
+}
+
+TEST(Settle, ANarrowIntervalHasConvergedWhateverEndedTheLast) {
+  std::vector<Sample> samples;
+  add_launch(samples, 0, 2.0, 0.0);
+  EXPECT_EQ(settled(samples, "out of time").stopped, "converged");
+  add_launch(samples, 1, 2.001, 0.1);
+  const CaseResult result = settled(samples, "out of time");
+  EXPECT_TRUE(result.converged) << "each launch is one value";
+  EXPECT_EQ(result.stopped, "converged");
+}
+
 TEST(Summarise, SumsUpTheHealthOfAVariantsSamples) {
   CaseResult result = unmeasured(2);
   std::vector<Sample> samples{sample(0, 0, 0, {1.0}), sample(0, 0, 1, {1.0}),

@@ -13,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(Judge, FindsNothingWrongWithAGoodRecord) {
   Record record = good_record();
@@ -128,6 +129,22 @@ TEST(Judge, WarnsOfCasesThatDidNotConvergeAndNamesThree) {
   ASSERT_THAT(codes(record), ::testing::ElementsAre("not-converged"));
   EXPECT_THAT(record.warnings[0].text,
               AllOf(HasSubstr("2 %"), HasSubstr("/8B/"), HasSubstr("and 2 more")));
+}
+
+TEST(Judge, AdvisesMoreLaunchesWhereTheyDifferAndNotMoreTime) {
+  Record record = good_record();
+  for (CaseResult& result : record.cases) result.converged = false;
+  record.cases[0].stopped = "launches differ";
+  record.cases[1].stopped = "out of time";
+  judge(record);
+  ASSERT_THAT(codes(record), ElementsAre("not-converged", "not-converged"));
+  EXPECT_THAT(record.warnings[0].text, AllOf(HasSubstr("/1KiB/"), Not(HasSubstr("/8B/"))));
+  EXPECT_THAT(record.warnings[0].advice,
+              AllOf(HasSubstr("--budget"), Not(HasSubstr("--launches"))));
+  EXPECT_THAT(record.warnings[1].text, AllOf(HasSubstr("launches differ"), HasSubstr("1 %"),
+                                             HasSubstr("/8B/"), Not(HasSubstr("/1KiB/"))));
+  EXPECT_THAT(record.warnings[1].advice,
+              AllOf(HasSubstr("--launches"), Not(HasSubstr("--budget"))));
 }
 
 TEST(Judge, ACaseWithoutARatioCannotConverge) {

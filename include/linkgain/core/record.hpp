@@ -105,8 +105,9 @@ struct CaseResult {
   std::vector<VariantResult> variants;
   std::vector<RatioResult> ratios;  ///< one for each variant after the first that ran
   bool converged = false;
-  /// Why sampling ended: "converged", "out of rounds", "out of time", "nothing to compare" (one
-  /// variant ran), "skipped" (none did), "job lost", "interrupted".
+  /// Why sampling ended: "converged", "out of rounds", "out of time", "launches differ" (several,
+  /// whatever ended the last one), "nothing to compare" (one variant ran), "skipped" (none did),
+  /// "job lost", "interrupted".
   std::string stopped;
 };
 
@@ -154,9 +155,10 @@ void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_
 
 /// Decides from the ratios that stand in the end whether the case converged: every interval within
 /// `precision` and no correlation left. A case that lost a job or was interrupted has not. Where
-/// each launch had enough rounds and their combination is still too wide, `stopped` becomes
-/// "launches differ".
-void settle(CaseResult& result, double precision);
+/// the ratio of several launches is too wide `stopped` becomes "launches differ", whatever ended
+/// the last one: each gives one value, and more launches narrow it, not more rounds in one.
+void settle(CaseResult& result, const std::vector<Sample>& samples, int case_index,
+            double precision);
 
 /// One JSON document, samples last and in columns. Not measured is null.
 std::string to_json(const Record& record);
