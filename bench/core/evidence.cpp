@@ -63,11 +63,17 @@ std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ran
   return fmt::format("GPU of rank {} has no NVLink counters", first);
 }
 
+/// What message_size() is the size of, where that is not the case's own.
+std::string_view what_is_small(const Case& c) {
+  if (!moves_its_size(c.operation)) return "loads ";
+  return is_grouped(c.operation) ? "messages " : "";
+}
+
 /// Why nothing is expected of NVLink, or the share is not judged; empty where it is.
 std::string why_not_judged(const Case& c, const TransferPlan& plan) {
   const bool small = message_size(c) < kJudgedSize;
-  const std::string too_small = fmt::format(
-      "{}smaller than {}", is_grouped(c.operation) ? "messages " : "", readable_bytes(kJudgedSize));
+  const std::string too_small =
+      fmt::format("{}smaller than {}", what_is_small(c), readable_bytes(kJudgedSize));
   if (has_algorithm(c.operation)) {
     if (plan.algorithm.empty()) return "NCCL's log named no algorithm";
     if (!is_known(c.operation, plan.algorithm)) {
