@@ -22,7 +22,7 @@ namespace {
 std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& limits) {
   MarkdownTable table({{std::string(words_of(contrast).title), MarkdownTable::Alignment::left},
                        {case_label(result.definition), MarkdownTable::Alignment::right},
-                       {"busbw", MarkdownTable::Alignment::right},
+                       {"busbw", MarkdownTable::Alignment::right, true},
                        {"Path", MarkdownTable::Alignment::left}});
   bool first = true;
   for (const VariantResult& variant : result.variants) {

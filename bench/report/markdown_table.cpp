@@ -42,6 +42,13 @@ void MarkdownTable::add_row(const std::vector<std::string>& cells) {
   rows_.push_back(std::move(row));
 }
 
+bool MarkdownTable::is_shown(std::size_t column) const {
+  return !columns_[column].needs_values ||
+         std::any_of(rows_.begin(), rows_.end(), [column](const std::vector<std::string>& row) {
+           return !row[column].empty();
+         });
+}
+
 std::size_t MarkdownTable::width(std::size_t column) const {
   std::size_t widest = std::max(kNarrowest, display_width(columns_[column].title));
   for (const std::vector<std::string>& row : rows_) {
@@ -55,6 +62,9 @@ std::string MarkdownTable::text() const {
   std::string separator = "|";
   std::vector<std::string> lines(rows_.size(), "|");
   for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (!is_shown(i)) {
+      continue;
+    }
     const std::size_t columns_width = width(i);
     const bool right = columns_[i].alignment == Alignment::right;
     header += fmt::format(" {} |", pad(columns_[i].title, columns_width, Alignment::left));

@@ -13,6 +13,7 @@ class MarkdownTable {
   struct Column {
     std::string title;
     Alignment alignment = Alignment::left;
+    bool needs_values = false;  ///< left out where every cell is empty
   };
 
   explicit MarkdownTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -24,6 +25,7 @@ class MarkdownTable {
   std::string text() const;
 
  private:
+  bool is_shown(std::size_t column) const;
   std::size_t width(std::size_t column) const;
 
   std::vector<Column> columns_;

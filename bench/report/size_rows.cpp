@@ -12,7 +12,7 @@ namespace {
 std::vector<MarkdownTable::Column> columns(const MarkdownTable::Column& title, bool evidence) {
   constexpr auto kRight = MarkdownTable::Alignment::right;
   std::vector<MarkdownTable::Column> all{
-      title, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight}, {"Path"}};
+      title, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight, true}, {"Path"}};
   if (evidence) {
     all.push_back({"NVLink %", kRight});
   }

@@ -66,7 +66,7 @@ std::vector<MarkdownTable::Column> columns_for(const MarkdownTable::Column& titl
   std::vector<MarkdownTable::Column> columns{title};
   for (const std::string& variant : variants) {
     columns.push_back({variant, kRight});
-    columns.push_back({"busbw GB/s", kRight});
+    columns.push_back({"busbw GB/s", kRight, true});
   }
   if (variants.size() > 1) {
     columns.insert(columns.end(),

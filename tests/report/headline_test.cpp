@@ -25,6 +25,14 @@ TEST(Headline, IsThePagesTable) {
             "With P2P the same all-reduce takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x).\n");
 }
 
+TEST(Headline, HasNoColumnOfBandwidthsWhereThereAreNone) {
+  EXPECT_THAT(headline(load_latency_record()),
+              StartsWith("| NVLink | load_latency 0->1 2 MiB | Path        |\n"
+                         "| ------ | ----------------------: | ----------- |\n"
+                         "| Y      |                860.0 ns | NVLink      |\n"
+                         "| N      |                 1.21 us | host memory |\n"));
+}
+
 TEST(Headline, HasATableForEachCurvesLargestSize) {
   expect_golden(headline(h200_record()), "headline_h200.md");
 }

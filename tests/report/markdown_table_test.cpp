@@ -34,6 +34,27 @@ TEST(MarkdownTable, KeepsCellsApart) {
             "| x\\|y | two lines |\n");
 }
 
+TEST(MarkdownTable, LeavesOutAColumnThatNeedsValuesAndHasNone) {
+  constexpr auto kLeft = MarkdownTable::Alignment::left;
+  const std::vector<MarkdownTable::Column> columns{{"a"}, {"b", kLeft, true}, {"c"}};
+  MarkdownTable without(columns);
+  without.add_row({"1", "", ""});
+  without.add_row({"2"});
+  EXPECT_EQ(without.text(),
+            "| a   | c   |\n"
+            "| --- | --- |\n"
+            "| 1   |     |\n"
+            "| 2   |     |\n");
+  MarkdownTable with(columns);
+  with.add_row({"1", "", "x"});
+  with.add_row({"2", "y", ""});
+  EXPECT_EQ(with.text(),
+            "| a   | b   | c   |\n"
+            "| --- | --- | --- |\n"
+            "| 1   |     | x   |\n"
+            "| 2   | y   |     |\n");
+}
+
 TEST(MarkdownTable, FillsUpShortRows) {
   MarkdownTable table({{"a"}, {"b"}});
   table.add_row({"1"});

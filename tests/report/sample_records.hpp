@@ -108,6 +108,20 @@ inline Record h200_record() {
   return record;
 }
 
+/// Dependent loads of memory of 2 MiB: their time is one load's, so that there is no bandwidth.
+inline Record load_latency_record() {
+  Record record = two_gpus();
+  Case definition = all_reduce(2 << 20);
+  definition.operation = OperationKind::load_latency;
+  definition.pair = Pair{0, 1};
+  record.cases = {nvlink_case(definition, 0.86e-6, 1.21e-6, 1.40, 1.42)};
+  for (VariantResult& variant : record.cases[0].variants) {
+    variant.algbw.reset();
+    variant.busbw.reset();
+  }
+  return record;
+}
+
 /// GPUs across a host bridge: NCCL does not use P2P, both variants go through host memory.
 inline Record phb_record() {
   Record record = two_gpus();

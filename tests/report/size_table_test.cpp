@@ -30,6 +30,15 @@ TEST(SizeTable, ShowsWrongDataInsteadOfTimes) {
   expect_golden(size_tables(wrong_data_record()), "sizes_wrong_data.md");
 }
 
+TEST(SizeTable, HasNoColumnOfBandwidthsWhereThereAreNone) {
+  Record record = load_latency_record();
+  EXPECT_THAT(size_tables(record), HasSubstr("| Size  | p2p      | host    | Speed-up |"));
+  VariantResult third = record.cases[0].variants[1];
+  third.variant = "net";
+  record.cases[0].variants.push_back(third);
+  EXPECT_THAT(size_tables(record), HasSubstr("| Size  | Variant | Time     | Path        |"));
+}
+
 TEST(SizeTable, SortsSizesWithinACurve) {
   Record record = h200_record();
   std::swap(record.cases[0], record.cases[2]);
