@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace linkgain {
@@ -37,20 +38,44 @@ bool ranks_are_gpus(const Record& record) {
          });
 }
 
-/// Cases of one size and group in the order of curves_for_headline(): wrong data, not measured,
-/// then by time, of equal ones the first of a matrix last.
-std::tuple<bool, bool, Seconds, int, int> strength_of(const CaseResult& result) {
-  const bool wrong = std::any_of(result.variants.begin(), result.variants.end(), has_wrong_data);
-  const bool measured = !result.variants.empty() && result.variants.front().time.has_value();
-  const Pair pair = result.definition.pair.value_or(Pair{});
-  return {!wrong, measured, measured ? *result.variants.front().time : Seconds{}, -pair.from,
-          -pair.to};
+bool gave_wrong_data(const CaseResult& result) {
+  return std::any_of(result.variants.begin(), result.variants.end(), has_wrong_data);
 }
 
-void sort_for_headline(std::vector<const CaseResult*>& cases) {
-  std::stable_sort(cases.begin(), cases.end(), [](const CaseResult* a, const CaseResult* b) {
-    const bool same_size = a->definition.size == b->definition.size;
-    return same_size ? strength_of(*a) < strength_of(*b) : a->definition.size < b->definition.size;
+bool is_measured(const CaseResult& result) {
+  return !result.variants.empty() && result.variants.front().time.has_value();
+}
+
+/// Sizes at which pairs differ().
+std::set<Bytes> telling_sizes(const std::vector<const CaseResult*>& cases, double precision) {
+  std::map<Bytes, std::vector<double>> times;
+  for (const CaseResult* result : cases) {
+    if (gave_wrong_data(*result) || !is_measured(*result)) continue;
+    times[result->definition.size].push_back(result->variants.front().time->value);
+  }
+  std::set<Bytes> telling;
+  for (const auto& [size, of_pairs] : times) {
+    if (differ(of_pairs, precision)) telling.insert(size);
+  }
+  return telling;
+}
+
+/// Cases of one size and group in the order of curves_for_headline(): wrong data, not measured,
+/// then by time where it tells, of equal ones the first of a matrix last.
+std::tuple<bool, bool, Seconds, int, int> strength_of(const CaseResult& result, bool by_time) {
+  const bool measured = is_measured(result);
+  const Pair pair = result.definition.pair.value_or(Pair{});
+  return {!gave_wrong_data(result), measured,
+          measured && by_time ? *result.variants.front().time : Seconds{}, -pair.from, -pair.to};
+}
+
+void sort_for_headline(std::vector<const CaseResult*>& cases, double precision) {
+  const std::set<Bytes> telling = telling_sizes(cases, precision);
+  std::stable_sort(cases.begin(), cases.end(), [&](const CaseResult* a, const CaseResult* b) {
+    const Bytes size = a->definition.size;
+    if (size != b->definition.size) return size < b->definition.size;
+    const bool by_time = telling.contains(size);
+    return strength_of(*a, by_time) < strength_of(*b, by_time);
   });
 }
 
@@ -65,6 +90,11 @@ std::string_view arrow_of(const Pair& pair) { return pair.both ? "↔" : "→"; 
 std::string ends_label(const Record& record, const Pair& pair) {
   return fmt::format("{} {} {}", end_label(record, pair.from), arrow_of(pair),
                      end_label(record, pair.to));
+}
+
+bool differ(const std::vector<double>& values, double precision) {
+  const auto [least, most] = std::ranges::minmax(values);
+  return most > (1.0 + precision) * least;
 }
 
 std::vector<ShownFamily> shown_families(const Record& record) {
@@ -111,7 +141,7 @@ std::vector<Curve> curves_for_headline(const Record& record) {
       known->cases.insert(known->cases.end(), curve.cases.begin(), curve.cases.end());
     }
   }
-  for (Curve& group : groups) sort_for_headline(group.cases);
+  for (Curve& group : groups) sort_for_headline(group.cases, record.settings.precision);
   return groups;
 }
 

@@ -20,6 +20,10 @@ std::string_view arrow_of(const Pair& pair);
 /// "GPU0 → GPU1", both ways "GPU0 ↔ GPU1".
 std::string ends_label(const Record& record, const Pair& pair);
 
+/// Whether times or bandwidths of pairs, above 0, lie further apart than the run's precision: the
+/// largest of them over the smallest. Nearer ones do not tell which pair is weaker.
+bool differ(const std::vector<double>& values, double precision);
+
 /// A family that is shown as matrices.
 struct ShownFamily {
   PairFamily family;
@@ -34,7 +38,8 @@ std::vector<ShownFamily> shown_families(const Record& record);
 std::vector<Curve> curves_by_size(const Record& record);
 
 /// Curves that differ in their pair's ranks only stand in one, in an order that has the pair that
-/// takes longest with the first variant last of its size, and wrong data first.
+/// takes longest with the first variant last of its size, and wrong data first. Where the pairs of
+/// a size do not differ() the first of a matrix is last.
 std::vector<Curve> curves_for_headline(const Record& record);
 
 }  // namespace linkgain

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/core/units.hpp"
+#include "pair_groups.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
@@ -79,10 +80,12 @@ std::string wrong_sentence(const Curve& curve, const CaseResult* shown) {
 
 std::string pairs_sentence(const Record& record, const Curve& curve, const CaseResult& weakest) {
   std::vector<const CaseResult*> compared;
+  std::vector<double> times;
   for (const CaseResult* result : curve.cases) {
     const bool alike = result->definition.size == weakest.definition.size && comparable(*result);
     if (alike && !gave_wrong_data(*result)) {
       compared.push_back(result);
+      times.push_back(result->variants.front().time->value);
     }
   }
   if (compared.size() < 2) {
@@ -90,6 +93,11 @@ std::string pairs_sentence(const Record& record, const Curve& curve, const CaseR
   }
   const CaseResult& strongest = *compared.front();
   const VariantResult& variant = strongest.variants.front();
+  const double precision = record.settings.precision;
+  if (!differ(times, precision)) {
+    return fmt::format("\nThe {} pairs compared do not differ by more than {} with {}.\n",
+                       compared.size(), precision_percent(precision), variant.variant);
+  }
   return fmt::format(
       "\nOf {} pairs compared it takes longest with {}; {} takes least: {} ({}{}).\n",
       compared.size(), variant.variant, curve_label(strongest.definition),

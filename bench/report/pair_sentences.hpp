@@ -21,7 +21,8 @@ bool comparable(const CaseResult& result);
 std::string wrong_sentence(const Curve& curve, const CaseResult* shown);
 
 /// Where the curve has several pairs of the size of `weakest`, how many were compared, and which of
-/// them takes least time with the first variant. `weakest` takes most (curves_for_headline()).
+/// them takes least time with the first variant, or that they do not differ(). `weakest` takes most
+/// where they do (curves_for_headline()).
 std::string pairs_sentence(const Record& record, const Curve& curve, const CaseResult& weakest);
 
 }  // namespace linkgain

@@ -80,12 +80,13 @@ std::string readable_value(const PairMatrix& matrix, double value) {
 }
 
 /// ", 33 % below the median of the 3 other NV4 pairs"; empty where there is no other.
-std::string beside_others(const PairMatrix& matrix, const WeakestPair& pair) {
+std::string beside_others(const PairMatrix& matrix, const WeakestPair& pair, double precision) {
   const std::optional<double> shortfall = pair.shortfall(matrix.by_bandwidth);
   if (!shortfall) return pair.label.empty() ? "" : fmt::format(", the only {} pair", pair.label);
   const std::string_view side = matrix.by_bandwidth ? "below" : "above";
-  const std::string distance =
-      *shortfall < 0.0005 ? "level with" : fmt::format("{} {}", readable_percent(*shortfall), side);
+  const std::string distance = differ({pair.value, *pair.median}, precision)
+                                   ? fmt::format("{} {}", readable_percent(*shortfall), side)
+                                   : fmt::format("within {} of", precision_percent(precision));
   const std::string kind = pair.label.empty() ? "" : pair.label + " ";
   const std::string others =
       pair.others == 1
@@ -95,19 +96,44 @@ std::string beside_others(const PairMatrix& matrix, const WeakestPair& pair) {
   return fmt::format(", {} {}", distance, others);
 }
 
+std::vector<double> measured_values(const PairMatrix& matrix) {
+  std::vector<double> values;
+  for (const PairEntry& entry : matrix.entries) {
+    if (const std::optional<double> value = matrix.value(entry)) values.push_back(*value);
+  }
+  return values;
+}
+
+std::string no_difference_line(const PairMatrix& matrix, double precision) {
+  const auto [least, most] = std::ranges::minmax(measured_values(matrix));
+  const std::string low = readable_value(matrix, least);
+  const std::string high = readable_value(matrix, most);
+  return fmt::format("\n- No pair differs by more than {} with {}: {}{}\n",
+                     precision_percent(precision), matrix.variant, low,
+                     low == high ? "" : " to " + high);
+}
+
+/// Which pair is the weakest, and which are weak beside their like; that no pair differs where the
+/// values do not tell. Empty where there are no two pairs.
 std::string weakest_lines(const Record& record, const PairFamily& family,
                           const PairMatrix& matrix) {
+  const std::vector<WeakestPair> weakest = weakest_pairs(matrix, family);
+  const double precision = record.settings.precision;
+  if (!weakest.empty() && !differ(measured_values(matrix), precision)) {
+    return no_difference_line(matrix, precision);
+  }
   std::string text;
-  for (const WeakestPair& pair : weakest_pairs(matrix, family)) {
+  for (const WeakestPair& pair : weakest) {
     const bool weakest_of_all = text.empty();
     if (!weakest_of_all && pair.shortfall(matrix.by_bandwidth).value_or(0.0) < kWeakForItsKind) {
       continue;
     }
     const std::string ends = ends_label(record, {pair.from, pair.to, family.symmetric()});
     const std::string label = pair.label.empty() ? "" : fmt::format(" ({})", pair.label);
-    text += fmt::format("- {} with {}: {}, {}{}{}\n",
-                        weakest_of_all ? "Weakest" : "Weak for its kind", matrix.variant, ends,
-                        readable_value(matrix, pair.value), label, beside_others(matrix, pair));
+    text +=
+        fmt::format("- {} with {}: {}, {}{}{}\n", weakest_of_all ? "Weakest" : "Weak for its kind",
+                    matrix.variant, ends, readable_value(matrix, pair.value), label,
+                    beside_others(matrix, pair, precision));
   }
   return text.empty() ? text : "\n" + text;
 }

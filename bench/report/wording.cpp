@@ -84,8 +84,10 @@ std::string rounded_bytes(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, decimals, kUnits[unit]);
 }
 
-std::string readable_precision(double precision) {
-  return fmt::format("±{:.3g} %", 100.0 * precision);
+std::string readable_precision(double precision) { return "±" + precision_percent(precision); }
+
+std::string precision_percent(double precision) {
+  return fmt::format("{:.3g} %", 100.0 * precision);
 }
 
 std::string wrong_elements(const Verification& verification) {

@@ -31,6 +31,8 @@ std::string rounded_bytes(double bytes);
 
 /// The interval that a run asked for: "±1 %".
 std::string readable_precision(double precision);
+/// "1 %".
+std::string precision_percent(double precision);
 
 /// "12 of 64 elements are wrong (rank 1, element 17: 3 instead of 5)".
 std::string wrong_elements(const Verification& verification);

@@ -150,10 +150,12 @@ TEST(Headline, FallsBackToTheLargestSizeThatBothMeasured) {
 }
 
 TEST(Headline, HasOneTableForAllPairs) {
-  EXPECT_EQ(headline(two_gpus_pairs_record()),
+  Record record = two_gpus_pairs_record();
+  slow_down(record.cases[1].variants[0], record.cases[1].definition, 1.02);
+  EXPECT_EQ(headline(record),
             "| NVLink | send_recv 1->0 512 MiB | busbw      | Path        |\n"
             "| ------ | ---------------------: | ---------: | ----------- |\n"
-            "| Y      |                1.44 ms | 372.6 GB/s | NVLink      |\n"
+            "| Y      |                1.47 ms | 365.3 GB/s | NVLink      |\n"
             "| N      |               14.00 ms |  38.3 GB/s | host memory |\n"
             "\n"
             "With P2P the same send-recv takes 90 % less time (9.72x, 95 % CI 9.70x to 9.74x).\n"
@@ -167,6 +169,21 @@ TEST(Headline, HasOneTableForAllPairs) {
             "| N      |                22.00 ms |  24.4 GB/s | host memory |\n"
             "\n"
             "With P2P the same send-recv takes 93 % less time (15.0x, 95 % CI 14.9x to 15.0x).\n");
+}
+
+TEST(Headline, NamesNoPairWhereTheyDoNotDiffer) {
+  Record record = two_gpus_pairs_record();  // 0.4 % apart
+  const std::string text = headline(record);
+  EXPECT_THAT(text, StartsWith("| NVLink | send_recv 0->1 512 MiB |"));
+  EXPECT_THAT(text, HasSubstr("\nThe 2 pairs compared do not differ by more than 1 % with p2p.\n"));
+  EXPECT_THAT(text, Not(HasSubstr("takes longest")));
+  slow_down(record.cases[0].variants[0], record.cases[0].definition, 1.008);
+  EXPECT_THAT(headline(record), StartsWith("| NVLink | send_recv 0->1 512 MiB |"))
+      << "the same pair, which is now the slower one";
+  record.settings.precision = 0.002;
+  EXPECT_THAT(headline(record),
+              HasSubstr("Of 2 pairs compared it takes longest with p2p; send_recv "
+                        "1->0 takes least"));
 }
 
 TEST(Headline, OfPairsShowsTheWeakestOfTheLargestSize) {

@@ -36,10 +36,22 @@ TEST(PairTables, SayWhatIsAbsentAndWhy) {
 
 TEST(PairTables, NameTheWeakestPairAndThoseThatAreWeakForTheirKind) {
   const std::string text = pair_tables(four_gpus_record());
-  EXPECT_THAT(text, HasSubstr("- Weakest with p2p: GPU0 → GPU3, 8.97 GB/s (SYS), 0.10 % below "
+  EXPECT_THAT(text, HasSubstr("- Weakest with p2p: GPU0 → GPU3, 8.97 GB/s (SYS), within 1 % of "
                               "the median of the 3 other SYS pairs, 8.98 GB/s\n"));
   EXPECT_THAT(text, HasSubstr("- Weak for its kind with p2p: GPU2 → GPU3, "));
   EXPECT_THAT(text, Not(HasSubstr("Weak for its kind with host")));
+}
+
+TEST(PairTables, NameNoPairWhereTheyDoNotDiffer) {
+  Record record = two_gpus_pairs_record();
+  EXPECT_THAT(pair_tables(record), HasSubstr("\n- No pair differs by more than 1 % with p2p: 372.6 "
+                                             "GB/s to 374.1 GB/s\n"));
+  EXPECT_THAT(pair_tables(record), Not(HasSubstr("Weakest")));
+  record.settings.precision = 0.005;
+  EXPECT_THAT(pair_tables(record), HasSubstr("No pair differs by more than 0.5 % with p2p"));
+  EXPECT_THAT(pair_tables(record),
+              HasSubstr("- Weakest with host: GPU0 → GPU1, 38.1 GB/s (NV18), 0.7 % below the other "
+                        "NV18 pair, 38.3 GB/s\n"));
 }
 
 TEST(PairTables, ReplaceTheTablesBySize) {
@@ -94,9 +106,11 @@ TEST(PairTables, HaveNoLabelsInCpuMemory) {
   }
   const std::string text = pair_tables(record);
   EXPECT_THAT(text, HasSubstr("| rank 0    |      – |   1.05 |\n"));
-  EXPECT_THAT(text,
-              HasSubstr("- Weakest with tcp: rank 0 → rank 1, 0.524 GB/s, level with the other "
-                        "pair, 0.524 GB/s\n"));
+  EXPECT_THAT(text, HasSubstr("- No pair differs by more than 1 % with tcp: 0.524 GB/s\n"));
+  slow_down(record.cases[1].variants[1], record.cases[1].definition, 1.25);
+  EXPECT_THAT(pair_tables(record),
+              HasSubstr("- Weakest with tcp: rank 1 → rank 0, 0.419 GB/s, 20 % "
+                        "below the other pair, 0.524 GB/s\n"));
   EXPECT_THAT(text, Not(HasSubstr("What joins")));
 }
 
