@@ -8,6 +8,7 @@
 #include <iostream>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "linkgain/core/errors.hpp"
@@ -79,6 +80,15 @@ class ResultCheck {
     return problem;
   }
 
+  /// Of all subjects; they do not depend on the time.
+  std::set<std::string> counter_names() const {
+    std::set<std::string> names;
+    for (const auto& subject : subjects_) {
+      for (const auto& [name, value] : subject->counters(Seconds{1.0})) names.insert(name);
+    }
+    return names;
+  }
+
   /// A subject that the backend refused has no results.
   void refuse(const std::string& name) {
     refused_.insert(name);
@@ -140,13 +150,38 @@ class ConsoleTable : public CaseReporter<benchmark::ConsoleReporter> {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-/// In a file nothing stands before the header line.
+/// In a file nothing stands before the header line, which names every subject's counters.
 class CsvTable : public CaseReporter<benchmark::CSVReporter> {
  public:
-  using CaseReporter::CaseReporter;
+  CsvTable(ResultCheck& check, std::set<std::string> counters)
+      : CaseReporter(check), counters_(std::move(counters)) {}
+
   bool ReportContext(const Context& context) override {
     return &GetErrorStream() == &GetOutputStream() || CSVReporter::ReportContext(context);
   }
+
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    if (!std::exchange(has_header_, true)) print_header();
+    CaseReporter::ReportRuns(runs);
+  }
+
+ private:
+  /// The library takes the columns from the first runs and ends the process where later ones have
+  /// more counters. So it is shown one that has all of them, of which the header alone is kept.
+  void print_header() {
+    benchmark::BenchmarkReporter::Run all;
+    for (const std::string& name : counters_) all.counters[name] = 0.0;
+    std::ostream& out = GetOutputStream();
+    std::ostringstream text;
+    SetOutputStream(&text);
+    CSVReporter::ReportRuns({all});
+    SetOutputStream(&out);
+    const std::string lines = text.str();
+    out << lines.substr(0, lines.find('\n') + 1);
+  }
+
+  std::set<std::string> counters_;
+  bool has_header_ = false;
 };
 #pragma GCC diagnostic pop
 using JsonDocument = CaseReporter<benchmark::JSONReporter>;
@@ -156,7 +191,7 @@ std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(const std::string& f
                                                             const BenchmarkRequest& request,
                                                             ResultCheck& check) {
   if (format == "json") return std::make_unique<JsonDocument>(check);
-  if (format == "csv") return std::make_unique<CsvTable>(check);
+  if (format == "csv") return std::make_unique<CsvTable>(check, check.counter_names());
   if (format != "console") {
     throw UsageError(fmt::format("unknown format '{}'", format), "use console, json or csv");
   }

@@ -14,10 +14,13 @@
 namespace linkgain {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using Json = nlohmann::json;
 
 /// Takes exactly `seconds` per operation.
@@ -30,6 +33,8 @@ class Metronome : public BenchmarkSubject {
         problem_(std::move(problem)),
         refused_(refused) {}
 
+  bool has_bandwidth = false;
+
  private:
   static constexpr std::int64_t kBatch = 16;
 
@@ -41,7 +46,9 @@ class Metronome : public BenchmarkSubject {
   Seconds do_run_batch() override { return Seconds{kBatch * seconds_}; }
   std::optional<std::string> do_verify() override { return problem_; }
   std::vector<std::pair<std::string, double>> do_counters(Seconds time) const override {
-    return {{"latency_us", time.value * 1e6}};
+    std::vector<std::pair<std::string, double>> counters{{"latency_us", time.value * 1e6}};
+    if (has_bandwidth) counters.emplace_back("busbw", 1.5);
+    return counters;
   }
 
   std::string name_;
@@ -117,19 +124,24 @@ TEST(GoogleBenchmark, RefusesWhatItDoesNotKnow) {
   expect_refusal("--benchmark_out=/nowhere/file", "--benchmark_out=/nowhere/file");
 }
 
-/// Runs subjects and returns the JSON document that they leave in a file.
-Json run_to_file(std::vector<std::unique_ptr<BenchmarkSubject>> subjects, ExitCode expected,
-                 std::vector<std::string> arguments = {}) {
+/// Runs subjects and returns what they leave in a file of this format.
+std::string run_to_file(std::vector<std::unique_ptr<BenchmarkSubject>> subjects, ExitCode expected,
+                        const std::string& format) {
   const test::ScratchFolder folder;
-  const std::string file = folder.path() / "out.json";
-  arguments.insert(arguments.end(), {"--benchmark_out=" + file, "--benchmark_min_time=0.02"});
+  const std::string file = folder.path() / "out";
+  const std::vector<std::string> arguments{
+      "--benchmark_out=" + file, "--benchmark_out_format=" + format, "--benchmark_min_time=0.02"};
   const CapturedOutput output;
   EXPECT_EQ(run_benchmarks(std::move(subjects), {arguments, {{"machine", "two ranks"}}}), expected);
-  return Json::parse(test::read_text(file));
+  return test::read_text(file);
+}
+
+Json run_to_json(std::vector<std::unique_ptr<BenchmarkSubject>> subjects, ExitCode expected) {
+  return Json::parse(run_to_file(std::move(subjects), expected, "json"));
 }
 
 TEST(GoogleBenchmark, ReportsTheGivenTimesUnderTheGivenNames) {
-  const Json document = run_to_file(three_subjects(), ExitCode::success);
+  const Json document = run_to_json(three_subjects(), ExitCode::success);
   EXPECT_EQ(document.at("context").at("machine"), "two ranks");
   EXPECT_EQ(document.at("context").at("executable"), "linkgain-bench");
   const Json& runs = document.at("benchmarks");
@@ -146,17 +158,33 @@ TEST(GoogleBenchmark, OneWrongResultIsAnErrorAndTheOthersStand) {
   std::vector<std::unique_ptr<BenchmarkSubject>> subjects = three_subjects();
   subjects.push_back(std::make_unique<Metronome>("wrong", 0.001, "WRONG DATA: 1 of 2"));
   subjects.push_back(std::make_unique<Metronome>("refused", 0.001, std::nullopt, true));
-  const Json runs = run_to_file(std::move(subjects), ExitCode::wrong_data).at("benchmarks");
+  const Json runs = run_to_json(std::move(subjects), ExitCode::wrong_data).at("benchmarks");
   ASSERT_THAT(runs, SizeIs(5));
   EXPECT_FALSE(runs[2].contains("error_message"));
   EXPECT_EQ(runs[3].at("error_message"), "WRONG DATA: 1 of 2");
   EXPECT_EQ(runs[4].at("error_message"), "no memory for it");
 }
 
+TEST(GoogleBenchmark, CsvHasAColumnForEveryCounterWhateverTheFirstRunsLack) {
+  std::vector<std::unique_ptr<BenchmarkSubject>> subjects;
+  subjects.push_back(std::make_unique<Metronome>("refused", 0.001, std::nullopt, true));
+  subjects.push_back(std::make_unique<Metronome>("loads", 0.002));
+  auto copies = std::make_unique<Metronome>("copies", 0.004);
+  copies->has_bandwidth = true;
+  subjects.push_back(std::move(copies));
+  const std::vector<std::string> lines =
+      test::lines_of(run_to_file(std::move(subjects), ExitCode::machine_cannot, "csv"));
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_THAT(lines[0], EndsWith(",\"busbw\",\"latency_us\""));
+  EXPECT_THAT(lines[1], StartsWith("\"refused\","));
+  EXPECT_THAT(lines[2], AllOf(StartsWith("\"loads\","), EndsWith(",,2000")));
+  EXPECT_THAT(lines[3], AllOf(StartsWith("\"copies\","), EndsWith(",1.5,4000")));
+}
+
 TEST(GoogleBenchmark, ACaseThatCannotRunIsNoSuccess) {
   std::vector<std::unique_ptr<BenchmarkSubject>> subjects = three_subjects();
   subjects.push_back(std::make_unique<Metronome>("refused", 0.001, std::nullopt, true));
-  run_to_file(std::move(subjects), ExitCode::machine_cannot);
+  run_to_json(std::move(subjects), ExitCode::machine_cannot);
 }
 
 }  // namespace
