@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/operation.hpp"
 
 namespace linkgain {
 namespace {
@@ -76,9 +77,7 @@ class CaseSubject : public BenchmarkSubject {
   }
 
   std::vector<std::pair<std::string, double>> do_counters(Seconds per_operation) const override {
-    return {{"algbw", algorithm_bandwidth(definition_, per_operation)},
-            {"busbw", bus_bandwidth(definition_, per_operation)},
-            {"latency_us", per_operation.value * 1e6}};
+    return sweep_counters(definition_, per_operation);
   }
 
   std::shared_ptr<OpenCase> open_;
@@ -87,6 +86,17 @@ class CaseSubject : public BenchmarkSubject {
 };
 
 }  // namespace
+
+std::vector<std::pair<std::string, double>> sweep_counters(const Case& definition,
+                                                           Seconds per_operation) {
+  std::vector<std::pair<std::string, double>> counters;
+  if (moves_its_size(definition.operation)) {
+    counters = {{"algbw", algorithm_bandwidth(definition, per_operation)},
+                {"busbw", bus_bandwidth(definition, per_operation)}};
+  }
+  counters.emplace_back("latency_us", per_operation.value * 1e6);
+  return counters;
+}
 
 std::vector<std::unique_ptr<BenchmarkSubject>> collective_sweep(Engine& engine,
                                                                 const std::vector<Case>& cases,
