@@ -56,6 +56,11 @@ bool supports(BackendKind backend, Reduction reduction) {
   return backend == BackendKind::nccl || reduction != Reduction::avg;
 }
 
+bool supports(BackendKind backend, const TrainingParameters& training) {
+  const bool on_cpu = training.precision == TrainingPrecision::fp64;
+  return backend == BackendKind::nccl ? !on_cpu : on_cpu && training.model == ModelSize::tiny;
+}
+
 bool supports(BackendKind backend, LaunchMode launch) {
   return backend == BackendKind::nccl || launch == LaunchMode::stream;
 }
@@ -73,6 +78,10 @@ void require_supported(BackendKind backend, const Case& c) {
     throw UsageError(fmt::format("the mpi backend has no {}: it is work on the memory of GPUs",
                                  name_of(c.operation)),
                      "leave it out of --only, or measure MPI's send_recv and ping_pong");
+  }
+  if (c.training && !supports(backend, *c.training)) {
+    refuse("training", leading_text(*c.training),
+           backend == BackendKind::nccl ? "fp32, tf32 and bf16, of gpt2 and tiny" : "fp64/tiny");
   }
   if (!supports(backend, c.type)) {
     refuse("type", name_of(c.type), "float32, float64, int8, uint8, int32, uint32, int64, uint64");

@@ -27,6 +27,22 @@ Bytes nearest_multiple(Bytes size, std::int64_t granule) {
   return Bytes{fits && rest > granule / 2 ? below + granule : below};
 }
 
+/// A training has its own parameters and none of the others'.
+void validate_training(const Case& c) {
+  if (!c.training) {
+    throw UsageError("gpt2_step needs precision and model: gpt2_step/fp32/gpt2/np2");
+  }
+  validate(*c.training);
+  Case plain;
+  plain.operation = c.operation;
+  plain.ranks = c.ranks;
+  plain.training = c.training;
+  plain.size = gradient_bytes(*c.training);
+  if (c != plain) {
+    throw UsageError("gpt2_step has no type, launch mode, buffers, root, pair or place of its own");
+  }
+}
+
 void validate_size(const Case& c) {
   const std::int64_t element = size_of(c.type);
   if (c.size.value <= 0) {
@@ -173,6 +189,11 @@ bool has_kernel(const Case& c) {
 
 bool is_own_work(const Case& c) { return c.kernel || works_on_memory(c.operation); }
 
+bool uses_link(const Case& c) {
+  if (c.training) return c.training->strategy != TrainingStrategy::none;
+  return !is_local(c.operation);
+}
+
 std::int64_t size_granule(const Case& c) {
   if (is_copy(c.operation)) return 16;
   if (c.operation == OperationKind::latency) return 8;
@@ -185,6 +206,10 @@ void validate(const Case& c) {
   if (c.ranks < kFewestRanks || c.ranks > kMostRanks) {
     throw UsageError(
         fmt::format("number of ranks np{}: from np{} to np{}", c.ranks, kFewestRanks, kMostRanks));
+  }
+  if (is_training(c.operation)) return validate_training(c);
+  if (c.training) {
+    throw UsageError(fmt::format("{} is no training", name_of(c.operation)));
   }
   validate_size(c);
   validate_form(c);

@@ -22,6 +22,10 @@ namespace {
 constexpr std::array<std::string_view, 8> kOptions{"inplace", "graph",  "registered", "symmetric",
                                                    "root=R",  "kernel", "pair=A-B",   "both"};
 
+constexpr std::array<std::string_view, 8> kTrainingOptions{
+    "none",        "zero2",   "zero3",      "buckets=legacy",
+    "bucket-mb=M", "batch=B", "sequence=T", "dropout=P"};
+
 /// A whole number without sign; absent where `text` is anything else.
 std::optional<int> parse_number(std::string_view text) {
   if (text.empty() || text.front() == '-') return std::nullopt;
@@ -41,6 +45,7 @@ class CaseNameReader {
   Case read() {
     Case c;
     c.operation = parse_operation(take("operation"));
+    if (is_training(c.operation)) return read_training(c);
     if (has_type(c.operation)) c.type = parse_data_type(take("data type"));
     if (has_reduction(c.operation)) {
       c.reduction = parse_reduction(take("reduction"));
@@ -56,12 +61,28 @@ class CaseNameReader {
   }
 
  private:
+  Case read_training(Case c) {
+    TrainingParameters& training = c.training.emplace();
+    training.precision = parse_training_precision(take("precision"));
+    training.model = parse_model_size(take("model"));
+    training.length = longest_sequence(training.model);
+    c.ranks = read_ranks(take("number of ranks"));
+    for (; next_ < parts_.size(); ++next_) {
+      if (!read_field(training, parts_[next_])) {
+        throw UsageError(unknown_name("field", parts_[next_], kTrainingOptions));
+      }
+    }
+    c.size = gradient_bytes(training);
+    return c;
+  }
+
   const std::string& take(std::string_view field) {
     if (next_ == parts_.size()) {
       throw UsageError(fmt::format(
           "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, registered, "
           "symmetric, root=R, kernel, pair=A-B, both as needed (all_reduce/float32/sum/1GiB/np2, "
-          "send_recv/float32/1GiB/np2/pair=0-1, copy_push/256MiB/np2/pair=0-1)",
+          "send_recv/float32/1GiB/np2/pair=0-1, copy_push/256MiB/np2/pair=0-1, "
+          "gpt2_step/fp32/gpt2/np2)",
           field));
     }
     return parts_[next_++];
@@ -184,10 +205,15 @@ std::string trailing_fields(const Case& c) {
 }  // namespace
 
 std::string case_name(const Case& c) {
+  if (c.training) {
+    return fmt::format("{}/{}/np{}{}", name_of(c.operation), leading_text(*c.training), c.ranks,
+                       trailing_text(*c.training));
+  }
   return fmt::format("{}/{}/{}", leading_fields(c), exact_bytes(c.size), trailing_fields(c));
 }
 
 std::string curve_name(const Case& c) {
+  if (c.training) return case_name(c);
   return fmt::format("{}/{}", leading_fields(c), trailing_fields(c));
 }
 

@@ -96,7 +96,7 @@ std::string first_reason(const Case& c, const WireEvidence& evidence,
   if (evidence.operations <= 0) return "no operation was counted";
   if (std::string reason = why_not_measured(c, ranks); !reason.empty()) return reason;
   if (several_hosts) return "ranks on several hosts";
-  if (!uses_link(c.operation)) return "nothing goes from GPU to GPU";
+  if (!uses_link(c)) return "nothing goes from GPU to GPU";
   return why_not_judged(c, evidence.plan);
 }
 

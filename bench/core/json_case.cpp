@@ -24,8 +24,21 @@ RatioResult read_ratio(const In& json) {
   return {json.at("variant"), ratio};
 }
 
+Out write_training(const TrainingResult& training) {
+  return {{"steps", training.steps},
+          {"sum_s", training.sum.value},
+          {"first_loss", nullable(training.first_loss)},
+          {"last_loss", nullable(training.last_loss)},
+          {"loss_difference", nullable(training.loss_difference)}};
+}
+
+TrainingResult read_training(const In& json) {
+  return {json.at("steps"), Seconds{json.at("sum_s")}, optional_at<double>(json, "first_loss"),
+          optional_at<double>(json, "last_loss"), optional_at<double>(json, "loss_difference")};
+}
+
 Out write_variant_result(const VariantResult& result) {
-  return {{"variant", result.variant},
+  Out out{{"variant", result.variant},
           {"skipped", nullable(result.skipped)},
           {"time_s", nullable(seconds_of(result.time))},
           {"algbw_gb_per_s", nullable(result.algbw)},
@@ -39,6 +52,8 @@ Out write_variant_result(const VariantResult& result) {
           {"verification",
            result.verification ? write_verification(*result.verification) : Out(nullptr)},
           {"execution", write_execution(result.execution)}};
+  if (result.training) out["training"] = write_training(*result.training);
+  return out;
 }
 
 VariantResult read_variant_result(const In& json) {
@@ -58,6 +73,7 @@ VariantResult read_variant_result(const In& json) {
     result.verification = read_verification(json.at("verification"));
   }
   result.execution = read_execution(json.at("execution"));
+  if (const In* training = member_of(json, "training")) result.training = read_training(*training);
   return result;
 }
 
@@ -94,6 +110,7 @@ Verification read_verification(const In& json) {
 
 Out write_execution(const Execution& execution) {
   return {{"operations_per_sample", execution.operations_per_sample},
+          {"discarded_per_sample", execution.discarded_per_sample},
           {"operations_per_graph", execution.operations_per_graph},
           {"buffer_slots", execution.buffer_slots},
           {"cold_data", execution.cold_data},
@@ -103,6 +120,7 @@ Out write_execution(const Execution& execution) {
 
 Execution read_execution(const In& json) {
   return {json.at("operations_per_sample"),
+          optional_at<std::int64_t>(json, "discarded_per_sample").value_or(0),
           json.at("operations_per_graph"),
           json.at("buffer_slots"),
           json.at("cold_data"),

@@ -33,6 +33,24 @@ Out health_columns(const std::vector<Sample>& samples, std::size_t ranks, Member
   });
 }
 
+Out losses(const std::vector<Sample>& samples) {
+  Out values = Out::array();
+  for (const Sample& sample : samples) values.push_back(nullable(sample.loss));
+  return values;
+}
+
+/// A column that records without trainings, and older ones, lack.
+void read_losses(const In& json, std::vector<Sample>& samples) {
+  const In* const column = member_of(json, "loss");
+  if (column == nullptr) return;
+  if (column->size() != samples.size()) {
+    throw UsageError("samples: column 'loss' has another length");
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (!(*column)[i].is_null()) samples[i].loss = (*column)[i].get<double>();
+  }
+}
+
 template <typename T>
 void read_column(const In& json, const char* key, std::vector<Sample>& samples, T Sample::*member) {
   const In& column = json.at(key);
@@ -64,7 +82,7 @@ Out write_samples(const std::vector<Sample>& samples) {
   const auto seconds = [](const Sample& sample, std::size_t rank) {
     return rank < sample.seconds.size() ? nullable(sample.seconds[rank]) : Out(nullptr);
   };
-  return {{"case", column(samples, &Sample::case_index)},
+  Out out{{"case", column(samples, &Sample::case_index)},
           {"variant", column(samples, &Sample::variant)},
           {"launch", column(samples, &Sample::launch)},
           {"round", column(samples, &Sample::round)},
@@ -76,6 +94,9 @@ Out write_samples(const std::vector<Sample>& samples) {
           {"sm_clock_mhz_by_rank", health_columns(samples, ranks, &Health::sm_clock_mhz)},
           {"clock_event_reasons_by_rank",
            health_columns(samples, ranks, &Health::clock_event_reasons)}};
+  const auto has_loss = [](const Sample& sample) { return sample.loss.has_value(); };
+  if (std::any_of(samples.begin(), samples.end(), has_loss)) out["loss"] = losses(samples);
+  return out;
 }
 
 std::vector<Sample> read_samples(const In& json) {
@@ -86,6 +107,7 @@ std::vector<Sample> read_samples(const In& json) {
   read_column(json, "round", samples, &Sample::round);
   read_column(json, "position", samples, &Sample::position);
   read_column(json, "operations", samples, &Sample::operations);
+  read_losses(json, samples);
   for (const char* key : {"seconds_by_rank", "temperature_c_by_rank", "power_w_by_rank",
                           "sm_clock_mhz_by_rank", "clock_event_reasons_by_rank"}) {
     require_columns(json, key, samples.size());

@@ -6,7 +6,7 @@ Out write_settings(const Settings& settings) {
   const auto write_variant = [](const Variant& variant) {
     return Out{{"name", variant.name}, {"environment", variant.environment}};
   };
-  return {{"argv", settings.argv},
+  Out out{{"argv", settings.argv},
           {"backend", settings.backend},
           {"profile", settings.profile},
           {"schedule", settings.schedule},
@@ -17,6 +17,10 @@ Out write_settings(const Settings& settings) {
           {"budget_s", nullable(seconds_of(settings.budget))},
           {"sample_target_s", settings.sample_target.value},
           {"require_healthy", settings.require_healthy}};
+  if (settings.training) {
+    out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
+  }
+  return out;
 }
 
 Settings read_settings(const In& json) {
@@ -34,6 +38,9 @@ Settings read_settings(const In& json) {
   if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};
   settings.sample_target = Seconds{json.at("sample_target_s")};
   settings.require_healthy = optional_at<bool>(json, "require_healthy").value_or(false);
+  if (const In* training = member_of(json, "training")) {
+    settings.training = TrainingPlan{training->at("steps"), training->at("tokens")};
+  }
   return settings;
 }
 

@@ -10,7 +10,7 @@ namespace linkgain {
 namespace {
 
 /// How the bytes go.
-enum class Form { collective, grouped, messages, copy, probe };
+enum class Form { collective, grouped, messages, copy, probe, training };
 
 /// What an operation has; the functions below say what each means.
 struct Traits {
@@ -44,6 +44,7 @@ constexpr std::array<Traits, kOperations.size()> kTraits{{
     {.name = "load_latency", .form = Form::probe, .paired = true, .always_paired = true},
     {.name = "host_to_device", .form = Form::copy, .local = true},
     {.name = "device_to_host", .form = Form::copy, .local = true},
+    {.name = "gpt2_step", .form = Form::training},
 }};
 
 /// The table is in the enumeration's order.
@@ -81,7 +82,9 @@ bool has_pair(OperationKind operation) { return traits_of(operation).paired; }
 
 bool needs_pair(OperationKind operation) { return traits_of(operation).always_paired; }
 
-bool has_type(OperationKind operation) { return !works_on_memory(operation); }
+bool has_type(OperationKind operation) {
+  return !works_on_memory(operation) && !is_training(operation);
+}
 
 bool is_copy(OperationKind operation) { return traits_of(operation).form == Form::copy; }
 
@@ -89,9 +92,13 @@ bool works_on_memory(OperationKind operation) {
   return is_copy(operation) || traits_of(operation).form == Form::probe;
 }
 
-bool uses_link(OperationKind operation) { return !traits_of(operation).local; }
+bool is_training(OperationKind operation) { return traits_of(operation).form == Form::training; }
 
-bool moves_its_size(OperationKind operation) { return operation != OperationKind::load_latency; }
+bool is_local(OperationKind operation) { return traits_of(operation).local; }
+
+bool moves_its_size(OperationKind operation) {
+  return operation != OperationKind::load_latency && !is_training(operation);
+}
 
 bool has_in_place_form(OperationKind operation) { return traits_of(operation).in_place; }
 

@@ -23,6 +23,19 @@ std::optional<int> small_number(std::string_view text) {
   return number;
 }
 
+/// What was asked for in the place of what was there.
+TrainingSelection with_options(TrainingSelection selection, const TrainingSelection& asked) {
+  if (!asked.models.empty()) selection.models = asked.models;
+  if (!asked.strategies.empty()) selection.strategies = asked.strategies;
+  if (!asked.precisions.empty()) selection.precisions = asked.precisions;
+  if (asked.buckets) selection.buckets = asked.buckets;
+  if (asked.bucket_mib) selection.bucket_mib = asked.bucket_mib;
+  if (asked.samples) selection.samples = asked.samples;
+  if (asked.length) selection.length = asked.length;
+  if (asked.dropout) selection.dropout = asked.dropout;
+  return selection;
+}
+
 }  // namespace
 
 std::vector<int> parse_gpus(std::string_view text) {
@@ -85,6 +98,16 @@ SelectionOptions read_selection(const SelectionTexts& texts) {
   options.buffers = parse_each<Buffers>(texts.buffers, parse_buffers);
   options.in_place = texts.in_place;
   options.kernels = texts.kernels;
+  TrainingSelection& training = options.training;
+  training.models = parse_each<ModelSize>(texts.models, parse_model_size);
+  training.strategies = parse_each<TrainingStrategy>(texts.strategies, parse_training_strategy);
+  training.precisions =
+      parse_each<TrainingPrecision>(texts.training_precisions, parse_training_precision);
+  if (!texts.bucket_rule.empty()) training.buckets = parse_bucket_rule(texts.bucket_rule);
+  training.bucket_mib = texts.bucket_mib;
+  training.samples = texts.samples;
+  training.length = texts.length;
+  training.dropout = texts.dropout;
   return options;
 }
 
@@ -95,7 +118,8 @@ Selection with_options(Selection selection, const SelectionOptions& options) {
                          .launches = !options.launch_modes.empty(),
                          .patterns = !options.patterns.empty(),
                          .buffers = !options.buffers.empty(),
-                         .kernels = options.kernels};
+                         .kernels = options.kernels,
+                         .training = options.training != TrainingSelection{}};
   if (!options.sizes.empty()) selection.sizes = options.sizes;
   if (!options.types.empty()) selection.types = options.types;
   if (!options.reductions.empty()) selection.reductions = options.reductions;
@@ -105,6 +129,7 @@ Selection with_options(Selection selection, const SelectionOptions& options) {
   if (!options.buffers.empty()) selection.buffers = options.buffers;
   if (options.in_place) selection.in_place = {true};
   if (options.kernels) selection.kernels = {false, true};
+  selection.training = with_options(selection.training, options.training);
   // Ways that were asked for without a pair are meant for every pair.
   if (options.pair || !options.patterns.empty()) selection.pair = options.pair;
   return selection;

@@ -156,7 +156,9 @@ struct ParameterOption {
   bool (*is_of)(OperationKind operation);
 };
 
-bool calls_a_library(OperationKind operation) { return !works_on_memory(operation); }
+bool calls_a_library(OperationKind operation) {
+  return !works_on_memory(operation) && !is_training(operation);
+}
 
 bool has_usual_kernel(OperationKind operation) {
   Case c;
@@ -164,7 +166,7 @@ bool has_usual_kernel(OperationKind operation) {
   return has_kernel(c);
 }
 
-constexpr std::array<ParameterOption, 7> kParameterOptions{{
+constexpr std::array<ParameterOption, 8> kParameterOptions{{
     {"--type", &AskedFor::types, has_type},
     {"--reduction", &AskedFor::reductions, has_reduction},
     {"--in-place", &AskedFor::in_place, has_in_place_form},
@@ -172,6 +174,10 @@ constexpr std::array<ParameterOption, 7> kParameterOptions{{
     {"--pattern", &AskedFor::patterns, has_pair},
     {"--buffers", &AskedFor::buffers, calls_a_library},
     {"--kernels", &AskedFor::kernels, has_usual_kernel},
+    {"--model-size, --strategy, --training-precision, --batch, --sequence, --dropout, --buckets "
+     "and "
+     "--bucket-mb",
+     &AskedFor::training, is_training},
 }};
 
 /// A parameter is refused where nothing that was asked for has it.
@@ -209,6 +215,33 @@ void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
   }
 }
 
+/// As the page has it where there are GPUs, else what a CPU can train.
+TrainingSelection with_usual(TrainingSelection selection, BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  if (selection.models.empty()) {
+    selection.models = {gpu ? ModelSize::gpt2 : ModelSize::tiny};
+  }
+  if (selection.precisions.empty()) {
+    selection.precisions = {gpu ? TrainingPrecision::fp32 : TrainingPrecision::fp64};
+  }
+  return selection;
+}
+
+void add_trainings(std::vector<Case>& cases, const Selection& selection, OperationKind operation,
+                   int ranks, BackendKind backend) {
+  for (const TrainingParameters& training : combinations(with_usual(selection.training, backend))) {
+    Case c;
+    c.operation = operation;
+    c.ranks = ranks;
+    c.training = training;
+    c.size = gradient_bytes(training);
+    if (selection.where_possible && ranks > kMostRanksOfKernels) continue;
+    validate(c);
+    require_supported(backend, c);
+    if (std::find(cases.begin(), cases.end(), c) == cases.end()) cases.push_back(c);
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(Pattern pattern) {
@@ -229,6 +262,10 @@ std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, Ba
   std::vector<Case> cases;
   for (const Selection& selection : selections) {
     for (const OperationKind operation : selection.operations) {
+      if (is_training(operation)) {
+        add_trainings(cases, selection, operation, ranks, backend);
+        continue;
+      }
       for (const Case& curve : curves_of(selection, operation, ranks)) {
         add_cases(cases, selection, curve, backend);
       }

@@ -144,12 +144,34 @@ void add_operation(std::vector<Selection>& all, OperationKind operation, Backend
 }
 
 /// A profile is not refused for what some of its operations cannot do.
-ProfilePlan with_lenient_memory_work(ProfilePlan plan) {
+ProfilePlan with_lenient_own_work(ProfilePlan plan) {
   for (Selection& selection : plan.selections) {
-    selection.where_possible =
-        std::all_of(selection.operations.begin(), selection.operations.end(), works_on_memory);
+    selection.where_possible = std::all_of(
+        selection.operations.begin(), selection.operations.end(), [](OperationKind operation) {
+          return works_on_memory(operation) || is_training(operation);
+        });
   }
   return plan;
+}
+
+/// The page's training.
+Selection usual_training() {
+  Selection selection;
+  selection.operations = {OperationKind::gpt2_step};
+  return selection;
+}
+
+/// Every strategy in every precision: the page's claim that links matter more the oftener ranks
+/// synchronise.
+Selection all_trainings(BackendKind backend) {
+  Selection selection = usual_training();
+  selection.training.strategies = {TrainingStrategy::ddp, TrainingStrategy::zero2,
+                                   TrainingStrategy::zero3};
+  if (backend == BackendKind::nccl) {
+    selection.training.precisions = {TrainingPrecision::fp32, TrainingPrecision::tf32,
+                                     TrainingPrecision::bf16};
+  }
+  return selection;
 }
 
 ProfilePlan full_plan(BackendKind backend) {
@@ -161,13 +183,14 @@ ProfilePlan full_plan(BackendKind backend) {
   reduce.launches = exchange.launches = launches_of(backend);
   reduce.in_place = {false, true};
   if (backend == BackendKind::nccl) reduce.kernels = {false, true};
-  plan.selections = {reduce, exchange, pair_matrix(backend), all_types(backend)};
+  plan.selections = {all_trainings(backend), reduce, exchange, pair_matrix(backend),
+                     all_types(backend)};
   if (backend == BackendKind::nccl) {
     const std::vector<Selection> memory = memory_work();
     plan.selections.insert(plan.selections.end(), memory.begin(), memory.end());
   }
   for (const OperationKind operation : kOperations) {
-    if (works_on_memory(operation)) continue;
+    if (works_on_memory(operation) || is_training(operation)) continue;
     const bool in_default =
         operation == OperationKind::all_reduce || operation == OperationKind::send_recv;
     if (in_default) {
@@ -197,6 +220,7 @@ Selection usual_selection(OperationKind operation, BackendKind backend) {
   if (operation == OperationKind::ping_pong) return ladder(operation, "8:1M:x8");
   if (operation == OperationKind::latency) return ladder(operation, "8:64K:x8");
   if (operation == OperationKind::load_latency) return ladder(operation, "64K,2M,64M");
+  if (is_training(operation)) return usual_training();
   if (works_on_memory(operation)) {
     Selection copies = has_pair(operation) ? usual_copies(operation, "64K:1G:x16")
                                            : ladder(operation, "64K:1G:x16");
@@ -219,16 +243,16 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
     case Profile::quick:
       plan.selections = {all_reduce};
       if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
-      return with_lenient_memory_work(plan);
+      return with_lenient_own_work(plan);
     case Profile::standard:
-      plan.selections = {all_reduce, send_recv};
+      plan.selections = {usual_training(), all_reduce, send_recv};
       if (gpu) {
         plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
         plan.selections.push_back(ladder(OperationKind::latency, "8"));
       }
-      return with_lenient_memory_work(plan);
+      return with_lenient_own_work(plan);
     case Profile::full:
-      return with_lenient_memory_work(full_plan(backend));
+      return with_lenient_own_work(full_plan(backend));
     case Profile::node:
       plan.selections = {ladder(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
                          pair_matrix(backend)};

@@ -80,7 +80,8 @@ Out write_reply(const RunReply& reply) {
   const auto nullable = [](const std::optional<double>& value) { return json::nullable(value); };
   return {{"reply", "run"},
           {"seconds", json::array_of(reply.seconds, nullable)},
-          {"health", json::array_of(reply.health, json::write_health)}};
+          {"health", json::array_of(reply.health, json::write_health)},
+          {"loss", nullable(reply.loss)}};
 }
 
 Out write_reply(const VerifyReply& reply) {
@@ -138,6 +139,7 @@ RunReply read_run(const In& in) {
                                             : std::optional<double>(value.get<double>()));
   }
   reply.health = json::vector_of<Health>(in.at("health"), json::read_health);
+  reply.loss = json::optional_at<double>(in, "loss");
   return reply;
 }
 

@@ -1,6 +1,7 @@
 #include "linkgain/core/record.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "linkgain/core/statistics.hpp"
@@ -78,6 +79,46 @@ void summarise_variant(VariantResult& result, const Case& definition,
   result.busbw = bus_bandwidth(definition, *result.time);
 }
 
+using Losses = std::map<std::pair<int, int>, double>;
+
+Losses losses_of(const std::vector<const Sample*>& samples) {
+  Losses losses;
+  for (const Sample* sample : samples) {
+    if (sample->loss) losses[{sample->launch, sample->round}] = *sample->loss;
+  }
+  return losses;
+}
+
+/// Of samples that both variants have.
+std::optional<double> largest_difference(const Losses& first, const Losses& other) {
+  std::optional<double> largest;
+  for (const auto& [key, loss] : other) {
+    const auto match = first.find(key);
+    if (match == first.end()) continue;
+    const double difference = std::abs(loss - match->second) / std::abs(match->second);
+    largest = std::max(largest.value_or(0.0), difference);
+  }
+  return largest;
+}
+
+/// `first` are the first variant's samples, which may be `samples`.
+TrainingResult training_result(const std::vector<const Sample*>& samples,
+                               const std::vector<const Sample*>& first) {
+  TrainingResult result;
+  for (const Sample* sample : samples) {
+    result.steps += sample->operations;
+    result.sum.value += sample->time().value * static_cast<double>(sample->operations);
+  }
+  const Losses losses = losses_of(samples);
+  for (const auto& [key, loss] : losses) {
+    if (key.first != losses.begin()->first.first) break;
+    if (!result.first_loss) result.first_loss = loss;
+    result.last_loss = loss;
+  }
+  if (&samples != &first) result.loss_difference = largest_difference(losses_of(first), losses);
+  return result;
+}
+
 bool is_precise(const Ratio& ratio, double precision) {
   const std::optional<double> width = ratio.relative_half_width();
   return width && *width <= precision && !ratio.correlated;
@@ -112,6 +153,8 @@ void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_
   }
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     summarise_variant(result.variants[i], result.definition, by_variant[i]);
+    if (!is_training(result.definition.operation) || by_variant[i].empty()) continue;
+    result.variants[i].training = training_result(by_variant[i], by_variant.front());
   }
   const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
   result.ratios.clear();

@@ -41,6 +41,8 @@ std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
     case OperationKind::ping_pong:
     case OperationKind::latency:
       return size;
+    case OperationKind::gpt2_step:
+      return training_payload(*c.training, c.ranks);
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
@@ -87,6 +89,8 @@ bool is_known(OperationKind operation, std::string_view algorithm) {
     case OperationKind::one_to_all:
     case OperationKind::latency:
       return true;  // messages, which no algorithm changes
+    case OperationKind::gpt2_step:
+      return true;  // the least that any algorithm moves, which rings do
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
@@ -128,6 +132,8 @@ double largest_payload_of_a_rank(const Case& c, std::string_view algorithm) {
       return size / 2;  // every second message, and batches hold as many there as back
     case OperationKind::load_latency:
       return kLoadLatencyLine;
+    case OperationKind::gpt2_step:
+      return training_payload(*c.training, c.ranks) / c.ranks;
   }
   throw std::invalid_argument("no such operation");
 }

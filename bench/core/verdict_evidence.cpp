@@ -68,7 +68,7 @@ std::string_view witness_of(const Short& entry) {
 /// of what they should be. Of small messages nothing need be expected.
 void sort_in(const CaseResult& result, const VariantResult& variant, ByReason& missing,
              ByReason& not_judged) {
-  if (!variant.time || !uses_link(result.definition.operation)) return;
+  if (!variant.time || !uses_link(result.definition)) return;
   const bool large = message_size(result.definition) >= kJudgedSize;
   const auto add_to = [&](Short& entry) { add_case(entry, result.definition, variant.variant); };
   if (!variant.evidence) {

@@ -219,7 +219,7 @@ bool judge_paths(Record& record) {
   // NCCL's cases and those of our own work apart: what to do about them differs.
   std::map<std::tuple<std::string, std::string, bool>, Found> found;
   for (const CaseResult& result : record.cases) {
-    if (!uses_link(result.definition.operation)) continue;
+    if (!uses_link(result.definition)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       const VariantResult& variant = result.variants[i];
       if (!variant.time) continue;

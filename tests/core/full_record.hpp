@@ -28,12 +28,12 @@ inline auto members(const Verification& value) {
   return std::tie(a, b, c, d, e);
 }
 inline auto members(const Execution& value) {
-  const auto& [a, b, c, d, e, f] = value;
-  return std::tie(a, b, c, d, e, f);
+  const auto& [a, b, c, d, e, f, g] = value;
+  return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const VariantResult& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
 }
 inline auto members(const CaseResult& value) {
   const auto& [a, b, c, d, e] = value;
@@ -60,12 +60,12 @@ inline auto members(const Machine& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
 }
 inline auto members(const Sample& value) {
-  const auto& [a, b, c, d, e, f, g, h] = value;
-  return std::tie(a, b, c, d, e, f, g, h);
+  const auto& [a, b, c, d, e, f, g, h, i] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i);
 }
 inline auto members(const Record& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = value;
@@ -158,6 +158,7 @@ inline std::vector<Sample> full_samples() {
         sample.operations = 5 + index;
         sample.seconds = {time, time / 3, std::nullopt};
         sample.health = {{40 + round, 512.25, 1980, 0x8000000000000000ULL}, {{}, {}, 345, {}}, {}};
+        if (index == 1) sample.loss = 10.98 - 0.01 * round;
         samples.push_back(sample);
       }
     }
@@ -197,7 +198,8 @@ inline CaseResult full_case(const Case& definition, Path path) {
                      .samples = 16,
                      .unhealthy_samples = 2,
                      .power_capped_samples = 3};
-  measured.execution = {12, 6, 7, true, "grouped send/recv", false};
+  measured.execution = {12, 1, 6, 7, true, "grouped send/recv", false};
+  measured.training = TrainingResult{200, Seconds{101.9}, 10.98, 9.5, 1e-6};
   VariantResult wrong;
   wrong.variant = "host";
   wrong.time = Seconds{0.5};
@@ -242,6 +244,7 @@ inline Record full_record() {
                      .precision = 0.02,
                      .budget = Seconds{900.5},
                      .sample_target = Seconds{0.0075},
+                     .training = TrainingPlan{100, "/data/tokens \\ a.bin"},
                      .require_healthy = true};
   record.cases = {full_case(reduce, Path::nvlink), full_case(send, Path::mixed)};
   record.cases[1].converged = true;

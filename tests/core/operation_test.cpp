@@ -30,7 +30,7 @@ TEST(Operations, RefuseOtherNamesWithTheNearest) {
                                         "reduce, alltoall, gather, scatter, send_recv, "
                                         "ping_pong, copy_push, copy_pull, all_to_one, one_to_all, "
                                         "latency, load_latency, host_to_device, "
-                                        "device_to_host)"));
+                                        "device_to_host, gpt2_step)"));
   EXPECT_THROW(parse_operation("ALL_REDUCE"), UsageError);
 }
 
@@ -66,10 +66,12 @@ TEST(Operations, OnMemoryAreNoCallsOfALibrary) {
               ElementsAre("copy_push", "copy_pull", "all_to_one", "one_to_all", "latency",
                           "load_latency", "host_to_device", "device_to_host"));
   for (const OperationKind operation : kOperations) {
-    EXPECT_NE(has_type(operation), works_on_memory(operation)) << name_of(operation);
-    EXPECT_EQ(uses_link(operation), operation != OperationKind::host_to_device &&
-                                        operation != OperationKind::device_to_host);
-    EXPECT_EQ(moves_its_size(operation), operation != OperationKind::load_latency);
+    EXPECT_NE(has_type(operation), works_on_memory(operation) || is_training(operation))
+        << name_of(operation);
+    EXPECT_EQ(is_local(operation), operation == OperationKind::host_to_device ||
+                                       operation == OperationKind::device_to_host);
+    EXPECT_EQ(moves_its_size(operation),
+              operation != OperationKind::load_latency && operation != OperationKind::gpt2_step);
   }
 }
 

@@ -90,17 +90,18 @@ TEST(Protocol, ReadingsOfLinksRoundTrip) {
 
 TEST(Protocol, OtherRepliesRoundTrip) {
   const OpenReply open = reply_back(OpenReply{9,
-                                              {100, 4, 25, true, "grouped"},
+                                              {100, 1, 4, 25, true, "grouped"},
                                               Seconds{1.0 / 3},
                                               TransferPlan{"RING", "LL"},
                                               Seconds{0.25}});
   EXPECT_EQ(open.handle, 9);
-  EXPECT_TRUE(same(open.execution, Execution{100, 4, 25, true, "grouped"}));
+  EXPECT_TRUE(same(open.execution, Execution{100, 1, 4, 25, true, "grouped"}));
   EXPECT_EQ(open.per_operation, Seconds{1.0 / 3});
   EXPECT_EQ(open.plan, (TransferPlan{"RING", "LL"}));
   EXPECT_EQ(open.plan_cost, Seconds{0.25});
   EXPECT_FALSE(reply_back(OpenReply{}).plan);
-  const RunReply run = reply_back(RunReply{{1.0 / 3, std::nullopt}, {{40, 1.5, {}, 4}, {}}});
+  const RunReply run = reply_back(RunReply{{1.0 / 3, std::nullopt}, {{40, 1.5, {}, 4}, {}}, 9.25});
+  EXPECT_EQ(run.loss, 9.25);
   EXPECT_THAT(run.seconds, ElementsAre(1.0 / 3, std::nullopt));
   EXPECT_THAT(run.health, ElementsAre(Health{40, 1.5, {}, 4}, Health{}));
   const Verification found{10, 2, std::numeric_limits<double>::infinity(), 0.5, "rank 1"};
@@ -150,8 +151,8 @@ TEST(Capabilities, OfNcclAreAll) {
 
 TEST(Capabilities, OfMpiLackWhatMpiLacks) {
   const Capabilities some = capabilities_of(BackendKind::mpi);
-  EXPECT_EQ(some.operations.size(), 10U) << "no copies between GPUs' memories";
-  EXPECT_EQ(some.operations.back(), "ping_pong");
+  EXPECT_EQ(some.operations.size(), 11U) << "no copies between GPUs' memories";
+  EXPECT_EQ(some.operations.back(), "gpt2_step");
   EXPECT_THAT(some.buffers, ElementsAre("plain"));
   EXPECT_THAT(some.types, ElementsAre("float32", "float64", "int8", "uint8", "int32", "uint32",
                                       "int64", "uint64"));

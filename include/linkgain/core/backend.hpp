@@ -14,9 +14,11 @@ BackendKind parse_backend(std::string_view name);
 
 /// Throws UsageError where the backend has no such type, reduction, launch mode or memory in any
 /// version: MPI knows no float16, bfloat16 or float8, no avg, no graphs and no registered buffers.
+/// It trains the tiny model in fp64, which GPUs do not.
 void require_supported(BackendKind backend, const Case& c);
 bool supports(BackendKind backend, OperationKind operation);
 bool supports(BackendKind backend, DataType type);
+bool supports(BackendKind backend, const TrainingParameters& training);
 bool supports(BackendKind backend, Reduction reduction);
 bool supports(BackendKind backend, LaunchMode launch);
 bool supports(BackendKind backend, Buffers buffers);

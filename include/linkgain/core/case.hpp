@@ -8,6 +8,7 @@
 
 #include "linkgain/core/data_type.hpp"
 #include "linkgain/core/operation.hpp"
+#include "linkgain/core/training_parameters.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -67,6 +68,8 @@ struct Case {
   Buffers buffers = Buffers::plain;
   /// Our own CUDA kernel instead of the library's operation, or of the copy engine.
   bool kernel = false;
+  /// Where is_training(operation), and only there. The size is then gradient_bytes().
+  std::optional<TrainingParameters> training{};
 
   bool operator==(const Case&) const = default;
 
@@ -78,7 +81,8 @@ struct Case {
 /// The name used in records, reports and as Google Benchmark name:
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
 /// `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field that the
-/// operation lacks is left out.
+/// operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of type and
+/// size, and behind the ranks what trailing_text() says.
 std::string case_name(const Case& c);
 
 /// The name without its size: what cases of one curve share.
@@ -93,6 +97,9 @@ bool has_kernel(const Case& c);
 
 /// Whether it is our own work, on memory or by a kernel of ours, instead of a library's operation.
 bool is_own_work(const Case& c);
+
+/// Whether anything goes from GPU to GPU; else every variant does the same.
+bool uses_link(const Case& c);
 
 /// What a size must be a multiple of: one element, times the ranks where the operation splits it;
 /// 16 bytes of copies, 8 of latency, a line of 128 of load_latency.

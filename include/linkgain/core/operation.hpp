@@ -26,6 +26,7 @@ enum class OperationKind {
   load_latency,
   host_to_device,
   device_to_host,
+  gpt2_step,
 };
 
 inline constexpr std::array kOperations{
@@ -34,7 +35,8 @@ inline constexpr std::array kOperations{
     OperationKind::gather,       OperationKind::scatter,        OperationKind::send_recv,
     OperationKind::ping_pong,    OperationKind::copy_push,      OperationKind::copy_pull,
     OperationKind::all_to_one,   OperationKind::one_to_all,     OperationKind::latency,
-    OperationKind::load_latency, OperationKind::host_to_device, OperationKind::device_to_host};
+    OperationKind::load_latency, OperationKind::host_to_device, OperationKind::device_to_host,
+    OperationKind::gpt2_step};
 
 std::string_view name_of(OperationKind operation);
 
@@ -65,11 +67,14 @@ bool is_copy(OperationKind operation);
 /// Whether it is our own work on memory that a GPU reaches, not a call of a communication library.
 bool works_on_memory(OperationKind operation);
 
-/// Whether anything goes from GPU to GPU; else every variant does the same.
-bool uses_link(OperationKind operation);
+/// Whether it is a step of a training, which computes and communicates: gpt2_step.
+bool is_training(OperationKind operation);
+
+/// Whether it stays within a GPU and its host: every variant then does the same.
+bool is_local(OperationKind operation);
 
 /// Whether the size is what is moved, so that bytes over time mean something; load_latency's is
-/// that of the memory it wanders through.
+/// that of the memory it wanders through, and a training computes besides.
 bool moves_its_size(OperationKind operation);
 
 /// Whether input and output may be the same memory.

@@ -49,6 +49,14 @@ struct SelectionTexts {
   std::vector<std::string> buffers;
   bool in_place = false;
   bool kernels = false;  ///< our own kernels, too
+  std::vector<std::string> models;
+  std::vector<std::string> strategies;
+  std::vector<std::string> training_precisions;
+  std::string bucket_rule;
+  std::optional<int> bucket_mib;
+  std::optional<int> samples;
+  std::optional<int> length;
+  std::optional<double> dropout;
 };
 
 /// The same as values; empty or absent means not asked for.
@@ -64,6 +72,7 @@ struct SelectionOptions {
   std::vector<Buffers> buffers;
   bool in_place = false;
   bool kernels = false;
+  TrainingSelection training;
 };
 
 /// Throws UsageError for names and values that cannot be meant.

@@ -25,6 +25,7 @@ struct AskedFor {
   bool patterns = false;
   bool buffers = false;
   bool kernels = false;
+  bool training = false;  ///< any of TrainingSelection
 };
 
 /// A product of parameters: one curve for every combination that makes sense, every size on each.
@@ -43,6 +44,9 @@ struct Selection {
   std::vector<Buffers> buffers{Buffers::plain};
   /// Our own kernels, where has_kernel(): false for the library's operation, true for the kernel.
   std::vector<bool> kernels{false};
+  /// Of trainings, which have nothing of the above but `operations`. Without models and precisions
+  /// those that `backend` usually has.
+  TrainingSelection training{};
   /// Cases that their operation cannot have (too many ranks, a size that does not fit) are left out
   /// instead of being refused: of a profile's copies and latencies, for which nobody asked.
   bool where_possible = false;

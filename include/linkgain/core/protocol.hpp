@@ -81,6 +81,7 @@ struct OpenReply {
 struct RunReply {
   std::vector<std::optional<double>> seconds;  ///< per operation, per rank
   std::vector<Health> health;
+  std::optional<double> loss{};  ///< of a training's last step: the mean over ranks
 };
 struct VerifyReply {
   Verification verification;

@@ -43,6 +43,8 @@ struct Sample {
   /// Seconds per operation on each rank; absent on ranks that take no part.
   std::vector<std::optional<double>> seconds;
   std::vector<Health> health;  ///< per rank
+  /// What a training's last step of the batch gave, over all ranks; absent of other operations.
+  std::optional<double> loss{};
 
   /// The sample's value by rule 1: the maximum over ranks.
   Seconds time() const;
@@ -63,6 +65,8 @@ inline constexpr std::string_view kGroupedForm = "grouped send/recv";
 /// How a variant ran a case.
 struct Execution {
   std::int64_t operations_per_sample = 1;
+  /// Run before those of every sample and not timed: what has state comes back to its pace.
+  std::int64_t discarded_per_sample = 0;
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   std::int64_t buffer_slots = 1;
   bool cold_data = false;  ///< successive operations walk at least twice the last-level cache
@@ -71,6 +75,18 @@ struct Execution {
   /// Whether our own work went through host memory instead of straight to other GPUs' memory;
   /// absent where the library chose.
   std::optional<bool> through_host{};
+};
+
+/// What came of a training, beside the time of a step.
+struct TrainingResult {
+  std::int64_t steps = 0;              ///< that were timed, in all launches
+  Seconds sum{};                       ///< of their times
+  std::optional<double> first_loss{};  ///< of the first launch's first sample
+  std::optional<double> last_loss{};   ///< of its last one
+  /// Of samples of the same launch and round: the largest |difference to the first variant's loss|
+  /// over that; absent for the first variant.
+  std::optional<double> loss_difference{};
+  bool operator==(const TrainingResult&) const = default;
 };
 
 /// What one variant gave for one case.
@@ -90,6 +106,7 @@ struct VariantResult {
   std::string limit;
   HealthSummary health;
   Execution execution;
+  std::optional<TrainingResult> training;  ///< of gpt2_step only
 };
 
 bool has_wrong_data(const VariantResult& variant);
@@ -111,6 +128,14 @@ struct CaseResult {
   std::string stopped;
 };
 
+/// What all trainings of a run have in common.
+struct TrainingPlan {
+  /// For which a table gives the time: this many times the median step. As many are run, in blocks.
+  std::int64_t steps = 200;
+  std::string tokens;  ///< a token file's path; empty: generated
+  bool operator==(const TrainingPlan&) const = default;
+};
+
 struct Settings {
   std::vector<std::string> argv;
   std::string backend;
@@ -123,6 +148,7 @@ struct Settings {
   double precision = 0.01;
   std::optional<Seconds> budget;
   Seconds sample_target{0.005};
+  std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
   bool require_healthy = false;  ///< a sample of a GPU that was held back decides the exit code
 };
 

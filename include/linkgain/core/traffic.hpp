@@ -38,7 +38,8 @@ double largest_payload_of_a_rank(const Case& c, std::string_view algorithm);
 /// tree all_reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way to the
 /// sum and once more on its way back. Ring and PAT all_gather and reduce_scatter, ring broadcast
 /// and reduce, alltoall: (n-1) S. gather, scatter: (n-1)/n S. send_recv: S for each message;
-/// ping_pong, latency: S; copies as send_recv, all_to_one and one_to_all (n-1) S. Protocol LL sends
+/// ping_pong, latency: S; copies as send_recv, all_to_one and one_to_all (n-1) S; gpt2_step:
+/// training_payload(). Protocol LL sends
 /// a flag of 4 bytes with every 4 bytes, LL128 one of 8 with every 120. Absent for plans whose
 /// traffic is not known (NVLS, CollNet) and for those without algorithm where the operation needs
 /// one.

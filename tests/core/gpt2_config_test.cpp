@@ -1,24 +1,11 @@
-#include "linkgain/model/gpt2_config.hpp"
+#include "linkgain/core/gpt2_config.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {
-
-using ::testing::HasSubstr;
-
-TEST(ModelSize, IsReadByName) {
-  for (const ModelSize size : kModelSizes) EXPECT_EQ(parse_model_size(name_of(size)), size);
-  try {
-    parse_model_size("gpt3");
-    FAIL() << "nothing was thrown";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did you mean gpt2"));
-  }
-}
 
 TEST(Gpt2Config, PadsTheVocabulary) {
   EXPECT_EQ(padded_vocabulary(gpt2_config(ModelSize::gpt2)), 50304);

@@ -1,23 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
+
+#include "linkgain/core/training_case.hpp"
 
 namespace linkgain {
-
-/// The sizes that --model-size names.
-enum class ModelSize {
-  gpt2,  ///< GPT-2 124M
-  tiny,  ///< small enough for fp64 on a CPU
-};
-
-inline constexpr std::array kModelSizes{ModelSize::gpt2, ModelSize::tiny};
-
-std::string_view name_of(ModelSize size);
-
-/// Throws UsageError with the nearest name where `name` is none.
-ModelSize parse_model_size(std::string_view name);
 
 /// The dimensions of a GPT-2.
 struct Gpt2Config {

@@ -1,32 +1,12 @@
-#include "linkgain/model/gpt2_config.hpp"
+#include "linkgain/core/gpt2_config.hpp"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
 
 namespace linkgain {
-
-std::string_view name_of(ModelSize size) {
-  switch (size) {
-    case ModelSize::gpt2:
-      return "gpt2";
-    case ModelSize::tiny:
-      return "tiny";
-  }
-  throw std::invalid_argument("no such model size");
-}
-
-ModelSize parse_model_size(std::string_view name) {
-  std::array<std::string_view, kModelSizes.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    names[i] = name_of(kModelSizes[i]);
-    if (names[i] == name) return kModelSizes[i];
-  }
-  throw UsageError(unknown_name("model size", name, names));
-}
 
 Gpt2Config gpt2_config(ModelSize size) {
   switch (size) {

@@ -1,0 +1,192 @@
+#include "linkgain/core/training_parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+#include <system_error>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/gpt2_config.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr int kMostSamples = 4096;
+constexpr int kMostBucketMib = 4096;
+
+/// A whole number of `least` to `most`.
+int read_count(std::string_view field, std::string_view text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (whole && value >= least && value <= most) return value;
+  throw UsageError(fmt::format("field '{}': a number of {} to {}", field, least, most));
+}
+
+double read_probability(std::string_view field, std::string_view text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (whole && value >= 0.0 && value < 1.0) return value;
+  throw UsageError(fmt::format("field '{}': a probability from 0 on, below 1", field));
+}
+
+/// Whether gradients are put into buckets that can be chosen.
+bool has_buckets(TrainingStrategy strategy) {
+  return strategy == TrainingStrategy::ddp || strategy == TrainingStrategy::zero2;
+}
+
+std::vector<TrainingStrategy> strategies_of(const TrainingSelection& selection) {
+  std::vector<TrainingStrategy> all = selection.strategies;
+  if (all.empty()) all.push_back(TrainingStrategy::ddp);
+  std::erase(all, TrainingStrategy::none);
+  all.push_back(TrainingStrategy::none);
+  return all;
+}
+
+TrainingParameters parameters_of(const TrainingSelection& selection, ModelSize model,
+                                 TrainingStrategy strategy) {
+  TrainingParameters training;
+  training.model = model;
+  training.strategy = strategy;
+  training.samples = selection.samples.value_or(kUsualSamples);
+  training.length = selection.length.value_or(longest_sequence(model));
+  training.dropout = selection.dropout.value_or(kUsualDropout);
+  if (!has_buckets(strategy)) return training;
+  training.buckets = selection.buckets.value_or(BucketRule::current);
+  training.bucket_mib = selection.bucket_mib;
+  return training;
+}
+
+}  // namespace
+
+int longest_sequence(ModelSize model) { return gpt2_config(model).positions; }
+
+std::int64_t parameter_count(ModelSize model) {
+  const Gpt2Config config = gpt2_config(model);
+  const std::int64_t c = config.channels;
+  const std::int64_t embeddings = (std::int64_t{config.vocabulary} + config.positions) * c;
+  // A block: two norms, the projections c x 3c, c x c, c x 4c and 4c x c, and their biases.
+  return embeddings + config.layers * (12 * c * c + 13 * c) + 2 * c;
+}
+
+std::int64_t gradient_element_bytes(TrainingPrecision precision) {
+  return precision == TrainingPrecision::fp64 ? 8 : 4;
+}
+
+Bytes gradient_bytes(const TrainingParameters& training) {
+  return {parameter_count(training.model) * gradient_element_bytes(training.precision)};
+}
+
+double training_payload(const TrainingParameters& training, int ranks) {
+  const double round = (ranks - 1) * static_cast<double>(gradient_bytes(training).value);
+  const auto norm = 2.0 * gpt2_config(training.model).channels *
+                    static_cast<double>(gradient_element_bytes(training.precision));
+  switch (training.strategy) {
+    case TrainingStrategy::none:
+      return 0.0;
+    case TrainingStrategy::ddp:
+    case TrainingStrategy::zero2:
+      return 2.0 * round;
+    case TrainingStrategy::zero3:
+      // The last norm's parameters stay from forward to backward, which follow each other.
+      return 3.0 * round - (ranks - 1) * norm;
+  }
+  throw std::invalid_argument("no such strategy");
+}
+
+std::int64_t training_memory(const TrainingParameters& training) {
+  const Gpt2Config config = gpt2_config(training.model);
+  const std::int64_t number = gradient_element_bytes(training.precision);
+  const std::int64_t tokens = std::int64_t{training.samples} * training.length;
+  // Parameters, gradients, two moments, and half as much again for copies in other types.
+  const std::int64_t state = parameter_count(training.model) * number * 9 / 2;
+  // Of a block its norms' and projections' outputs; besides logits and what is used in passing.
+  const std::int64_t of_block = 18 * config.channels;
+  const std::int64_t of_token =
+      config.layers * of_block + 2 * padded_vocabulary(config) + 24 * config.channels;
+  return state + tokens * of_token * number;
+}
+
+std::vector<TrainingParameters> combinations(const TrainingSelection& selection) {
+  std::vector<TrainingParameters> all;
+  for (const ModelSize model : selection.models) {
+    for (const TrainingPrecision precision : selection.precisions) {
+      for (const TrainingStrategy strategy : strategies_of(selection)) {
+        all.push_back(parameters_of(selection, model, strategy));
+        all.back().precision = precision;
+        validate(all.back());
+      }
+    }
+  }
+  return all;
+}
+
+std::string leading_text(const TrainingParameters& training) {
+  return fmt::format("{}/{}", name_of(training.precision), name_of(training.model));
+}
+
+std::string trailing_text(const TrainingParameters& training) {
+  const TrainingParameters usual;
+  std::string text;
+  if (training.strategy != usual.strategy) text += fmt::format("/{}", name_of(training.strategy));
+  if (training.buckets != usual.buckets)
+    text += fmt::format("/buckets={}", name_of(training.buckets));
+  if (training.bucket_mib) text += fmt::format("/bucket-mb={}", *training.bucket_mib);
+  if (training.samples != usual.samples) text += fmt::format("/batch={}", training.samples);
+  if (training.length != longest_sequence(training.model)) {
+    text += fmt::format("/sequence={}", training.length);
+  }
+  if (training.dropout != usual.dropout) text += fmt::format("/dropout={}", training.dropout);
+  return text;
+}
+
+bool read_field(TrainingParameters& training, std::string_view field) {
+  const std::size_t equals = field.find('=');
+  const std::string_view key = field.substr(0, equals);
+  const std::string_view value =
+      equals == std::string_view::npos ? std::string_view{} : field.substr(equals + 1);
+  if (key == "buckets") {
+    training.buckets = parse_bucket_rule(value);
+  } else if (key == "bucket-mb") {
+    training.bucket_mib = read_count(field, value, 1, kMostBucketMib);
+  } else if (key == "batch") {
+    training.samples = read_count(field, value, 1, kMostSamples);
+  } else if (key == "sequence") {
+    training.length = read_count(field, value, 1, longest_sequence(training.model));
+  } else if (key == "dropout") {
+    training.dropout = read_probability(field, value);
+  } else {
+    for (const TrainingStrategy strategy : kTrainingStrategies) {
+      if (field != name_of(strategy)) continue;
+      training.strategy = strategy;
+      return true;
+    }
+    return false;
+  }
+  return true;
+}
+
+void validate(const TrainingParameters& training) {
+  const auto require = [](bool holds, const std::string& text) {
+    if (!holds) throw UsageError(text);
+  };
+  require(training.samples >= 1 && training.samples <= kMostSamples,
+          fmt::format("batch={}: 1 to {} sequences", training.samples, kMostSamples));
+  const int longest = longest_sequence(training.model);
+  require(training.length >= 1 && training.length <= longest,
+          fmt::format("sequence={}: {} has sequences of 1 to {} tokens", training.length,
+                      name_of(training.model), longest));
+  require(training.dropout >= 0.0 && training.dropout < 1.0,
+          fmt::format("dropout={}: a probability from 0 on, below 1", training.dropout));
+  require(
+      !training.bucket_mib || (*training.bucket_mib >= 1 && *training.bucket_mib <= kMostBucketMib),
+      fmt::format("bucket-mb={}: 1 to {} MiB", training.bucket_mib.value_or(0), kMostBucketMib));
+  const bool chosen = training.bucket_mib || training.buckets != BucketRule::current;
+  require(!chosen || has_buckets(training.strategy),
+          fmt::format("field '{}': buckets can be chosen for ddp and zero2 only",
+                      name_of(training.strategy)));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/core/training_case.hpp"
+#include "linkgain/core/units.hpp"
+
+namespace linkgain {
+
+/// Sequences that a rank computes in a step unless told otherwise: the page's.
+inline constexpr int kUsualSamples = 4;
+inline constexpr double kUsualDropout = 0.1;
+
+/// Steps that are timed together.
+inline constexpr int kStepsPerBlock = 10;
+
+/// Tokens of the longest sequence of a model, which is what it is trained with unless told
+/// otherwise.
+int longest_sequence(ModelSize model);
+
+/// What a case of gpt2_step has instead of type, reduction, size and memory.
+struct TrainingParameters {
+  ModelSize model = ModelSize::gpt2;
+  TrainingPrecision precision = TrainingPrecision::fp32;
+  TrainingStrategy strategy = TrainingStrategy::ddp;
+  BucketRule buckets = BucketRule::current;  ///< of ddp and zero2
+  std::optional<int> bucket_mib;             ///< absent: PyTorch's limits
+  int samples = kUsualSamples;               ///< of each rank
+  int length = longest_sequence(ModelSize::gpt2);
+  double dropout = kUsualDropout;
+
+  bool operator==(const TrainingParameters&) const = default;
+};
+
+/// Trained numbers: 124,439,808 of gpt2.
+std::int64_t parameter_count(ModelSize model);
+
+/// Bytes of one parameter's gradient as ranks exchange them: 8 with fp64, else 4, also with bf16,
+/// whose gradients PyTorch's autocast leaves in single precision too.
+std::int64_t gradient_element_bytes(TrainingPrecision precision);
+
+/// All gradients of a step, which is what a case of gpt2_step has as its size.
+Bytes gradient_bytes(const TrainingParameters& training);
+
+/// Bytes that all ranks together send in a step, (n - 1) / n of the size each for a reduce-scatter
+/// or an all-gather and twice that for an all-reduce. zero3 gathers parameters twice. The scalar of
+/// the gradients' norm is left out of account.
+double training_payload(const TrainingParameters& training, int ranks);
+
+/// What one rank's training may take of its device's memory: an upper bound of parameters,
+/// gradients, moments and activations.
+std::int64_t training_memory(const TrainingParameters& training);
+
+/// "fp32/gpt2", what stands before the ranks in a case's name.
+std::string leading_text(const TrainingParameters& training);
+
+/// "/zero2/batch=8": what stands behind the ranks, empty where all is usual. In this order: the
+/// strategy but for ddp, buckets=legacy, bucket-mb=M, batch=B, sequence=T, dropout=P.
+std::string trailing_text(const TrainingParameters& training);
+
+/// Takes one field of trailing_text(), without its slash, into `training`. False where `field` is
+/// none. Throws UsageError for a value that is none.
+bool read_field(TrainingParameters& training, std::string_view field);
+
+/// Throws UsageError that names the field at fault.
+void validate(const TrainingParameters& training);
+
+/// What trainings are chosen by; what is absent or empty is as usual.
+struct TrainingSelection {
+  std::vector<ModelSize> models;
+  std::vector<TrainingPrecision> precisions;
+  std::vector<TrainingStrategy> strategies;
+  std::optional<BucketRule> buckets;
+  std::optional<int> bucket_mib;
+  std::optional<int> samples;
+  std::optional<int> length;
+  std::optional<double> dropout;
+
+  bool operator==(const TrainingSelection&) const = default;
+};
+
+/// Every combination, precisions within models and strategies within precisions. After the others
+/// of a precision the step without communication, against which they are held. Buckets are those of
+/// the strategies that have some. `models` and `precisions` are not empty; throws UsageError for
+/// values that no model has.
+std::vector<TrainingParameters> combinations(const TrainingSelection& selection);
+
+}  // namespace linkgain

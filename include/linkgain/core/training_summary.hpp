@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// The same training without communication; null where the record has none.
+const CaseResult* without_communication(const Record& record, const Case& training);
+
+/// What a step takes longer than one without communication: the difference of the two medians of
+/// the same launch, and of several launches the median. `result` is a case of `record`; the step
+/// without communication is the first variant's that measured it. Absent where no launch has both.
+std::optional<Seconds> exposed_communication(const Record& record, const CaseResult& result,
+                                             std::size_t variant);
+
+/// The time of all steps that the run was asked for: their number times the median step.
+Seconds time_of_all_steps(const Record& record, Seconds step);
+
+}  // namespace linkgain
