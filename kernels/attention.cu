@@ -1,0 +1,105 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/attention.hpp"
+#include "kernels/attention_bf16.hpp"
+#include "kernels/attention_call.hpp"
+#include "kernels/attention_fp32.hpp"
+#include "kernels/attention_tf32.hpp"
+
+namespace linkgain::kernels {
+namespace {
+
+/// The first devices with tensor cores for TF32 and bfloat16.
+constexpr int kTensorCoreMajor = 8;
+
+bool aligned(const void* address, std::uintptr_t bytes) {
+  return address != nullptr && reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+}
+
+bool in_order(const AttentionShape& shape, const AttentionDropout& dropout,
+              const std::uint32_t* kept) {
+  if (shape.samples <= 0 || shape.length <= 0 || shape.heads <= 0) return false;
+  if (shape.head_channels != 32 && shape.head_channels != 64) return false;
+  if (dropout.enabled && (dropout.first_element < 0 || !aligned(kept, 4))) return false;
+  return std::int64_t{shape.samples} * shape.heads <= std::numeric_limits<int>::max();
+}
+
+AttentionCall call_of(const AttentionShape& shape, const void* qkv,
+                      const AttentionDropout& dropout) {
+  AttentionCall call{};
+  call.shape = shape;
+  call.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_channels)));
+  call.qkv = qkv;
+  call.dropout = dropout;
+  return call;
+}
+
+cudaError_t tensor_cores(bool* there) {
+  int device = 0;
+  int major = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status != cudaSuccess) return status;
+  status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  *there = major >= kTensorCoreMajor;
+  return status;
+}
+
+using Pass = cudaError_t (*)(const AttentionCall&, cudaStream_t);
+
+cudaError_t run(TrainingPrecision precision, const AttentionCall& call, cudaStream_t stream,
+                Pass fp32, Pass tf32, Pass bf16) {
+  bool can = false;
+  const cudaError_t status = tensor_cores(&can);
+  if (status != cudaSuccess) return status;
+  switch (precision) {
+    case TrainingPrecision::fp32:
+      return fp32(call, stream);
+    case TrainingPrecision::tf32:
+      return can ? tf32(call, stream) : fp32(call, stream);
+    case TrainingPrecision::bf16:
+      return can ? bf16(call, stream) : cudaErrorNotSupported;
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+cudaError_t attention_forward(TrainingPrecision precision, const AttentionShape& shape,
+                              const void* qkv, const AttentionDropout& dropout, void* output,
+                              float* log_sums, std::uint32_t* kept, cudaStream_t stream) {
+  if (!in_order(shape, dropout, kept) || !aligned(qkv, 16) || !aligned(output, 16) ||
+      !aligned(log_sums, 4)) {
+    return cudaErrorInvalidValue;
+  }
+  AttentionCall call = call_of(shape, qkv, dropout);
+  call.output = output;
+  call.log_sums = log_sums;
+  call.kept = kept;
+  return run(precision, call, stream, attention_forward_fp32, attention_forward_tf32,
+             attention_forward_bf16);
+}
+
+cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape& shape,
+                               const void* qkv, const void* output, const void* output_gradient,
+                               const float* log_sums, const std::uint32_t* kept,
+                               const AttentionDropout& dropout, float* scratch, void* qkv_gradient,
+                               cudaStream_t stream) {
+  if (!in_order(shape, dropout, kept) || !aligned(qkv, 16) || !aligned(output, 16) ||
+      !aligned(output_gradient, 16) || !aligned(qkv_gradient, 16) || !aligned(log_sums, 4) ||
+      !aligned(scratch, 4)) {
+    return cudaErrorInvalidValue;
+  }
+  AttentionCall call = call_of(shape, qkv, dropout);
+  call.forward_output = output;
+  call.output_gradient = output_gradient;
+  call.qkv_gradient = qkv_gradient;
+  call.log_sums = const_cast<float*>(log_sums);
+  call.kept = const_cast<std::uint32_t*>(kept);
+  call.row_dots = scratch;
+  return run(precision, call, stream, attention_backward_fp32, attention_backward_tf32,
+             attention_backward_bf16);
+}
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+// Sizes of attention, for those too who have no GPU.
+
+namespace linkgain::kernels {
+
+/// The sizes of a batch. `head_channels` is 32 or 64; the others are any positive numbers.
+struct AttentionShape {
+  int samples;
+  int length;
+  int heads;
+  int head_channels;
+};
+
+/// A side of the squares of queries and keys that dropout's mask is made of: a head of one sample
+/// has those up to the diagonal, with 32 words each.
+inline constexpr int kMaskSide = 32;
+
+/// Bytes of the mask that the forward pass hands on to the backward pass.
+constexpr std::int64_t attention_mask_bytes(const AttentionShape& shape) {
+  const std::int64_t squares = (std::int64_t{shape.length} - 1) / kMaskSide + 1;
+  return std::int64_t{shape.samples} * shape.heads * (squares * (squares + 1) / 2) * kMaskSide *
+         static_cast<std::int64_t>(sizeof(std::uint32_t));
+}
+
+/// Queries whose gradients the blocks of a fused backward pass add to in turn.
+inline constexpr int kTurnQueries = 32;
+
+/// Bytes of the backward pass's scratch: a float per query and head, then turns and one counter.
+constexpr std::int64_t attention_scratch_bytes(const AttentionShape& shape) {
+  const std::int64_t turns = (std::int64_t{shape.length} - 1) / kTurnQueries + 1;
+  return (std::int64_t{shape.samples} * shape.heads * (shape.length + turns) + 1) *
+         static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,108 @@
+#include <cuda_bf16.h>
+
+#include "kernels/float_ranges.cuh"
+#include "kernels/optimizer_update.hpp"
+
+namespace linkgain::kernels {
+namespace {
+
+constexpr double kNormGuard = 1e-6;  // as the model's clip_factor() has
+
+/// AdamScalars as one element's arithmetic takes them.
+struct AdamFactors {
+  float beta1;
+  float rest1;  ///< 1 - beta1
+  float beta2;
+  float rest2;
+  float rate;                ///< learning_rate / correction1
+  float inverse_correction;  ///< 1 / correction2
+  float epsilon;
+  float largest_norm;
+};
+
+AdamFactors factors_of(const AdamScalars& scalars) {
+  return {static_cast<float>(scalars.beta1),
+          static_cast<float>(1.0 - scalars.beta1),
+          static_cast<float>(scalars.beta2),
+          static_cast<float>(1.0 - scalars.beta2),
+          static_cast<float>(scalars.learning_rate / scalars.correction1),
+          static_cast<float>(1.0 / scalars.correction2),
+          static_cast<float>(scalars.epsilon),
+          static_cast<float>(scalars.largest_norm)};
+}
+
+__device__ float clip_factor(const AdamFactors& factors, float squared_norm) {
+  const float norm = __fadd_rn(__fsqrt_rn(squared_norm), static_cast<float>(kNormGuard));
+  return fminf(1.0F, __fdiv_rn(factors.largest_norm, norm));
+}
+
+/// One element. Every operation is spelled out, so that packs and edges give the same bits however
+/// the compiler would have contracted them.
+__device__ void update(const AdamFactors& factors, float clip, float raw_gradient, float& parameter,
+                       float& first, float& second) {
+  const float gradient = __fmul_rn(clip, raw_gradient);
+  first = __fmaf_rn(factors.beta1, first, __fmul_rn(factors.rest1, gradient));
+  const float square = __fmul_rn(gradient, gradient);
+  second = __fmaf_rn(factors.beta2, second, __fmul_rn(factors.rest2, square));
+  const float deviation = __fsqrt_rn(__fmul_rn(second, factors.inverse_correction));
+  const float change =
+      __fdiv_rn(__fmul_rn(factors.rate, first), __fadd_rn(deviation, factors.epsilon));
+  parameter = __fsub_rn(parameter, change);
+}
+
+using FloatPack = Pack<float>;
+using CopyPack = Pack<__nv_bfloat16>;
+
+template <typename PackType, typename Element>
+__device__ PackType& pack_at(Element* data, std::int64_t position) {
+  return *reinterpret_cast<PackType*>(data + position);
+}
+
+__global__ void __launch_bounds__(kThreadsPerBlock)
+    update_elements(AdamRange range, Split split, AdamFactors factors, const float* squared_norm) {
+  const float clip = clip_factor(factors, *squared_norm);
+  auto* copy = static_cast<__nv_bfloat16*>(range.copy);
+  walk<float>(
+      split,
+      [&](std::int64_t, std::int64_t position) {
+        const FloatPack gradients = pack_at<const FloatPack>(range.gradients, position);
+        FloatPack parameters = pack_at<FloatPack>(range.parameters, position);
+        FloatPack first = pack_at<FloatPack>(range.first_moments, position);
+        FloatPack second = pack_at<FloatPack>(range.second_moments, position);
+        CopyPack rounded;
+#pragma unroll
+        for (int e = 0; e < kPackElements<float>; ++e) {
+          update(factors, clip, gradients.elements[e], parameters.elements[e], first.elements[e],
+                 second.elements[e]);
+          rounded.elements[e] = __float2bfloat16_rn(parameters.elements[e]);
+        }
+        pack_at<FloatPack>(range.parameters, position) = parameters;
+        pack_at<FloatPack>(range.first_moments, position) = first;
+        pack_at<FloatPack>(range.second_moments, position) = second;
+        if (copy != nullptr) pack_at<CopyPack>(copy, position) = rounded;
+      },
+      [&](std::int64_t i) {
+        update(factors, clip, range.gradients[i], range.parameters[i], range.first_moments[i],
+               range.second_moments[i]);
+        if (copy != nullptr) copy[i] = __float2bfloat16_rn(range.parameters[i]);
+      });
+}
+
+}  // namespace
+
+cudaError_t adam_update(const AdamRange& range, const AdamScalars& scalars,
+                        const float* squared_norm, cudaStream_t stream) {
+  if (range.count < 0) return cudaErrorInvalidValue;
+  if (range.count == 0) return cudaSuccess;
+  Split split = common_split(range.count, range.parameters, range.gradients, range.first_moments,
+                             range.second_moments);
+  if (range.copy != nullptr) {
+    split = common_split(range.count, range.parameters, range.gradients, range.first_moments,
+                         range.second_moments, static_cast<const __nv_bfloat16*>(range.copy));
+  }
+  update_elements<<<blocks_for_all(split), kThreadsPerBlock, 0, stream>>>(
+      range, split, factors_of(scalars), squared_norm);
+  return cudaGetLastError();
+}
+
+}  // namespace linkgain::kernels
