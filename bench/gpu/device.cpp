@@ -35,6 +35,14 @@ GpuInfo device_info(int cuda_index) {
   return info;
 }
 
+bool has_bfloat16() {
+  int device = 0;
+  int major = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  return major >= 8;
+}
+
 std::string runtime_version() {
   int version = 0;
   check(cudaRuntimeGetVersion(&version));

@@ -4,13 +4,18 @@
 
 namespace linkgain::gpu {
 
-Event::Event() {
+Event::Event(TimeStamps stamps) {
   cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDefault));
+  const unsigned flags = stamps == TimeStamps::taken ? cudaEventDefault : cudaEventDisableTiming;
+  check(cudaEventCreateWithFlags(&event, flags));
   handle_.reset(event);
 }
 
-void Event::record(const Stream& stream) { check(cudaEventRecord(handle_.get(), stream.get())); }
+void Event::record(cudaStream_t stream) { check(cudaEventRecord(handle_.get(), stream)); }
+
+void Event::hold(cudaStream_t stream) const {
+  check(cudaStreamWaitEvent(stream, handle_.get(), 0));
+}
 
 void Event::synchronize() const { check(cudaEventSynchronize(handle_.get())); }
 

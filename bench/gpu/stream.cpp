@@ -4,9 +4,13 @@
 
 namespace linkgain::gpu {
 
-Stream::Stream() {
+Stream::Stream(StreamPriority priority) {
+  int lowest = 0;  // also the usual one
+  int highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
+                                     priority == StreamPriority::highest ? highest : lowest));
   handle_.reset(stream);
 }
 

@@ -1,4 +1,4 @@
-# Finds the CUDA toolkit and NCCL and decides whether the nccl backend is built.
+# Finds the CUDA toolkit, cuBLASLt's header and NCCL and decides whether the nccl backend is built.
 # Sets LINKGAIN_HAVE_GPU, LINKGAIN_NCCL_VERSION ("2.28.9"), LINKGAIN_GPU_REASON where it is not built.
 set(LINKGAIN_HAVE_GPU OFF)
 set(LINKGAIN_GPU_REASON "switched off with LINKGAIN_GPU=OFF")
@@ -39,8 +39,13 @@ if(NOT LINKGAIN_GPU STREQUAL "OFF")
     set(CMAKE_CUDA_STANDARD 17)
     find_package(CUDAToolkit REQUIRED)
     find_package(NCCL 2.19)
+    # Its library is opened when a program trains.
+    find_path(CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_MATH_INCLUDE_DIR})
+    mark_as_advanced(CUBLASLT_INCLUDE_DIR)
     if(NOT NCCL_FOUND)
       linkgain_no_gpu("${NCCL_PROBLEM}")
+    elseif(NOT CUBLASLT_INCLUDE_DIR)
+      linkgain_no_gpu("cuBLASLt's header cublasLt.h was not found (NVIDIA's package libcublas-dev-${CUDAToolkit_VERSION_MAJOR}-${CUDAToolkit_VERSION_MINOR})")
     else()
       set(LINKGAIN_HAVE_GPU ON)
       set(LINKGAIN_GPU_REASON "")

@@ -5,6 +5,7 @@
 gpu_count=0
 nvcc=
 nccl_header=
+cublas_header=
 nccl_library=
 
 # Where installers put CUDA and NCCL.
@@ -54,6 +55,7 @@ find_gpu_software() {
   gpu_count=$(count_gpus)
   nvcc=$(find_nvcc)
   nccl_header=$(find_in_roots include/nccl.h)
+  cublas_header=$(find_in_roots include/cublasLt.h)
   nccl_library=$(find_in_roots "lib/$(uname -m)-linux-gnu/libnccl.so" lib64/libnccl.so lib/libnccl.so)
 }
 
@@ -63,13 +65,19 @@ missing_gpu_software() {
     printf '%s\n' "the CUDA compiler nvcc is missing: install the CUDA toolkit" \
       "(https://developer.nvidia.com/cuda-downloads), or set CUDACXX to nvcc's path"
   fi
+  if [[ -z $cublas_header ]]; then
+    printf '%s\n' "cuBLASLt's header cublasLt.h is missing: install the whole CUDA toolkit, or its package" \
+      "libcublas-dev-…"
+  fi
   if [[ -z $nccl_header || -z $nccl_library ]]; then
     printf '%s\n' "NCCL's header or library is missing: apt-get install libnccl2 libnccl-dev from NVIDIA's" \
       "repository (the CUDA download page adds it), or set NCCL_HOME to where it is unpacked"
   fi
 }
 
-have_gpu_software() { [[ -n $nvcc && -n $nccl_header && -n $nccl_library ]]; }
+have_gpu_software() {
+  [[ -n $nvcc && -n $cublas_header && -n $nccl_header && -n $nccl_library ]]
+}
 
 # Says what was found; where GPUs are there that cannot be used, says why and what is done instead.
 report_gpu_software() {

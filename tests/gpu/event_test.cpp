@@ -35,6 +35,29 @@ TEST_F(EventTest, is_done_once_the_work_before_it_is) {
   EXPECT_TRUE(event.done());
 }
 
+TEST_F(EventTest, holds_another_stream_until_the_work_before_it_is_done) {
+  const Stream first;
+  const Stream second;
+  Event event(TimeStamps::left_out);
+  check(kernels::launch_busy(first.get(), 50e3, 1));
+  event.record(first);
+  event.hold(second);
+  event.record(second);  // which is not what the second one waits for
+  EXPECT_FALSE(second.done());
+  EXPECT_FALSE(first.done()) << "the host has waited";
+  second.synchronize();
+  EXPECT_TRUE(first.done());
+}
+
+TEST_F(EventTest, without_time_stamps_has_no_time) {
+  const Stream stream;
+  const Event start(TimeStamps::left_out);
+  Event stop(TimeStamps::left_out);
+  stop.record(stream);
+  stop.synchronize();
+  EXPECT_THROW(elapsed(start, stop), CudaError);
+}
+
 TEST_F(EventTest, moves) {
   const Stream stream;
   Event first;

@@ -29,6 +29,20 @@ TEST_F(StreamTest, does_not_wait_for_the_default_stream) {
   cudaGetLastError();
 }
 
+TEST_F(StreamTest, has_the_priority_asked_for) {
+  int lowest = 0;
+  int highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  const auto priority = [](const Stream& stream) {
+    int value = 1;  // which none has
+    check(cudaStreamGetPriority(stream.get(), &value));
+    return value;
+  };
+  EXPECT_EQ(priority(Stream()), 0);
+  EXPECT_EQ(priority(Stream(StreamPriority::usual)), 0);
+  EXPECT_EQ(priority(Stream(StreamPriority::highest)), highest);
+}
+
 TEST_F(StreamTest, moves_with_its_work) {
   Stream first;
   const cudaStream_t handle = first.get();

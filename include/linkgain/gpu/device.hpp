@@ -16,6 +16,10 @@ int device_count(std::string* reason = nullptr);
 /// NVLink and PCIe members are NVML's to fill. Throws CudaError.
 GpuInfo device_info(int cuda_index);
 
+/// Whether the current device computes with bfloat16: compute capability 8.0 and later. Throws
+/// CudaError.
+bool has_bfloat16();
+
 /// The CUDA runtime linked in, as "13.0". Throws CudaError.
 std::string runtime_version();
 

@@ -6,11 +6,15 @@
 
 namespace linkgain::gpu {
 
+/// Whether kernels of a stream go before those of others that wait for room on the device.
+enum class StreamPriority { usual, highest };
+
 /// Owns a CUDA stream of the device that was current at construction. Movable, not copyable. It
 /// does not wait for the default stream. Everything throws CudaError.
 class Stream {
  public:
-  Stream();
+  Stream() : Stream(StreamPriority::usual) {}
+  explicit Stream(StreamPriority priority);
 
   cudaStream_t get() const noexcept { return handle_.get(); }
 
