@@ -5,8 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
-
 namespace linkgain {
 namespace {
 
@@ -76,15 +74,6 @@ ParameterRange ParameterTable::segment_range(int segment) const {
 
 bool ParameterTable::reads_token_embedding(int segment) const {
   return segment == 0 || segment == segments() - 1;
-}
-
-ParameterRange shard_of(const ParameterRange& range, int rank, int ranks) {
-  if (range.count % ranks != 0) {
-    throw UsageError(fmt::format("{} parameters do not divide by {} ranks", range.count, ranks),
-                     "take 2, 4 or 8 ranks, or the strategy ddp");
-  }
-  const std::int64_t part = range.count / ranks;
-  return {range.offset + rank * part, part};
 }
 
 }  // namespace linkgain

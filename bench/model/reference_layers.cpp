@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "linkgain/model/gpt2_config.hpp"
+#include "linkgain/core/gpt2_config.hpp"
 
 namespace linkgain::reference {
 namespace {

@@ -1,17 +1,17 @@
 #include "linkgain/model/reference_model.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "kernels/parameter_hash.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/model/initial_weights.hpp"
 #include "reference_ends.hpp"
+#include "step_tokens.hpp"
 
 namespace linkgain {
 namespace {
@@ -26,32 +26,9 @@ struct Sequences {
   std::vector<std::int32_t> targets;
 };
 
-void take_apart(std::span<const std::int32_t> tokens, const BatchShape& shape, int vocabulary,
-                Sequences& sequences) {
-  const auto row = static_cast<std::size_t>(shape.length) + 1;
-  if (tokens.size() != row * static_cast<std::size_t>(shape.samples)) {
-    throw std::logic_error("a batch of another shape");
-  }
-  const auto is_wrong = [&](std::int32_t token) { return token < 0 || token >= vocabulary; };
-  if (std::ranges::any_of(tokens, is_wrong)) {
-    throw UsageError(fmt::format("a token is not in 0 ... {}", vocabulary - 1),
-                     "take tokens of the model's vocabulary");
-  }
-  sequences.inputs.clear();
-  sequences.targets.clear();
-  for (std::size_t begin = 0; begin < tokens.size(); begin += row) {
-    const auto samples = tokens.subspan(begin, row);
-    sequences.inputs.insert(sequences.inputs.end(), samples.begin(), samples.end() - 1);
-    sequences.targets.insert(sequences.targets.end(), samples.begin() + 1, samples.end());
-  }
-}
-
 ReferenceOptions validated(const ReferenceOptions& options) {
   validate(options.config, options.shape);
-  if (!(options.dropout >= 0.0 && options.dropout < 1.0)) {
-    throw UsageError(fmt::format("dropout of {} is no probability", options.dropout),
-                     "take one from 0 on, below 1; 0.1 is GPT-2's");
-  }
+  validate_dropout(options.dropout);
   return options;
 }
 
@@ -67,6 +44,8 @@ class ReferenceModel : public TrainingModel {
         first_moments_(parameters_.size()),
         second_moments_(parameters_.size()),
         stream_(static_cast<std::size_t>(options.shape.tokens() * options.config.channels)) {
+    sequences_.inputs.resize(static_cast<std::size_t>(options.shape.tokens()));
+    sequences_.targets.resize(sequences_.inputs.size());
     for (int i = 0; i < options.config.layers; ++i) {
       blocks_.emplace_back(options.config, options.shape, i);
     }
@@ -84,9 +63,19 @@ class ReferenceModel : public TrainingModel {
   void do_clear_squared_norm() override { squared_norm_ = 0.0; }
   void do_synchronize() override {}
   double do_read_loss() override { return loss_; }
+  void* do_stream() override { return nullptr; }
+  void do_start_timing() override { timing_start_ = std::chrono::steady_clock::now(); }
+
+  Seconds do_stop_timing() override {
+    if (!timing_start_) throw std::logic_error("no timing was started");
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - *timing_start_;
+    timing_start_.reset();
+    return {spent.count()};
+  }
 
   void do_begin_step(const StepInput& input) override {
-    take_apart(input.tokens, options_.shape, options_.config.vocabulary, sequences_);
+    take_apart(input.tokens, options_.shape, options_.config.vocabulary, sequences_.inputs.data(),
+               sequences_.targets.data());
     dropout_ = {options_.seed, input.step, options_.dropout, input.first_sample};
     gradient_scale_ = input.gradient_scale;
     next_forward_ = 0;
@@ -158,11 +147,17 @@ class ReferenceModel : public TrainingModel {
     std::copy_n(values, range.count, part(parameters_, range).begin());
   }
 
-  std::uint64_t do_parameter_hash() override {
+  std::uint64_t do_parameter_hash() override { return hash_of(parameters_, {0, table_.count()}); }
+
+  std::uint64_t do_gradient_hash(const ParameterRange& range) override {
+    return hash_of(gradients_, range);
+  }
+
+  static std::uint64_t hash_of(std::vector<double>& values, const ParameterRange& range) {
     std::uint64_t hash = 0;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      hash += kernels::hash_contribution(static_cast<std::int64_t>(i),
-                                         std::bit_cast<std::uint64_t>(parameters_[i]));
+    std::int64_t place = range.offset;
+    for (const double value : part(values, range)) {
+      hash += kernels::hash_contribution(place++, std::bit_cast<std::uint64_t>(value + 0.0));
     }
     return hash;
   }
@@ -208,6 +203,7 @@ class ReferenceModel : public TrainingModel {
   double gradient_scale_ = 1.0;
   int next_forward_ = -1;
   int next_backward_ = -1;
+  std::optional<std::chrono::steady_clock::time_point> timing_start_;
 };
 
 }  // namespace

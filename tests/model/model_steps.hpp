@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "kernels/counter_random.hpp"
@@ -78,9 +80,19 @@ inline double run_step(TrainingModel& model, const StepInput& input, const Optim
 /// even, GELU not straight and LayerNorms do something.
 inline void roughen(TrainingModel& model, double deviation) {
   std::vector<double> values = parameters_of(model);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] =
-        (values[i] == 1.0 ? 1.0 : 0.0) + deviation * kernels::random_normal({99, 200, 0, 0}, i);
+  const auto fill = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      values[i] =
+          (values[i] == 1.0 ? 1.0 : 0.0) + deviation * kernels::random_normal({99, 200, 0, 0}, i);
+    }
+  };
+  {
+    // The 124 million of GPT-2 would keep one core busy for longer than the steps take.
+    constexpr std::size_t kPiece = std::size_t{1} << 22;
+    std::vector<std::jthread> threads;
+    for (std::size_t begin = 0; begin < values.size(); begin += kPiece) {
+      threads.emplace_back(fill, begin, std::min(begin + kPiece, values.size()));
+    }
   }
   model.write_parameters(all_of(model), values.data());
 }

@@ -5,8 +5,6 @@
 
 #include <set>
 
-#include "linkgain/core/errors.hpp"
-
 namespace linkgain {
 namespace {
 
@@ -75,12 +73,6 @@ TEST(ParameterTable, TheTokenEmbeddingIsReadAtBothEndsAndReadyLast) {
   EXPECT_EQ(gpt2().ready_order().front(), 147);
   EXPECT_EQ(gpt2().ready_order().back(), 0);
   EXPECT_EQ(gpt2().tensors()[0].kind, TensorKind::token_embedding);
-}
-
-TEST(ShardOf, DividesOrRefuses) {
-  EXPECT_EQ(shard_of({100, 40}, 1, 4), (ParameterRange{110, 10}));
-  EXPECT_EQ(shard_of({100, 40}, 3, 4).end(), 140);
-  EXPECT_THROW(shard_of({100, 40}, 0, 3), UsageError);
 }
 
 }  // namespace

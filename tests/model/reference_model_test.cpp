@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "linkgain/core/errors.hpp"
@@ -105,6 +107,20 @@ TEST(ReferenceModel, RanksTogetherHaveTheGradientsOfOne) {
     const auto expected = gradients_of(*whole);
     for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(sum[i], expected[i], 1e-14) << i;
   }
+}
+
+TEST(ReferenceModel, TakesTheTimeOfASteadyClock) {
+  const auto model = tiny_model(0.0);
+  EXPECT_EQ(model->stream(), nullptr);
+  EXPECT_THROW(model->stop_timing(), std::logic_error);
+  const auto before = std::chrono::steady_clock::now();
+  model->start_timing();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const Seconds time = model->stop_timing();
+  const std::chrono::duration<double> most = std::chrono::steady_clock::now() - before;
+  EXPECT_GE(time.value, 5e-3);
+  EXPECT_LE(time.value, most.count());
+  EXPECT_THROW(model->stop_timing(), std::logic_error);
 }
 
 TEST(ReferenceModel, LearnsABatchByHeart) {

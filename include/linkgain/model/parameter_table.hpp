@@ -5,18 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/model/gpt2_config.hpp"
+#include "linkgain/core/flat_memory.hpp"
+#include "linkgain/core/gpt2_config.hpp"
 
 namespace linkgain {
-
-/// Elements offset … offset + count - 1 of a flat buffer.
-struct ParameterRange {
-  std::int64_t offset = 0;
-  std::int64_t count = 0;
-
-  std::int64_t end() const { return offset + count; }
-  bool operator==(const ParameterRange&) const = default;
-};
 
 /// In order of definition; those from attention_norm_weight to contraction_bias are in every block.
 enum class TensorKind {
@@ -88,9 +80,5 @@ class ParameterTable {
   std::vector<ParameterTensor> tensors_;
   std::vector<int> ready_order_;
 };
-
-/// The part of `range` that `rank` of `ranks` owns: the rank-th of equal parts. Throws UsageError
-/// where it does not divide; every tensor of GPT-2 124M divides by 2, 4 and 8.
-ParameterRange shard_of(const ParameterRange& range, int rank, int ranks);
 
 }  // namespace linkgain

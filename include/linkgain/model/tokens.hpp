@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "linkgain/model/gpt2_config.hpp"
+#include "linkgain/core/gpt2_config.hpp"
 
 namespace linkgain {
 

@@ -3,26 +3,12 @@
 #include <cstdint>
 #include <span>
 
-#include "linkgain/core/data_type.hpp"
-#include "linkgain/core/units.hpp"
-#include "linkgain/model/gpt2_config.hpp"
+#include "linkgain/core/flat_memory.hpp"
+#include "linkgain/core/gpt2_config.hpp"
 #include "linkgain/model/optimizer.hpp"
 #include "linkgain/model/parameter_table.hpp"
 
 namespace linkgain {
-
-/// `count` elements in the memory of whatever computes: a GPU's, or the host's. Owned by the model,
-/// in the same place as long as it lives.
-struct FlatMemory {
-  void* data = nullptr;
-  DataType type = DataType::float32;
-  std::int64_t count = 0;
-
-  Bytes bytes_of(const ParameterRange& range) const { return {range.count * size_of(type)}; }
-  void* at(std::int64_t element) const {
-    return static_cast<char*>(data) + element * size_of(type);
-  }
-};
 
 /// Told of gradients as backward makes them final.
 class GradientListener {
@@ -56,9 +42,8 @@ struct StepInput {
 ///
 /// Strategies communicate in between, in the memory that parameters(), gradients() and
 /// squared_norm() name. On the CPU every call has done its work when it returns. On a GPU the calls
-/// marked "enqueues" put kernels and copies on the one stream that the model was made with and
-/// return at once; whoever makes model and communication knows that stream. A strategy must not
-/// assume
+/// marked "enqueues" put kernels and copies on the model's own stream() and return at once. A
+/// strategy must not assume
 ///  - that anything is computed when a call returns: only events on the stream, or synchronize(),
 ///    say so, and no step should contain the latter;
 ///  - that communication on another stream is seen by the model: the stream must wait for its
@@ -86,6 +71,16 @@ class TrainingModel {
   FlatMemory squared_norm() { return do_squared_norm(); }
   /// One element: the mean loss of this rank's tokens, once forward of the last segment is done.
   FlatMemory loss() { return do_loss(); }
+
+  /// The cudaStream_t that all work of the model is put on; null where it computes on the CPU. The
+  /// model's own, as long as that lives.
+  void* stream() { return do_stream(); }
+
+  /// Enqueues: a time stamp.
+  void start_timing() { do_start_timing(); }
+  /// Puts a second time stamp, waits for it, and returns the time that the device (on a CPU: the
+  /// caller) spent between the two. Throws std::logic_error where start_timing() was not called.
+  Seconds stop_timing() { return do_stop_timing(); }
 
   /// Enqueues a copy of the tokens.
   void begin_step(const StepInput& input) { do_begin_step(input); }
@@ -133,6 +128,9 @@ class TrainingModel {
   /// exactly if (but for chance) all bits are.
   std::uint64_t parameter_hash() { return do_parameter_hash(); }
 
+  /// The same of the gradients in `range`, by their places in the whole; -0 counts as 0.
+  std::uint64_t gradient_hash(const ParameterRange& range) { return do_gradient_hash(range); }
+
  private:
   virtual const ParameterTable& do_table() const = 0;
   virtual BatchShape do_shape() const = 0;
@@ -140,6 +138,9 @@ class TrainingModel {
   virtual FlatMemory do_gradients() = 0;
   virtual FlatMemory do_squared_norm() = 0;
   virtual FlatMemory do_loss() = 0;
+  virtual void* do_stream() = 0;
+  virtual void do_start_timing() = 0;
+  virtual Seconds do_stop_timing() = 0;
   virtual void do_begin_step(const StepInput& input) = 0;
   virtual void do_forward(int segment) = 0;
   virtual void do_backward(int segment, GradientListener& listener) = 0;
@@ -153,6 +154,7 @@ class TrainingModel {
   virtual void do_write_parameters(const ParameterRange& range, const double* values) = 0;
   virtual double do_read_loss() = 0;
   virtual std::uint64_t do_parameter_hash() = 0;
+  virtual std::uint64_t do_gradient_hash(const ParameterRange& range) = 0;
 };
 
 }  // namespace linkgain

@@ -1,0 +1,144 @@
+#include "gpu_products.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "linkgain/core/units.hpp"
+
+namespace linkgain::on_gpu {
+namespace {
+
+struct Tensors {
+  TensorKind weight;
+  TensorKind bias;
+};
+
+/// In the order of Projection.
+constexpr std::array<Tensors, kProjections> kTensors{
+    Tensors{TensorKind::attention_weight, TensorKind::attention_bias},
+    Tensors{TensorKind::projection_weight, TensorKind::projection_bias},
+    Tensors{TensorKind::expansion_weight, TensorKind::expansion_bias},
+    Tensors{TensorKind::contraction_weight, TensorKind::contraction_bias},
+};
+
+const Tensors& tensors_of(Projection projection) {
+  return kTensors[static_cast<std::size_t>(projection)];
+}
+
+std::string describe(const gpu::ProductPlan& plan) {
+  return fmt::format("product {}: {} (choice {} of {})", description(plan.shape()),
+                     plan.candidates()[plan.chosen()].algorithm, plan.chosen() + 1,
+                     plan.candidates().size());
+}
+
+}  // namespace
+
+Products::Products(State& state)
+    : state_(state), products_({.measure = state.options().measures_products}) {
+  for (std::size_t i = 0; i < kProjections; ++i) blocks_[i] = plans_of(static_cast<Projection>(i));
+  head_ = plans_of_head();
+}
+
+const gpu::ProductPlan* Products::plan(gpu::ProductShape shape) {
+  shape.precision = state_.options().precision;
+  // Gradients of weights have two matrices of activations and go where gradients are; the others
+  // have one beside a weight and go into the arena, behind that one.
+  const bool is_weight_gradient = shape.left_transposed;
+  const std::int64_t left = state_.activation_bytes(
+      is_weight_gradient ? std::max(shape.left_stride, shape.rows) : shape.inner);
+  const MemorySpan behind{(left + kSpanAlignment - 1) / kSpanAlignment * kSpanAlignment, 0};
+  const void* weights = state_.operand(TensorKind::token_embedding);
+  gpu::ProductOperands scratch{
+      .left = state_.at({}), .right = weights, .bias = weights, .result = state_.at(behind)};
+  if (is_weight_gradient) {
+    scratch.right = state_.at(behind);
+    scratch.result = state_.gradients();
+  } else if (state_.is_bf16()) {
+    shape.result = DataType::bfloat16;
+  }
+  return &products_.plan(shape, scratch, state_.stream());
+}
+
+Products::Plans Products::plans_of(Projection projection) {
+  const ParameterTensor& weight = state_.table().tensor(tensors_of(projection).weight);
+  const std::int64_t tokens = state_.tokens();
+  return {.forward = plan(
+              {.rows = tokens, .columns = weight.columns, .inner = weight.rows, .has_bias = true}),
+          .weight_gradient = plan({.rows = weight.rows,
+                                   .columns = weight.columns,
+                                   .inner = tokens,
+                                   .left_transposed = true}),
+          .input_gradient = plan({.rows = tokens,
+                                  .columns = weight.rows,
+                                  .inner = weight.columns,
+                                  .right_transposed = true})};
+}
+
+Products::Plans Products::plans_of_head() {
+  const std::int64_t tokens = state_.tokens();
+  const std::int64_t padded = padded_vocabulary(state_.options().config);
+  return {.forward = plan({.rows = tokens,
+                           .columns = padded,
+                           .inner = state_.channels(),
+                           .right_transposed = true}),
+          .weight_gradient = plan({.rows = state_.options().config.vocabulary,
+                                   .columns = state_.channels(),
+                                   .inner = tokens,
+                                   .left_transposed = true,
+                                   .left_stride = padded}),
+          .input_gradient = plan({.rows = tokens, .columns = state_.channels(), .inner = padded})};
+}
+
+void Products::run(const gpu::ProductPlan& plan, const gpu::ProductOperands& operands) {
+  StepObserver* const observer = state_.options().observer;
+  if (observer != nullptr) {
+    observer->work_begins({.name = describe(plan), .operations = plan.shape().operations()});
+  }
+  products_.multiply(plan, operands, state_.stream());
+  if (observer != nullptr) observer->work_ends();
+}
+
+void Products::forward(Projection projection, int block, const void* input, void* output) {
+  const Tensors& tensors = tensors_of(projection);
+  run(*blocks_[static_cast<std::size_t>(projection)].forward,
+      {.left = input,
+       .right = state_.operand(tensors.weight, block),
+       .bias = state_.operand(tensors.bias, block),
+       .result = output});
+}
+
+void Products::weight_gradient(Projection projection, int block, const void* input,
+                               const void* output_gradient) {
+  run(*blocks_[static_cast<std::size_t>(projection)].weight_gradient,
+      {.left = input,
+       .right = output_gradient,
+       .result = state_.gradient(tensors_of(projection).weight, block)});
+}
+
+void Products::input_gradient(Projection projection, int block, const void* output_gradient,
+                              void* input_gradient) {
+  run(*blocks_[static_cast<std::size_t>(projection)].input_gradient,
+      {.left = output_gradient,
+       .right = state_.operand(tensors_of(projection).weight, block),
+       .result = input_gradient});
+}
+
+void Products::logits(const void* input, void* logits) {
+  run(*head_.forward,
+      {.left = input, .right = state_.operand(TensorKind::token_embedding), .result = logits});
+}
+
+void Products::logits_input_gradient(const void* gradient, void* input_gradient) {
+  run(*head_.input_gradient, {.left = gradient,
+                              .right = state_.operand(TensorKind::token_embedding),
+                              .result = input_gradient});
+}
+
+void Products::logits_weight_gradient(const void* input, const void* gradient) {
+  run(*head_.weight_gradient,
+      {.left = gradient, .right = input, .result = state_.gradient(TensorKind::token_embedding)});
+}
+
+}  // namespace linkgain::on_gpu

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu_state.hpp"
+#include "linkgain/gpu/matrix_product.hpp"
+
+namespace linkgain::on_gpu {
+
+/// A block's four projections, in the order of forward.
+enum class Projection { attention, projection, expansion, contraction };
+inline constexpr std::size_t kProjections = 4;
+
+/// The matrix products of a step. What is called input and output are those of forward: tokens ×
+/// channels in and out of activations; gradients of outputs and inputs are activations too, of
+/// weights float32. Results are overwritten.
+class Products {
+ public:
+  /// Makes all plans. Overwrites the arena and the gradients.
+  explicit Products(State& state);
+
+  /// output = input weight + bias
+  void forward(Projection projection, int block, const void* input, void* output);
+  /// gradient of weight = inputᵀ output_gradient
+  void weight_gradient(Projection projection, int block, const void* input,
+                       const void* output_gradient);
+  /// input_gradient = output_gradient weightᵀ
+  void input_gradient(Projection projection, int block, const void* output_gradient,
+                      void* input_gradient);
+
+  // The head, whose weight is the token embedding. Its columns are the padded vocabulary: the
+  // product reads 63 rows behind the embedding at most, which State::parameters() has room for.
+  // What that gives in the padding of `logits` is for the loss to mask; in the padding of
+  // `gradient` must be zeros.
+  void logits(const void* input, void* logits);
+  void logits_input_gradient(const void* gradient, void* input_gradient);
+  /// Writes the vocabulary's rows, no more.
+  void logits_weight_gradient(const void* input, const void* gradient);
+
+ private:
+  struct Plans {
+    const gpu::ProductPlan* forward = nullptr;
+    const gpu::ProductPlan* weight_gradient = nullptr;
+    const gpu::ProductPlan* input_gradient = nullptr;
+  };
+
+  const gpu::ProductPlan* plan(gpu::ProductShape shape);
+  Plans plans_of(Projection projection);
+  Plans plans_of_head();
+  void run(const gpu::ProductPlan& plan, const gpu::ProductOperands& operands);
+
+  State& state_;
+  gpu::MatrixProducts products_;
+  std::array<Plans, kProjections> blocks_;
+  Plans head_;
+};
+
+}  // namespace linkgain::on_gpu

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <source_location>
+
+#include "kernels/attention.hpp"
+#include "kernels/element.hpp"
+#include "kernels/layer_norm.hpp"
+#include "kernels/matrix_dropout.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/stream.hpp"
+#include "linkgain/model/gpu_memory.hpp"
+#include "linkgain/model/gpu_model.hpp"
+#include "linkgain/model/parameter_table.hpp"
+
+namespace linkgain::on_gpu {
+
+/// Told of the kinds of tensors whose gradients are final, in order.
+using Report = std::function<void(TensorKind)>;
+
+/// What the parts of a model share: memory, stream, and what is particular to the step.
+class State {
+ public:
+  explicit State(const GpuModelOptions& options);
+
+  const GpuModelOptions& options() const { return options_; }
+  const ParameterTable& table() const { return table_; }
+  const GpuModelMemory& memory() const { return memory_; }
+  const gpu::Stream& stream() const { return stream_; }
+  std::int64_t tokens() const { return options_.shape.tokens(); }
+  int channels() const { return options_.config.channels; }
+  bool is_bf16() const { return options_.precision == kernels::TrainingPrecision::bf16; }
+
+  /// The type of activations.
+  kernels::ElementType activations() const {
+    return is_bf16() ? kernels::ElementType::bfloat16 : kernels::ElementType::float32;
+  }
+  /// Bytes of tokens × columns activations; tokens × columns float32.
+  std::int64_t activation_bytes(std::int64_t columns) const {
+    return tokens() * columns * (is_bf16() ? 2 : 4);
+  }
+  std::int64_t float_bytes(std::int64_t columns) const { return tokens() * columns * 4; }
+
+  void* at(const MemorySpan& span) const { return static_cast<char*>(arena_.data()) + span.begin; }
+  float* floats(const MemorySpan& span) const { return static_cast<float*>(at(span)); }
+  std::int32_t* integers(const MemorySpan& span) const {
+    return static_cast<std::int32_t*>(at(span));
+  }
+  std::uint32_t* words(const MemorySpan& span) const {
+    return static_cast<std::uint32_t*>(at(span));
+  }
+  void* scratch() const { return at(memory_.kernel_scratch); }
+
+  // Flat buffers, from an element on.
+  float* parameters(std::int64_t element = 0) const { return floats_of(parameters_, element); }
+  float* gradients(std::int64_t element = 0) const { return floats_of(gradients_, element); }
+  float* first_moments(std::int64_t element) const { return floats_of(first_moments_, element); }
+  float* second_moments(std::int64_t element) const { return floats_of(second_moments_, element); }
+  /// bfloat16; null but with bf16.
+  void* copy(std::int64_t element) const {
+    return is_bf16() ? static_cast<char*>(copy_.data()) + 2 * element : nullptr;
+  }
+
+  float* parameter(TensorKind kind, int block = 0) const {
+    return parameters(table_.tensor(kind, block).offset);
+  }
+  float* gradient(TensorKind kind, int block = 0) const {
+    return gradients(table_.tensor(kind, block).offset);
+  }
+  /// A parameter as products read it, in the type of activations.
+  const void* operand(TensorKind kind, int block = 0) const {
+    const std::int64_t offset = table_.tensor(kind, block).offset;
+    return is_bf16() ? copy(offset) : parameters(offset);
+  }
+
+  /// Gradients, loss and norm are 0 again after products were planned.
+  void clear_results();
+
+  // The step under way.
+  void begin(std::int64_t step, std::int64_t first_sample, double gradient_scale);
+  double gradient_scale() const { return gradient_scale_; }
+  /// After the embedding and the projections into the residual stream.
+  kernels::MatrixDropout stream_dropout(int place) const;
+  kernels::AttentionDropout probability_dropout(int block) const;
+
+  kernels::NormShape norm_shape() const;
+  kernels::AttentionShape attention_shape() const;
+  kernels::NormForward norm(TensorKind weight, TensorKind bias, int block, const NormSpans& spans,
+                            const MemorySpan& output) const;
+
+  /// Calls `launch`, which enqueues the work and returns a cudaError_t. Throws CudaError.
+  template <typename Launch>
+  void run(const char* name, std::int64_t bytes, Launch launch,
+           const std::source_location& where = std::source_location::current()) {
+    StepObserver* const observer = options_.observer;
+    if (observer != nullptr) observer->work_begins({.name = name, .memory = {bytes}});
+    gpu::check(launch(stream_.get()), where);
+    if (observer != nullptr) observer->work_ends();
+  }
+
+ private:
+  static float* floats_of(const gpu::DeviceBuffer& buffer, std::int64_t element) {
+    return static_cast<float*>(buffer.data()) + element;
+  }
+  void fill();
+
+  GpuModelOptions options_;
+  ParameterTable table_;
+  GpuModelMemory memory_;
+  gpu::Stream stream_;
+  gpu::DeviceBuffer parameters_;
+  gpu::DeviceBuffer gradients_;
+  gpu::DeviceBuffer first_moments_;
+  gpu::DeviceBuffer second_moments_;
+  gpu::DeviceBuffer copy_;
+  gpu::DeviceBuffer arena_;
+  std::int64_t step_ = 0;
+  std::int64_t first_sample_ = 0;
+  double gradient_scale_ = 1.0;
+};
+
+/// The most scratch that a kernel of such a step needs.
+Bytes kernel_scratch(const GpuModelOptions& options);
+
+}  // namespace linkgain::on_gpu

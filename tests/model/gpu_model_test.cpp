@@ -1,0 +1,249 @@
+#include "linkgain/model/gpu_model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+#include "gpu_models.hpp"
+#include "kernels/parameter_hash.hpp"
+#include "linkgain/core/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::testing;
+using ::testing::ElementsAreArray;
+
+const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
+constexpr BatchShape kShape{4, 16};
+
+GpuModelOptions tiny_options(kernels::TrainingPrecision precision, double dropout) {
+  return {.config = kTiny, .shape = kShape, .precision = precision, .dropout = dropout, .seed = 5};
+}
+
+OptimizerStep fast_step(std::int64_t step) {
+  return optimizer_step({.learning_rate = 3e-3}, step, 100);
+}
+
+using GpuModelTest = GpuTest;
+
+TEST_F(GpuModelTest, tells_of_gradients_in_the_tables_order_and_when_they_are_final) {
+  const auto model = make_gpu_model(tiny_options(kernels::TrainingPrecision::fp32, 0.1));
+  const auto tokens = generated_batch(kTiny, {}, kShape);
+
+  class FinalListener : public GradientListener {
+   public:
+    explicit FinalListener(TrainingModel& told) : model_(told) {}
+    std::vector<int> order;
+    std::vector<std::vector<double>> values;
+
+   private:
+    void do_gradient_is_final(int tensor) override {
+      const ParameterRange range =
+          model_.table().tensors()[static_cast<std::size_t>(tensor)].range();
+      order.push_back(tensor);
+      values.emplace_back(static_cast<std::size_t>(range.count));
+      model_.read_gradients(range, values.back().data());
+    }
+    TrainingModel& model_;
+  };
+
+  FinalListener listener(*model);
+  run_forward(*model, {.tokens = tokens});
+  run_backward(*model, listener);
+  EXPECT_THAT(listener.order, ElementsAreArray(model->table().ready_order()));
+  const auto gradients = gradients_of(*model);
+  for (std::size_t i = 0; i < listener.order.size(); ++i) {
+    const auto& tensor = model->table().tensors()[static_cast<std::size_t>(listener.order[i])];
+    const auto begin = gradients.begin() + tensor.offset;
+    EXPECT_EQ(listener.values[i], std::vector<double>(begin, begin + tensor.count()))
+        << tensor.name;
+  }
+}
+
+// Where a gradient is much smaller than its error AdamW goes a step of full length either way, so
+// the bound is on the whole.
+TEST_F(GpuModelTest, updates_as_the_reference_does) {
+  for (const double dropout : {0.0, 0.1}) {
+    const ModelPair pair = make_pair(tiny_options(kernels::TrainingPrecision::fp32, dropout), 0.1);
+    const std::vector<double> initial = parameters_of(*pair.gpu);
+    for (std::int64_t step = 0; step < 5; ++step) {
+      const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
+      const StepInput input{.tokens = tokens, .step = step, .first_sample = step * 4};
+      const double loss = run_step(*pair.gpu, input, fast_step(step));
+      EXPECT_NEAR(loss, run_step(*pair.reference, input, fast_step(step)), 1e-4);
+    }
+    const std::vector<double> values = parameters_of(*pair.gpu);
+    const std::vector<double> expected = parameters_of(*pair.reference);
+    double difference = 0.0;
+    double way = 0.0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      difference += std::pow(values[i] - expected[i], 2);
+      way += std::pow(expected[i] - initial[i], 2);
+    }
+    EXPECT_LT(std::sqrt(difference / way), 0.02);
+    EXPECT_GT(way, 0.0);
+  }
+}
+
+TEST_F(GpuModelTest, sums_squares_of_gradients_in_pieces_as_in_one) {
+  const auto model = make_gpu_model(tiny_options(kernels::TrainingPrecision::fp32, 0.1));
+  const auto tokens = generated_batch(kTiny, {}, kShape);
+  run_gradients(*model, {.tokens = tokens});
+  double expected = 0.0;
+  for (const double gradient : gradients_of(*model)) expected += gradient * gradient;
+  const auto sum_of = [&](int pieces) {
+    model->clear_squared_norm();
+    for (int i = 0; i < pieces; ++i) {
+      for (int segment = 0; segment < model->table().segments(); ++segment) {
+        model->add_squared_norm(shard_of(model->table().segment_range(segment), i, pieces));
+      }
+    }
+    float sum = 0.0F;
+    const gpu::Stream stream;
+    model->synchronize();
+    gpu::check(cudaMemcpyAsync(&sum, model->squared_norm().data, sizeof(sum),
+                               cudaMemcpyDeviceToHost, stream.get()));
+    stream.synchronize();
+    return static_cast<double>(sum);
+  };
+  EXPECT_NEAR(sum_of(1) / expected, 1.0, 1e-5);
+  EXPECT_NEAR(sum_of(8) / expected, 1.0, 1e-5);
+}
+
+TEST_F(GpuModelTest, repeats_bit_by_bit) {
+  for (const kernels::TrainingPrecision precision : precisions()) {
+    GpuModelOptions options = tiny_options(precision, 0.1);
+    options.measures_products = false;
+    const auto first = make_gpu_model(options);
+    const auto second = make_gpu_model(options);
+    EXPECT_EQ(first->parameter_hash(), second->parameter_hash());
+    const std::uint64_t initial = first->parameter_hash();
+    for (std::int64_t step = 0; step < 3; ++step) {
+      const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
+      const StepInput input{.tokens = tokens, .step = step, .first_sample = step * 4};
+      EXPECT_EQ(run_step(*first, input, fast_step(step)),
+                run_step(*second, input, fast_step(step)));
+      EXPECT_EQ(first->parameter_hash(), second->parameter_hash()) << text_of(precision);
+    }
+    EXPECT_NE(first->parameter_hash(), initial);
+  }
+}
+
+TEST_F(GpuModelTest, hashes_the_bits_of_all_parameters) {
+  const auto model = make_gpu_model(tiny_options(kernels::TrainingPrecision::fp32, 0.1));
+  roughen(*model, 0.1);
+  std::uint64_t expected = 0;
+  std::int64_t index = 0;
+  for (const double value : parameters_of(*model)) {
+    expected += kernels::hash_contribution(index++,
+                                           std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+  }
+  EXPECT_EQ(model->parameter_hash(), expected);
+}
+
+TEST_F(GpuModelTest, updates_in_pieces_as_in_one) {
+  for (const kernels::TrainingPrecision precision : precisions()) {
+    GpuModelOptions options = tiny_options(precision, 0.1);
+    options.measures_products = false;
+    const auto whole = make_gpu_model(options);
+    const auto pieces = make_gpu_model(options);
+    for (std::int64_t step = 0; step < 3; ++step) {
+      const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
+      run_step(*whole, {.tokens = tokens, .step = step}, fast_step(step));
+      run_gradients(*pieces, {.tokens = tokens, .step = step});
+      run_norm(*pieces);
+      for (int segment = pieces->table().segments() - 1; segment >= 0; --segment) {
+        for (int rank = 7; rank >= 0; --rank) {
+          pieces->update(shard_of(pieces->table().segment_range(segment), rank, 8),
+                         fast_step(step));
+        }
+      }
+      EXPECT_EQ(pieces->parameter_hash(), whole->parameter_hash()) << step;
+    }
+  }
+}
+
+// A model in bfloat16 computes with a copy of its parameters: another one, to which they are
+// written, has to come to the same loss.
+TEST_F(GpuModelTest, keeps_its_copies_of_parameters) {
+  for (const kernels::TrainingPrecision precision : precisions()) {
+    GpuModelOptions options = tiny_options(precision, 0.0);
+    options.measures_products = false;
+    const auto trained = make_gpu_model(options);
+    const auto told = make_gpu_model(options);
+    const auto tokens = generated_batch(kTiny, {}, kShape);
+    const double initial = run_step(*trained, {.tokens = tokens}, fast_step(0));
+    const double loss = run_forward(*trained, {.tokens = tokens, .step = 1});
+    EXPECT_NE(loss, initial);
+    told->write_parameters(all_of(*told), parameters_of(*trained).data());
+    EXPECT_EQ(run_forward(*told, {.tokens = tokens, .step = 1}), loss) << text_of(precision);
+  }
+}
+
+// As a gather does it: into the memory, and the model is told.
+TEST_F(GpuModelTest, learns_of_parameters_that_others_wrote) {
+  for (const kernels::TrainingPrecision precision : precisions()) {
+    GpuModelOptions options = tiny_options(precision, 0.0);
+    options.measures_products = false;
+    const auto source = make_gpu_model(options);
+    options.seed = 77;
+    const auto model = make_gpu_model(options);
+    const auto tokens = generated_batch(kTiny, {}, kShape);
+    const double expected = run_forward(*source, {.tokens = tokens});
+    EXPECT_NE(run_forward(*model, {.tokens = tokens}), expected);
+    const FlatMemory to = model->parameters();
+    const FlatMemory from = source->parameters();
+    const auto bytes = static_cast<std::size_t>(to.bytes_of({0, to.count}).value);
+    gpu::check(cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDeviceToDevice,
+                               static_cast<cudaStream_t>(model->stream())));
+    for (int segment = 0; segment < model->table().segments(); ++segment) {
+      model->parameters_changed(model->table().segment_range(segment));
+    }
+    EXPECT_EQ(run_forward(*model, {.tokens = tokens}), expected) << text_of(precision);
+  }
+}
+
+TEST_F(GpuModelTest, refuses_segments_out_of_order) {
+  const auto model = make_gpu_model(tiny_options(kernels::TrainingPrecision::fp32, 0.1));
+  const auto tokens = generated_batch(kTiny, {}, kShape);
+  OrderListener listener;
+  EXPECT_THROW(model->forward(0), std::logic_error);
+  model->begin_step({.tokens = tokens});
+  EXPECT_THROW(model->forward(1), std::logic_error);
+  EXPECT_THROW(model->backward(3, listener), std::logic_error);
+  for (int segment = 0; segment < 4; ++segment) model->forward(segment);
+  EXPECT_THROW(model->forward(4), std::logic_error);
+  EXPECT_THROW(model->backward(2, listener), std::logic_error);
+  model->backward(3, listener);
+  EXPECT_THROW(model->backward(3, listener), std::logic_error);
+  EXPECT_THROW(model->backward(1, listener), std::logic_error);
+  EXPECT_THROW(model->update({0, model->table().count() + 1}, fast_step(0)), std::logic_error);
+  EXPECT_THROW(model->add_squared_norm({-1, 2}), std::logic_error);
+  EXPECT_THROW(model->parameters_changed({model->table().count(), 1}), std::logic_error);
+}
+
+TEST_F(GpuModelTest, refuses_options_and_tokens_that_do_not_fit) {
+  const auto options = [](int channels, int heads, double dropout) {
+    Gpt2Config config = kTiny;
+    config.channels = channels;
+    config.heads = heads;
+    return GpuModelOptions{.config = config, .shape = kShape, .dropout = dropout};
+  };
+  EXPECT_THROW(make_gpu_model(options(64, 2, 1.0)), UsageError);
+  EXPECT_THROW(make_gpu_model(options(96, 3, 0.1)), UsageError);
+  EXPECT_THROW(make_gpu_model(options(64, 4, 0.1)), UsageError);
+  EXPECT_THROW(make_gpu_model(options(2048, 32, 0.1)), UsageError);
+  const auto model = make_gpu_model(options(64, 2, 0.1));
+  std::vector<std::int32_t> tokens = generated_batch(kTiny, {}, kShape);
+  tokens[5] = 131;
+  EXPECT_THROW(model->begin_step({.tokens = tokens}), UsageError);
+  tokens.pop_back();
+  EXPECT_THROW(model->begin_step({.tokens = tokens}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,244 @@
+// Trains GPT-2 for a few steps and writes down all that another implementation needs to do the
+// same and to be held against it: not a test, scripts/compare-pytorch runs it. See usage().
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gpu_models.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/training_case.hpp"
+#include "linkgain/workloads/training_run.hpp"
+
+namespace linkgain {
+namespace {
+
+void usage() {
+  fmt::print(
+      "usage: training_dump --out DIR [--model gpt2|tiny] [--precision fp32|tf32|bf16|fp64]\n"
+      "                     [--batch B] [--length T] [--steps K] [--deviation D] [--tokens "
+      "FILE]\n\n"
+      "Trains GPT-2 without dropout for K steps (10) of B sequences (4) of T tokens (as many as\n"
+      "the model has positions) on the current GPU, with fp64 on the CPU, and writes to DIR:\n\n"
+      "  index.json       dimensions, losses of the steps, and each tensor's name as in PyTorch's\n"
+      "                   GPT2LMHeadModel, shape, and offset in the next three files, in elements\n"
+      "  parameters.bin   before the first step\n"
+      "  gradients.bin    of the first step's mean loss, before clipping\n"
+      "  updated.bin      parameters after the last step\n"
+      "  tokens.bin       int32, K x B x (T + 1): inputs are the first T of a row, targets the\n"
+      "                   last T\n\n"
+      "Elements are float32, with fp64 float64, of this machine's byte order. With D above 0 the\n"
+      "first parameters are not GPT-2's but all random with that deviation, around 1 for the\n"
+      "weights of LayerNorms and around 0 for all others. Tokens are generated, or of FILE.\n"
+      "--first-choice takes cuBLASLt's first algorithm for each product instead of the fastest.\n"
+      "Exit status: 0, 2 a wrong option, 3 there is no such GPU, 1 another failure.\n");
+}
+
+struct Options {
+  std::filesystem::path out;
+  ModelSize model = ModelSize::gpt2;
+  TrainingPrecision precision = TrainingPrecision::fp32;
+  BatchShape shape{4, 0};
+  std::int64_t steps = 10;
+  double deviation = 0.0;
+  std::string tokens;
+  bool measures_products = true;
+};
+
+/// A rank that has no others; a training without communication asks nothing else of it.
+class Alone : public TrainingCommunication {
+ private:
+  int do_rank() const override { return 0; }
+  int do_ranks() const override { return 1; }
+  CommunicationTicket do_all_reduce(const FlatMemory&, const ParameterRange&) override { fail(); }
+  CommunicationTicket do_reduce_scatter(const FlatMemory&, const ParameterRange&) override {
+    fail();
+  }
+  CommunicationTicket do_all_gather(const FlatMemory&, const ParameterRange&) override { fail(); }
+  void do_wait(CommunicationTicket) override { fail(); }
+  void do_progress() override {}
+
+  [[noreturn]] static void fail() { throw std::logic_error("there is nobody to communicate with"); }
+};
+
+std::unique_ptr<TrainingModel> make_model(const Options& options) {
+  const auto on_gpu = [&](kernels::TrainingPrecision precision) {
+    std::string reason;
+    if (gpu::device_count(&reason) == 0) throw MachineError("no GPU: " + reason);
+    return make_gpu_model({.config = gpt2_config(options.model),
+                           .shape = options.shape,
+                           .precision = precision,
+                           .dropout = 0.0,
+                           .measures_products = options.measures_products});
+  };
+  switch (options.precision) {
+    case TrainingPrecision::fp32:
+      return on_gpu(kernels::TrainingPrecision::fp32);
+    case TrainingPrecision::tf32:
+      return on_gpu(kernels::TrainingPrecision::tf32);
+    case TrainingPrecision::bf16:
+      return on_gpu(kernels::TrainingPrecision::bf16);
+    case TrainingPrecision::fp64:
+      return make_reference_model(
+          {.config = gpt2_config(options.model), .shape = options.shape, .dropout = 0.0});
+  }
+  throw std::invalid_argument("no such precision");
+}
+
+std::unique_ptr<TokenSource> make_tokens(const Options& options) {
+  const int vocabulary = gpt2_config(options.model).vocabulary;
+  return options.tokens.empty() ? generated_tokens(vocabulary, 11)
+                                : read_token_file(options.tokens, vocabulary);
+}
+
+template <typename T>
+void write_file(const std::filesystem::path& path, const std::vector<T>& values) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(values.size() * sizeof(T)));
+  file.close();
+  if (!file) throw UsageError(fmt::format("cannot write {}", path.string()));
+}
+
+void write_elements(const Options& options, const char* name, const std::vector<double>& values) {
+  if (options.precision == TrainingPrecision::fp64) {
+    write_file(options.out / name, values);
+  } else {
+    write_file(options.out / name, std::vector<float>(values.begin(), values.end()));
+  }
+}
+
+void write_tokens(const Options& options) {
+  const std::unique_ptr<TokenSource> source = make_tokens(options);
+  const auto batch = static_cast<std::size_t>(options.shape.tokens() + options.shape.samples);
+  std::vector<std::int32_t> tokens(batch * static_cast<std::size_t>(options.steps));
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    read_batch(*source, {step, 0, 1}, options.shape,
+               std::span(tokens).subspan(batch * static_cast<std::size_t>(step), batch));
+  }
+  write_file(options.out / "tokens.bin", tokens);
+}
+
+nlohmann::ordered_json tensors_of(const ParameterTable& table) {
+  auto tensors = nlohmann::ordered_json::array();
+  for (const ParameterTensor& tensor : table.tensors()) {
+    auto shape = nlohmann::ordered_json::array({tensor.rows, tensor.columns});
+    if (tensor.rows == 1) shape.erase(0);
+    tensors.push_back(
+        {{"name", tensor.name}, {"shape", std::move(shape)}, {"offset", tensor.offset}});
+  }
+  return tensors;
+}
+
+void write_index(const Options& options, const ParameterTable& table,
+                 const std::vector<double>& losses) {
+  const Gpt2Config& config = table.config();
+  const nlohmann::ordered_json index{
+      {"format", 1},
+      {"model",
+       {{"vocabulary", config.vocabulary},
+        {"positions", config.positions},
+        {"channels", config.channels},
+        {"layers", config.layers},
+        {"heads", config.heads}}},
+      {"precision", name_of(options.precision)},
+      {"element_type", options.precision == TrainingPrecision::fp64 ? "float64" : "float32"},
+      {"samples", options.shape.samples},
+      {"length", options.shape.length},
+      {"steps", options.steps},
+      {"losses", losses},
+      {"tensors", tensors_of(table)}};
+  std::ofstream file(options.out / "index.json");
+  file << index.dump(1) << '\n';
+  file.close();
+  if (!file) throw UsageError(fmt::format("cannot write to {}", options.out.string()));
+}
+
+/// The index is written last: where it is, the other files are complete.
+void dump(const Options& options) {
+  std::filesystem::create_directories(options.out);
+  std::filesystem::remove(options.out / "index.json");
+  TrainingSettings settings;
+  settings.strategy = TrainingStrategy::none;
+  settings.steps = options.steps;
+  TrainingRun run({make_model(options), std::make_unique<Alone>(), make_tokens(options)}, settings);
+  if (options.deviation > 0.0) testing::roughen(run.model(), options.deviation);
+  write_tokens(options);
+  write_elements(options, "parameters.bin", testing::parameters_of(run.model()));
+  std::vector<double> losses;
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    run.run_step(step);
+    losses.push_back(run.read_loss());
+    if (step == 0) {
+      write_elements(options, "gradients.bin", testing::gradients_of(run.model()));
+    }
+  }
+  write_elements(options, "updated.bin", testing::parameters_of(run.model()));
+  write_index(options, run.model().table(), losses);
+}
+
+/// False where the arguments are not understood.
+bool parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--first-choice") {
+      options.measures_products = false;
+    } else if (i + 1 == argc) {
+      return false;
+    } else if (const char* value = argv[++i]; name == "--out") {
+      options.out = value;
+    } else if (name == "--model") {
+      options.model = parse_model_size(value);
+    } else if (name == "--precision") {
+      options.precision = parse_training_precision(value);
+    } else if (name == "--batch") {
+      options.shape.samples = std::atoi(value);
+    } else if (name == "--length") {
+      options.shape.length = std::atoi(value);
+    } else if (name == "--steps") {
+      options.steps = std::atoi(value);
+    } else if (name == "--deviation") {
+      options.deviation = std::atof(value);
+    } else if (name == "--tokens") {
+      options.tokens = value;
+    } else {
+      return false;
+    }
+  }
+  if (options.shape.length == 0) options.shape.length = gpt2_config(options.model).positions;
+  return !options.out.empty() && options.steps > 0;
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, options)) {
+    usage();
+    return 2;
+  }
+  dump(options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int main(int argc, char** argv) {
+  try {
+    return linkgain::run(argc, argv);
+  } catch (const linkgain::Error& error) {
+    fmt::print(stderr, "training_dump: {}\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "training_dump: {}\n", error.what());
+    return 1;
+  }
+}
