@@ -34,7 +34,7 @@ void require_road(const Session& session, const RankWorld& world) {
 std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& plan,
                                              const NcclContext& context, Session& session,
                                              const RankWorld& world) {
-  if (!uses_link(c.operation)) return std::make_unique<HostTransfer>(c, plan, context);
+  if (is_local(c.operation)) return std::make_unique<HostTransfer>(c, plan, context);
   if (!is_own_work(c)) return std::make_unique<NcclDeviceCall>(c, plan, context);
   require_road(session, world);
   if (c.operation == OperationKind::latency) {

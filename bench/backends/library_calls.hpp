@@ -7,8 +7,8 @@
 namespace linkgain {
 
 /// Carries out the operation by the member of `library` that is named after it; those members take
-/// nothing. Throws what they throw, and std::logic_error for our own work on memory, which no
-/// library has a call for.
+/// nothing. Throws what they throw, and std::logic_error for our own work on memory and for
+/// trainings, which no library has a call for.
 template <typename Library>
 void call_library(const Library& library, OperationKind operation) {
   switch (operation) {
@@ -40,9 +40,10 @@ void call_library(const Library& library, OperationKind operation) {
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::gpt2_step:
       break;
   }
-  throw std::logic_error("no library has a call for work on memory");
+  throw std::logic_error("no library has a call for this operation");
 }
 
 }  // namespace linkgain

@@ -10,6 +10,7 @@
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
 #include "mpi_operation.hpp"
+#include "mpi_training_communication.hpp"
 
 namespace linkgain {
 namespace {
@@ -64,6 +65,15 @@ class MpiBackend : public Backend {
       throw MachineError("MPI counts elements in 31 bits", "measure smaller sizes with --sizes");
     }
     return std::make_unique<MpiOperation>(c, plan_buffers(c, cache_, rotation), rank_);
+  }
+
+  std::unique_ptr<TrainingCommunication> do_open_training_communication(
+      void* model_stream) override {
+    if (model_stream != nullptr) {
+      throw MachineError("the mpi backend does not reach the memory of a GPU",
+                         "train with --backend nccl");
+    }
+    return make_mpi_training_communication();
   }
 
   std::unique_ptr<HostCopy> do_open_host_copy() override { return nullptr; }

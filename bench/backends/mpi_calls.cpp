@@ -53,11 +53,6 @@ MPI_Op mpi_reduction(Reduction reduction) {
   throw MachineError(fmt::format("MPI has no reduction {}", name_of(reduction)));
 }
 
-void require_success(int status, const char* what) {
-  if (status == MPI_SUCCESS) return;
-  throw MachineError(fmt::format("{} failed with MPI error {}", what, status));
-}
-
 /// MPI_COMM_WORLD's collectives of one case on this rank.
 struct Call {
   const Case& c;
@@ -169,6 +164,11 @@ void Call::ping_pong() const {
 }
 
 }  // namespace
+
+void require_success(int status, const char* what) {
+  if (status == MPI_SUCCESS) return;
+  throw MachineError(fmt::format("{} failed with MPI error {}", what, status));
+}
 
 void require_mpi_has(const Case& c) {
   mpi_type(c.type);

@@ -6,6 +6,9 @@
 /// The operations as calls of MPI over MPI_COMM_WORLD.
 namespace linkgain {
 
+/// Throws MachineError unless `status`, which the function of that name returned, says success.
+void require_success(int status, const char* what);
+
 /// Throws MachineError where MPI has no such type or reduction.
 void require_mpi_has(const Case& c);
 

@@ -23,6 +23,7 @@
 #include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "nccl_api.hpp"
+#include "nccl_training_communication.hpp"
 
 namespace linkgain {
 namespace {
@@ -140,6 +141,16 @@ class NcclBackend : public Backend {
     const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
     return std::make_unique<DeviceOperation>(c, plan, context,
                                              make_device_call(c, plan, context, session_, world_));
+  }
+
+  std::unique_ptr<TrainingCommunication> do_open_training_communication(
+      void* model_stream) override {
+    if (model_stream == nullptr) {
+      throw MachineError("the nccl backend does not reach the memory of a CPU",
+                         "train with --backend mpi");
+    }
+    return make_nccl_training_communication(communicator_.get(),
+                                            static_cast<cudaStream_t>(model_stream));
   }
 
   std::unique_ptr<HostCopy> do_open_host_copy() override { return std::make_unique<GpuHostCopy>(); }

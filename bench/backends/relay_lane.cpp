@@ -15,7 +15,7 @@ namespace {
 
 void wait(const gpu::Stream& stream, gpu::Event& event, const gpu::Stream& other) {
   event.record(other);
-  gpu::check(cudaStreamWaitEvent(stream.get(), event.get(), 0));
+  event.hold(stream);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::vector<Transfer> between_ranks(const Case& c) {
 }  // namespace
 
 std::vector<Transfer> transfers_of(const Case& c) {
-  if (!is_copy(c.operation) || !uses_link(c.operation)) return {};
+  if (!is_copy(c.operation) || is_local(c.operation)) return {};
   if (has_root(c.operation)) return with_root(c, c.operation == OperationKind::all_to_one);
   return between_ranks(c);
 }

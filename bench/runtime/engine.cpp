@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
-#include <limits>
 #include <string>
 
+#include "calibration.hpp"
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/telemetry/affinity.hpp"
@@ -20,19 +19,6 @@ extern char** environ;
 
 namespace linkgain {
 namespace {
-
-/// A batch shorter than this share of the target is measured again with more operations.
-constexpr double kTrustedShare = 0.25;
-/// Growth of the batch between two calibration steps.
-constexpr double kMostGrowth = 64.0;
-constexpr std::int64_t kMostOperations = 1'000'000;
-
-/// As many whole granules as fit the target, at least one.
-std::int64_t operations_for(double target, double per_operation, std::int64_t granularity) {
-  const double granules = std::round(target / (per_operation * static_cast<double>(granularity)));
-  const double most = static_cast<double>(kMostOperations / granularity);
-  return granularity * static_cast<std::int64_t>(std::clamp(granules, 1.0, most));
-}
 
 std::optional<int> handle_of(const protocol::Command& command) {
   if (const auto* run = std::get_if<protocol::Run>(&command)) return run->handle;
@@ -85,10 +71,11 @@ Environment environment_in_force() {
 
 }  // namespace
 
-Engine::Engine(Session& session, Backend& backend, std::optional<Fault> fault)
+Engine::Engine(Session& session, Backend& backend, std::optional<Fault> fault, OperationMaker make)
     : session_(session),
       backend_(backend),
       fault_(fault),
+      make_(std::move(make)),
       monitor_(backend.gpu()),
       clock_keeper_(backend, monitor_),
       call_log_(backend.log_switch()),
@@ -173,7 +160,8 @@ std::variant<Engine::Opened, protocol::ErrorReply> Engine::make_operation(
       throw UsageError(fmt::format("{} is for {} ranks, this job has {}", case_name,
                                    opened.definition.ranks, session_.ranks()));
     }
-    opened.operation = backend_.open(opened.definition);
+    opened.operation =
+        make_ ? make_(backend_, opened.definition) : backend_.open(opened.definition);
   };
   if (const auto refusal = agree(session_, make)) return *refusal;
   if (const auto refusal = agree(session_, [&] { opened.operation->prepare(); })) return *refusal;
@@ -187,11 +175,14 @@ protocol::Reply Engine::open(const protocol::Open& command) {
   clock_keeper_.prepare();
   protocol::OpenReply reply;
   warm_up(opened, command.ask_plan, reply);
-  const double per_operation = calibrate(*opened.operation, command.sample_target);
+  Operation& operation = *opened.operation;
+  const std::optional<std::int64_t> fixed = operation.fixed_batch();
+  const double per_operation = fixed ? time_once(session_, operation)
+                                     : calibrate(session_, operation, command.sample_target);
   reply.handle = next_handle_++;
-  reply.execution = shared_execution(session_, opened.operation->execution());
-  reply.execution.operations_per_sample =
-      operations_for(command.sample_target.value, per_operation, opened.operation->granularity());
+  reply.execution = shared_execution(session_, operation.execution());
+  reply.execution.operations_per_sample = fixed.value_or(
+      operations_for(command.sample_target.value, per_operation, operation.granularity()));
   reply.per_operation = Seconds{per_operation};
   opened_.emplace(reply.handle, std::move(opened));
   return reply;
@@ -208,33 +199,14 @@ void Engine::warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply) 
   reply.plan_cost = logged->cost;
 }
 
-double Engine::slowest_time(Operation& operation, std::int64_t operations) {
-  session_.barrier();
-  return session_.max(operation.time_batch(operations).value_or(Seconds{0.0}).value);
-}
-
-/// Seconds per operation from a batch near the target's length. All ranks see the same maximum, so
-/// all choose the same batches.
-double Engine::calibrate(Operation& operation, Seconds target) {
-  const std::int64_t granularity = operation.granularity();
-  std::int64_t operations = granularity;
-  for (;;) {
-    double time = std::max(slowest_time(operation, operations), 1e-9);
-    // A rank that was held up once must not decide.
-    if (time >= kTrustedShare * target.value) {
-      time = std::clamp(slowest_time(operation, operations), 1e-9, time);
-    }
-    const double per_operation = time / static_cast<double>(operations);
-    const std::int64_t wanted = operations_for(target.value, per_operation, granularity);
-    if (time >= kTrustedShare * target.value || wanted <= operations) return per_operation;
-    const double growth = std::min(kMostGrowth, static_cast<double>(wanted / operations));
-    operations *= std::max<std::int64_t>(2, static_cast<std::int64_t>(growth));
-  }
-}
-
 protocol::Reply Engine::run(const protocol::Run& command) {
   Opened& target = opened_.at(command.handle);
   const std::int64_t granularity = target.operation->granularity();
+  const std::optional<std::int64_t> fixed = target.operation->fixed_batch();
+  if (fixed && command.operations != *fixed) {
+    return usage_error(
+        fmt::format("a batch of {} where {} are always together", command.operations, *fixed));
+  }
   if (command.operations < 1 || command.operations % granularity != 0) {
     return usage_error(fmt::format("a batch of {} is no multiple of {} operations",
                                    command.operations, granularity));
@@ -248,7 +220,7 @@ protocol::Reply Engine::run(const protocol::Run& command) {
     if (!time) return std::nullopt;
     return time->value / static_cast<double>(command.operations);
   }();
-  return gather_run(session_, per_operation, monitor_.health());
+  return gather_run(session_, {per_operation, target.operation->loss()}, monitor_.health());
 }
 
 protocol::Reply Engine::verify(const protocol::Verify& command) {

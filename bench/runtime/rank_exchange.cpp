@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace linkgain {
 namespace {
@@ -31,21 +32,24 @@ std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
   return ranks;
 }
 
-protocol::RunReply gather_run(Session& session, std::optional<double> seconds_per_operation,
-                              const Health& health) {
-  constexpr std::size_t kFields = 5;
+protocol::RunReply gather_run(Session& session, const RankBatch& own, const Health& health) {
+  constexpr std::size_t kFields = 6;
   const std::vector<double> all = session.gather(std::vector<double>{
-      seconds_per_operation.value_or(kAbsent),
+      own.seconds_per_operation.value_or(kAbsent), own.loss.value_or(kAbsent),
       health.temperature_c ? static_cast<double>(*health.temperature_c) : kAbsent,
       health.power_w.value_or(kAbsent),
       health.sm_clock_mhz ? static_cast<double>(*health.sm_clock_mhz) : kAbsent,
       health.clock_event_reasons ? static_cast<double>(*health.clock_event_reasons) : kAbsent});
   protocol::RunReply reply;
+  std::vector<double> losses;
   for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
     reply.seconds.push_back(present<double>(all[i]));
-    reply.health.push_back({present<int>(all[i + 1]), present<double>(all[i + 2]),
-                            present<int>(all[i + 3]), present<std::uint64_t>(all[i + 4])});
+    if (!std::isnan(all[i + 1])) losses.push_back(all[i + 1]);
+    reply.health.push_back({present<int>(all[i + 2]), present<double>(all[i + 3]),
+                            present<int>(all[i + 4]), present<std::uint64_t>(all[i + 5])});
   }
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  if (!losses.empty()) reply.loss = sum / static_cast<double>(losses.size());
   return reply;
 }
 

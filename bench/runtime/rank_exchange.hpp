@@ -11,8 +11,14 @@ namespace linkgain {
 
 std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own);
 
-protocol::RunReply gather_run(Session& session, std::optional<double> seconds_per_operation,
-                              const Health& health);
+/// One rank's figures of a batch.
+struct RankBatch {
+  std::optional<double> seconds_per_operation;
+  std::optional<double> loss;
+};
+
+/// The loss is the mean over the ranks that have one.
+protocol::RunReply gather_run(Session& session, const RankBatch& own, const Health& health);
 
 protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
                                         const std::string& why_no_nvlink);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "linkgain/gpu/errors.hpp"
 #include "nccl_api.hpp"
 #include "nccl_device_api.hpp"
+#include "support/rank_test.hpp"
 
 namespace linkgain {
 namespace {
@@ -27,10 +27,7 @@ using ::testing::Each;
 constexpr Bytes kData{8 << 20};
 constexpr Bytes kScratch{4 << 20};
 
-class PeerMemoryTest : public ::testing::Test {
- public:
-  static Session* session;
-
+class PeerMemoryTest : public testing::RankTest {
  protected:
   void SetUp() override {
     communicate();
@@ -129,8 +126,6 @@ class PeerMemoryTest : public ::testing::Test {
   gpu::Stream stream_;
   ncclComm_t communicator_ = nullptr;
 };
-
-Session* PeerMemoryTest::session = nullptr;
 
 TEST_F(PeerMemoryTest, TakesWindowsWhereNcclHasADeviceApi) {
   const PeerMemory memory = make(by_windows());
@@ -234,14 +229,4 @@ std::optional<std::string> obstacle(linkgain::Session& session) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  linkgain::Session session(argc, argv);
-  if (const auto reason = obstacle(session)) {
-    std::printf("tests skipped: %s\n", reason->c_str());
-    return 0;
-  }
-  linkgain::PeerMemoryTest::session = &session;
-  const int failed = RUN_ALL_TESTS();
-  return session.max(failed) > 0.0 ? 1 : 0;
-}
+int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv, obstacle); }

@@ -13,6 +13,7 @@
 #include "linkgain/runtime/engine.hpp"
 #include "steady_backend.hpp"
 #include "support/call_log_double.hpp"
+#include "support/rank_test.hpp"
 
 namespace linkgain {
 namespace {
@@ -22,15 +23,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class Ranks : public ::testing::Test {
- public:
-  static Session* session;
-
+class Ranks : public testing::RankTest {
  protected:
   static int last() { return session->ranks() - 1; }
 };
-
-Session* Ranks::session = nullptr;
 
 TEST_F(Ranks, GatherTextsOfAnyLengthByRank) {
   const std::string own(static_cast<std::size_t>(session->rank()) * 3000,
@@ -265,10 +261,4 @@ TEST_F(EngineOnRanks, ATooLongCommandIsRefusedBeforeItIsSent) {
 }  // namespace
 }  // namespace linkgain
 
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  linkgain::Session session(argc, argv);
-  linkgain::Ranks::session = &session;
-  const int failed = RUN_ALL_TESTS();
-  return session.max(failed) > 0.0 ? 1 : 0;
-}
+int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv); }

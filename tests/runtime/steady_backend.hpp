@@ -73,6 +73,9 @@ class SteadyBackend : public Backend {
     operation->prepares = !is_last || c.size.value != 16 << 20;
     return operation;
   }
+  std::unique_ptr<TrainingCommunication> do_open_training_communication(void*) override {
+    throw MachineError("no training", "train elsewhere");
+  }
   /// The first rank has nothing to copy to.
   std::unique_ptr<HostCopy> do_open_host_copy() override {
     return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>();

@@ -7,6 +7,7 @@
 #include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/core/record.hpp"
 #include "linkgain/runtime/operation.hpp"
+#include "linkgain/runtime/training_communication.hpp"
 #include "linkgain/telemetry/call_log.hpp"
 
 namespace linkgain {
@@ -47,6 +48,14 @@ class Backend {
     return do_open(c, rotation);
   }
 
+  /// Collective: how a training's ranks reach each other, which no operation may do while it goes
+  /// on. `model_stream` is the cudaStream_t of a model on this rank's GPU; null where the model
+  /// computes on the CPU. Backend and stream must outlive it. Throws MachineError where this
+  /// backend does not reach the model's memory.
+  std::unique_ptr<TrainingCommunication> open_training_communication(void* model_stream) {
+    return do_open_training_communication(model_stream);
+  }
+
   /// Null where buffers are in CPU memory. Throws an Error where pinned memory is short.
   std::unique_ptr<HostCopy> open_host_copy() { return do_open_host_copy(); }
 
@@ -70,6 +79,8 @@ class Backend {
   virtual void do_connect() = 0;
   virtual std::unique_ptr<Operation> do_open(const Case& c,
                                              const std::optional<Rotation>& rotation) = 0;
+  virtual std::unique_ptr<TrainingCommunication> do_open_training_communication(
+      void* model_stream) = 0;
   virtual std::unique_ptr<HostCopy> do_open_host_copy() = 0;
   virtual void do_keep_busy(Seconds time) = 0;
   virtual void do_describe(Software& software) const = 0;

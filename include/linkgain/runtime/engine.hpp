@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,10 @@
 
 namespace linkgain {
 
+/// Makes the operation of a case: a backend's own, or what is built on it. Local to the rank;
+/// throws what Backend::open() throws.
+using OperationMaker = std::function<std::unique_ptr<Operation>(Backend& backend, const Case& c)>;
+
 /// Carries out the protocol's commands on every rank of a job. Rank 0 gets a command and hands it
 /// to all; execute() is collective and must see the same commands in the same order everywhere.
 /// Only rank 0's reply means anything.
@@ -23,7 +28,8 @@ class Engine {
  public:
   /// Collective: binds this rank to CPUs near its GPU, or to one of its own where it has none, and
   /// connects the backend. Both must outlive the engine.
-  Engine(Session& session, Backend& backend, std::optional<Fault> fault);
+  /// Without `make` there are only the backend's own operations.
+  Engine(Session& session, Backend& backend, std::optional<Fault> fault, OperationMaker make = {});
 
   /// Errors that all ranks can agree on come back as ErrorReply and leave the job usable; anything
   /// thrown means that the ranks may have parted and the job must be aborted.
@@ -54,13 +60,12 @@ class Engine {
   std::variant<Opened, protocol::ErrorReply> make_operation(const std::string& case_name);
   /// The first operation, with what the library chose for it where that is asked for.
   void warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply);
-  double slowest_time(Operation& operation, std::int64_t operations);
-  double calibrate(Operation& operation, Seconds target);
   void obey_fault();
 
   Session& session_;
   Backend& backend_;
   std::optional<Fault> fault_;
+  OperationMaker make_;
   DeviceMonitor monitor_;
   ClockKeeper clock_keeper_;
   CallLog call_log_;

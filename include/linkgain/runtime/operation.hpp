@@ -34,6 +34,13 @@ class Operation {
   /// output element before the check, for tests of the check itself.
   Verification verify(bool corrupt) { return do_verify(corrupt); }
 
+  /// For what has state: a batch is always this long, and warm_up() and every batch leave it as far
+  /// on as any other job's. Absent: batches are as long as the caller likes.
+  std::optional<std::int64_t> fixed_batch() const { return do_fixed_batch(); }
+
+  /// Of a training: the loss of this rank's part of the last step. Waits for it.
+  std::optional<double> loss() { return do_loss(); }
+
   /// Operations that can only be launched together: those of one graph, a ping and its pong,
   /// else 1.
   std::int64_t granularity() const { return do_granularity(); }
@@ -50,6 +57,8 @@ class Operation {
   virtual std::optional<Seconds> do_time_batch(std::int64_t operations) = 0;
   virtual void do_run(std::int64_t operations) = 0;
   virtual Verification do_verify(bool corrupt) = 0;
+  virtual std::optional<std::int64_t> do_fixed_batch() const { return std::nullopt; }
+  virtual std::optional<double> do_loss() { return std::nullopt; }
   virtual std::int64_t do_granularity() const = 0;
   virtual Execution do_execution() const = 0;
   virtual std::optional<TransferPlan> do_plan() const { return std::nullopt; }
