@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {
@@ -44,25 +43,6 @@ ParameterRange range_of(const ParameterTable& table, std::span<const int> tensor
 }
 
 }  // namespace
-
-std::string_view name_of(BucketRule rule) {
-  switch (rule) {
-    case BucketRule::current:
-      return "current";
-    case BucketRule::legacy:
-      return "legacy";
-  }
-  throw std::invalid_argument("no such rule");
-}
-
-BucketRule parse_bucket_rule(std::string_view name) {
-  std::array<std::string_view, kBucketRules.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    names[i] = name_of(kBucketRules[i]);
-    if (names[i] == name) return kBucketRules[i];
-  }
-  throw UsageError(unknown_name("bucket rule", name, names));
-}
 
 std::vector<GradientBucket> gradient_buckets(const ParameterTable& table,
                                              const BucketSettings& settings, DataType type) {

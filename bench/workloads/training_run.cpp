@@ -18,6 +18,22 @@ TrainingSettings validated(const TrainingSettings& settings) {
   return settings;
 }
 
+/// What `rank` updates of each bucket.
+std::vector<ParameterRange> ranges_of(TrainingStrategy strategy, const StrategyPlan& plan, int rank,
+                                      int ranks) {
+  std::vector<ParameterRange> ranges;
+  for (const GradientBucket& bucket : plan.buckets) {
+    ranges.push_back(shards_optimizer(strategy) ? shard_of(bucket.range, rank, ranks)
+                                                : bucket.range);
+  }
+  return ranges;
+}
+
+class NoListener : public GradientListener {
+ private:
+  void do_gradient_is_final(int) override {}
+};
+
 }  // namespace
 
 /// Reduces each bucket as soon as its gradients are final and the buckets before it are under way,
@@ -71,40 +87,67 @@ TrainingRun::TrainingRun(TrainingParts parts, const TrainingSettings& settings)
       settings_(validated(settings)),
       plan_(plan_strategy(settings.strategy, model().table(), settings.buckets,
                           model().gradients().type, communication().ranks())) {
-  for (const GradientBucket& bucket : plan_.buckets) {
-    const bool is_shard = shards_optimizer(settings.strategy);
-    owned_.push_back(is_shard
-                         ? shard_of(bucket.range, communication().rank(), communication().ranks())
-                         : bucket.range);
-  }
+  owned_ = ranges_of(settings.strategy, plan_, communication().rank(), communication().ranks());
   const BatchShape shape = model().shape();
   batch_.resize(static_cast<std::size_t>(shape.tokens() + shape.samples));
 }
 
 void TrainingRun::run_step(std::int64_t step) {
-  begin_step(step);
+  const bool is_averaged = settings_.strategy != TrainingStrategy::none;
+  begin_step(step, is_averaged ? 1.0 / communication().ranks() : 1.0);
   BucketReduction reduction(*this);
+  run_passes(reduction);
+  add_norms(reduction);
+  update(step);
+}
+
+void TrainingRun::run_passes(GradientListener& listener) {
   start_gathers(plan_.passes.front().gathers);
   for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
     finish_gathers();
     // One ahead: on its way while this pass computes.
     if (i + 1 < plan_.passes.size()) start_gathers(plan_.passes[i + 1].gathers);
-    run_pass(plan_.passes[i], reduction);
+    run_pass(plan_.passes[i], listener);
   }
-  add_norms(reduction);
-  update(step);
 }
 
-void TrainingRun::begin_step(std::int64_t step) {
+std::vector<std::uint64_t> TrainingRun::hash_own_gradients(std::int64_t step) {
+  NoListener nobody;
+  begin_step(step, 1.0);
+  run_passes(nobody);
+  std::vector<std::uint64_t> hashes;
+  for (int rank = 0; rank < communication().ranks(); ++rank) {
+    hashes.push_back(hash_gradients_of(rank));
+  }
+  return hashes;
+}
+
+std::uint64_t TrainingRun::hash_summed_gradients(std::int64_t step, bool contributes) {
+  begin_step(step, contributes ? 1.0 : 0.0);
+  BucketReduction reduction(*this);
+  run_passes(reduction);
+  for (std::size_t i = 0; i < owned_.size(); ++i) reduction.finish(i);
+  return hash_gradients_of(communication().rank());
+}
+
+std::uint64_t TrainingRun::hash_gradients_of(int rank) {
+  std::uint64_t hash = 0;
+  for (const ParameterRange& range :
+       ranges_of(settings_.strategy, plan_, rank, communication().ranks())) {
+    hash += model().gradient_hash(range);
+  }
+  return hash;
+}
+
+void TrainingRun::begin_step(std::int64_t step, double gradient_scale) {
   const int rank = communication().rank();
   const int ranks = communication().ranks();
   const BatchShape shape = model().shape();
   read_batch(*parts_.tokens, {step, rank, ranks}, shape, batch_);
-  const bool is_averaged = settings_.strategy != TrainingStrategy::none;
   model().begin_step({.tokens = batch_,
                       .step = step,
                       .first_sample = std::int64_t{rank} * shape.samples,
-                      .gradient_scale = is_averaged ? 1.0 / ranks : 1.0});
+                      .gradient_scale = gradient_scale});
 }
 
 void TrainingRun::run_pass(const SegmentPass& pass, GradientListener& listener) {

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {
@@ -82,29 +81,6 @@ void require_equal_shards(TrainingStrategy strategy, std::span<const GradientBuc
 }
 
 }  // namespace
-
-std::string_view name_of(TrainingStrategy strategy) {
-  switch (strategy) {
-    case TrainingStrategy::none:
-      return "none";
-    case TrainingStrategy::ddp:
-      return "ddp";
-    case TrainingStrategy::zero2:
-      return "zero2";
-    case TrainingStrategy::zero3:
-      return "zero3";
-  }
-  throw std::invalid_argument("no such strategy");
-}
-
-TrainingStrategy parse_training_strategy(std::string_view name) {
-  std::array<std::string_view, kTrainingStrategies.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    names[i] = name_of(kTrainingStrategies[i]);
-    if (names[i] == name) return kTrainingStrategies[i];
-  }
-  throw UsageError(unknown_name("strategy", name, names));
-}
 
 bool shards_optimizer(TrainingStrategy strategy) {
   return strategy == TrainingStrategy::zero2 || strategy == TrainingStrategy::zero3;

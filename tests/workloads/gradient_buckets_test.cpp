@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const ParameterTable& gpt2() {
@@ -109,17 +108,6 @@ TEST(GradientBuckets, OfTheLegacyRuleKeepTheirFirstLimit) {
 
 TEST(GradientBuckets, RefuseALimitOfNothing) {
   EXPECT_THROW(bytes_of({BucketRule::current, Bytes{0}}), UsageError);
-}
-
-TEST(BucketRule, IsReadByName) {
-  EXPECT_EQ(parse_bucket_rule("current"), BucketRule::current);
-  EXPECT_EQ(parse_bucket_rule("legacy"), BucketRule::legacy);
-  try {
-    parse_bucket_rule("legcy");
-    FAIL() << "nothing was thrown";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did you mean legacy"));
-  }
 }
 
 TEST(BucketReadyTimes, AreThoseOfTheLastTensor) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/workloads/training_communication.hpp"
+#include "linkgain/runtime/training_communication.hpp"
 
 /// Ranks that are threads of one process, strict about what TrainingCommunication asks for.
 namespace linkgain::testing {
@@ -92,6 +93,9 @@ class ThreadCommunication : public TrainingCommunication {
  public:
   ThreadCommunication(ThreadExchange& exchange, int rank, EventLog& log)
       : exchange_(exchange), rank_(rank), log_(log) {}
+
+  /// From now on the first element of this rank's sums is off by the least that there is.
+  void spoil_sums() { spoils_sums_ = true; }
 
   double sent_bytes() const { return sent_bytes_; }
   std::size_t in_flight() const { return flights_.size(); }
@@ -180,6 +184,8 @@ class ThreadCommunication : public TrainingCommunication {
       }
       flight.values[i] = value;
     }
+    double& first = flight.values[target.offset];
+    if (spoils_sums_ && !is_gather) first = std::nextafter(first, 1.0);
   }
 
   ThreadExchange& exchange_;
@@ -188,6 +194,7 @@ class ThreadCommunication : public TrainingCommunication {
   std::int64_t next_ = 0;
   std::map<std::int64_t, Flight> flights_;
   double sent_bytes_ = 0.0;
+  bool spoils_sums_ = false;
 };
 
 }  // namespace linkgain::testing

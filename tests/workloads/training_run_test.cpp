@@ -42,20 +42,6 @@ TrainingCase two_steps(TrainingStrategy strategy, int ranks) {
   return result;
 }
 
-TrainingCase one_rank(TrainingCase like) {
-  like.shape.samples *= like.ranks;
-  like.ranks = 1;
-  like.settings.strategy = kNone;
-  return like;
-}
-
-// Losses are sums over 32 to 64 tokens; AdamW divides gradients by their own size or 1e-8, so that
-// differences of 1e-17 grow to 1e-9 of the learning rate.
-void expect_near(const std::vector<double>& values, const std::vector<double>& expected) {
-  ASSERT_EQ(values.size(), expected.size());
-  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], 1e-10) << i;
-}
-
 std::vector<Event> only(const EventLog& events, const std::string& what) {
   std::vector<Event> result;
   std::ranges::copy_if(events, std::back_inserter(result),
@@ -237,6 +223,35 @@ TEST(TrainingRun, ProgressesAfterEverySegment) {
     const EventLog events = train(two_steps(strategy, 2)).front().events;
     EXPECT_EQ(only(events, "progress").size(), 10U);
   }
+}
+
+/// The ranks whose part of the sums is not what the one rank gave that contributed.
+std::vector<int> wrong_sums(const std::vector<RankResult>& results) {
+  std::vector<int> wrong;
+  for (std::size_t rank = 0; rank < results.size(); ++rank) {
+    for (std::size_t from = 0; from < results.size(); ++from) {
+      if (results[rank].sum_hashes[from] == results[from].own_hashes[rank]) continue;
+      wrong.push_back(static_cast<int>(rank));
+      break;
+    }
+  }
+  return wrong;
+}
+
+TEST(TrainingRun, BringsGradientsOfOneRankToTheirOwnersAsTheyAre) {
+  for (const TrainingStrategy strategy : kCommunicating) {
+    for (const int ranks : {2, 4}) {
+      TrainingCase checked = two_steps(strategy, ranks);
+      checked.hashes_gradients = true;
+      EXPECT_THAT(wrong_sums(train(checked)), ::testing::IsEmpty())
+          << name_of(strategy) << " on " << ranks;
+      checked.spoiled_sums_of = 1;
+      EXPECT_THAT(wrong_sums(train(checked)), ::testing::ElementsAre(1)) << name_of(strategy);
+    }
+  }
+  TrainingCase odd = two_steps(kDdp, 3);
+  odd.hashes_gradients = true;
+  EXPECT_THAT(wrong_sums(train(odd)), ::testing::IsEmpty());
 }
 
 TEST(TrainingRun, RefusesWhatDoesNotFit) {

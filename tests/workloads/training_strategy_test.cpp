@@ -33,18 +33,6 @@ std::string advice_of(TrainingStrategy strategy, const Gpt2Config& config, int r
   return "nothing was thrown";
 }
 
-TEST(TrainingStrategy, IsReadByName) {
-  for (const TrainingStrategy strategy : kTrainingStrategies) {
-    EXPECT_EQ(parse_training_strategy(name_of(strategy)), strategy);
-  }
-  try {
-    parse_training_strategy("zero1");
-    FAIL() << "nothing was thrown";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did you mean zero"));
-  }
-}
-
 TEST(StrategyPlan, HasPyTorchsBucketsUnlessParametersAreSharded) {
   for (const auto strategy :
        {TrainingStrategy::none, TrainingStrategy::ddp, TrainingStrategy::zero2}) {

@@ -56,7 +56,13 @@ class WatchedModel : public TrainingModel {
   }
   void do_synchronize() override { model_->synchronize(); }
   double do_read_loss() override { return model_->read_loss(); }
+  void* do_stream() override { return model_->stream(); }
+  void do_start_timing() override { model_->start_timing(); }
+  Seconds do_stop_timing() override { return model_->stop_timing(); }
   std::uint64_t do_parameter_hash() override { return model_->parameter_hash(); }
+  std::uint64_t do_gradient_hash(const ParameterRange& range) override {
+    return model_->gradient_hash(range);
+  }
 
   void do_begin_step(const StepInput& input) override {
     release({0, table().count()});

@@ -1,31 +1,15 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/core/data_type.hpp"
+#include "linkgain/core/training_case.hpp"
 #include "linkgain/core/units.hpp"
 #include "linkgain/model/parameter_table.hpp"
 
 namespace linkgain {
-
-/// Which of PyTorch's ways of grouping gradients for all-reduce is followed.
-enum class BucketRule {
-  current,  ///< in the order in which gradients become final
-  /// As in 2020 with find_unused_parameters: in order of definition, then the list of buckets (not
-  /// what is in each) turned round.
-  legacy,
-};
-
-inline constexpr std::array kBucketRules{BucketRule::current, BucketRule::legacy};
-
-std::string_view name_of(BucketRule rule);
-
-/// Throws UsageError with the nearest name where `name` is none.
-BucketRule parse_bucket_rule(std::string_view name);
 
 struct BucketSettings {
   BucketRule rule = BucketRule::current;

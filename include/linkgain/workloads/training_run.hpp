@@ -8,7 +8,7 @@
 #include "linkgain/model/optimizer.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "linkgain/model/training_model.hpp"
-#include "linkgain/workloads/training_communication.hpp"
+#include "linkgain/runtime/training_communication.hpp"
 #include "linkgain/workloads/training_strategy.hpp"
 
 namespace linkgain {
@@ -39,6 +39,15 @@ class TrainingRun {
   /// step's batch; gradients are averaged over ranks, but under `none`, where each has its own.
   void run_step(std::int64_t step);
 
+  /// Waits. Forward and backward of this rank's batch, no communication of gradients and no update:
+  /// for every rank the hash of what it owns of them.
+  std::vector<std::uint64_t> hash_own_gradients(std::int64_t step);
+
+  /// Waits. The same with communication, to which a rank that does not contribute gives zeros: the
+  /// hash of what this rank owns of the sums. Where one rank contributes, that is exactly what
+  /// hash_own_gradients() told it.
+  std::uint64_t hash_summed_gradients(std::int64_t step, bool contributes);
+
   /// Waits for all that was enqueued.
   void synchronize() { parts_.model->synchronize(); }
 
@@ -64,7 +73,9 @@ class TrainingRun {
     ParameterRange range;
   };
 
-  void begin_step(std::int64_t step);
+  void begin_step(std::int64_t step, double gradient_scale);
+  void run_passes(GradientListener& listener);
+  std::uint64_t hash_gradients_of(int rank);
   void run_pass(const SegmentPass& pass, GradientListener& listener);
   void add_norms(BucketReduction& reduction);
   void update(std::int64_t step);

@@ -1,32 +1,13 @@
 #pragma once
 
-#include <array>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/core/data_type.hpp"
+#include "linkgain/core/training_case.hpp"
 #include "linkgain/model/parameter_table.hpp"
 #include "linkgain/workloads/gradient_buckets.hpp"
 
 namespace linkgain {
-
-/// What the ranks of a training share out, and so what they communicate.
-enum class TrainingStrategy {
-  none,   ///< every rank trains for itself: the step without communication
-  ddp,    ///< gradients are all-reduced, bucket by bucket during backward; all ranks update all
-  zero2,  ///< gradients are reduce-scattered, a rank updates its shard, parameters are gathered
-  /// Parameters too are sharded: gathered before a segment's forward and again before its backward,
-  /// one segment ahead; gradients are reduce-scattered.
-  zero3,
-};
-
-inline constexpr std::array kTrainingStrategies{TrainingStrategy::none, TrainingStrategy::ddp,
-                                                TrainingStrategy::zero2, TrainingStrategy::zero3};
-
-std::string_view name_of(TrainingStrategy strategy);
-
-/// Throws UsageError with the nearest name where `name` is none.
-TrainingStrategy parse_training_strategy(std::string_view name);
 
 /// Whether a rank updates only its shard of the parameters.
 bool shards_optimizer(TrainingStrategy strategy);

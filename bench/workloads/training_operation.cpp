@@ -1,0 +1,207 @@
+#include "linkgain/workloads/training_operation.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
+#include "linkgain/model/reference_model.hpp"
+#include "linkgain/workloads/training_run.hpp"
+
+#ifdef LINKGAIN_HAVE_GPU
+#include "linkgain/model/gpu_model.hpp"
+#endif
+
+namespace linkgain {
+namespace {
+
+constexpr std::uint64_t kWeightSeed = 20240520;
+constexpr std::uint64_t kTokenSeed = 101;
+
+/// Steps beside those of the blocks: before the first one, and of the check at the end.
+constexpr std::int64_t kStepsBeside = 8;
+
+BatchShape shape_of(const TrainingParameters& training) {
+  return {training.samples, training.length};
+}
+
+#ifdef LINKGAIN_HAVE_GPU
+kernels::TrainingPrecision precision_of(const TrainingParameters& training) {
+  switch (training.precision) {
+    case TrainingPrecision::fp32:
+      return kernels::TrainingPrecision::fp32;
+    case TrainingPrecision::tf32:
+      return kernels::TrainingPrecision::tf32;
+    case TrainingPrecision::bf16:
+      return kernels::TrainingPrecision::bf16;
+    case TrainingPrecision::fp64:
+      break;  // the reference's
+  }
+  throw std::invalid_argument("no GPU trains in this precision");
+}
+#endif
+
+std::unique_ptr<TrainingModel> make_model(const TrainingParameters& training) {
+  const Gpt2Config config = gpt2_config(training.model);
+  if (training.precision == TrainingPrecision::fp64) {
+    return make_reference_model({config, shape_of(training), training.dropout, kWeightSeed});
+  }
+#ifdef LINKGAIN_HAVE_GPU
+  GpuModelOptions options;
+  options.config = config;
+  options.shape = shape_of(training);
+  options.precision = precision_of(training);
+  options.dropout = training.dropout;
+  options.seed = kWeightSeed;
+  return make_gpu_model(options);
+#else
+  throw MachineError(fmt::format("{} is computed by GPUs, which this build knows nothing of",
+                                 name_of(training.precision)),
+                     "install CUDA and NCCL and build again, or use --backend mpi");
+#endif
+}
+
+std::unique_ptr<TokenSource> make_tokens(const TrainingParameters& training,
+                                         const TrainingPlan& plan) {
+  const int vocabulary = gpt2_config(training.model).vocabulary;
+  if (plan.tokens.empty()) return generated_tokens(vocabulary, kTokenSeed);
+  return read_token_file(plan.tokens, vocabulary);
+}
+
+TrainingSettings settings_of(const TrainingParameters& training, const TrainingPlan& plan) {
+  TrainingSettings settings;
+  settings.strategy = training.strategy;
+  settings.buckets.rule = training.buckets;
+  if (training.bucket_mib) {
+    settings.buckets.limit = Bytes{std::int64_t{*training.bucket_mib} << 20};
+  }
+  // One step in each block is not timed.
+  settings.steps = plan.steps + plan.steps / kStepsPerBlock + kStepsBeside;
+  return settings;
+}
+
+class TrainingOperation : public Operation {
+ public:
+  TrainingOperation(Session& session, Backend& backend, const Case& c, const TrainingPlan& plan)
+      : session_(session),
+        backend_(backend),
+        settings_(settings_of(*c.training, plan)),
+        parts_{make_model(*c.training), nullptr, make_tokens(*c.training, plan)} {}
+
+ private:
+  void do_prepare() override {
+    parts_.communication = backend_.open_training_communication(parts_.model->stream());
+    run_.emplace(std::move(parts_), settings_);
+  }
+
+  void do_warm_up() override { do_run(1); }
+
+  std::optional<Seconds> do_time_batch(std::int64_t operations) override {
+    step();
+    run_->model().start_timing();
+    for (std::int64_t i = 0; i < operations; ++i) step();
+    return run_->model().stop_timing();
+  }
+
+  void do_run(std::int64_t operations) override {
+    for (std::int64_t i = 0; i < operations; ++i) step();
+    run_->synchronize();
+  }
+
+  std::int64_t do_granularity() const override { return 1; }
+  std::optional<std::int64_t> do_fixed_batch() const override { return kStepsPerBlock; }
+  std::optional<double> do_loss() override { return run_->read_loss(); }
+
+  Execution do_execution() const override {
+    Execution execution;
+    execution.discarded_per_sample = 1;
+    return execution;
+  }
+
+  /// Messages of whole buckets, of which NCCL's log says no single one.
+  std::optional<TransferPlan> do_plan() const override {
+    return TransferPlan{.algorithm = {}, .protocol = std::string(kSimple)};
+  }
+
+  Verification do_verify(bool corrupt) override;
+  std::string problem_of_sums();
+  std::string problem_of_parameters();
+  void corrupt_parameter();
+
+  void step() { run_->run_step(next_step_++); }
+
+  Session& session_;
+  Backend& backend_;
+  TrainingSettings settings_;
+  TrainingParts parts_;
+  std::optional<TrainingRun> run_;
+  std::int64_t next_step_ = 0;
+};
+
+/// Whether communication brings every rank, of what it owns, the very gradients of the one rank
+/// that contributes some, whichever that is.
+std::string TrainingOperation::problem_of_sums() {
+  std::string own;
+  for (const std::uint64_t hash : run_->hash_own_gradients(next_step_)) {
+    own += fmt::format("{} ", hash);
+  }
+  const std::vector<std::string> all = session_.share(own);
+  std::string problem;
+  for (int from = 0; from < session_.ranks(); ++from) {
+    const std::uint64_t sum = run_->hash_summed_gradients(next_step_, session_.rank() == from);
+    const std::vector<std::string> expected = split(all[static_cast<std::size_t>(from)], ' ');
+    const std::string& mine = expected[static_cast<std::size_t>(session_.rank())];
+    if (problem.empty() && fmt::format("{}", sum) != mine) {
+      problem = fmt::format("gradients of rank {} came out of communication as others", from);
+    }
+  }
+  return problem;
+}
+
+/// After a step all ranks must have the same parameters.
+std::string TrainingOperation::problem_of_parameters() {
+  const std::uint64_t hash = run_->parameter_hash();
+  const std::vector<std::string> hashes = session_.share(fmt::format("{}", hash));
+  const bool is_same = hashes[static_cast<std::size_t>(session_.rank())] == hashes[0];
+  return is_same ? "" : "parameters are not those of rank 0 after a step";
+}
+
+void TrainingOperation::corrupt_parameter() {
+  double value = 0.0;
+  run_->model().read_parameters({0, 1}, &value);
+  value += 1.0;
+  run_->model().write_parameters({0, 1}, &value);
+}
+
+Verification TrainingOperation::do_verify(bool corrupt) {
+  Verification result;
+  result.checked = run_->model().table().count();
+  const bool alone = settings_.strategy == TrainingStrategy::none;
+  std::string problem = alone ? "" : problem_of_sums();
+  do_run(1);
+  if (corrupt) corrupt_parameter();
+  if (!alone) {
+    const std::string parameters = problem_of_parameters();
+    if (problem.empty()) problem = parameters;
+  }
+  const double loss = run_->read_loss();
+  if (problem.empty() && !std::isfinite(loss)) problem = fmt::format("the loss is {}", loss);
+  if (problem.empty()) return result;
+  result.wrong = 1;
+  result.first_wrong = problem;
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Operation> make_training_operation(Session& session, Backend& backend,
+                                                   const Case& c, const TrainingPlan& plan) {
+  return std::make_unique<TrainingOperation>(session, backend, c, plan);
+}
+
+}  // namespace linkgain

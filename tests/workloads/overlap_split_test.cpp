@@ -1,0 +1,224 @@
+#include "overlap_split.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "overlap_table.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+
+constexpr double kTiny = 1e-12;
+constexpr double kMs = 1e-3;
+
+/// A training of two ranks with two buckets, in milliseconds: all that it takes, and what goes
+/// wrong.
+struct Story {
+  double first_ready = 4;
+  double backward_end = 10;
+  double norm_and_update = 2;
+  std::vector<double> alone{1, 3};
+
+  double slowdown = 0;     ///< of backward's end, while the first bucket is under way
+  double late = 0;         ///< of a rank's last bucket, in two of five steps, never both at once
+  double stretch = 0;      ///< of the last all-reduce within the step
+  double gap = 0;          ///< between the last bucket's being ready and its all-reduce
+  double resuming = 0;     ///< from its end to where the model goes on
+  double hidden_norm = 0;  ///< computed before it ends
+  double overhead = 0;     ///< of watching
+
+  /// Unwatched, where a rank is late.
+  double exposed() const {
+    return step_with(true, false).finish - overhead - step_without().finish;
+  }
+
+  StepTimes step_without() const {
+    return {.begin = 0,
+            .operations = {{first_ready, first_ready, first_ready},
+                           {backward_end, backward_end, backward_end}},
+            .resumed = backward_end,
+            .finish = backward_end + norm_and_update};
+  }
+
+  /// Late on this rank, on the other, or on none.
+  StepTimes step_with(bool is_late, bool is_other_late) const {
+    StepTimes step = step_without();
+    step.operations[0].end = first_ready + alone[0];
+    const double usual = backward_end + slowdown;
+    OperationTimes& last = step.operations[1];
+    last.ready = usual + (is_late ? late : 0);
+    const double last_ready = usual + (is_late || is_other_late ? late : 0);
+    const double link_free = step.operations[0].end;
+    last.start = std::max(last.ready, link_free) + gap;
+    last.end = std::max(last_ready, link_free) + gap + alone[1] + stretch;
+    step.resumed = last.end + resuming;
+    step.finish = step.resumed + norm_and_update - hidden_norm + overhead;
+    return step;
+  }
+
+  RankSteps steps_with(int rank, double clock) const {
+    RankSteps steps;
+    for (int i = 0; i < 5; ++i) {
+      const int late_rank = i / 2;  // in the fifth step no one
+      steps.push_back(moved(step_with(late_rank == rank, late_rank == 1 - rank), clock + 20 * i));
+    }
+    return steps;
+  }
+
+  static StepTimes moved(StepTimes step, double clock) {
+    std::vector<double> numbers = numbers_of({&step, 1});
+    for (double& each : numbers) each = (each + clock) * kMs;
+    return steps_of(numbers, 2).front();
+  }
+
+  RankSteps reductions(double clock) const {
+    const StepTimes step{.begin = 0,
+                         .operations = {{0, 0, alone[0]}, {0, alone[0], alone[0] + alone[1]}},
+                         .resumed = alone[0] + alone[1],
+                         .finish = alone[0] + alone[1]};
+    return {moved(step, clock), moved(step, clock + 9)};
+  }
+
+  OverlapFindings findings() const {
+    const double step = backward_end + norm_and_update;
+    const StepTimes without = step_without();
+    return {.step = (step + exposed()) * kMs,
+            .step_without = step * kMs,
+            .step_without_tail = (step + slowdown) * kMs,
+            .step_of_tail = (step + alone[1]) * kMs,
+            .with = {steps_with(0, 50), steps_with(1, -200)},
+            .without = {{moved(without, 1), moved(without, 30)}, {moved(without, 2)}},
+            .alone = {reductions(0), reductions(70)}};
+  }
+};
+
+/// All parts are the difference.
+OverlapSplit split_of(const Story& story) {
+  const OverlapSplit split = split_overlap(story.findings());
+  const double sum = split.compute + split.skew + split.shift + split.reduction + split.link_gaps +
+                     split.resuming + split.update + split.unseen;
+  EXPECT_NEAR(sum, split.difference(), kTiny);
+  return split;
+}
+
+/// Those that are not named are 0.
+void expect_parts(const OverlapSplit& split, const OverlapSplit& expected) {
+  EXPECT_NEAR(split.compute, expected.compute * kMs, kTiny) << "compute";
+  EXPECT_NEAR(split.skew, expected.skew * kMs, kTiny) << "skew";
+  EXPECT_NEAR(split.shift, expected.shift * kMs, kTiny) << "shift";
+  EXPECT_NEAR(split.reduction, expected.reduction * kMs, kTiny) << "reduction";
+  EXPECT_NEAR(split.link_gaps, expected.link_gaps * kMs, kTiny) << "link_gaps";
+  EXPECT_NEAR(split.resuming, expected.resuming * kMs, kTiny) << "resuming";
+  EXPECT_NEAR(split.update, expected.update * kMs, kTiny) << "update";
+  EXPECT_NEAR(split.unseen, expected.unseen * kMs, kTiny) << "unseen";
+}
+
+TEST(OverlapSplit, OfATrainingAsTheModelHasItIsNothing) {
+  const OverlapSplit split = split_of({});
+  EXPECT_NEAR(split.predicted, 3 * kMs, kTiny);
+  EXPECT_NEAR(split.measured, 3 * kMs, kTiny);
+  expect_parts(split, {});
+  EXPECT_TRUE(split.is_within());
+}
+
+TEST(OverlapSplit, FindsComputeThatIsSlower) {
+  expect_parts(split_of({.slowdown = 0.7}), {.compute = 0.7});
+}
+
+TEST(OverlapSplit, FindsWhatLaterBucketsHide) {
+  // Without the slowdown the first all-reduce goes on 4 ms after backward has ended.
+  const OverlapSplit split = split_of({.alone = {10, 3}, .slowdown = 1});
+  EXPECT_NEAR(split.predicted, 7 * kMs, kTiny);
+  expect_parts(split, {.compute = 1, .shift = -1});
+}
+
+TEST(OverlapSplit, FindsAllReducesThatTakeLonger) {
+  expect_parts(split_of({.stretch = 0.6}), {.reduction = 0.6});
+}
+
+TEST(OverlapSplit, FindsGaps) {
+  expect_parts(split_of({.gap = 0.1, .resuming = 0.3, .hidden_norm = 0.2}),
+               {.link_gaps = 0.1, .resuming = 0.3, .update = -0.2});
+}
+
+TEST(OverlapSplit, FindsRanksThatWaitForEachOther) {
+  // Each is late in less than half of the steps, and one of them in most.
+  const Story story{.late = 0.4};
+  expect_parts(split_of(story), {.skew = 0.4});
+  const auto buckets = bucket_findings(story.findings());
+  EXPECT_NEAR(buckets[0].wait, 0, kTiny);
+  EXPECT_NEAR(buckets[1].wait, 0.4 * kMs, kTiny);
+  EXPECT_NEAR(buckets[1].within, 3 * kMs, kTiny);
+}
+
+TEST(OverlapSplit, SaysWhatMarksDoNotExplain) {
+  expect_parts(split_of({.overhead = 0.25}), {.update = 0.25, .unseen = -0.25});
+}
+
+TEST(OverlapSplit, IsWithinTheLargerOfShareAndTime) {
+  OverlapSplit split{.predicted = 1 * kMs, .measured = 1.49 * kMs};
+  EXPECT_TRUE(split.is_within());
+  split.measured = 1.51 * kMs;
+  EXPECT_FALSE(split.is_within());
+  split.measured = 0.49 * kMs;
+  EXPECT_FALSE(split.is_within());
+  split = {.predicted = 10 * kMs, .measured = 11.49 * kMs};
+  EXPECT_TRUE(split.is_within());
+  split.measured = 11.51 * kMs;
+  EXPECT_FALSE(split.is_within());
+}
+
+TEST(BucketFindings, HaveEachBucketsTimes) {
+  const auto buckets = bucket_findings(Story{.slowdown = 0.5, .stretch = 1}.findings());
+  ASSERT_EQ(buckets.size(), 2U);
+  EXPECT_NEAR(buckets[1].ready_without, 10 * kMs, kTiny);
+  EXPECT_NEAR(buckets[1].ready, 10.5 * kMs, kTiny);
+  EXPECT_NEAR(buckets[1].start, 10.5 * kMs, kTiny);
+  EXPECT_NEAR(buckets[1].end, 14.5 * kMs, kTiny);
+  EXPECT_NEAR(buckets[1].alone, 3 * kMs, kTiny);
+  EXPECT_NEAR(buckets[1].within, 4 * kMs, kTiny);
+  EXPECT_NEAR(buckets[1].model_end, 13 * kMs, kTiny);
+  EXPECT_NEAR(buckets[0].model_end, 5 * kMs, kTiny);
+}
+
+TEST(OverlapText, ShowsFiguresAndVerdict) {
+  const std::vector<Bytes> sizes{{Bytes{1 << 20}, Bytes{3 << 19}}};
+  const std::string text = overlap_text("tf32", Story{.slowdown = 0.7}.findings(), sizes);
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "tf32, 2 ranks: times in ms since the begin of the step, medians of 5 watched steps"));
+  EXPECT_THAT(text, HasSubstr("     1    1.50        10.000   10.700   10.700   13.700    3.000    "
+                              "3.000   13.000      0.0\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("rank 1: backward ends at 10.000 without, 10.700 with; step 12.000 without\n"));
+  EXPECT_THAT(text,
+              HasSubstr("difference                                                  0.700\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("  all but the last                                         12.700   +0.700\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("verdict: exposed 3.700 ms, predicted 3.000 ms: NOT within 15 % or 0.5 ms\n"));
+  EXPECT_THAT(overlap_text("tf32", Story{.slowdown = 0.4}.findings(), sizes),
+              HasSubstr("predicted 3.000 ms: within 15 % or 0.5 ms\n"));
+}
+
+TEST(OverlapCsv, HasALineForEachFigure) {
+  EXPECT_EQ(overlap_csv_header(), "precision,bucket,what,seconds\n");
+  const std::string text = overlap_csv("bf16", Story{.slowdown = 0.7}.findings());
+  EXPECT_THAT(text, HasSubstr("bf16,1,ready,0.010700000\n"));
+  EXPECT_THAT(text, HasSubstr("bf16,,predicted,0.003000000\n"));
+  EXPECT_THAT(text, HasSubstr("bf16,,compute,0.000700000\n"));
+  EXPECT_THAT(text, HasSubstr("bf16,,step_of_tail,0.015000000\n"));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 2 * 8 + 2 + 8 + 4);
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,271 @@
+// Says how far a training's exposed communication is from what the bucket model gives, and why: not
+// a test, as what it prints depends on the GPUs. Started by mpirun. See usage().
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <nccl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu_lane_marks.hpp"
+#include "kernels/busy.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/statistics.hpp"
+#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpu/device.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "linkgain/model/gpu_model.hpp"
+#include "linkgain/runtime/session.hpp"
+#include "linkgain/workloads/training_run.hpp"
+#include "nccl_api.hpp"
+#include "nccl_training_communication.hpp"
+#include "overlap_options.hpp"
+#include "overlap_table.hpp"
+#include "timed_communication.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::testing;
+
+constexpr double kSettling = 3e3;  // us: the host enqueues a round of all-reduces meanwhile
+
+struct DestroyCommunicator {
+  void operator()(ncclComm_t communicator) const noexcept { ncclCommDestroy(communicator); }
+};
+using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
+
+/// Collective.
+Communicator make_communicator(Session& session) {
+  ncclUniqueId id{};
+  if (session.is_root()) check(ncclGetUniqueId(&id));
+  session.broadcast(&id, sizeof id);
+  ncclComm_t communicator = nullptr;
+  check(ncclCommInitRank(&communicator, session.ranks(), id, session.rank()));
+  return Communicator(communicator);
+}
+
+std::unique_ptr<TrainingModel> make_model(kernels::TrainingPrecision precision) {
+  GpuModelOptions options;
+  options.config = gpt2_config(ModelSize::gpt2);
+  options.shape = {4, 1024};
+  options.precision = precision;
+  return make_gpu_model(options);
+}
+
+/// Over which the learning rate hardly falls.
+TrainingSettings long_training() {
+  TrainingSettings settings;
+  settings.steps = 1 << 20;
+  return settings;
+}
+
+/// What is done in turn: training with some operations left out, or operations without training.
+struct Arm {
+  StepMode mode;
+  bool is_training = true;
+  std::vector<double> times{};   ///< of a step, of the slowest rank, one for each block
+  std::vector<double> marked{};  ///< numbers_of() all watched steps of this rank
+};
+
+/// One precision on this rank; all ranks call the same.
+class OverlapMeasurement {
+ public:
+  OverlapMeasurement(Session& session, ncclComm_t communicator,
+                     kernels::TrainingPrecision precision, gpu::StreamPriority priority)
+      : session_(session),
+        model_(make_model(precision)),
+        stream_(static_cast<cudaStream_t>(model_->stream())),
+        inner_(make_nccl_training_communication(communicator, stream_, priority)),
+        marks_(stream_, static_cast<cudaStream_t>(inner_->stream())),
+        communication_(new TimedCommunication(std::move(inner_), marks_)),
+        run_({std::move(model_), std::unique_ptr<TrainingCommunication>(communication_),
+              generated_tokens(gpt2_config(ModelSize::gpt2).vocabulary, 101)},
+             long_training()) {
+    const std::size_t buckets = run_.plan().buckets.size();
+    // All, all but the last, the last, none; watched all and none; and all without training.
+    arms_ = {Arm{{}},
+             Arm{{.first = 0, .last = buckets - 1}},
+             Arm{{.first = buckets - 1}},
+             Arm{{.last = 0}},
+             Arm{{.last = 0, .is_watched = true}},
+             Arm{{.is_watched = true}},
+             Arm{{.is_watched = true}, false}};
+  }
+
+  /// Blocks of kStepsPerBlock of each arm in turn, there and back, `turns` times.
+  OverlapFindings measure(int turns) {
+    run_block(arms_[kAll]);  // connects
+    for (Arm& arm : arms_) run_block(arm);
+    for (Arm& arm : arms_) {
+      arm.times.clear();
+      arm.marked.clear();
+    }
+    for (int turn = 0; turn < turns; ++turn) {
+      for (std::size_t i = 0; i < arms_.size(); ++i) {
+        run_block(arms_[turn % 2 == 0 ? i : arms_.size() - 1 - i]);
+      }
+    }
+    return findings();
+  }
+
+  std::vector<Bytes> sizes() {
+    std::vector<Bytes> sizes;
+    for (const GradientBucket& bucket : run_.plan().buckets) {
+      sizes.push_back(run_.model().gradients().bytes_of(bucket.range));
+    }
+    return sizes;
+  }
+
+ private:
+  static constexpr std::size_t kAll = 0;
+  static constexpr std::size_t kWithoutTail = 1;
+  static constexpr std::size_t kTail = 2;
+  static constexpr std::size_t kNone = 3;
+  static constexpr std::size_t kWatchedNone = 4;
+  static constexpr std::size_t kWatchedAll = 5;
+  static constexpr std::size_t kAlone = 6;
+
+  /// The first step is discarded.
+  void run_block(Arm& arm) {
+    session_.barrier();
+    if (arm.is_training) {
+      train(arm.mode);
+      run_.model().start_timing();
+      for (int i = 0; i < kStepsPerBlock; ++i) train(arm.mode);
+      arm.times.push_back(session_.max(run_.model().stop_timing().value / kStepsPerBlock));
+    } else {
+      for (int i = 0; i <= kStepsPerBlock; ++i) reduce_alone(arm.mode);
+      run_.synchronize();
+    }
+    if (!arm.mode.is_watched) return;
+    const std::vector<StepTimes> steps = communication_->read();
+    const std::vector<double> numbers = numbers_of(std::span(steps).subspan(1));
+    arm.marked.insert(arm.marked.end(), numbers.begin(), numbers.end());
+  }
+
+  void train(const StepMode& mode) {
+    communication_->begin_step(mode);
+    run_.run_step(next_step_++);
+    communication_->end_step();
+  }
+
+  /// All operations of a step in their order, so that each finds the caches as others leave them;
+  /// the host has enqueued them when the first one starts. What it leaves of the gradients nobody
+  /// reads.
+  void reduce_alone(const StepMode& mode) {
+    gpu::check(kernels::launch_busy(stream_, kSettling));
+    communication_->begin_step(mode);
+    std::vector<CommunicationTicket> tickets;
+    for (const GradientBucket& bucket : run_.plan().buckets) {
+      tickets.push_back(communication_->all_reduce(run_.model().gradients(), bucket.range));
+    }
+    for (const CommunicationTicket ticket : tickets) communication_->wait(ticket);
+    communication_->end_step();
+  }
+
+  /// Of rank 0; elsewhere empty.
+  std::vector<RankSteps> gathered(const Arm& arm) {
+    const std::vector<double> all = session_.gather(arm.marked);
+    std::vector<RankSteps> ranks;
+    for (std::size_t from = 0; from < all.size(); from += arm.marked.size()) {
+      ranks.push_back(
+          steps_of(std::span(all).subspan(from, arm.marked.size()), run_.plan().buckets.size()));
+    }
+    return ranks;
+  }
+
+  OverlapFindings findings() {
+    return {.step = median(arms_[kAll].times),
+            .step_without = median(arms_[kNone].times),
+            .step_without_tail = median(arms_[kWithoutTail].times),
+            .step_of_tail = median(arms_[kTail].times),
+            .with = gathered(arms_[kWatchedAll]),
+            .without = gathered(arms_[kWatchedNone]),
+            .alone = gathered(arms_[kAlone])};
+  }
+
+  Session& session_;
+  std::unique_ptr<TrainingModel> model_;  ///< gone to run_
+  cudaStream_t stream_;
+  std::unique_ptr<TrainingCommunication> inner_;  ///< gone to communication_
+  GpuLaneMarks marks_;
+  TimedCommunication* communication_;  ///< run_'s
+  TrainingRun run_;
+  std::vector<Arm> arms_;
+  std::int64_t next_step_ = 0;
+};
+
+/// Rank 0 prints what may matter of the environment.
+void print_settings(const OverlapOptions& options) {
+  fmt::print("NCCL {}, stream of communication with {} priority", nccl_library_version(),
+             options.has_usual_priority ? "usual" : "the highest");
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (std::string_view(*each).starts_with("NCCL_")) fmt::print(", {}", *each);
+  }
+  fmt::print("\n");
+}
+
+void run(Session& session, const OverlapOptions& options) {
+  std::string reason;
+  if (gpu::device_count(&reason) <= session.local_rank()) {
+    throw MachineError(fmt::format("rank {} has no GPU {}", session.rank(), reason));
+  }
+  gpu::check(cudaSetDevice(session.local_rank()));
+  const Communicator communicator = make_communicator(session);
+  if (session.is_root()) print_settings(options);
+  std::ofstream csv;
+  if (session.is_root() && !options.csv.empty()) {
+    csv.open(options.csv);
+    csv << overlap_csv_header();
+  }
+  for (const auto& [name, precision] : options.precisions) {
+    if (precision == kernels::TrainingPrecision::bf16 && !gpu::has_bfloat16()) continue;
+    OverlapMeasurement measurement(
+        session, communicator.get(), precision,
+        options.has_usual_priority ? gpu::StreamPriority::usual : gpu::StreamPriority::highest);
+    const OverlapFindings findings = measurement.measure(options.turns(kStepsPerBlock));
+    if (!session.is_root()) continue;
+    fmt::print("\n{}", overlap_text(name, findings, measurement.sizes()));
+    std::fflush(stdout);
+    csv << overlap_csv(name, findings);
+  }
+  if (session.is_root() && !options.csv.empty() && !csv.flush()) {
+    throw MachineError("cannot write " + options.csv);
+  }
+}
+
+/// A rank that fails ends all, as the others would wait for it.
+int run_rank(Session& session, const OverlapOptions& options) {
+  try {
+    run(session, options);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "rank {}: {}\n", session.rank(), error.what());
+  }
+  session.abort(1);
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int main(int argc, char** argv) {
+  try {
+    linkgain::Session session(argc, argv);
+    const auto options = linkgain::testing::parse_overlap_options({argv + 1, argv + argc});
+    if (options && session.ranks() > 1) return linkgain::run_rank(session, *options);
+    if (session.is_root()) fmt::print("{}", linkgain::testing::overlap_usage());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}
