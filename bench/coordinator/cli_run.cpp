@@ -7,6 +7,7 @@
 #include "linkgain/core/names.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "linkgain/core/training_options.hpp"
 
 namespace linkgain {
 namespace {
@@ -84,6 +85,16 @@ void RunCommandLine::add_selection_options() {
                      "Our own CUDA kernels, too, where there is one (all_reduce, copies)");
   command_->add_flag("--in-place", texts_.selection.in_place,
                      "In place, where an operation has that form");
+  add_training_options(*command_, texts_.selection);
+  command_
+      ->add_option("--steps", options_.steps,
+                   "gpt2_step: steps in all, a multiple of 10; 200 unless given")
+      ->type_name("N");
+  command_
+      ->add_option(
+          "--tokens", options_.tokens,
+          "gpt2_step: a token file, as scripts/text-to-tokens makes; generated unless given")
+      ->type_name("FILE");
 }
 
 void RunCommandLine::add_job_options() {

@@ -103,8 +103,8 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
 }
 
 void CaseRun::open_in(std::size_t place) {
-  if (!uses_link(result_.definition.operation) && jobs_[place].variant != 0) {
-    result_of(place).skipped = "uses no link between GPUs, so one variant is enough";
+  if (!uses_link(result_.definition) && jobs_[place].variant != 0) {
+    result_of(place).skipped = "uses no link between ranks, so one variant is enough";
     return;
   }
   const WireSettings& wires = settings_.wires;
@@ -138,8 +138,9 @@ void CaseRun::open() {
 
 Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
   constexpr double kSlowdownAllowed = 20.0;
+  const auto discarded = static_cast<double>(opened.reply.execution.discarded_per_sample);
   return Seconds{settings_.deadline.value +
-                 kSlowdownAllowed * operations * opened.reply.per_operation.value};
+                 kSlowdownAllowed * (operations + discarded) * opened.reply.per_operation.value};
 }
 
 /// Some rounds' batches are counted, outside the time that is taken. In such a round nothing runs
@@ -154,7 +155,7 @@ protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operati
   last_reading_.reset();
   protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
   const protocol::CountersReply after = read_counters(job);
-  wires_[opened.place].add(before, after, operations);
+  wires_[opened.place].add(before, after, operations + opened.reply.execution.discarded_per_sample);
   if (settings_.wires.same_gpus) last_reading_ = after;
   return reply;
 }
@@ -178,6 +179,7 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   sample.operations = operations;
   sample.seconds = reply.seconds;
   sample.health = reply.health;
+  sample.loss = reply.loss;
   if (!(sample.time().value > 0.0)) {
     throw JobLost(fmt::format("a batch of {} operations took no time on any rank", operations),
                   "linkgain and linkgain-bench must come from the same build");

@@ -274,7 +274,8 @@ void Run::measure(int index, int number) {
                         pace_.seconds_left());
   };
   try {
-    measure_case(jobs_, result, record_.samples, index, number, pace_.rule(), settings_);
+    measure_case(jobs_, result, record_.samples, index, number, pace_.rule(result.definition),
+                 settings_);
   } catch (const Interrupted&) {
     keep(index, number);
     throw;

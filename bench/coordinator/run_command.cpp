@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -47,6 +48,9 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.precision = plan.precision;
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
+  const bool trains = std::any_of(plan.cases.begin(), plan.cases.end(),
+                                  [](const Case& c) { return c.training.has_value(); });
+  if (trains) settings.training = plan.training;
   settings.require_healthy = options.require_healthy;
   return settings;
 }
@@ -64,6 +68,12 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
     std::string list;
     for (int gpu : plan.gpus) list += fmt::format("{}{}", list.empty() ? "" : ",", gpu);
     request.worker_arguments.insert(request.worker_arguments.end(), {"--gpus", list});
+  }
+  std::vector<std::string>& arguments = request.worker_arguments;
+  if (options.steps)
+    arguments.insert(arguments.end(), {"--steps", fmt::format("{}", *options.steps)});
+  if (!plan.training.tokens.empty()) {
+    arguments.insert(arguments.end(), {"--tokens", plan.training.tokens});
   }
   request.variant_environment = variant.environment;
   if (plan.backend == BackendKind::nccl) {

@@ -20,6 +20,21 @@ int steps_of(const RunPlan& plan) {
   return static_cast<int>(plan.cases.size()) * plan.launches * passes;
 }
 
+/// Blocks of a training that is not compared, and the fewest of a launch.
+constexpr int kBlocksAlone = 5;
+
+/// The plan's steps are spread over the launches.
+StoppingRule training_rule(const Case& c, const RunPlan& plan) {
+  const auto all = static_cast<int>(plan.training.steps / kStepsPerBlock);
+  const int share = (all + plan.launches - 1) / plan.launches;
+  const int blocks = std::max(std::min(kBlocksAlone, all), share);
+  StoppingRule::Limits limits;
+  limits.precision = plan.precision;
+  limits.first_look = uses_link(c) ? blocks : std::min(kBlocksAlone, all);
+  limits.most_rounds = limits.first_look;
+  return StoppingRule(limits);
+}
+
 }  // namespace
 
 RunPace::RunPace(const RunPlan& plan, std::function<Seconds()> clock)
@@ -38,7 +53,8 @@ double RunPace::seconds_left() const {
   return plan_.budget ? std::min(by_pace, plan_.budget->value - elapsed()) : by_pace;
 }
 
-StoppingRule RunPace::rule() const {
+StoppingRule RunPace::rule(const Case& c) const {
+  if (is_training(c.operation)) return training_rule(c, plan_);
   const double per_case =
       std::max((plan_.backend == BackendKind::mpi ? kTimePerCpuCase : kTimePerGpuCase).value,
                kTimeOfShortRun.value / steps_);

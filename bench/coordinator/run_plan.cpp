@@ -117,10 +117,17 @@ bool measures(const Selection& selection, OperationKind operation) {
 }
 
 /// The profile's selections of the operations asked for; of one that the profile leaves out, its
-/// usual sizes.
+/// usual sizes. Trainings only where no sizes were asked for, or they themselves were.
 std::vector<Selection> choose_operations(const RunOptions& options, BackendKind backend) {
-  const std::vector<Selection> profile = plan_of(options.profile, backend).selections;
-  if (options.operations.empty()) return profile;
+  std::vector<Selection> profile = plan_of(options.profile, backend).selections;
+  if (options.operations.empty()) {
+    // Who asks for sizes means what has some.
+    const auto has_no_size = [](const Selection& s) {
+      return measures(s, OperationKind::gpt2_step);
+    };
+    if (!options.sizes.empty()) std::erase_if(profile, has_no_size);
+    return profile;
+  }
   std::vector<Selection> chosen;
   for (OperationKind operation : options.operations) {
     const auto of_operation = [operation](const Selection& s) { return measures(s, operation); };
@@ -155,6 +162,7 @@ std::vector<Variant> choose_variants(const RunOptions& options, const Site& site
 /// Bytes that a case takes on the GPU that holds most of it, or on the host for all its ranks.
 std::int64_t case_bytes(const Case& c, BackendKind backend) {
   const bool host = backend == BackendKind::mpi;
+  if (c.training) return training_memory(*c.training) * (host ? c.ranks : 1);
   if (c.size.value >= kBeyondAllMemory) return host ? kBeyondAllMemory * c.ranks : kBeyondAllMemory;
   const BufferPlan buffers = plan_buffers(c, kLargestCache);
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
@@ -195,6 +203,30 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
        "turn"});
 }
 
+void require_range(double value, double low, double high, std::string_view option) {
+  if (value >= low && value <= high) return;
+  throw UsageError(fmt::format("{} {} is outside {} to {}", option, value, low, high));
+}
+
+/// What trainings run, where there are some.
+TrainingPlan choose_training(const RunOptions& options, const RunPlan& plan) {
+  const bool any = std::any_of(plan.cases.begin(), plan.cases.end(),
+                               [](const Case& c) { return c.training.has_value(); });
+  if (!any && (options.steps || options.tokens)) {
+    throw UsageError("--steps and --tokens go with gpt2_step",
+                     "add --only gpt2_step, or leave them out");
+  }
+  TrainingPlan training;
+  training.steps = options.steps.value_or(training.steps);
+  require_range(static_cast<double>(training.steps), kStepsPerBlock, 1e6, "--steps");
+  if (training.steps % kStepsPerBlock != 0) {
+    throw UsageError(fmt::format("--steps {} is no multiple of {}", training.steps, kStepsPerBlock),
+                     "steps are timed in blocks of ten");
+  }
+  if (options.tokens) training.tokens = std::filesystem::absolute(*options.tokens).string();
+  return training;
+}
+
 void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan) {
   const bool exclusive = plan.backend == BackendKind::nccl && site.exclusive_compute_mode;
   plan.sequential = options.sequential.value_or(exclusive);
@@ -208,11 +240,6 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
          "the variants ran one after the other: the GPUs are in exclusive compute mode",
          "drift between them is not cancelled; the default compute mode lets them run in turn"});
   }
-}
-
-void require_range(double value, double low, double high, std::string_view option) {
-  if (value >= low && value <= high) return;
-  throw UsageError(fmt::format("{} {} is outside {} to {}", option, value, low, high));
 }
 
 }  // namespace
@@ -249,6 +276,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   require_range(plan.deadline.value, 1, 86400, "--deadline");
   if (plan.budget) require_range(plan.budget->value, 1, 604800, "--budget");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
+  plan.training = choose_training(options, plan);
   choose_schedule(options, site, plan);
   fit_memory(options, site, plan);
   return plan;

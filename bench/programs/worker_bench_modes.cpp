@@ -10,6 +10,7 @@
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
+#include "linkgain/workloads/training_operation.hpp"
 #include "worker_bench_agreement.hpp"
 
 namespace linkgain {
@@ -40,6 +41,14 @@ std::vector<std::pair<std::string, std::string>> context_of(const protocol::Hell
   return context;
 }
 
+/// The backend's operations, and those that are built on it.
+OperationMaker operation_maker(Session& session, const WorkerOptions& options) {
+  return [&session, training = options.training](Backend& backend, const Case& c) {
+    return is_training(c.operation) ? make_training_operation(session, backend, c, training)
+                                    : backend.open(c);
+  };
+}
+
 }  // namespace
 
 void require_two_ranks(const Session& session) {
@@ -64,7 +73,7 @@ void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel&
     refuse(session, channel, error);
     return;
   }
-  Engine engine(session, *backend, fault_from_environment());
+  Engine engine(session, *backend, fault_from_environment(), operation_maker(session, options));
   serve(session, engine, channel);
 }
 
@@ -72,7 +81,7 @@ int benchmark_mode(Session& session, const WorkerOptions& options) {
   require_two_ranks(session);
   const std::vector<Case> cases = expand({options.selection}, session.ranks(), options.backend);
   const std::unique_ptr<Backend> backend = make_agreed_backend(session, options);
-  Engine engine(session, *backend, fault_from_environment());
+  Engine engine(session, *backend, fault_from_environment(), operation_maker(session, options));
   if (!session.is_root()) {
     engine.follow();
     return 0;

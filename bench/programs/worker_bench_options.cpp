@@ -9,6 +9,7 @@
 #include "linkgain/core/names.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "linkgain/core/training_options.hpp"
 
 namespace linkgain {
 namespace {
@@ -29,6 +30,7 @@ struct Texts {
   SelectionTexts selection;
   std::string gpus;
   std::string format;
+  TrainingPlan training;
 };
 
 void add_options(CLI::App& app, Texts& texts) {
@@ -54,6 +56,13 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--buffers", selection.buffers, "plain, registered, symmetric")->delimiter(',');
   app.add_flag("--kernels", selection.kernels, "our own kernels, too, where there is one");
   app.add_flag("--in-place", selection.in_place, "in place, where an operation has that form");
+  add_training_options(app, selection);
+  app.add_option("--steps", texts.training.steps,
+                 "gpt2_step: over which the learning rate falls to 0, 200 unless given")
+      ->type_name("N");
+  app.add_option("--tokens", texts.training.tokens,
+                 "gpt2_step: a token file; generated unless given")
+      ->type_name("FILE");
   app.add_option("--format", texts.format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
 }
@@ -147,6 +156,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   }
   options.load_time = Seconds{modes.load};
   options.sample_target = Seconds{modes.sample};
+  options.training = texts.training;
   options.backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   if (!texts.backend.empty()) options.backend = parse_backend(texts.backend);
   if (!texts.gpus.empty()) options.gpus = parse_gpus(texts.gpus);

@@ -5,6 +5,7 @@
 
 #include "linkgain/core/backend.hpp"
 #include "linkgain/core/plan.hpp"
+#include "linkgain/core/record.hpp"
 #include "nccl_tests_options.hpp"
 
 namespace linkgain {
@@ -19,6 +20,7 @@ struct WorkerOptions {
   std::vector<int> gpus;
   Selection selection;
   Seconds sample_target{0.005};
+  TrainingPlan training;
   NcclTestsOptions nccl_tests;                   ///< of Mode::nccl_tests
   std::vector<std::string> benchmark_arguments;  ///< `--benchmark_*`, as given
 };

@@ -47,5 +47,24 @@ TEST_F(RunPaceTest, ABudgetEndsTheRun) {
   EXPECT_TRUE(p.out_of_budget());
 }
 
+TEST_F(RunPaceTest, ATrainingHasTheBlocksOfItsSteps) {
+  const Case ddp = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  const Case none = parse_case_name("gpt2_step/fp32/gpt2/np2/none");
+  const auto blocks = [&](const Case& c) {
+    const StoppingRule rule = pace().rule(c);
+    EXPECT_EQ(rule.limits().most_rounds, rule.limits().first_look);
+    return rule.limits().first_look;
+  };
+  EXPECT_EQ(blocks(ddp), 20);
+  EXPECT_EQ(blocks(none), 5);
+  plan.launches = 3;
+  EXPECT_EQ(blocks(ddp), 7) << "200 steps over all launches";
+  plan.launches = 8;
+  EXPECT_EQ(blocks(ddp), 5) << "never fewer, or a launch says nothing";
+  plan.training.steps = 20;
+  EXPECT_EQ(blocks(ddp), 2);
+  EXPECT_EQ(blocks(none), 2);
+}
+
 }  // namespace
 }  // namespace linkgain::testing

@@ -28,7 +28,7 @@ TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   EXPECT_FALSE(plan.sequential);
   EXPECT_FALSE(plan.budget);
   EXPECT_EQ(plan.profile, "default");
-  EXPECT_EQ(plan.cases.size(), 25U);
+  EXPECT_EQ(plan.cases.size(), 27U);
   EXPECT_EQ(plan.cases[0].ranks, 4);
   ASSERT_EQ(plan.variants.size(), 2U);
   EXPECT_EQ(plan.variants[0].name, "p2p");
@@ -61,6 +61,15 @@ TEST(MakePlan, TakesWhatIsAskedFor) {
   EXPECT_EQ(plan.launches, 2);
   EXPECT_EQ(plan.precision, 0.02);
   EXPECT_EQ(plan.deadline, Seconds{30});
+}
+
+TEST(MakePlan, TrainsUnlessSizesWereAskedFor) {
+  RunOptions options;
+  EXPECT_TRUE(make_plan(options, with_gpus(2)).cases.front().training.has_value());
+  options.sizes = {Bytes{1024}};
+  for (const Case& c : make_plan(options, with_gpus(2)).cases) EXPECT_FALSE(c.training.has_value());
+  options.operations = {OperationKind::gpt2_step};
+  EXPECT_TRUE(make_plan(options, with_gpus(2)).cases.front().training.has_value());
 }
 
 TEST(MakePlan, TakesAnOperationThatTheProfileLeavesOutFromTheDefault) {

@@ -59,6 +59,10 @@ cmake --install "$build_dir" --prefix "$work/installed" >"$work/install.log" 2>&
 for program in linkgain linkgain-bench; do
   "$work/installed/bin/$program" --version >"$work/$program.log" 2>&1 || true
   expect "$program " "$work/$program.log" "cmake --install gives $program"
+  if readelf -d "$work/installed/bin/$program" | grep 'NEEDED.*cublas'; then
+    printf 'FAILED: every start of %s loads cuBLAS\n' "$program"
+    failures=$((failures + 1))
+  fi
 done
 
 if ((failures > 0)); then

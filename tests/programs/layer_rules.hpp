@@ -65,7 +65,7 @@ inline constexpr std::array kThirdParty{
     ThirdParty{"CLI/*", "coordinator linkgain linkgain-bench", Visibility::private_header},
     ThirdParty{"nccl_device*", "kernels", Visibility::private_header},
     ThirdParty{"nccl*", "backends", Visibility::private_header},
-    ThirdParty{"cublas*", "gpu model", Visibility::public_header},
+    ThirdParty{"cublas*", "gpu", Visibility::private_header},
     ThirdParty{"cuda*", "kernels gpu backends", Visibility::public_header},
     ThirdParty{"driver_types.h", "kernels gpu backends", Visibility::public_header},
     ThirdParty{"cooperative_groups*", "kernels", Visibility::private_header},

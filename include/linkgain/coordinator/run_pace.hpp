@@ -18,8 +18,9 @@ class RunPace {
   int steps() const { return steps_; }
   void finished(double seconds);
 
-  /// What earlier cases left of their time is there for later ones.
-  StoppingRule rule() const;
+  /// What earlier cases left of their time is there for later ones. A training has as many blocks
+  /// as the plan's steps make, and few without communication, which nothing is held against.
+  StoppingRule rule(const Case& c) const;
   bool out_of_budget() const;
   /// By the pace so far; negative while nothing is known.
   double seconds_left() const;

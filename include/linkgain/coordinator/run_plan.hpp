@@ -26,6 +26,8 @@ struct RunOptions : SelectionOptions {
   double precision = 0.01;
   bool require_healthy = false;  ///< exit status 8 where a sample is one of an unhealthy GPU
   Seconds deadline{60.0};
+  std::optional<std::int64_t> steps;  ///< of trainings
+  std::optional<std::filesystem::path> tokens;
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
@@ -69,6 +71,7 @@ struct RunPlan {
   std::optional<Seconds> budget;
   Seconds sample_target{0.005};
   Seconds deadline{60.0};
+  TrainingPlan training;  ///< of cases that are trainings
   std::string profile;
   bool probe_launches = false;    ///< NCCL tells its choices only to a launch of its own
   std::vector<Warning> warnings;  ///< decisions the reader must know

@@ -1,0 +1,135 @@
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "programs/programs.hpp"
+
+/// gpt2_step from the prompt to the table, with the tiny model on CPUs.
+namespace linkgain::test {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class TrainingProgram : public MpiTest {
+ protected:
+  Outcome train(const std::vector<std::string>& more, const std::string& steps = "20") {
+    std::vector<std::string> arguments{"--only", "gpt2_step", "--steps", steps};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Program program(run_request(folder_, arguments));
+    const Outcome outcome = program.finish();
+    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+    return outcome;
+  }
+
+  json record() const { return json::parse(read_text(folder_.path() / "out" / "record.json")); }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(TrainingProgram, PrintsThePagesTable) {
+  const Outcome outcome = train({"--np", "2"});
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const std::vector<std::string> lines = lines_of(outcome.output);
+  EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | Time ")));
+  EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
+  EXPECT_THAT(lines, Contains(HasSubstr("Exposed communication: ")));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("a tiny GPT-2, fp64, ddp, 2 ranks of 4 x 32 tokens"),
+                                    HasSubstr("run were 20 in "))));
+  const json cases = record()["cases"];
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0]["case"], "gpt2_step/fp64/tiny/np2");
+  EXPECT_EQ(cases[1]["case"], "gpt2_step/fp64/tiny/np2/none");
+  EXPECT_TRUE(cases[0]["variants"][0]["busbw_gb_per_s"].is_null());
+  EXPECT_EQ(cases[1]["variants"][1]["skipped"],
+            "uses no link between ranks, so one variant is enough");
+  for (const json& variant : cases[0]["variants"]) {
+    EXPECT_EQ(variant["training"]["steps"], 20);
+    EXPECT_EQ(variant["execution"]["discarded_per_sample"], 1);
+    EXPECT_EQ(variant["verification"]["wrong"], 0);
+    EXPECT_EQ(variant["verification"]["checked"], 2 * 110'528);
+    EXPECT_NEAR(variant["training"]["first_loss"], 4.9, 0.1) << "near ln(131)";
+    EXPECT_LT(variant["training"]["last_loss"], variant["training"]["first_loss"]);
+  }
+  EXPECT_EQ(cases[0]["variants"][1]["training"]["loss_difference"], 0.0)
+      << "sums of two numbers are the same in any order";
+}
+
+TEST_F(TrainingProgram, HoldsStrategiesAgainstEachOther) {
+  const Outcome outcome = train({"--strategy", "ddp,zero2,zero3", "--np", "2"}, "10");
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const std::vector<std::string> lines = lines_of(outcome.output);
+  for (const char* strategy : {"ddp", "zero2", "zero3"}) {
+    EXPECT_THAT(lines, Contains(StartsWith(std::string("| ") + strategy + " ")));
+  }
+  const json cases = record()["cases"];
+  ASSERT_EQ(cases.size(), 4U);
+  const double loss = cases[0]["variants"][0]["training"]["last_loss"];
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_NEAR(cases[i]["variants"][0]["training"]["last_loss"], loss, 1e-9 * loss);
+  }
+}
+
+TEST_F(TrainingProgram, FindsRanksThatHaveGoneApart) {
+  ::setenv("LINKGAIN_TEST_FAULT", "corrupt@1", 1);
+  const Outcome outcome = train({"--np", "2"}, "10");
+  ::unsetenv("LINKGAIN_TEST_FAULT");
+  EXPECT_EQ(outcome.status, 4) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("WRONG DATA"));
+  EXPECT_THAT(outcome.output, HasSubstr("parameters are not those of rank 0"));
+}
+
+TEST_F(TrainingProgram, RefusesWhatDoesNotFit) {
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& steps) {
+    const Outcome outcome = train(more, steps);
+    EXPECT_EQ(outcome.status, 2) << outcome.output;
+    return outcome.error;
+  };
+  EXPECT_THAT(refused({}, "15"), HasSubstr("no multiple of 10"));
+  EXPECT_THAT(refused({"--sequence", "33"}, "10"), HasSubstr("sequences of 1 to 32 tokens"));
+  EXPECT_THAT(refused({"--training-precision", "bf16"}, "10"), HasSubstr("fp64/tiny"));
+  EXPECT_THAT(refused({"--strategy", "zero"}, "10"), HasSubstr("did you mean zero2?"));
+  const Outcome unused = run_program(
+      linkgain(folder_, {"run", "--backend", "mpi", "--only", "all_reduce", "--steps", "10"}));
+  EXPECT_EQ(unused.status, 2);
+  EXPECT_THAT(unused.error, HasSubstr("--steps and --tokens go with gpt2_step"));
+}
+
+TEST_F(TrainingProgram, SaysWhichRanksShardsAllow) {
+  const Outcome outcome = train({"--strategy", "zero3", "--np", "3"}, "10");
+  EXPECT_NE(outcome.output.find("skipped") + outcome.error.find("skipped"), std::string::npos);
+  EXPECT_THAT(record()["cases"][0]["variants"][0]["skipped"].get<std::string>(),
+              HasSubstr("3 ranks do not divide them"));
+}
+
+TEST_F(TrainingProgram, TrainsOnATokenFile) {
+  // 256 numbers of 32 bits, then tokens of 16.
+  std::string file(1024, '\0');
+  const auto put = [&](std::size_t place, std::uint32_t value) {
+    for (int i = 0; i < 4; ++i)
+      file[4 * place + static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * i));
+  };
+  constexpr std::uint32_t kTokens = 4096;
+  put(0, 20240520);
+  put(1, 1);
+  put(2, kTokens);
+  for (std::uint32_t i = 0; i < kTokens; ++i) {
+    file += static_cast<char>(i % 7);
+    file += '\0';
+  }
+  std::ofstream(folder_.path() / "tokens.bin", std::ios::binary) << file;
+  const Outcome outcome = train({"--tokens", (folder_.path() / "tokens.bin").string()}, "10");
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("tokens.bin"));
+  const Outcome missing = train({"--tokens", "/nowhere/tokens.bin"}, "10");
+  EXPECT_THAT(record()["cases"][0]["variants"][0]["skipped"].get<std::string>(),
+              HasSubstr("/nowhere/tokens.bin"))
+      << missing.output;
+}
+
+}  // namespace
+}  // namespace linkgain::test
