@@ -85,6 +85,7 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
 std::vector<Curve> curves_of(const Record& record) {
   std::vector<Curve> curves;
   for (const CaseResult& result : record.cases) {
+    if (is_training(result.definition.operation)) continue;
     const std::string name = curve_name(result.definition);
     auto curve = std::find_if(curves.begin(), curves.end(),
                               [&](const Curve& known) { return known.name == name; });

@@ -49,7 +49,7 @@ Contrast contrast_of(const Record& record, const CaseResult& result);
 /// the case has one variant. Points into `result`.
 std::vector<Comparison> compare_variants(const Record& record, const CaseResult& result);
 
-/// Cases of one curve (curve_name()) by size, curves in order of appearance.
+/// Cases of one curve (curve_name()) by size, curves in order of appearance. Trainings are none.
 struct Curve {
   std::string name;
   std::vector<const CaseResult*> cases;

@@ -124,6 +124,11 @@ std::string readable_plan(const TransferPlan& plan) {
 std::string curve_label(const Case& definition) {
   const Case defaults;
   std::string label(name_of(definition.operation));
+  if (definition.training) {
+    std::string fields = leading_text(*definition.training) + trailing_text(*definition.training);
+    std::replace(fields.begin(), fields.end(), '/', ' ');
+    return label + " " + fields;
+  }
   if (definition.type != defaults.type) {
     label += fmt::format(" {}", name_of(definition.type));
   }
@@ -153,10 +158,12 @@ std::string curve_label(const Case& definition) {
 }
 
 std::string case_label(const Case& definition) {
+  if (definition.training) return curve_label(definition);
   return fmt::format("{} {}", curve_label(definition), readable_bytes(definition.size));
 }
 
 std::string spoken_operation(const Case& definition) {
+  if (is_training(definition.operation)) return "training";
   std::string name(name_of(definition.operation));
   std::replace(name.begin(), name.end(), '_', '-');
   return name;

@@ -1,0 +1,139 @@
+#include "outcome_sentences.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "linkgain/core/units.hpp"
+#include "markdown_table.hpp"
+#include "wording.hpp"
+
+namespace linkgain {
+namespace {
+
+/// "With P2P the same all-reduce", and against what where that does not go without saying.
+struct Sentence {
+  std::string subject;
+  std::string than;
+};
+
+Sentence sentence_of(Contrast contrast, const CaseResult& result, const Comparison& comparison) {
+  const bool named = contrast == Contrast::variant;
+  const bool training = is_training(result.definition.operation);
+  std::string_view with =
+      named ? std::string_view(comparison.first->variant) : words_of(contrast).subject;
+  if (training && contrast == Contrast::nvlink)
+    with = words_of(contrast).title;  // as the page has it
+  return {fmt::format("With {} the {}{}", with, training ? "" : "same ",
+                      spoken_operation(result.definition)),
+          named ? fmt::format(" than with {}", comparison.other->variant) : std::string{}};
+}
+
+std::string interval_of(const RatioText& text) {
+  return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
+}
+
+std::string wrong_data_sentence(const Comparison& comparison) {
+  std::string sentence;
+  for (const VariantResult* variant : {comparison.first, comparison.other}) {
+    if (!has_wrong_data(*variant)) {
+      continue;
+    }
+    sentence += fmt::format("**WRONG DATA** with {}: {}. ", variant->variant,
+                            wrong_elements(*variant->verification));
+  }
+  return sentence + "No speed-up is given.";
+}
+
+std::string not_measured_sentence(const Comparison& comparison) {
+  std::string sentence = fmt::format("No round measured both {} and {}, so no speed-up is given.",
+                                     comparison.first->variant, comparison.other->variant);
+  if (comparison.other->skipped.has_value()) {
+    sentence += fmt::format(" {} was skipped: {}.", comparison.other->variant,
+                            one_line(*comparison.other->skipped));
+  }
+  return sentence;
+}
+
+std::string same_road_sentence(Contrast contrast, const Comparison& comparison) {
+  const std::string_view road = readable_path(comparison.first->path);
+  if (contrast == Contrast::p2p) {
+    return fmt::format(
+        "Both took the same road, {}, with P2P allowed and with P2P off: these times do not "
+        "show what P2P is worth, so no speed-up is given.",
+        road);
+  }
+  return fmt::format(
+      "{} and {} took the same road, {}: these times do not show what another road is worth, "
+      "so no speed-up is given.",
+      comparison.first->variant, comparison.other->variant, road);
+}
+
+std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {
+  const std::string estimate = readable_ratio(ratio).estimate;
+  const std::string took =
+      ratio.estimate > 1.0 ? fmt::format("took {} less time{}",
+                                         readable_percent(less_time(ratio.estimate)), words.than)
+                           : fmt::format("did not take less time{}", words.than);
+  return fmt::format("{} {} ({}) in {}, too few for a confidence interval.", words.subject, took,
+                     estimate, counted(ratio.rounds, "round", "rounds"));
+}
+
+std::string no_difference_sentence(Contrast contrast, const CaseResult& result,
+                                   const Comparison& comparison) {
+  const std::string sides =
+      contrast == Contrast::variant
+          ? fmt::format("with {} and with {}", comparison.first->variant, comparison.other->variant)
+          : fmt::format("with {} and without", words_of(contrast).subject);
+  return fmt::format("No difference was found between the same {} {} ({}).",
+                     spoken_operation(result.definition), sides,
+                     interval_of(readable_ratio(*comparison.ratio)));
+}
+
+}  // namespace
+
+std::string outcome_sentence(Contrast contrast, const CaseResult& result,
+                             const Comparison& comparison) {
+  const Sentence words = sentence_of(contrast, result, comparison);
+  switch (comparison.outcome) {
+    case Outcome::wrong_data:
+      return wrong_data_sentence(comparison);
+    case Outcome::not_measured:
+      return not_measured_sentence(comparison);
+    case Outcome::same_road:
+      return same_road_sentence(contrast, comparison);
+    case Outcome::no_interval:
+      return no_interval_sentence(words, *comparison.ratio);
+    case Outcome::no_difference:
+      return no_difference_sentence(contrast, result, comparison);
+    case Outcome::less_time:
+      return fmt::format("{} takes {} less time{} ({}).", words.subject,
+                         readable_percent(less_time(comparison.ratio->estimate)), words.than,
+                         interval_of(readable_ratio(*comparison.ratio)));
+    case Outcome::more_time:
+      return fmt::format("{} does not take less time{}, it takes longer ({}).", words.subject,
+                         words.than, interval_of(readable_ratio(*comparison.ratio)));
+  }
+  return {};
+}
+
+std::string convergence_sentence(const Record& record, const CaseResult& result,
+                                 const Comparison& comparison) {
+  const bool shown = comparison.outcome == Outcome::less_time ||
+                     comparison.outcome == Outcome::more_time ||
+                     comparison.outcome == Outcome::no_difference;
+  if (!shown || result.converged) {
+    return {};
+  }
+  const double half_width = comparison.ratio->relative_half_width().value_or(0.0);
+  if (half_width <= record.settings.precision) {
+    return comparison.ratio->correlated ? " Not converged: neighbouring rounds are correlated, the "
+                                          "interval may be too narrow."
+                                        : "";
+  }
+  const std::string why = result.stopped.empty() ? "" : fmt::format(" ({})", result.stopped);
+  return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,
+                     readable_percent(half_width), readable_precision(record.settings.precision));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/core/record.hpp"
+
+namespace linkgain {
+
+/// The page's own table: what all steps of the first training take with each variant, how much less
+/// time that is, and what of it is communication; below it one table over all trainings where there
+/// are several. Empty where the record has no training that was measured.
+std::string training_tables(const Record& record);
+
+}  // namespace linkgain

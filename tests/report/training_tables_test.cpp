@@ -1,0 +1,172 @@
+#include "training_tables.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+
+#include "linkgain/core/training_summary.hpp"
+#include "linkgain/report/csv.hpp"
+#include "linkgain/report/headline.hpp"
+#include "linkgain/report/size_table.hpp"
+#include "sample_records.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// Blocks of one launch, each of ten steps that take as long, with falling losses.
+void add_blocks(Record& record, int place, int variant, double step, double loss) {
+  for (int round = 0; round < 20; ++round) {
+    Sample sample;
+    sample.case_index = place;
+    sample.variant = variant;
+    sample.round = round;
+    sample.operations = 10;
+    sample.seconds = {step, step * 0.999};
+    sample.loss = loss - 0.1 * round;
+    record.samples.push_back(sample);
+  }
+}
+
+int add_training(Record& record, const std::string& name, std::vector<VariantResult> variants) {
+  CaseResult result;
+  result.definition = parse_case_name(name);
+  result.variants = std::move(variants);
+  result.stopped = "converged";
+  record.cases.push_back(result);
+  return static_cast<int>(record.cases.size()) - 1;
+}
+
+VariantResult on_path(std::string variant, Path path) {
+  VariantResult result;
+  result.variant = std::move(variant);
+  result.path = path;
+  return result;
+}
+
+void finish(Record& record) {
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    summarise(record.cases[i], record.samples, static_cast<int>(i));
+    record.cases[i].converged = true;
+  }
+}
+
+/// The page's steps: 509.5 ms with NVLink, 657.2 without, and 500 alone.
+Record page_record() {
+  Record record = two_gpus();
+  record.settings.training = TrainingPlan{};
+  const int ddp = add_training(record, "gpt2_step/fp32/gpt2/np2",
+                               {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)});
+  const int none =
+      add_training(record, "gpt2_step/fp32/gpt2/np2/none",
+                   {on_path("p2p", Path::unknown), skipped("host", "uses no link between ranks")});
+  add_blocks(record, ddp, 0, 0.5095, 10.98);
+  add_blocks(record, ddp, 1, 0.6572, 10.98);
+  add_blocks(record, none, 0, 0.5, 10.98);
+  finish(record);
+  return record;
+}
+
+TEST(TrainingTables, AreThePagesOwn) {
+  const std::string text = training_tables(page_record());
+  EXPECT_THAT(text, HasSubstr("| NVLink | Time    |\n"
+                              "| ------ | ------: |\n"
+                              "| Y      | 101.9 s |\n"
+                              "| N      | 131.4 s |\n"));
+  EXPECT_THAT(text, HasSubstr("With NVLink the training takes 22 % less time (1.29x, 95 % CI "));
+  EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 of 509.5 ms a step with it, 157.20 of "
+                              "657.2 ms without."));
+  EXPECT_THAT(text, HasSubstr("GPT-2 124M, fp32, ddp, 2 ranks of 4 x 1024 tokens, dropout 0.1, "
+                              "generated tokens."));
+  EXPECT_THAT(text, HasSubstr("Time is 200 steps x the median step; run were 200 in 101.9 s and "
+                              "200 in 131.4 s."));
+  EXPECT_THAT(text, HasSubstr("Loss 10.980 to 9.080, the same to the last bit in all variants."));
+}
+
+TEST(TrainingTables, StandBeforeAllOthers) {
+  Record record = page_record();
+  record.cases.push_back(nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02));
+  const std::string text = headline(record);
+  EXPECT_LT(text.find("Y      | 101.9 s"), text.find("all_reduce 1 GiB"));
+  EXPECT_THAT(size_tables(record), Not(HasSubstr("gpt2_step")));
+  EXPECT_THAT(csv(record), HasSubstr("gpt2_step/fp32/gpt2/np2,gpt2_step,"));
+}
+
+TEST(TrainingTables, SayHowFarLossesDiffer) {
+  Record record = page_record();
+  for (Sample& sample : record.samples) {
+    if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 2e-6;
+  }
+  finish(record);
+  EXPECT_THAT(training_tables(record), HasSubstr("variants differ by 2.0e-06 of it at most"));
+}
+
+TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
+  Record record = page_record();
+  EXPECT_THAT(training_tables(record), Not(HasSubstr("Strategy")));
+  const int zero3 =
+      add_training(record, "gpt2_step/bf16/gpt2/np2/zero3",
+                   {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)});
+  add_blocks(record, zero3, 0, 0.02, 10.98);
+  add_blocks(record, zero3, 1, 0.10, 10.98);
+  finish(record);
+  const std::string text = training_tables(record);
+  EXPECT_THAT(text, HasSubstr("| ddp      | fp32      | 101.9 s | 9.50 ms a step | 131.4 s | "
+                              "157.20 ms a step |"));
+  EXPECT_THAT(text, HasSubstr("| zero3    | bf16      |  4.00 s |                | 20.00 s |"));
+  EXPECT_THAT(text, HasSubstr("80 %"));
+}
+
+TEST(TrainingTables, GiveNoSpeedUpForWrongData) {
+  Record record = page_record();
+  record.cases[0].variants[1].verification = checked(100, 1, "rank 1: other parameters");
+  const std::string text = training_tables(record);
+  EXPECT_THAT(text, HasSubstr("| N      | **WRONG DATA** |"));
+  EXPECT_THAT(text, HasSubstr("No speed-up is given."));
+}
+
+TEST(TrainingTables, AreEmptyWithoutTrainings) {
+  EXPECT_THAT(training_tables(h200_record()), IsEmpty());
+}
+
+TEST(ExposedCommunication, IsTheMedianOverLaunches) {
+  Record record = page_record();
+  for (const Sample& sample : page_record().samples) {
+    record.samples.push_back(sample);
+    record.samples.back().launch = 1;
+    for (auto& seconds : record.samples.back().seconds) *seconds += 0.1;
+  }
+  finish(record);
+  ASSERT_TRUE(exposed_communication(record, record.cases[0], 0).has_value());
+  EXPECT_NEAR(exposed_communication(record, record.cases[0], 0)->value, 0.0095, 1e-12);
+  std::erase_if(record.samples, [](const Sample& sample) { return sample.case_index == 1; });
+  EXPECT_FALSE(exposed_communication(record, record.cases[0], 0).has_value());
+}
+
+TEST(RecordsOfTrainings, ComeBackFromJson) {
+  Record record = page_record();
+  record.settings.training->tokens = "/data/wikitext.bin";
+  const Record read = parse_record(to_json(record), "test");
+  EXPECT_EQ(read.settings.training, record.settings.training);
+  EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);
+  EXPECT_FALSE(read.cases[1].variants[1].training.has_value());
+  EXPECT_EQ(read.samples.front().loss, record.samples.front().loss);
+  EXPECT_EQ(training_tables(read), training_tables(record));
+}
+
+TEST(RecordsOfTrainings, SumTheStepsThatWereRun) {
+  const Record record = page_record();
+  const TrainingResult& training = *record.cases[0].variants[0].training;
+  EXPECT_EQ(training.steps, 200);
+  EXPECT_NEAR(training.sum.value, 101.9, 1e-9);
+  EXPECT_EQ(training.first_loss, 10.98);
+  EXPECT_FALSE(training.loss_difference.has_value()) << "the first variant is not held to itself";
+  EXPECT_EQ(record.cases[0].variants[1].training->loss_difference, 0.0);
+}
+
+}  // namespace
+}  // namespace linkgain::testing
