@@ -1,6 +1,9 @@
 #include "cli_run.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <fstream>
 #include <optional>
 
 #include "linkgain/core/errors.hpp"
@@ -180,6 +183,10 @@ void RunCommandLine::read_job() {
   if (!texts_.schedule.empty()) options_.sequential = parse_schedule(texts_.schedule);
   if (!texts_.hostfile.empty()) options_.hostfile = texts_.hostfile;
   if (!texts_.out.empty()) options_.out = texts_.out;
+  if (options_.tokens && !std::ifstream(*options_.tokens, std::ios::binary)) {
+    throw UsageError(fmt::format("--tokens {}: cannot be read", options_.tokens->string()),
+                     "scripts/text-to-tokens makes such files of texts");
+  }
   options_.color = !texts_.no_color;
 }
 

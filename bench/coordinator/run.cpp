@@ -218,6 +218,7 @@ void Run::skip(int index, const std::string& reason, const std::string& stopped)
 
 /// Which road the variant took, and how near to that road's limit it came.
 void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const {
+  if (c.training && !uses_link(c)) return;  // nothing was carried
   const Path found =
       variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
   if (found != Path::unknown) variant.path = found;
@@ -284,7 +285,7 @@ void Run::measure(int index, int number) {
     if (!job.job) gave_up_[static_cast<std::size_t>(job.variant)] = true;
   }
   keep(index, number);
-  pace_.finished(world_.clock().value - before);
+  pace_.finished(result.definition, world_.clock().value - before);
   progress_.finished(pace_.step(), pace_.steps(), result);
 }
 

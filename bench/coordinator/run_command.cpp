@@ -14,6 +14,7 @@
 #include "linkgain/coordinator/run.hpp"
 #include "linkgain/coordinator/run_directory.hpp"
 #include "linkgain/coordinator/signals.hpp"
+#include "linkgain/core/training_summary.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/health_line.hpp"
@@ -190,6 +191,7 @@ int run_command(const RunOptions& options) {
     fmt::print(stderr, "linkgain: {}; what was measured is kept\n", interruption.what());
   }
   record.wall_seconds = monotonic_time().value - start;
+  note_exposed_communication(record);
   const ExitCode verdict = judge(record);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;

@@ -15,57 +15,80 @@ constexpr Seconds kTimeOfShortRun{10.0};
 /// Part of a budget's share that goes into rounds; the rest is for opening, verifying and closing.
 constexpr double kSampledShare = 0.85;
 
-int steps_of(const RunPlan& plan) {
+/// Of `cases` of the plan's.
+int steps_of(const RunPlan& plan, std::size_t cases) {
   const int passes = plan.sequential ? static_cast<int>(plan.variants.size()) : 1;
-  return static_cast<int>(plan.cases.size()) * plan.launches * passes;
+  return static_cast<int>(cases) * plan.launches * passes;
+}
+
+std::size_t count_trainings(const RunPlan& plan) {
+  return static_cast<std::size_t>(std::count_if(
+      plan.cases.begin(), plan.cases.end(), [](const Case& c) { return c.training.has_value(); }));
 }
 
 /// Blocks of a training that is not compared, and the fewest of a launch.
 constexpr int kBlocksAlone = 5;
 
-/// The plan's steps are spread over the launches.
-StoppingRule training_rule(const Case& c, const RunPlan& plan) {
-  const auto all = static_cast<int>(plan.training.steps / kStepsPerBlock);
-  const int share = (all + plan.launches - 1) / plan.launches;
-  const int blocks = std::max(std::min(kBlocksAlone, all), share);
-  StoppingRule::Limits limits;
-  limits.precision = plan.precision;
-  limits.first_look = uses_link(c) ? blocks : std::min(kBlocksAlone, all);
-  limits.most_rounds = limits.first_look;
-  return StoppingRule(limits);
-}
-
 }  // namespace
 
 RunPace::RunPace(const RunPlan& plan, std::function<Seconds()> clock)
-    : plan_(plan), clock_(std::move(clock)), start_(clock_().value), steps_(steps_of(plan)) {}
+    : plan_(plan),
+      clock_(std::move(clock)),
+      start_(clock_().value),
+      steps_(steps_of(plan, plan.cases.size())),
+      training_steps_(steps_of(plan, count_trainings(plan))) {}
 
-void RunPace::finished(double seconds) {
-  measured_ += seconds;
-  ++step_;
+void RunPace::finished(const Case& c, double seconds) {
+  Spent& spent = c.training ? trainings_ : others_;
+  spent.seconds += seconds;
+  ++spent.steps;
 }
 
 bool RunPace::out_of_budget() const { return plan_.budget && elapsed() >= plan_.budget->value; }
 
 double RunPace::seconds_left() const {
-  if (step_ == 0) return -1.0;
-  const double by_pace = measured_ / step_ * (steps_ - step_);
+  if (step() == 0) return -1.0;
+  const auto pace = [](const Spent& spent, double unknown) {
+    return spent.steps > 0 ? spent.seconds / spent.steps : unknown;
+  };
+  // Trainings come first, so that their pace is known where some are left.
+  const double by_pace =
+      pace(trainings_, 0.0) * (training_steps_ - trainings_.steps) +
+      pace(others_, usual_time().value) * (steps_ - training_steps_ - others_.steps);
   return plan_.budget ? std::min(by_pace, plan_.budget->value - elapsed()) : by_pace;
 }
 
 StoppingRule RunPace::rule(const Case& c) const {
-  if (is_training(c.operation)) return training_rule(c, plan_);
-  const double per_case =
-      std::max((plan_.backend == BackendKind::mpi ? kTimePerCpuCase : kTimePerGpuCase).value,
-               kTimeOfShortRun.value / steps_);
+  if (is_training(c.operation)) return training_rule(c);
+  const double per_case = std::max(usual_time().value, kTimeOfShortRun.value / steps_);
   StoppingRule::Limits limits;
   limits.precision = plan_.precision;
-  limits.most_time = Seconds{std::max(per_case, per_case * (step_ + 1) - measured_)};
-  if (plan_.budget) {
-    const double share = (plan_.budget->value - elapsed()) / std::max(1, steps_ - step_);
-    limits.most_time = Seconds{std::max(0.0, kSampledShare * share)};
-  }
+  limits.most_time = Seconds{std::max(per_case, per_case * (others_.steps + 1) - others_.seconds)};
+  if (plan_.budget) limits.most_time = budget_share();
   return StoppingRule(limits);
+}
+
+/// The plan's steps are spread over the launches. A budget ends a training once it has the fewest
+/// blocks that say something.
+StoppingRule RunPace::training_rule(const Case& c) const {
+  const auto all = static_cast<int>(plan_.training.steps / kStepsPerBlock);
+  const int fewest = std::min(kBlocksAlone, all);
+  const int share = (all + plan_.launches - 1) / plan_.launches;
+  StoppingRule::Limits limits;
+  limits.precision = plan_.precision;
+  limits.most_rounds = uses_link(c) ? std::max(fewest, share) : fewest;
+  limits.first_look = plan_.budget ? fewest : limits.most_rounds;
+  if (plan_.budget) limits.most_time = budget_share();
+  return StoppingRule(limits);
+}
+
+Seconds RunPace::usual_time() const {
+  return plan_.backend == BackendKind::mpi ? kTimePerCpuCase : kTimePerGpuCase;
+}
+
+Seconds RunPace::budget_share() const {
+  const double share = (plan_.budget->value - elapsed()) / std::max(1, steps_ - step());
+  return Seconds{std::max(0.0, kSampledShare * share)};
 }
 
 }  // namespace linkgain

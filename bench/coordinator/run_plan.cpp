@@ -184,12 +184,15 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const auto jobs = static_cast<std::int64_t>(plan.variants.size());
   if (need > *memory) {
     const auto largest =
-        std::max_element(plan.cases.begin(), plan.cases.end(),
-                         [](const Case& a, const Case& b) { return a.size.value < b.size.value; });
-    throw UsageError(fmt::format("{} needs {:.1f} GiB of {} memory, {:.1f} GiB are there",
-                                 readable_bytes(largest->size), double(need) / (1 << 30),
-                                 gpu ? "GPU" : "host", double(*memory) / (1 << 30)),
-                     "measure smaller sizes with --sizes");
+        std::max_element(plan.cases.begin(), plan.cases.end(), [&](const Case& a, const Case& b) {
+          return case_bytes(a, plan.backend) < case_bytes(b, plan.backend);
+        });
+    throw UsageError(
+        fmt::format("{} needs {:.1f} GiB of {} memory, {:.1f} GiB are there",
+                    largest->training ? case_name(*largest) : readable_bytes(largest->size),
+                    double(need) / (1 << 30), gpu ? "GPU" : "host", double(*memory) / (1 << 30)),
+        largest->training ? "train with a smaller --batch or --sequence"
+                          : "measure smaller sizes with --sizes");
   }
   if (plan.sequential || need * jobs <= *memory) return;
   if (options.sequential.has_value()) {

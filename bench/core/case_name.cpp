@@ -173,7 +173,7 @@ class CaseNameReader {
   bool both_ = false;
 };
 
-/// The first field of `name` that `valid`, which has the same number of fields, spells otherwise.
+/// The first field of `name` that `valid` spells otherwise or does not have.
 std::string first_difference(std::string_view name, std::string_view valid) {
   const std::vector<std::string> given = split(name, '/');
   const std::vector<std::string> right = split(valid, '/');

@@ -29,12 +29,17 @@ Out write_training(const TrainingResult& training) {
           {"sum_s", training.sum.value},
           {"first_loss", nullable(training.first_loss)},
           {"last_loss", nullable(training.last_loss)},
-          {"loss_difference", nullable(training.loss_difference)}};
+          {"loss_difference", nullable(training.loss_difference)},
+          {"exposed_s", nullable(training.exposed_s)}};
 }
 
 TrainingResult read_training(const In& json) {
-  return {json.at("steps"), Seconds{json.at("sum_s")}, optional_at<double>(json, "first_loss"),
-          optional_at<double>(json, "last_loss"), optional_at<double>(json, "loss_difference")};
+  return {json.at("steps"),
+          Seconds{json.at("sum_s")},
+          optional_at<double>(json, "first_loss"),
+          optional_at<double>(json, "last_loss"),
+          optional_at<double>(json, "loss_difference"),
+          optional_at<double>(json, "exposed_s")};
 }
 
 Out write_variant_result(const VariantResult& result) {

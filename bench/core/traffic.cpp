@@ -90,7 +90,7 @@ bool is_known(OperationKind operation, std::string_view algorithm) {
     case OperationKind::latency:
       return true;  // messages, which no algorithm changes
     case OperationKind::gpt2_step:
-      return true;  // the least that any algorithm moves, which rings do
+      return true;  // what rings move; who uses others names no protocol
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:

@@ -52,6 +52,17 @@ std::optional<Seconds> exposed_communication(const Record& record, const CaseRes
   return Seconds{median(differences)};
 }
 
+void note_exposed_communication(Record& record) {
+  for (CaseResult& result : record.cases) {
+    if (!uses_link(result.definition)) continue;
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      std::optional<TrainingResult>& training = result.variants[i].training;
+      const std::optional<Seconds> exposed = exposed_communication(record, result, i);
+      if (training && exposed) training->exposed_s = exposed->value;
+    }
+  }
+}
+
 Seconds time_of_all_steps(const Record& record, Seconds step) {
   const TrainingPlan plan = record.settings.training.value_or(TrainingPlan{});
   return Seconds{step.value * static_cast<double>(plan.steps)};

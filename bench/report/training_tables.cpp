@@ -27,14 +27,37 @@ bool was_measured(const CaseResult& result) {
                      [](const VariantResult& variant) { return variant.time.has_value(); });
 }
 
-/// Those that communicate.
-std::vector<const CaseResult*> trainings_of(const Record& record) {
+/// Those that communicate, measured ones or the others.
+std::vector<const CaseResult*> trainings_of(const Record& record, bool measured) {
   std::vector<const CaseResult*> trainings;
   for (const CaseResult& result : record.cases) {
     if (!result.definition.training || !uses_link(result.definition)) continue;
-    if (was_measured(result)) trainings.push_back(&result);
+    if (was_measured(result) == measured) trainings.push_back(&result);
   }
   return trainings;
+}
+
+/// Why others were not measured; and the step without communication where it alone was.
+std::string missing_trainings(const Record& record) {
+  std::string text;
+  for (const CaseResult* result : trainings_of(record, false)) {
+    const auto skipped =
+        std::find_if(result->variants.begin(), result->variants.end(),
+                     [](const VariantResult& variant) { return variant.skipped.has_value(); });
+    const std::string why =
+        skipped != result->variants.end() ? one_line(*skipped->skipped) : result->stopped;
+    text += fmt::format("\n{} was not measured: {}\n", case_label(result->definition), why);
+  }
+  if (!trainings_of(record, true).empty()) return text;
+  for (const CaseResult& result : record.cases) {
+    if (!result.definition.training || uses_link(result.definition)) continue;
+    const std::optional<Seconds>& step = result.variants.front().time;
+    if (step) {
+      text += fmt::format("\n{}: a step without communication takes {}.\n",
+                          case_label(result.definition), readable_time(*step));
+    }
+  }
+  return text;
 }
 
 std::string time_cell(const Record& record, const VariantResult& variant) {
@@ -62,7 +85,7 @@ std::string page_table(const Record& record, const CaseResult& result) {
 std::string exposed_text(const Record& record, const CaseResult& result, std::size_t variant) {
   const std::optional<Seconds> exposed = exposed_communication(record, result, variant);
   const std::optional<Seconds>& step = result.variants[variant].time;
-  if (!exposed || !step) return {};
+  if (!exposed || !step || has_wrong_data(result.variants[variant])) return {};
   return fmt::format("{:.2f} of {:.1f} ms", 1e3 * exposed->value, 1e3 * step->value);
 }
 
@@ -109,16 +132,20 @@ std::string steps_text(const Record& record, const CaseResult& result) {
 std::string loss_text(const CaseResult& result) {
   const std::optional<TrainingResult>& first = result.variants.front().training;
   if (!first || !first->first_loss || !first->last_loss) return {};
-  std::string text = fmt::format(" Loss {:.3f} to {:.3f}", *first->first_loss, *first->last_loss);
+  std::string text = fmt::format(" Loss {:.3f} after the first block, {:.3f} after the last",
+                                 *first->first_loss, *first->last_loss);
   std::optional<double> largest;
+  std::vector<std::string> others;
   for (const VariantResult& variant : result.variants) {
     if (!variant.training || !variant.training->loss_difference) continue;
     largest = std::max(largest.value_or(0.0), *variant.training->loss_difference);
+    others.push_back(variant.variant);
   }
   if (largest == 0.0) {
-    text += ", the same to the last bit in all variants";
+    text += fmt::format("; after every block the same bits with {}", fmt::join(others, ", "));
   } else if (largest) {
-    text += fmt::format(", variants differ by {:.1e} of it at most", *largest);
+    text += fmt::format("; with {} it differs by {:.1e} of it at most", fmt::join(others, ", "),
+                        *largest);
   }
   return text + ".";
 }
@@ -157,57 +184,68 @@ std::vector<MarkdownTable::Column> columns_of(const CaseResult& result) {
     columns.push_back({variant.variant, Alignment::right});
     columns.push_back({"exposed", Alignment::right});
   }
-  if (result.variants.size() > 1) {
-    columns.push_back({"Less time", Alignment::right});
+  for (std::size_t i = 1; i < result.variants.size(); ++i) {
+    const std::string than =
+        result.variants.size() > 2 ? " than " + result.variants[i].variant : std::string{};
+    columns.push_back({"Less time" + than, Alignment::right});
     columns.push_back({"Speed-up (95 % CI)", Alignment::right});
   }
   return columns;
 }
 
-void add_ratio_cells(std::vector<std::string>& cells, const Record& record,
-                     const CaseResult& result) {
-  const std::vector<Comparison> comparisons = compare_variants(record, result);
-  if (comparisons.empty()) return;
-  const Comparison& comparison = comparisons.front();
-  const bool shown = comparison.ratio != nullptr && comparison.outcome != Outcome::wrong_data &&
-                     comparison.outcome != Outcome::same_road;
-  if (!shown) {
-    cells.insert(cells.end(), {"", comparison.outcome == Outcome::same_road ? "same road" : ""});
+void add_ratio_cells(std::vector<std::string>& cells, const CaseResult& result,
+                     const Comparison& comparison) {
+  const bool same_road = comparison.outcome == Outcome::same_road;
+  if (comparison.ratio == nullptr || same_road || comparison.outcome == Outcome::wrong_data) {
+    cells.insert(cells.end(), {"", same_road ? "same road" : ""});
     return;
   }
   const RatioText ratio = readable_ratio(*comparison.ratio);
   cells.push_back(readable_percent(less_time(comparison.ratio->estimate)));
-  cells.push_back(ratio.low ? fmt::format("{} ({} to {})", ratio.estimate, *ratio.low, *ratio.high)
-                            : ratio.estimate);
+  cells.push_back((ratio.low ? fmt::format("{} ({} to {})", ratio.estimate, *ratio.low, *ratio.high)
+                             : ratio.estimate) +
+                  (result.converged ? "" : " *"));
+}
+
+std::vector<std::string> cells_of(const Record& record, const CaseResult& result,
+                                  ModelSize usual_model) {
+  const TrainingParameters& training = *result.definition.training;
+  std::string strategy = strategy_text(training);
+  if (training.model != usual_model) strategy += fmt::format(", {}", name_of(training.model));
+  std::vector<std::string> cells{strategy, std::string(name_of(training.precision))};
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    const VariantResult& variant = result.variants[i];
+    cells.push_back(time_cell(record, variant));
+    const std::optional<Seconds> exposed = exposed_communication(record, result, i);
+    const bool is_shown = exposed && variant.time && !has_wrong_data(variant);
+    cells.push_back(is_shown ? fmt::format("{:.2f} ms a step", 1e3 * exposed->value) : "");
+  }
+  for (const Comparison& comparison : compare_variants(record, result)) {
+    add_ratio_cells(cells, result, comparison);
+  }
+  return cells;
 }
 
 std::string all_trainings(const Record& record, const std::vector<const CaseResult*>& trainings) {
   MarkdownTable table(columns_of(*trainings.front()));
+  bool all_converged = true;
   for (const CaseResult* result : trainings) {
-    const TrainingParameters& training = *result->definition.training;
-    std::vector<std::string> cells{strategy_text(training),
-                                   std::string(name_of(training.precision))};
-    for (std::size_t i = 0; i < result->variants.size(); ++i) {
-      const VariantResult& variant = result->variants[i];
-      cells.push_back(time_cell(record, variant));
-      const std::optional<Seconds> exposed = exposed_communication(record, *result, i);
-      cells.push_back(
-          exposed && variant.time ? fmt::format("{:.2f} ms a step", 1e3 * exposed->value) : "");
-    }
-    add_ratio_cells(cells, record, *result);
-    table.add_row(cells);
+    table.add_row(cells_of(record, *result, trainings.front()->definition.training->model));
+    all_converged = all_converged && result->converged;
   }
-  return "\nEvery strategy and precision of this run, for as many steps:\n\n" + table.text();
+  return "\nEvery strategy and precision of this run, for as many steps:\n\n" + table.text() +
+         (all_converged ? "" : "\n- `*` not converged: more `--steps` narrow the interval\n");
 }
 
 }  // namespace
 
 std::string training_tables(const Record& record) {
-  const std::vector<const CaseResult*> trainings = trainings_of(record);
-  if (trainings.empty()) return {};
-  std::string text = first_training(record, *trainings.front());
+  const std::vector<const CaseResult*> trainings = trainings_of(record, true);
+  std::string text;
+  if (!trainings.empty()) text = first_training(record, *trainings.front());
   if (trainings.size() > 1) text += all_trainings(record, trainings);
-  return text;
+  text += missing_trainings(record);
+  return trainings.empty() && !text.empty() ? text.substr(1) : text;
 }
 
 }  // namespace linkgain

@@ -8,7 +8,7 @@ namespace linkgain {
 
 /// The page's own table: what all steps of the first training take with each variant, how much less
 /// time that is, and what of it is communication; below it one table over all trainings where there
-/// are several. Empty where the record has no training that was measured.
+/// are several, and why others were not measured. Empty where the record has no training.
 std::string training_tables(const Record& record);
 
 }  // namespace linkgain

@@ -18,6 +18,12 @@ std::optional<T> present(double value) {
   return static_cast<T>(value);
 }
 
+/// A loss that is no number must not look like one that is absent.
+double present_or_infinite(const std::optional<double>& loss) {
+  if (!loss) return kAbsent;
+  return std::isnan(*loss) ? std::numeric_limits<double>::infinity() : *loss;
+}
+
 }  // namespace
 
 std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
@@ -35,7 +41,7 @@ std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
 protocol::RunReply gather_run(Session& session, const RankBatch& own, const Health& health) {
   constexpr std::size_t kFields = 6;
   const std::vector<double> all = session.gather(std::vector<double>{
-      own.seconds_per_operation.value_or(kAbsent), own.loss.value_or(kAbsent),
+      own.seconds_per_operation.value_or(kAbsent), present_or_infinite(own.loss),
       health.temperature_c ? static_cast<double>(*health.temperature_c) : kAbsent,
       health.power_w.value_or(kAbsent),
       health.sm_clock_mhz ? static_cast<double>(*health.sm_clock_mhz) : kAbsent,

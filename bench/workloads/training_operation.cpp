@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,7 +72,11 @@ std::unique_ptr<TokenSource> make_tokens(const TrainingParameters& training,
                                          const TrainingPlan& plan) {
   const int vocabulary = gpt2_config(training.model).vocabulary;
   if (plan.tokens.empty()) return generated_tokens(vocabulary, kTokenSeed);
-  return read_token_file(plan.tokens, vocabulary);
+  std::unique_ptr<TokenSource> source = read_token_file(plan.tokens, vocabulary);
+  // A file without one whole sequence is refused here, where all ranks agree on it.
+  std::vector<std::int32_t> sequence(static_cast<std::size_t>(training.length) + 1);
+  source->read_sequence(0, sequence);
+  return source;
 }
 
 TrainingSettings settings_of(const TrainingParameters& training, const TrainingPlan& plan) {
@@ -123,8 +129,12 @@ class TrainingOperation : public Operation {
     return execution;
   }
 
-  /// Messages of whole buckets, of which NCCL's log says no single one.
+  /// Buckets go by rings and protocol Simple, whatever NCCL's log says of single calls. With NVLink
+  /// multicast (NVLS), which more than two ranks may use, less is sent: nothing is known then.
   std::optional<TransferPlan> do_plan() const override {
+    const char* const multicast = std::getenv("NCCL_NVLS_ENABLE");
+    const bool is_off = multicast != nullptr && std::string_view(multicast) == "0";
+    if (session_.ranks() > 2 && !is_off) return TransferPlan{};
     return TransferPlan{.algorithm = {}, .protocol = std::string(kSimple)};
   }
 

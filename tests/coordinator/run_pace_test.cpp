@@ -31,20 +31,41 @@ TEST_F(RunPaceTest, CountsCasesLaunchesAndSequentialPasses) {
 TEST_F(RunPaceTest, TimeLeftFollowsThePaceSoFar) {
   RunPace p = pace();
   EXPECT_LT(p.seconds_left(), 0.0) << "unknown";
-  p.finished(2.0);
-  p.finished(4.0);
+  p.finished(Case{}, 2.0);
+  p.finished(Case{}, 4.0);
   EXPECT_DOUBLE_EQ(p.seconds_left(), 3.0 * 38);
 }
 
 TEST_F(RunPaceTest, ABudgetEndsTheRun) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
-  p.finished(2.0);
+  p.finished(Case{}, 2.0);
   now = 104.0;
   EXPECT_DOUBLE_EQ(p.seconds_left(), 6.0);
   EXPECT_FALSE(p.out_of_budget());
   now = 110.0;
   EXPECT_TRUE(p.out_of_budget());
+}
+
+TEST_F(RunPaceTest, ATrainingTakesNoTimeOfTheOthers) {
+  const Case training = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  const double before = pace().rule(Case{}).limits().most_time.value;
+  plan.cases[0] = training;
+  RunPace p = pace();
+  p.finished(training, 45.0);
+  EXPECT_DOUBLE_EQ(p.rule(Case{}).limits().most_time.value, before);
+  EXPECT_LT(p.seconds_left(), 60.0) << "39 cases that are no trainings";
+  p.finished(Case{}, 0.1);
+  EXPECT_GT(p.rule(Case{}).limits().most_time.value, before) << "what one left is there for others";
+}
+
+TEST_F(RunPaceTest, ABudgetEndsATrainingAfterAFewBlocks) {
+  const Case training = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  plan.budget = Seconds{60.0};
+  const StoppingRule::Limits limits = pace().rule(training).limits();
+  EXPECT_EQ(limits.first_look, 5);
+  EXPECT_EQ(limits.most_rounds, 20);
+  EXPECT_LT(limits.most_time, Seconds{2.0});
 }
 
 TEST_F(RunPaceTest, ATrainingHasTheBlocksOfItsSteps) {

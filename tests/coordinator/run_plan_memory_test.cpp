@@ -48,6 +48,15 @@ TEST(FitMemory, RefusesWhatNoJobCanHold) {
                     HasSubstr("--sizes")));
 }
 
+TEST(FitMemory, NamesATrainingThatNoJobCanHold) {
+  RunOptions options;
+  options.operations = {OperationKind::gpt2_step};
+  EXPECT_EQ(refusal(options, two_gpus(24 * kGiB)), "accepted");
+  options.training.samples = 512;
+  EXPECT_THAT(refusal(options, two_gpus(24 * kGiB)),
+              AllOf(HasSubstr("gpt2_step/fp32/gpt2/np2/batch=512 needs"), HasSubstr("--batch")));
+}
+
 TEST(FitMemory, RefusesAbsurdSizesWithoutOverflow) {
   for (const char* size : {"1024T", "1048576T", "8388607T", "4611686018427387904"}) {
     EXPECT_THAT(refusal(of_size(size), two_gpus(140 * kGiB)), HasSubstr("of GPU memory")) << size;

@@ -100,10 +100,16 @@ TEST_F(TrainingProgram, RefusesWhatDoesNotFit) {
 }
 
 TEST_F(TrainingProgram, SaysWhichRanksShardsAllow) {
-  const Outcome outcome = train({"--strategy", "zero3", "--np", "3"}, "10");
-  EXPECT_NE(outcome.output.find("skipped") + outcome.error.find("skipped"), std::string::npos);
-  EXPECT_THAT(record()["cases"][0]["variants"][0]["skipped"].get<std::string>(),
-              HasSubstr("3 ranks do not divide them"));
+  const Outcome outcome = train({"--strategy", "ddp,zero3", "--np", "3"}, "10");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("gpt2_step fp64 tiny zero3 was not measured: "));
+  EXPECT_THAT(outcome.output, HasSubstr("3 ranks do not divide them"));
+}
+
+TEST_F(TrainingProgram, OfOneVariantHasAReportToo) {
+  const Outcome outcome = train({"--variant", "shared-memory"}, "10");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("a tiny GPT-2"));
 }
 
 TEST_F(TrainingProgram, TrainsOnATokenFile) {
@@ -126,9 +132,15 @@ TEST_F(TrainingProgram, TrainsOnATokenFile) {
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(outcome.output, HasSubstr("tokens.bin"));
   const Outcome missing = train({"--tokens", "/nowhere/tokens.bin"}, "10");
-  EXPECT_THAT(record()["cases"][0]["variants"][0]["skipped"].get<std::string>(),
-              HasSubstr("/nowhere/tokens.bin"))
-      << missing.output;
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.error, HasSubstr("--tokens /nowhere/tokens.bin: cannot be read"));
+  file.resize(1024 + 2 * 20);
+  file[8] = 20;
+  file[9] = 0;
+  std::ofstream(folder_.path() / "short.bin", std::ios::binary) << file;
+  const Outcome too_short = train({"--tokens", (folder_.path() / "short.bin").string()}, "10");
+  EXPECT_EQ(too_short.status, 0) << "refused, and no job is lost: " << too_short.error;
+  EXPECT_THAT(too_short.output, HasSubstr("was not measured: "));
 }
 
 }  // namespace

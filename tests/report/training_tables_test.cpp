@@ -84,7 +84,8 @@ TEST(TrainingTables, AreThePagesOwn) {
                               "generated tokens."));
   EXPECT_THAT(text, HasSubstr("Time is 200 steps x the median step; run were 200 in 101.9 s and "
                               "200 in 131.4 s."));
-  EXPECT_THAT(text, HasSubstr("Loss 10.980 to 9.080, the same to the last bit in all variants."));
+  EXPECT_THAT(text, HasSubstr("Loss 10.980 after the first block, 9.080 after the last; after "
+                              "every block the same bits with host."));
 }
 
 TEST(TrainingTables, StandBeforeAllOthers) {
@@ -102,7 +103,7 @@ TEST(TrainingTables, SayHowFarLossesDiffer) {
     if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 2e-6;
   }
   finish(record);
-  EXPECT_THAT(training_tables(record), HasSubstr("variants differ by 2.0e-06 of it at most"));
+  EXPECT_THAT(training_tables(record), HasSubstr("with host it differs by 2.0e-06 of it at most"));
 }
 
 TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
@@ -127,6 +128,39 @@ TEST(TrainingTables, GiveNoSpeedUpForWrongData) {
   const std::string text = training_tables(record);
   EXPECT_THAT(text, HasSubstr("| N      | **WRONG DATA** |"));
   EXPECT_THAT(text, HasSubstr("No speed-up is given."));
+  EXPECT_THAT(text, Not(HasSubstr("of 657.2 ms"))) << "what wrong data took says nothing";
+}
+
+TEST(TrainingTables, HaveNoSpeedUpOfOneVariantAndNoExposureWithoutItsPeer) {
+  Record record = page_record();
+  record.cases.resize(1);
+  record.cases[0].variants.resize(1);
+  record.cases[0].ratios.clear();
+  EXPECT_THAT(training_tables(record), HasSubstr("| p2p     | 101.9 s |"));
+  EXPECT_THAT(training_tables(record), Not(HasSubstr("Exposed")));
+}
+
+TEST(TrainingTables, SayWhyOneIsMissing) {
+  Record record = page_record();
+  add_training(record, "gpt2_step/fp32/gpt2/np2/zero2",
+               {skipped("p2p", "3 ranks do not divide them"), skipped("host", "the same")});
+  EXPECT_THAT(training_tables(record),
+              HasSubstr("gpt2_step fp32 gpt2 zero2 was not measured: 3 ranks "
+                        "do not divide them\n"));
+  record.cases.erase(record.cases.begin());
+  EXPECT_THAT(training_tables(record), HasSubstr("gpt2_step fp32 gpt2 none: a step without"));
+}
+
+TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
+  Record record = page_record();
+  record.settings.variants.push_back({"net", {}});
+  for (CaseResult& result : record.cases) result.variants.push_back(on_path("net", Path::network));
+  add_blocks(record, 0, 2, 0.9, 10.98);
+  const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
+  for (int variant = 0; variant < 3; ++variant) add_blocks(record, zero2, variant, 0.6, 10.98);
+  finish(record);
+  EXPECT_THAT(training_tables(record), HasSubstr("| Less time than host |"));
+  EXPECT_THAT(training_tables(record), HasSubstr("| Less time than net |"));
 }
 
 TEST(TrainingTables, AreEmptyWithoutTrainings) {
@@ -150,6 +184,8 @@ TEST(ExposedCommunication, IsTheMedianOverLaunches) {
 TEST(RecordsOfTrainings, ComeBackFromJson) {
   Record record = page_record();
   record.settings.training->tokens = "/data/wikitext.bin";
+  note_exposed_communication(record);
+  EXPECT_NEAR(record.cases[0].variants[1].training->exposed_s.value(), 0.1572, 1e-12);
   const Record read = parse_record(to_json(record), "test");
   EXPECT_EQ(read.settings.training, record.settings.training);
   EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);

@@ -86,6 +86,8 @@ struct TrainingResult {
   /// Of samples of the same launch and round: the largest |difference to the first variant's loss|
   /// over that; absent for the first variant.
   std::optional<double> loss_difference{};
+  /// exposed_communication() of a run that is over; absent while it goes on.
+  std::optional<double> exposed_s{};
   bool operator==(const TrainingResult&) const = default;
 };
 

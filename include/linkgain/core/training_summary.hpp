@@ -16,6 +16,9 @@ const CaseResult* without_communication(const Record& record, const Case& traini
 std::optional<Seconds> exposed_communication(const Record& record, const CaseResult& result,
                                              std::size_t variant);
 
+/// Writes exposed_communication() into every training of a run that is over.
+void note_exposed_communication(Record& record);
+
 /// The time of all steps that the run was asked for: their number times the median step.
 Seconds time_of_all_steps(const Record& record, Seconds step);
 
