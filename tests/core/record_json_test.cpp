@@ -166,9 +166,22 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
 
 /// Members that older records lack, and those that a driver may not tell.
 bool is_optional(const std::string& key) {
-  const std::vector<std::string> later{
-      "ancestor",  "evidence_cost", "evidence", "form",    "fraction_of_limit", "health",
-      "host_copy", "label",         "limit",    "nvlinks", "require_healthy",   "through_host"};
+  const std::vector<std::string> later{"ancestor",
+                                       "discarded_per_sample",
+                                       "evidence_cost",
+                                       "evidence",
+                                       "form",
+                                       "health",
+                                       "fraction_of_limit",
+                                       "host_copy",
+                                       "exposed_s",
+                                       "label",
+                                       "limit",
+                                       "loss",
+                                       "nvlinks",
+                                       "training",
+                                       "require_healthy",
+                                       "through_host"};
   const std::vector<std::string> driver{"nvlink_", "pcie_", "lowest_", "highest_",
                                         "clock_event_reasons"};
   const bool told_by_driver = std::any_of(driver.begin(), driver.end(), [&](const auto& start) {
