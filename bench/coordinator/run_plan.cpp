@@ -116,16 +116,15 @@ bool measures(const Selection& selection, OperationKind operation) {
          selection.operations.end();
 }
 
+bool trains(const Selection& selection) { return measures(selection, OperationKind::gpt2_step); }
+
 /// The profile's selections of the operations asked for; of one that the profile leaves out, its
 /// usual sizes. Trainings only where no sizes were asked for, or they themselves were.
 std::vector<Selection> choose_operations(const RunOptions& options, BackendKind backend) {
   std::vector<Selection> profile = plan_of(options.profile, backend).selections;
   if (options.operations.empty()) {
     // Who asks for sizes means what has some.
-    const auto has_no_size = [](const Selection& s) {
-      return measures(s, OperationKind::gpt2_step);
-    };
-    if (!options.sizes.empty()) std::erase_if(profile, has_no_size);
+    if (!options.sizes.empty()) std::erase_if(profile, trains);
     return profile;
   }
   std::vector<Selection> chosen;
@@ -135,6 +134,10 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
       chosen.push_back(usual_selection(operation, backend));
     }
     std::copy_if(profile.begin(), profile.end(), std::back_inserter(chosen), of_operation);
+  }
+  if (!options.sizes.empty() && std::all_of(chosen.begin(), chosen.end(), trains)) {
+    throw UsageError("--sizes goes with operations that have one, not with gpt2_step alone",
+                     "leave it out; a training is made larger by --batch and --sequence");
   }
   for (Selection& selection : chosen) selection.where_possible = false;
   return chosen;

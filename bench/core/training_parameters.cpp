@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <system_error>
@@ -110,10 +111,16 @@ std::int64_t training_memory(const TrainingParameters& training) {
 }
 
 std::vector<TrainingParameters> combinations(const TrainingSelection& selection) {
+  const std::vector<TrainingStrategy> strategies = strategies_of(selection);
+  const bool are_chosen = selection.buckets || selection.bucket_mib;
+  if (are_chosen && std::none_of(strategies.begin(), strategies.end(), has_buckets)) {
+    throw UsageError("--buckets and --bucket-mb go with the strategies ddp and zero2",
+                     "leave them out: zero3 reduces a block's gradients at once");
+  }
   std::vector<TrainingParameters> all;
   for (const ModelSize model : selection.models) {
     for (const TrainingPrecision precision : selection.precisions) {
-      for (const TrainingStrategy strategy : strategies_of(selection)) {
+      for (const TrainingStrategy strategy : strategies) {
         all.push_back(parameters_of(selection, model, strategy));
         all.back().precision = precision;
         validate(all.back());

@@ -68,8 +68,10 @@ TEST(MakePlan, TrainsUnlessSizesWereAskedFor) {
   EXPECT_TRUE(make_plan(options, with_gpus(2)).cases.front().training.has_value());
   options.sizes = {Bytes{1024}};
   for (const Case& c : make_plan(options, with_gpus(2)).cases) EXPECT_FALSE(c.training.has_value());
-  options.operations = {OperationKind::gpt2_step};
+  options.operations = {OperationKind::gpt2_step, OperationKind::all_reduce};
   EXPECT_TRUE(make_plan(options, with_gpus(2)).cases.front().training.has_value());
+  options.operations = {OperationKind::gpt2_step};
+  EXPECT_THAT(usage_error(options), HasSubstr("--sizes goes with operations that have one"));
 }
 
 TEST(MakePlan, TakesAnOperationThatTheProfileLeavesOutFromTheDefault) {

@@ -118,5 +118,17 @@ TEST(TrainingCombinations, HoldEveryPrecisionAgainstTheStepWithoutCommunication)
                           "fp32/gpt2/none/batch=2"));
 }
 
+TEST(TrainingCombinations, RefuseBucketsThatNoStrategyHas) {
+  TrainingSelection selection;
+  selection.models = {ModelSize::gpt2};
+  selection.precisions = {TrainingPrecision::fp32};
+  selection.strategies = {TrainingStrategy::zero3};
+  EXPECT_NO_THROW(combinations(selection));
+  selection.buckets = BucketRule::legacy;
+  EXPECT_THROW(combinations(selection), UsageError);
+  selection.strategies.push_back(TrainingStrategy::ddp);
+  EXPECT_NO_THROW(combinations(selection));
+}
+
 }  // namespace
 }  // namespace linkgain
