@@ -172,8 +172,10 @@ std::string first_training(const Record& record, const CaseResult& result) {
                         last ? exposed_sentence(record, result) : "",
                         convergence_sentence(record, result, comparison));
   }
-  if (comparisons.empty())
-    text += fmt::format("\n{}\n", exposed_sentence(record, result).substr(1));
+  if (const std::string exposed = exposed_sentence(record, result);
+      comparisons.empty() && !exposed.empty()) {
+    text += fmt::format("\n{}\n", exposed.substr(1));
+  }
   return text + conditions(record, result) + wires_sentence(contrast, result);
 }
 
