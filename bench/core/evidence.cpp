@@ -65,7 +65,7 @@ std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ran
 
 /// What message_size() is the size of, where that is not the case's own.
 std::string_view what_is_small(const Case& c) {
-  if (!moves_its_size(c.operation)) return "loads ";
+  if (c.operation == OperationKind::load_latency) return "loads ";
   return is_grouped(c.operation) ? "messages " : "";
 }
 

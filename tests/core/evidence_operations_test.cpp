@@ -90,6 +90,8 @@ TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
   EXPECT_EQ(reason(of(OperationKind::alltoall, 32 * kMiB, 4), {}), "messages smaller than 16 MiB");
   EXPECT_EQ(reason(of(OperationKind::all_gather, 8 * kMiB, 4), kRing), "smaller than 16 MiB");
   EXPECT_EQ(reason(of(OperationKind::ping_pong, 8, 2), {}), "smaller than 16 MiB");
+  EXPECT_EQ(reason(parse_case_name("gpt2_step/fp32/tiny/np2"), kSimpleMessage),
+            "smaller than 16 MiB");
 }
 
 /// Whether PCIe counters of so many operations of 1 GiB on four ranks are kept. They come round at
