@@ -10,7 +10,7 @@
 #include <string>
 
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "parse_name.hpp"
 
 namespace linkgain {
 namespace {
@@ -150,12 +150,7 @@ std::string_view name_of(LaunchMode launch) {
 }
 
 LaunchMode parse_launch_mode(std::string_view name) {
-  std::array<std::string_view, kLaunchModes.size()> names;
-  for (std::size_t i = 0; i < kLaunchModes.size(); ++i) {
-    names[i] = name_of(kLaunchModes[i]);
-    if (names[i] == name) return kLaunchModes[i];
-  }
-  throw UsageError(unknown_name("launch mode", name, names));
+  return parse_name("launch mode", name, kLaunchModes);
 }
 
 std::string_view name_of(Buffers buffers) {
@@ -171,12 +166,7 @@ std::string_view name_of(Buffers buffers) {
 }
 
 Buffers parse_buffers(std::string_view name) {
-  std::array<std::string_view, kBuffers.size()> names;
-  for (std::size_t i = 0; i < kBuffers.size(); ++i) {
-    names[i] = name_of(kBuffers[i]);
-    if (names[i] == name) return kBuffers[i];
-  }
-  throw UsageError(unknown_name("kind of buffers", name, names));
+  return parse_name("kind of buffers", name, kBuffers);
 }
 
 bool has_kernel(const Case& c) {

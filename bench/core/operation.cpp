@@ -3,8 +3,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "parse_name.hpp"
 
 namespace linkgain {
 namespace {
@@ -66,12 +65,7 @@ std::string operation_names() {
 }
 
 OperationKind parse_operation(std::string_view name) {
-  std::array<std::string_view, kOperations.size()> names;
-  for (std::size_t i = 0; i < kOperations.size(); ++i) {
-    names[i] = name_of(kOperations[i]);
-    if (names[i] == name) return kOperations[i];
-  }
-  throw UsageError(unknown_name("operation", name, names));
+  return parse_name("operation", name, kOperations);
 }
 
 bool has_reduction(OperationKind operation) { return traits_of(operation).reduces; }
