@@ -8,6 +8,7 @@
 #include <string>
 
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/training_parameters.hpp"
 
 namespace linkgain {
 namespace {
@@ -99,23 +100,16 @@ StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& tabl
 
 double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,
                            const TrainingTypes& types, int ranks) {
-  const double share = static_cast<double>(ranks - 1) / ranks;
-  const auto count = static_cast<double>(table.count());
-  const auto final_norm = static_cast<double>(table.segment_range(table.segments() - 1).count);
-  const double gradients = count * static_cast<double>(size_of(types.gradients));
-  const auto parameter = static_cast<double>(size_of(types.parameters));
-  const double norm = 2.0 * static_cast<double>(size_of(types.squared_norm));
-  switch (strategy) {
-    case TrainingStrategy::none:
-      return 0.0;
-    case TrainingStrategy::ddp:
-      return share * 2.0 * gradients;
-    case TrainingStrategy::zero2:
-      return share * (gradients + count * parameter + norm);
-    case TrainingStrategy::zero3:
-      return share * (gradients + (2.0 * count - final_norm) * parameter + norm);
-  }
-  throw std::invalid_argument("no such strategy");
+  const auto bytes_of = [](std::int64_t count, DataType type) {
+    return static_cast<double>(count) * static_cast<double>(size_of(type));
+  };
+  const TrainingMemory memory{
+      bytes_of(table.count(), types.gradients), bytes_of(table.count(), types.parameters),
+      bytes_of(table.segment_range(table.segments() - 1).count, types.parameters)};
+  const double payload = training_payload(strategy, memory, ranks);
+  // An all-reduce of one number.
+  const double norm = shards_optimizer(strategy) ? 2.0 * bytes_of(1, types.squared_norm) : 0.0;
+  return (payload + (ranks - 1) * norm) / ranks;
 }
 
 }  // namespace linkgain

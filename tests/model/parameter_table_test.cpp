@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "linkgain/core/training_parameters.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -22,6 +24,12 @@ TEST(ParameterTable, HasTheTensorsOfGpt2) {
   }
   EXPECT_EQ(gpt2().segment_range(0), (ParameterRange{0, (50257 + 1024) * 768}));
   EXPECT_EQ(gpt2().segment_range(13), (ParameterRange{124'439'808 - 2 * 768, 2 * 768}));
+}
+
+TEST(ParameterTable, HasAsManyParametersAsCasesAreSizedBy) {
+  for (const ModelSize size : kModelSizes) {
+    EXPECT_EQ(ParameterTable(gpt2_config(size)).count(), parameter_count(size)) << name_of(size);
+  }
 }
 
 TEST(ParameterTable, HasPyTorchsNamesInItsOrder) {

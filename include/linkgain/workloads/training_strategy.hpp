@@ -42,10 +42,8 @@ struct TrainingTypes {
   DataType squared_norm = DataType::float32;
 };
 
-/// Bytes that a rank must send in a step, with (n - 1) / n of the size for a reduce-scatter or an
-/// all-gather and twice that for an all-reduce, which is the least possible (P. Patarasuk, X. Yuan
-/// 2009). With S bytes of parameters: 2 S (n - 1) / n for ddp and zero2, 3 S (n - 1) / n for zero3,
-/// less one gather of the final norm; sharded strategies have the norm of the gradients besides.
+/// Bytes that a rank must send in a step by training_payload(), and for the norm of the gradients
+/// where a strategy is sharded.
 double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,
                            const TrainingTypes& types, int ranks);
 
