@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -49,9 +48,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.precision = plan.precision;
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
-  const bool trains = std::any_of(plan.cases.begin(), plan.cases.end(),
-                                  [](const Case& c) { return c.training.has_value(); });
-  if (trains) settings.training = plan.training;
+  settings.training = plan.training;
   settings.require_healthy = options.require_healthy;
   return settings;
 }
@@ -71,10 +68,11 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
     request.worker_arguments.insert(request.worker_arguments.end(), {"--gpus", list});
   }
   std::vector<std::string>& arguments = request.worker_arguments;
-  if (options.steps)
-    arguments.insert(arguments.end(), {"--steps", fmt::format("{}", *options.steps)});
-  if (!plan.training.tokens.empty()) {
-    arguments.insert(arguments.end(), {"--tokens", plan.training.tokens});
+  if (plan.training) {
+    arguments.insert(arguments.end(), {"--steps", fmt::format("{}", plan.training->steps)});
+    if (!plan.training->tokens.empty()) {
+      arguments.insert(arguments.end(), {"--tokens", plan.training->tokens});
+    }
   }
   request.variant_environment = variant.environment;
   if (plan.backend == BackendKind::nccl) {

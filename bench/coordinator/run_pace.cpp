@@ -51,7 +51,7 @@ double RunPace::seconds_left() const {
   const auto pace = [](const Spent& spent, double unknown) {
     return spent.steps > 0 ? spent.seconds / spent.steps : unknown;
   };
-  // Trainings come first, so that their pace is known where some are left.
+  // Trainings come first unless --only says otherwise: then nothing is known of theirs yet.
   const double by_pace =
       pace(trainings_, 0.0) * (training_steps_ - trainings_.steps) +
       pace(others_, usual_time().value) * (steps_ - training_steps_ - others_.steps);
@@ -71,7 +71,7 @@ StoppingRule RunPace::rule(const Case& c) const {
 /// The plan's steps are spread over the launches. A budget ends a training once it has the fewest
 /// blocks that say something.
 StoppingRule RunPace::training_rule(const Case& c) const {
-  const auto all = static_cast<int>(plan_.training.steps / kStepsPerBlock);
+  const auto all = static_cast<int>(plan_.training->steps / kStepsPerBlock);
   const int fewest = std::min(kBlocksAlone, all);
   const int share = (all + plan_.launches - 1) / plan_.launches;
   StoppingRule::Limits limits;

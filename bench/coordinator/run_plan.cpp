@@ -215,10 +215,11 @@ void require_range(double value, double low, double high, std::string_view optio
 }
 
 /// What trainings run, where there are some.
-TrainingPlan choose_training(const RunOptions& options, const RunPlan& plan) {
+std::optional<TrainingPlan> choose_training(const RunOptions& options, const RunPlan& plan) {
   const bool any = std::any_of(plan.cases.begin(), plan.cases.end(),
                                [](const Case& c) { return c.training.has_value(); });
-  if (!any && (options.steps || options.tokens)) {
+  if (!any) {
+    if (!options.steps && !options.tokens) return std::nullopt;
     throw UsageError("--steps and --tokens go with gpt2_step",
                      "add --only gpt2_step, or leave them out");
   }

@@ -10,6 +10,7 @@ class RunPaceTest : public ::testing::Test {
   RunPaceTest() {
     plan.variants.resize(2);
     plan.cases.resize(40);
+    plan.training.emplace();
   }
 
   RunPace pace() {
@@ -82,7 +83,7 @@ TEST_F(RunPaceTest, ATrainingHasTheBlocksOfItsSteps) {
   EXPECT_EQ(blocks(ddp), 7) << "200 steps over all launches";
   plan.launches = 8;
   EXPECT_EQ(blocks(ddp), 5) << "never fewer, or a launch says nothing";
-  plan.training.steps = 20;
+  plan.training->steps = 20;
   EXPECT_EQ(blocks(ddp), 2);
   EXPECT_EQ(blocks(none), 2);
 }

@@ -71,7 +71,7 @@ struct RunPlan {
   std::optional<Seconds> budget;
   Seconds sample_target{0.005};
   Seconds deadline{60.0};
-  TrainingPlan training;  ///< of cases that are trainings
+  std::optional<TrainingPlan> training;  ///< where some case is one
   std::string profile;
   bool probe_launches = false;    ///< NCCL tells its choices only to a launch of its own
   std::vector<Warning> warnings;  ///< decisions the reader must know
