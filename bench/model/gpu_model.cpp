@@ -215,6 +215,20 @@ class GpuModel : public TrainingModel {
 
 }  // namespace
 
+kernels::TrainingPrecision precision_on_gpu(TrainingPrecision precision) {
+  switch (precision) {
+    case TrainingPrecision::fp32:
+      return kernels::TrainingPrecision::fp32;
+    case TrainingPrecision::tf32:
+      return kernels::TrainingPrecision::tf32;
+    case TrainingPrecision::bf16:
+      return kernels::TrainingPrecision::bf16;
+    case TrainingPrecision::fp64:
+      break;
+  }
+  throw std::invalid_argument("no GPU trains in this precision");
+}
+
 std::unique_ptr<TrainingModel> make_gpu_model(const GpuModelOptions& options) {
   return std::make_unique<GpuModel>(options);
 }

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,22 +31,6 @@ BatchShape shape_of(const TrainingParameters& training) {
   return {training.samples, training.length};
 }
 
-#ifdef LINKGAIN_HAVE_GPU
-kernels::TrainingPrecision precision_of(const TrainingParameters& training) {
-  switch (training.precision) {
-    case TrainingPrecision::fp32:
-      return kernels::TrainingPrecision::fp32;
-    case TrainingPrecision::tf32:
-      return kernels::TrainingPrecision::tf32;
-    case TrainingPrecision::bf16:
-      return kernels::TrainingPrecision::bf16;
-    case TrainingPrecision::fp64:
-      break;  // the reference's
-  }
-  throw std::invalid_argument("no GPU trains in this precision");
-}
-#endif
-
 std::unique_ptr<TrainingModel> make_model(const TrainingParameters& training) {
   const Gpt2Config config = gpt2_config(training.model);
   if (training.precision == TrainingPrecision::fp64) {
@@ -57,7 +40,7 @@ std::unique_ptr<TrainingModel> make_model(const TrainingParameters& training) {
   GpuModelOptions options;
   options.config = config;
   options.shape = shape_of(training);
-  options.precision = precision_of(training);
+  options.precision = precision_on_gpu(training.precision);
   options.dropout = training.dropout;
   options.seed = kWeightSeed;
   return make_gpu_model(options);

@@ -1,12 +1,12 @@
 #include "linkgain/model/gpu_model.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 
+#include "final_gradients.hpp"
 #include "gpu_models.hpp"
 #include "kernels/parameter_hash.hpp"
 #include "linkgain/core/errors.hpp"
@@ -15,7 +15,6 @@ namespace linkgain {
 namespace {
 
 using namespace linkgain::testing;
-using ::testing::ElementsAreArray;
 
 const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
 constexpr BatchShape kShape{4, 16};
@@ -32,36 +31,7 @@ using GpuModelTest = GpuTest;
 
 TEST_F(GpuModelTest, tells_of_gradients_in_the_tables_order_and_when_they_are_final) {
   const auto model = make_gpu_model(tiny_options(kernels::TrainingPrecision::fp32, 0.1));
-  const auto tokens = generated_batch(kTiny, {}, kShape);
-
-  class FinalListener : public GradientListener {
-   public:
-    explicit FinalListener(TrainingModel& told) : model_(told) {}
-    std::vector<int> order;
-    std::vector<std::vector<double>> values;
-
-   private:
-    void do_gradient_is_final(int tensor) override {
-      const ParameterRange range =
-          model_.table().tensors()[static_cast<std::size_t>(tensor)].range();
-      order.push_back(tensor);
-      values.emplace_back(static_cast<std::size_t>(range.count));
-      model_.read_gradients(range, values.back().data());
-    }
-    TrainingModel& model_;
-  };
-
-  FinalListener listener(*model);
-  run_forward(*model, {.tokens = tokens});
-  run_backward(*model, listener);
-  EXPECT_THAT(listener.order, ElementsAreArray(model->table().ready_order()));
-  const auto gradients = gradients_of(*model);
-  for (std::size_t i = 0; i < listener.order.size(); ++i) {
-    const auto& tensor = model->table().tensors()[static_cast<std::size_t>(listener.order[i])];
-    const auto begin = gradients.begin() + tensor.offset;
-    EXPECT_EQ(listener.values[i], std::vector<double>(begin, begin + tensor.count()))
-        << tensor.name;
-  }
+  expect_told_when_final(*model, generated_batch(kTiny, {}, kShape));
 }
 
 // Where a gradient is much smaller than its error AdamW goes a step of full length either way, so

@@ -1,6 +1,5 @@
 #include "linkgain/model/reference_model.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "final_gradients.hpp"
 #include "linkgain/core/errors.hpp"
 #include "model_steps.hpp"
 
@@ -17,7 +17,6 @@ namespace linkgain {
 namespace {
 
 using namespace linkgain::testing;
-using ::testing::ElementsAreArray;
 
 const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
 constexpr BatchShape kShape{4, 16};
@@ -49,37 +48,7 @@ TEST(ReferenceModel, BeginsAtTheLossOfRandomLogits) {
 }
 
 TEST(ReferenceModel, TellsOfGradientsInTheTablesOrderAndWhenTheyAreFinal) {
-  const auto model = tiny_model(0.1);
-  const auto tokens = generated_batch(kTiny, {}, kShape);
-
-  class FinalListener : public GradientListener {
-   public:
-    explicit FinalListener(TrainingModel& told) : model_(told) {}
-    std::vector<int> order;
-    std::vector<std::vector<double>> values;
-
-   private:
-    void do_gradient_is_final(int tensor) override {
-      const ParameterRange range =
-          model_.table().tensors()[static_cast<std::size_t>(tensor)].range();
-      order.push_back(tensor);
-      values.emplace_back(static_cast<std::size_t>(range.count));
-      model_.read_gradients(range, values.back().data());
-    }
-    TrainingModel& model_;
-  };
-
-  FinalListener listener(*model);
-  run_forward(*model, {.tokens = tokens});
-  run_backward(*model, listener);
-  EXPECT_THAT(listener.order, ElementsAreArray(model->table().ready_order()));
-  const auto gradients = gradients_of(*model);
-  for (std::size_t i = 0; i < listener.order.size(); ++i) {
-    const auto& tensor = model->table().tensors()[static_cast<std::size_t>(listener.order[i])];
-    const auto begin = gradients.begin() + tensor.offset;
-    EXPECT_EQ(listener.values[i], std::vector<double>(begin, begin + tensor.count()))
-        << tensor.name;
-  }
+  expect_told_when_final(*tiny_model(0.1), generated_batch(kTiny, {}, kShape));
 }
 
 TEST(ReferenceModel, RanksTogetherHaveTheGradientsOfOne) {

@@ -71,27 +71,17 @@ class Alone : public TrainingCommunication {
 };
 
 std::unique_ptr<TrainingModel> make_model(const Options& options) {
-  const auto on_gpu = [&](kernels::TrainingPrecision precision) {
-    std::string reason;
-    if (gpu::device_count(&reason) == 0) throw MachineError("no GPU: " + reason);
-    return make_gpu_model({.config = gpt2_config(options.model),
-                           .shape = options.shape,
-                           .precision = precision,
-                           .dropout = 0.0,
-                           .measures_products = options.measures_products});
-  };
-  switch (options.precision) {
-    case TrainingPrecision::fp32:
-      return on_gpu(kernels::TrainingPrecision::fp32);
-    case TrainingPrecision::tf32:
-      return on_gpu(kernels::TrainingPrecision::tf32);
-    case TrainingPrecision::bf16:
-      return on_gpu(kernels::TrainingPrecision::bf16);
-    case TrainingPrecision::fp64:
-      return make_reference_model(
-          {.config = gpt2_config(options.model), .shape = options.shape, .dropout = 0.0});
+  const Gpt2Config config = gpt2_config(options.model);
+  if (options.precision == TrainingPrecision::fp64) {
+    return make_reference_model({.config = config, .shape = options.shape, .dropout = 0.0});
   }
-  throw std::invalid_argument("no such precision");
+  std::string reason;
+  if (gpu::device_count(&reason) == 0) throw MachineError("no GPU: " + reason);
+  return make_gpu_model({.config = config,
+                         .shape = options.shape,
+                         .precision = precision_on_gpu(options.precision),
+                         .dropout = 0.0,
+                         .measures_products = options.measures_products});
 }
 
 std::unique_ptr<TokenSource> make_tokens(const Options& options) {

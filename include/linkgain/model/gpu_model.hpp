@@ -31,6 +31,9 @@ class StepObserver {
   virtual void do_work_ends() = 0;
 };
 
+/// What kernels call it. Throws std::invalid_argument for fp64, which is the CPU reference's.
+kernels::TrainingPrecision precision_on_gpu(TrainingPrecision precision);
+
 struct GpuModelOptions {
   Gpt2Config config;
   BatchShape shape;
