@@ -175,8 +175,7 @@ constexpr std::array<ParameterOption, 8> kParameterOptions{{
     {"--buffers", &AskedFor::buffers, calls_a_library},
     {"--kernels", &AskedFor::kernels, has_usual_kernel},
     {"--model-size, --strategy, --training-precision, --batch, --sequence, --dropout, --buckets "
-     "and "
-     "--bucket-mb",
+     "and --bucket-mb",
      &AskedFor::training, is_training},
 }};
 

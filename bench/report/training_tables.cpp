@@ -81,11 +81,18 @@ std::string page_table(const Record& record, const CaseResult& result) {
   return table.text();
 }
 
+/// Exposed communication where it is to be shown: not of wrong data.
+std::optional<Seconds> shown_exposed(const Record& record, const CaseResult& result,
+                                     std::size_t variant) {
+  if (has_wrong_data(result.variants[variant])) return std::nullopt;
+  return exposed_communication(record, result, variant);
+}
+
 /// "0.91 of 80.2 ms"; empty where it is not known.
 std::string exposed_text(const Record& record, const CaseResult& result, std::size_t variant) {
-  const std::optional<Seconds> exposed = exposed_communication(record, result, variant);
+  const std::optional<Seconds> exposed = shown_exposed(record, result, variant);
   const std::optional<Seconds>& step = result.variants[variant].time;
-  if (!exposed || !step || has_wrong_data(result.variants[variant])) return {};
+  if (!exposed || !step) return {};
   return fmt::format("{:.2f} of {:.1f} ms", 1e3 * exposed->value, 1e3 * step->value);
 }
 
@@ -218,9 +225,8 @@ std::vector<std::string> cells_of(const Record& record, const CaseResult& result
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     const VariantResult& variant = result.variants[i];
     cells.push_back(time_cell(record, variant));
-    const std::optional<Seconds> exposed = exposed_communication(record, result, i);
-    const bool is_shown = exposed && variant.time && !has_wrong_data(variant);
-    cells.push_back(is_shown ? fmt::format("{:.2f} ms a step", 1e3 * exposed->value) : "");
+    const std::optional<Seconds> exposed = shown_exposed(record, result, i);
+    cells.push_back(exposed ? fmt::format("{:.2f} ms a step", 1e3 * exposed->value) : "");
   }
   for (const Comparison& comparison : compare_variants(record, result)) {
     add_ratio_cells(cells, result, comparison);
