@@ -37,6 +37,13 @@ bool is_frame(const std::string& line) {
   return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos;
 }
 
+/// What Slurm says of the ranks that it ended because of another one.
+bool tells_of_ended_ranks(const std::string& line) {
+  const bool slurms = line.starts_with("srun: ") || line.starts_with("slurmstepd-");
+  return slurms && (line.find("Terminat") != std::string::npos ||
+                    line.find("CANCELLED AT") != std::string::npos);
+}
+
 std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
   const std::uintmax_t size = size_or_zero(log);
   const std::uintmax_t start = std::max(offset, size - std::min(size, kLongestTail));
@@ -59,16 +66,16 @@ ProcessRequest process_request(const LaunchRequest& request, const std::filesyst
 std::vector<std::string> last_words(const std::filesystem::path& log, std::uintmax_t offset,
                                     std::size_t lines) {
   std::vector<std::string> own;
-  std::vector<std::string> framed;
+  std::vector<std::string> launchers;
   bool in_frame = false;
   for (std::string& line : split(read_tail(log, offset), '\n')) {
     if (is_frame(line)) {
       in_frame = !in_frame;
     } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      (in_frame ? framed : own).push_back(std::move(line));
+      (in_frame || tells_of_ended_ranks(line) ? launchers : own).push_back(std::move(line));
     }
   }
-  std::vector<std::string>& words = own.empty() ? framed : own;
+  std::vector<std::string>& words = own.empty() ? launchers : own;
   const std::size_t surplus = words.size() - std::min(words.size(), lines);
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(surplus));
   return words;

@@ -59,15 +59,22 @@ find_gpu_software() {
   nccl_library=$(find_in_roots "lib/$(uname -m)-linux-gnu/libnccl.so" lib64/libnccl.so lib/libnccl.so)
 }
 
+# NVIDIA's package of cuBLASLt for the CUDA toolkit that was found.
+cublas_package() {
+  local release
+  release=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\).*/\1-\2/p')
+  printf 'libcublas-dev%s\n' "${release:+-$release}"
+}
+
 # What the nccl backend lacks to be built, one a line, with how to get it.
 missing_gpu_software() {
   if [[ -z $nvcc ]]; then
     printf '%s\n' "the CUDA compiler nvcc is missing: install the CUDA toolkit" \
       "(https://developer.nvidia.com/cuda-downloads), or set CUDACXX to nvcc's path"
   fi
-  if [[ -z $cublas_header ]]; then
-    printf '%s\n' "cuBLASLt's header cublasLt.h is missing: install the whole CUDA toolkit, or its package" \
-      "libcublas-dev-…"
+  if [[ -n $nvcc && -z $cublas_header ]]; then
+    printf '%s\n' "cuBLASLt's header cublasLt.h is missing: apt-get install $(cublas_package) from NVIDIA's" \
+      "repository, or install the whole CUDA toolkit"
   fi
   if [[ -z $nccl_header || -z $nccl_library ]]; then
     printf '%s\n' "NCCL's header or library is missing: apt-get install libnccl2 libnccl-dev from NVIDIA's" \

@@ -107,6 +107,20 @@ TEST_F(MpiJobTest, LastWordsAreTheWorkersRatherThanTheLaunchers) {
   EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("There are not enough slots"));
 }
 
+TEST_F(MpiJobTest, LastWordsNameTheRankThatFailedRatherThanThoseThatSlurmEnded) {
+  const std::string failed = "srun: error: node1: task 1: Exited with exit code 1";
+  const std::string ended =
+      "srun: launch/slurm: _step_signal: Terminating StepId=4.0\n"
+      "slurmstepd-node1: error: *** STEP 4.0 ON node1 CANCELLED AT 2026-11-22T07:17:31 ***\n"
+      "srun: error: node1: task 0: Terminated\n"
+      "srun: error: node2: tasks 2-3: Terminated\n"
+      "srun: Force Terminated StepId=4.0\n";
+  std::ofstream(log()) << "worker: no GPU\n" << failed << '\n' << ended;
+  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("worker: no GPU", failed));
+  std::ofstream(log()) << ended;
+  EXPECT_THAT(last_words(log(), 0, 1), ElementsAre("srun: Force Terminated StepId=4.0"));
+}
+
 TEST_F(MpiJobTest, LastWordsOfALongLogAreReadFromItsEnd) {
   std::ofstream file(log());
   for (int line = 0; line < 20000; ++line) file << "line " << line << '\n';

@@ -32,6 +32,8 @@ fresh_machine() {
   rm -rf "${work:?}"/*
   mkdir -p "$work/bin" "$work/tree/tests/support"
   cp -r "$repository/scripts" "$repository/.ci" "$repository/CMakePresets.json" "$work/tree/"
+  # What this machine has of CUDA and NCCL is not found.
+  sed -i "s#^system_places=.*#system_places=('$work/system')#" "$work/tree/scripts/lib/gpu.sh"
   for tool in "${plain_tools[@]}"; do
     printf '#!%s\nexec %q "$@"\n' "$BASH" "$(type -P "$tool")" >"$work/bin/$tool"
     chmod +x "$work/bin/$tool"
@@ -76,6 +78,7 @@ complain() {
 }
 expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
 expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
+expect_no_output() { [[ $output != *"$1"* ]] || complain "in the output: $1"; }
 expect_call() { grep -qF -- "$1" "$work/calls" || complain "not called: $1"; }
 expect_no_call() { ! grep -q -- "$1" "$work/calls" || complain "called: $1"; }
 expect_last_line() { [[ ${output##*$'\n'} == "$1" ]] || complain "the last line is not: $1"; }
@@ -91,10 +94,15 @@ test_quickstart_without_gpu_measures_mpi_and_says_why() {
   expect_status 7
 }
 
-test_quickstart_with_gpus_measures_them() {
-  mkdir -p "$work/nccl/include" "$work/nccl/lib"
-  touch "$work/nccl/include/nccl.h" "$work/nccl/lib/libnccl.so"
+# The CUDA compiler with cuBLASLt, and NCCL in $work/nccl.
+stage_gpu_software() {
+  mkdir -p "$work/nccl/include" "$work/nccl/lib" "$work/include"
+  touch "$work/nccl/include/nccl.h" "$work/nccl/lib/libnccl.so" "$work/include/cublasLt.h"
   double nvcc <<<':'
+}
+
+test_quickstart_with_gpus_measures_them() {
+  stage_gpu_software
   printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
   NCCL_HOME=$work/nccl run scripts/quickstart -- --only 'all_reduce' --out 'a b'
   expect_output 'measuring 2 GPUs with NCCL: peer-to-peer on against off'
@@ -104,15 +112,31 @@ test_quickstart_with_gpus_measures_them() {
   expect_call 'linkgain run --backend mpi --profile quick'
 }
 
-test_gpus_without_nccl_are_spoken_of() {
-  double nvcc <<<':'
-  printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
+# What the scripts say of the GPU's software; the status is whether it is all there.
+report_gpu_software() {
   status=0
   output=$(PATH=$work/bin root=$work/tree bash -c 'source "$root/scripts/lib/setup.sh"
-    system_places=("$root/none"); find_gpu_software; report_gpu_software; have_gpu_software') || status=$?
+    find_gpu_software; report_gpu_software; have_gpu_software') || status=$?
+}
+
+test_gpus_that_cannot_be_used_are_spoken_of() {
+  double nvcc <<<':'
+  printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
+  report_gpu_software
   expect_status 1
   expect_output 'NCCL'\''s header or library is missing: apt-get install libnccl2 libnccl-dev'
   expect_output 'only the mpi backend is built'
+  stage_gpu_software
+  rm "$work/include/cublasLt.h"
+  double nvcc <<<'echo "Cuda compilation tools, release 13.0, V13.0.88"'
+  NCCL_HOME=$work/nccl report_gpu_software
+  expect_status 1
+  expect_output 'cublasLt.h is missing'
+  expect_output 'libcublas-dev-13-0'
+  expect_no_output 'NCCL'\''s header'
+  touch "$work/include/cublasLt.h"
+  NCCL_HOME=$work/nccl report_gpu_software
+  expect_status 0
 }
 
 test_only_what_is_missing_is_installed() {
@@ -241,11 +265,10 @@ test_comparison_runs_both_tools_in_turn() {
 }
 
 test_gpu_check_builds_for_this_machine_and_ends_with_the_summary() {
-  mkdir -p "$work/staged/usr/include" "$work/nccl/include" "$work/nccl/lib" "$work/peer"
-  touch "$work/nccl/include/nccl.h" "$work/nccl/lib/libnccl.so"
+  mkdir -p "$work/staged/usr/include" "$work/peer"
+  stage_gpu_software
   rm "$work/bin/ninja"
   double make <<<':'
-  double nvcc <<<':'
   double nvidia-smi <<<'[[ $1 == -L ]] && echo "GPU 0: A" || printf "9.0\n9.0\n"'
   NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --out "$work/out"
   expect_status 0

@@ -15,8 +15,17 @@ skip() {
   exit 77
 }
 
+# Runs a command in $work for two minutes at most; sets its status and output.
+run() {
+  status=0
+  : >"$work/started"
+  output=$(cd "$work" && timeout 120 "$@" 2>&1 </dev/null) || status=$?
+}
+
+# With the logs of the runs that the command made, which say why a job was lost.
 complain() {
   printf '%s: %s\n--- output (status %s):\n%s\n' "$test_name" "$1" "$status" "$output"
+  find "$work" -maxdepth 2 -name '*.log' -newer "$work/started" -exec tail -v -n 40 {} + 2>/dev/null || true
   failures=$((failures + 1))
 }
 expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }

@@ -18,12 +18,6 @@ trap 'stop_cluster; rm -rf "$work"' EXIT
 export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# Sets status and output of a command.
-run() {
-  status=0
-  output=$(cd "$work" && timeout 120 "$@" 2>&1 </dev/null) || status=$?
-}
-
 readonly workers='^[^ ]*linkgain-bench .*--serve'
 no_processes_left() { [[ -z $(cluster_processes_of "$workers") ]]; }
 expect_nothing_left() {
