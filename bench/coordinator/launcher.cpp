@@ -109,6 +109,7 @@ Environment base_environment(const Environment& current, const LaunchRequest& re
     for (const char* name : {"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK"}) {
       environment.erase(name);
     }
+    environment.emplace("SLURM_PMIX_FENCE", "ring");
   } else if (request.hostfile && current.contains("SLURM_JOB_ID")) {
     environment["SLURM_OVERLAP"] = "1";
   }

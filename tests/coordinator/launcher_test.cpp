@@ -90,14 +90,24 @@ TEST(Launcher, TheVariantWinsOverTheEnvironmentEvenWithNothing) {
 
 TEST(Launcher, SrunIsNotToldOfGpusForEachTask) {
   const Environment job{{"SLURM_JOB_ID", "7"},
+                        {"SLURM_PMIX_FENCE", "mixed"},
                         {"SLURM_GPUS_PER_TASK", "1"},
                         {"SLURM_TRES_PER_TASK", "gres:gpu:1"},
                         {"SLURM_GPU_BIND", "single:1"}};
   LaunchRequest request = two_ranks();
   request.launcher = "srun";
-  EXPECT_EQ(base_environment(job, request), (Environment{{"SLURM_JOB_ID", "7"}}));
+  EXPECT_EQ(base_environment(job, request),
+            (Environment{{"SLURM_JOB_ID", "7"}, {"SLURM_PMIX_FENCE", "mixed"}}));
   request.launcher = "mpirun";
   EXPECT_EQ(base_environment(job, request), job) << "for whatever a rank may start";
+}
+
+TEST(Launcher, RanksOfSrunMeetOnARingUnlessAnotherWayIsSet) {
+  LaunchRequest request = two_ranks();
+  request.launcher = "srun";
+  EXPECT_EQ(base_environment({}, request), (Environment{{"SLURM_PMIX_FENCE", "ring"}}));
+  request.launcher = "mpirun";
+  EXPECT_EQ(base_environment({}, request), Environment{});
 }
 
 TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {

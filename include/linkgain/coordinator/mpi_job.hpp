@@ -18,8 +18,8 @@ namespace linkgain {
 ProcessRequest process_request(const LaunchRequest& request, const std::filesystem::path& log);
 
 /// The last lines that were appended to `log` since it had `offset` bytes. Empty lines are left
-/// out, and so are the banners that mpirun frames in dashes and Slurm's lines on ranks that it ended
-/// because another one had, unless there is nothing else.
+/// out, and so are the banners that mpirun frames in dashes and Slurm's lines on ranks that it
+/// ended because another one had, unless there is nothing else.
 std::vector<std::string> last_words(const std::filesystem::path& log, std::uintmax_t offset,
                                     std::size_t lines);
 
