@@ -62,7 +62,10 @@ class Row(NamedTuple):
 
     @property
     def share(self):
-        """How much of its bound linkgain's difference takes: above 1 the bound is exceeded."""
+        """How much of its bound linkgain's difference takes: above 1 the bound is exceeded. A peer whose own
+        error is infinite bounds nothing."""
+        if not all(map(math.isfinite, self.peer)):
+            return math.inf
         shares = (self.own.rms / (RMS_FACTOR * self.peer.rms + self.floor),
                   self.own.largest / (LARGEST_FACTOR * self.peer.largest + self.floor))
         return math.inf if any(map(math.isnan, shares)) else max(shares)
@@ -70,6 +73,15 @@ class Row(NamedTuple):
     @property
     def kept(self):
         return self.share <= 1.0
+
+
+def finite(number):
+    """For JSON, which has no infinity."""
+    return number if math.isfinite(number) else None
+
+
+def as_json(difference):
+    return {name: finite(each) for name, each in difference._asdict().items()}
 
 
 def fold(rows):
@@ -121,13 +133,18 @@ class Comparison(NamedTuple):
             "",
         ])
 
+    @staticmethod
+    def place_as_json(place):
+        return place and {"index": place.index, "own": finite(place.own), "truth": finite(place.truth)}
+
     def as_json(self):
         return {
             "kept": self.kept,
-            "rows": [{"name": row.name, "linkgain": row.own._asdict(), "pytorch": row.peer._asdict(),
-                      "share_of_bound": row.share, "largest_at": row.place._asdict() if row.place else None}
+            "rows": [{"name": row.name, "linkgain": as_json(row.own), "pytorch": as_json(row.peer),
+                      "share_of_bound": finite(row.share), "largest_at": self.place_as_json(row.place)}
                      for row in self.rows],
-            "losses": dict(zip(("linkgain", "pytorch", "float64"), self.losses)),
+            "losses": {name: list(map(finite, losses))
+                       for name, losses in zip(("linkgain", "pytorch", "float64"), self.losses)},
         }
 
 
@@ -139,6 +156,11 @@ def read_index(folder):
         if index["format"] != 1:
             raise InputError(f"{folder}/index.json has format {index['format']}, not 1: build training_dump anew")
         count = 0
+        if not isinstance(index["model"], dict) or index["precision"] not in PRECISIONS:
+            raise InputError(f"{folder}/index.json names no model and precision that are known here")
+        if len(index["losses"]) != index["steps"]:
+            raise InputError(f"{folder}/index.json has {len(index['losses'])} losses of {index['steps']} steps")
+        index["losses"] = [math.nan if loss is None else float(loss) for loss in index["losses"]]  # JSON has no NaN
         for tensor in index["tensors"]:
             if tensor["offset"] != count:
                 raise InputError(f"{folder}/index.json: {tensor['name']} begins at {tensor['offset']}, not {count}")

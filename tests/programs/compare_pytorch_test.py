@@ -60,7 +60,7 @@ class Bounds(unittest.TestCase):
         self.assertFalse(row(1.01e-6, 0.0).kept)
 
     def test_what_is_no_number_is_never_kept(self):
-        for own, peer in ((math.inf, 1e-3), (math.inf, math.inf), (math.nan, 1e-3)):
+        for own, peer in ((math.inf, 1e-3), (math.inf, math.inf), (math.nan, 1e-3), (1e-3, math.inf)):
             self.assertFalse(row(own, peer).kept, (own, peer))
 
 
@@ -101,6 +101,15 @@ class Tables(unittest.TestCase):
         self.assertEqual(document["losses"], {"linkgain": [2.5], "pytorch": [2.25], "float64": [2.125]})
         self.assertFalse(document["kept"])
 
+    def test_json_has_no_infinity(self):
+        rows = [row(math.inf, math.inf)._replace(place=Place([0], math.nan, 1.0))]
+        document = self.comparison._replace(rows=rows, losses=([math.nan], [2.25], [2.125])).as_json()
+        document = json.loads(json.dumps(document, allow_nan=False))
+        self.assertEqual(document["rows"][0]["linkgain"], {"largest": 0.0, "rms": None})
+        self.assertIsNone(document["rows"][0]["share_of_bound"])
+        self.assertEqual(document["rows"][0]["largest_at"], {"index": [0], "own": None, "truth": 1.0})
+        self.assertEqual(document["losses"]["linkgain"], [None])
+
     def test_speed_says_whether_there_was_communication(self):
         speeds = [Speed("fp32", 40.0, 80.0, None), Speed("bf16", 10.0, 25.0, None)]
         text = compare.speed_markdown(speeds, 0)
@@ -124,6 +133,7 @@ class Dumps(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.index = {"format": 1, "element_type": "float32", "samples": 2, "length": 3, "steps": 5,
+                      "model": {"channels": 64}, "precision": "fp32", "losses": [5.0, 4.0, 3.0, 2.0, 1.0],
                       "tensors": [{"name": "a", "shape": [4, 2], "offset": 0},
                                   {"name": "b", "shape": [3], "offset": 8}]}
         for name in ("parameters", "gradients", "updated"):
@@ -140,6 +150,20 @@ class Dumps(unittest.TestCase):
 
     def test_a_dump_is_read(self):
         self.assertEqual(self.read(), self.index)
+
+    def test_a_loss_that_is_no_number_is_read_as_one(self):
+        self.index["losses"][3] = None
+        self.assertTrue(math.isnan(self.read()["losses"][3]))
+
+    def test_losses_of_other_steps_and_what_is_missing_are_refused(self):
+        self.index["losses"].pop()
+        self.refused("4 losses of 5 steps")
+        for name in ("model", "precision", "losses"):
+            kept = self.index.pop(name)
+            self.refused("KeyError")
+            self.index[name] = kept
+        self.index["precision"] = "fp8"
+        self.refused("no model and precision that are known")
 
     def test_files_of_other_sizes_are_refused(self):
         (self.folder / "gradients.bin").write_bytes(bytes(43))
@@ -216,6 +240,22 @@ class Script(unittest.TestCase):
         self.refused(3, "no GPU", *build)
         self.program("training_dump", "exit 0\n")
         self.refused(6, "index.json", *build)
+
+    def test_an_error_of_pytorchs_is_no_bound_that_is_not_kept(self):
+        self.fake_torch(cuda=True)
+        with (self.folder / "torch" / "__init__.py").open("a", encoding="utf-8") as module:
+            module.write("class OutOfMemoryError(RuntimeError): pass\n"
+                         "def device(name): raise OutOfMemoryError('CUDA out of memory')\n")
+        self.program("training_dump", f"cp {self.folder}/dump/* \"$2\"\n")
+        dump = self.folder / "dump"
+        dump.mkdir()
+        for name, count in (("parameters", 1), ("gradients", 1), ("updated", 1), ("tokens", 2)):
+            (dump / f"{name}.bin").write_bytes(bytes(4 * count))
+        (dump / "index.json").write_text(json.dumps({
+            "format": 1, "element_type": "float32", "samples": 1, "length": 1, "steps": 1, "model": {},
+            "precision": "fp32", "losses": [1.0], "tensors": [{"name": "a", "shape": [1], "offset": 0}]}),
+            encoding="utf-8")
+        self.refused(6, "CUDA out of memory", "--build", str(self.folder / "build"), "--precision", "fp32")
 
     def test_wrong_options(self):
         self.fake_torch(cuda=True)
