@@ -1,20 +1,20 @@
 // Times training steps of GPT-2 124M on the current GPU, without communication: not a test, as what
-// it prints depends on the GPU. See usage().
-#include <cuda_runtime_api.h>
+// it prints depends on the GPU. See --help.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu_models.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/statistics.hpp"
 #include "linkgain/core/units.hpp"
+#include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/memory_work.hpp"
 
 namespace linkgain {
@@ -22,18 +22,13 @@ namespace {
 
 using namespace linkgain::testing;
 
-void usage() {
-  fmt::print(
-      "usage: gpu_step_timing [--precision fp32|tf32|bf16] [--steps N] [--batch B] [--length T]\n"
-      "                       [--dropout P] [--first-choice] [--profile]\n\n"
-      "Times training steps of GPT-2 124M on the current GPU: a whole step as the median of N\n"
-      "(20) that are enqueued without waiting, and its parts. --first-choice takes cuBLASLt's\n"
-      "first algorithm for each product instead of timing them; --profile also times each kernel,\n"
-      "with events around it (about a microsecond too much each).\n");
-}
+constexpr const char* kDescription =
+    "Times training steps of GPT-2 124M on the current GPU: a whole step as the median of some "
+    "that\n"
+    "are enqueued without waiting, from end to end, and its parts.";
 
 struct Options {
-  std::vector<kernels::TrainingPrecision> precisions;
+  std::string precision;  ///< empty: all
   int steps = 20;
   BatchShape shape{4, 1024};
   double dropout = 0.1;
@@ -41,30 +36,13 @@ struct Options {
   bool profiles = false;
 };
 
-/// Event on a stream that the model owns.
-class Mark {
- public:
-  Mark() { gpu::check(cudaEventCreate(&event_)); }
-  Mark(const Mark&) = delete;
-  Mark& operator=(const Mark&) = delete;
-  ~Mark() { cudaEventDestroy(event_); }
+/// On the stream that the model owns.
+void mark(TrainingModel& model, gpu::Event& event) {
+  event.record(static_cast<cudaStream_t>(model.stream()));
+}
 
-  void record(TrainingModel& model) {
-    gpu::check(cudaEventRecord(event_, static_cast<cudaStream_t>(model.stream())));
-  }
-  double milliseconds_since(const Mark& start) const {
-    float time = 0.0F;
-    gpu::check(cudaEventElapsedTime(&time, start.event_, event_));
-    return time;
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
+double milliseconds(const gpu::Event& start, const gpu::Event& stop) {
+  return 1e3 * gpu::elapsed(start, stop).value;
 }
 
 /// Times every work of a step.
@@ -88,7 +66,7 @@ class Profile : public StepObserver {
     double all = 0.0;
     for (const Entry& entry : entries_) {
       Sum& sum = sums[entry.work.name];
-      const double time = entry.stop->milliseconds_since(*entry.start);
+      const double time = milliseconds(entry.start, entry.stop);
       ++sum.calls;
       sum.milliseconds += time;
       sum.operations += entry.work.operations;
@@ -116,15 +94,15 @@ class Profile : public StepObserver {
  private:
   struct Entry {
     StepWork work;
-    std::unique_ptr<Mark> start = std::make_unique<Mark>();
-    std::unique_ptr<Mark> stop = std::make_unique<Mark>();
+    gpu::Event start{};
+    gpu::Event stop{};
   };
 
   void print_parts(double all, int steps) const {
     double products = 0.0;
     double attention = 0.0;
     for (const Entry& entry : entries_) {
-      const double time = entry.stop->milliseconds_since(*entry.start);
+      const double time = milliseconds(entry.start, entry.stop);
       if (entry.work.operations > 0.0) products += time;
       if (entry.work.name.starts_with("attention")) attention += time;
     }
@@ -137,10 +115,10 @@ class Profile : public StepObserver {
   void do_work_begins(const StepWork& work) override {
     if (!is_on_) return;
     entries_.push_back({.work = work});
-    entries_.back().start->record(*model_);
+    mark(*model_, entries_.back().start);
   }
   void do_work_ends() override {
-    if (is_on_) entries_.back().stop->record(*model_);
+    if (is_on_) mark(*model_, entries_.back().stop);
   }
 
   std::unique_ptr<TrainingModel>& model_;
@@ -148,29 +126,44 @@ class Profile : public StepObserver {
   std::vector<Entry> entries_;
 };
 
-/// Places in a step: its begin, the ends of forward and backward, and its own end.
+/// Places in a step.
 struct Marks {
-  std::vector<std::unique_ptr<Mark>> at;
-
-  Marks() {
-    for (int i = 0; i < 4; ++i) at.push_back(std::make_unique<Mark>());
-  }
+  gpu::Event begin;
+  gpu::Event forward_ended;
+  gpu::Event backward_ended;
+  gpu::Event end;
 };
 
 void enqueue_step(TrainingModel& model, const StepInput& input, int steps, Marks* marks) {
   OrderListener listener;
-  const auto mark = [&](std::size_t place) {
-    if (marks != nullptr) marks->at[place]->record(model);
+  const auto mark_end_of = [&](gpu::Event Marks::*part) {
+    if (marks != nullptr) mark(model, marks->*part);
   };
-  mark(0);
+  mark_end_of(&Marks::begin);
   model.begin_step(input);
   for (int i = 0; i < model.table().segments(); ++i) model.forward(i);
-  mark(1);
+  mark_end_of(&Marks::forward_ended);
   run_backward(model, listener);
-  mark(2);
+  mark_end_of(&Marks::backward_ended);
   run_norm(model);
   model.update(all_of(model), optimizer_step({}, input.step, steps));
-  mark(3);
+  mark_end_of(&Marks::end);
+}
+
+/// Median over the steps.
+double part(const std::vector<Marks>& marks, gpu::Event Marks::*from, gpu::Event Marks::*to) {
+  std::vector<double> times;
+  for (const Marks& each : marks) times.push_back(milliseconds(each.*from, each.*to));
+  return median(times);
+}
+
+/// From the end of a step to that of the next, so that gaps between them count.
+double whole_step(const std::vector<Marks>& marks) {
+  std::vector<double> times{milliseconds(marks.front().begin, marks.front().end)};
+  for (std::size_t i = 1; i < marks.size(); ++i) {
+    times.push_back(milliseconds(marks[i - 1].end, marks[i].end));
+  }
+  return median(times);
 }
 
 void time_steps(TrainingModel& model, const Options& options) {
@@ -193,14 +186,10 @@ void time_steps(TrainingModel& model, const Options& options) {
     enqueue_step(model, input(kWarmUp + step), 200, &marks[static_cast<std::size_t>(step)]);
   }
   const double mean = model.stop_timing().value * 1e3 / options.steps;
-  const auto part = [&](std::size_t from, std::size_t to) {
-    std::vector<double> times;
-    for (const Marks& each : marks)
-      times.push_back(each.at[to]->milliseconds_since(*each.at[from]));
-    return median(times);
-  };
   fmt::print("  step {:.3f} ms (mean {:.3f}): forward {:.3f}, backward {:.3f}, optimizer {:.3f}\n",
-             part(0, 3), mean, part(0, 1), part(1, 2), part(2, 3));
+             whole_step(marks), mean, part(marks, &Marks::begin, &Marks::forward_ended),
+             part(marks, &Marks::forward_ended, &Marks::backward_ended),
+             part(marks, &Marks::backward_ended, &Marks::end));
   fmt::print("  loss {:.4f}, later {:.4f}\n", first_loss, model.read_loss());
 }
 
@@ -233,47 +222,43 @@ void time_precision(kernels::TrainingPrecision precision, const Options& options
   profile.print(kProfiled);
 }
 
-/// False where the arguments are not understood.
-bool parse(int argc, char** argv, Options& options) {
-  options.precisions = precisions();
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--profile") {
-      options.profiles = true;
-    } else if (name == "--first-choice") {
-      options.measures_products = false;
-    } else if (i + 1 == argc) {
-      return false;
-    } else if (const char* value = argv[++i]; name == "--steps") {
-      options.steps = std::atoi(value);
-    } else if (name == "--batch") {
-      options.shape.samples = std::atoi(value);
-    } else if (name == "--length") {
-      options.shape.length = std::atoi(value);
-    } else if (name == "--dropout") {
-      options.dropout = std::atof(value);
-    } else if (name == "--precision") {
-      std::erase_if(options.precisions, [&](auto each) { return text_of(each) != value; });
-    } else {
-      return false;
-    }
-  }
-  return options.steps > 0 && !options.precisions.empty();
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("--precision", options.precision, "fp32, tf32 or bf16; all unless given");
+  app.add_option("--steps", options.steps, "that are timed (20)")->check(CLI::Range(1, 100000));
+  app.add_option("--batch", options.shape.samples, "sequences in a step (4)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--length", options.shape.length, "tokens of one (1024)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--dropout", options.dropout, "probability (0.1)")->check(CLI::Range(0.0, 0.99));
+  app.add_flag("--first-choice{false}", options.measures_products,
+               "cuBLASLt's first algorithm for each product instead of timing them");
+  app.add_flag("--profile", options.profiles,
+               "also time each kernel, with events around it (about a microsecond too much each)");
 }
 
+std::vector<kernels::TrainingPrecision> chosen(const Options& options) {
+  std::vector<kernels::TrainingPrecision> all = precisions();
+  if (options.precision.empty()) return all;
+  std::erase_if(all, [&](auto each) { return text_of(each) != options.precision; });
+  if (all.empty()) throw UsageError("this GPU has no precision " + options.precision);
+  return all;
+}
+
+/// The exit status.
 int run(int argc, char** argv) {
-  std::string reason;
-  if (gpu::device_count(&reason) == 0) {
-    fmt::print(stderr, "no GPU: {}\n", reason);
-    return 3;
-  }
   Options options;
-  if (!parse(argc, argv, options)) {
-    usage();
-    return 2;
+  CLI::App app(kDescription, "gpu_step_timing");
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
   }
-  for (const kernels::TrainingPrecision precision : options.precisions)
+  std::string reason;
+  if (gpu::device_count(&reason) == 0) throw MachineError("no GPU: " + reason);
+  for (const kernels::TrainingPrecision precision : chosen(options)) {
     time_precision(precision, options);
+  }
   return 0;
 }
 
@@ -283,8 +268,11 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return linkgain::run(argc, argv);
+  } catch (const linkgain::Error& error) {
+    fmt::print(stderr, "gpu_step_timing: {}\n", error.what());
+    return static_cast<int>(error.exit_code());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    fmt::print(stderr, "gpu_step_timing: {}\n", error.what());
     return 1;
   }
 }

@@ -1,8 +1,8 @@
 // Trains GPT-2 for a few steps and writes down all that another implementation needs to do the
-// same and to be held against it: not a test, scripts/compare-pytorch runs it. See usage().
+// same and to be held against it: not a test, scripts/compare-pytorch runs it. See --help.
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <CLI/CLI.hpp>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -10,38 +10,35 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "gpu_models.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/training_case.hpp"
+#include "linkgain/model/reference_model.hpp"
 #include "linkgain/workloads/training_run.hpp"
+#include "model_steps.hpp"
+#ifdef LINKGAIN_HAVE_GPU
+#include "linkgain/gpu/device.hpp"
+#include "linkgain/model/gpu_model.hpp"
+#endif
 
 namespace linkgain {
 namespace {
 
-void usage() {
-  fmt::print(
-      "usage: training_dump --out DIR [--model gpt2|tiny] [--precision fp32|tf32|bf16|fp64]\n"
-      "                     [--batch B] [--length T] [--steps K] [--deviation D] [--tokens "
-      "FILE]\n\n"
-      "Trains GPT-2 without dropout for K steps (10) of B sequences (4) of T tokens (as many as\n"
-      "the model has positions) on the current GPU, with fp64 on the CPU, and writes to DIR:\n\n"
-      "  index.json       dimensions, losses of the steps, and each tensor's name as in PyTorch's\n"
-      "                   GPT2LMHeadModel, shape, and offset in the next three files, in elements\n"
-      "  parameters.bin   before the first step\n"
-      "  gradients.bin    of the first step's mean loss, before clipping\n"
-      "  updated.bin      parameters after the last step\n"
-      "  tokens.bin       int32, K x B x (T + 1): inputs are the first T of a row, targets the\n"
-      "                   last T\n\n"
-      "Elements are float32, with fp64 float64, of this machine's byte order. With D above 0 the\n"
-      "first parameters are not GPT-2's but all random with that deviation, around 1 for the\n"
-      "weights of LayerNorms and around 0 for all others. Tokens are generated, or of FILE.\n"
-      "--first-choice takes cuBLASLt's first algorithm for each product instead of the fastest.\n"
-      "Exit status: 0, 2 a wrong option, 3 there is no such GPU, 1 another failure.\n");
-}
+constexpr const char* kDescription =
+    "Trains GPT-2 without dropout for some steps on the current GPU, with fp64 on the CPU, and\n"
+    "writes to a folder:\n\n"
+    "  index.json       dimensions, losses of the steps, and each tensor's name as in PyTorch's\n"
+    "                   GPT2LMHeadModel, shape, and offset in the next three files, in elements\n"
+    "  parameters.bin   before the first step\n"
+    "  gradients.bin    of the first step's mean loss, before clipping\n"
+    "  updated.bin      parameters after the last step\n"
+    "  tokens.bin       int32, steps x batch x (length + 1): inputs are the first of a row,\n"
+    "                   targets the last, `length` each\n\n"
+    "Elements are float32, with fp64 float64, of this machine's byte order.";
+constexpr const char* kExitStatus =
+    "Exit status: 0, 2 a wrong option, 3 there is no such GPU, 1 another failure.";
 
 struct Options {
   std::filesystem::path out;
@@ -75,6 +72,7 @@ std::unique_ptr<TrainingModel> make_model(const Options& options) {
   if (options.precision == TrainingPrecision::fp64) {
     return make_reference_model({.config = config, .shape = options.shape, .dropout = 0.0});
   }
+#ifdef LINKGAIN_HAVE_GPU
   std::string reason;
   if (gpu::device_count(&reason) == 0) throw MachineError("no GPU: " + reason);
   return make_gpu_model({.config = config,
@@ -82,6 +80,9 @@ std::unique_ptr<TrainingModel> make_model(const Options& options) {
                          .precision = precision_on_gpu(options.precision),
                          .dropout = 0.0,
                          .measures_products = options.measures_products});
+#else
+  throw MachineError("this build has no GPU", "take --precision fp64 with --model tiny");
+#endif
 }
 
 std::unique_ptr<TokenSource> make_tokens(const Options& options) {
@@ -176,44 +177,45 @@ void dump(const Options& options) {
   write_index(options, run.model().table(), losses);
 }
 
-/// False where the arguments are not understood.
-bool parse(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--first-choice") {
-      options.measures_products = false;
-    } else if (i + 1 == argc) {
-      return false;
-    } else if (const char* value = argv[++i]; name == "--out") {
-      options.out = value;
-    } else if (name == "--model") {
-      options.model = parse_model_size(value);
-    } else if (name == "--precision") {
-      options.precision = parse_training_precision(value);
-    } else if (name == "--batch") {
-      options.shape.samples = std::atoi(value);
-    } else if (name == "--length") {
-      options.shape.length = std::atoi(value);
-    } else if (name == "--steps") {
-      options.steps = std::atoi(value);
-    } else if (name == "--deviation") {
-      options.deviation = std::atof(value);
-    } else if (name == "--tokens") {
-      options.tokens = value;
-    } else {
-      return false;
-    }
-  }
-  if (options.shape.length == 0) options.shape.length = gpt2_config(options.model).positions;
-  return !options.out.empty() && options.steps > 0;
+void add_options(CLI::App& app, Options& options) {
+  app.footer(kExitStatus);
+  app.add_option("--out", options.out, "folder that is made and written to")->required();
+  app.add_option_function<std::string>(
+         "--model", [&](const std::string& name) { options.model = parse_model_size(name); },
+         "gpt2 or tiny (gpt2)")
+      ->type_name("NAME");
+  app.add_option_function<std::string>(
+         "--precision",
+         [&](const std::string& name) { options.precision = parse_training_precision(name); },
+         "fp32, tf32, bf16 or fp64 (fp32)")
+      ->type_name("NAME");
+  app.add_option("--batch", options.shape.samples, "sequences in a step (4)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--length", options.shape.length,
+                 "tokens of one (as many as the model has places)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--steps", options.steps, "how many (10)")->check(CLI::Range(1, 1000000));
+  app.add_option("--deviation", options.deviation,
+                 "above 0 the first parameters are not GPT-2's but all random with this deviation, "
+                 "around 1 for the weights of LayerNorms and around 0 for all others (0)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--tokens", options.tokens,
+                 "file of scripts/text-to-tokens; generated if not given");
+  app.add_flag("--first-choice{false}", options.measures_products,
+               "cuBLASLt's first algorithm for each product instead of the fastest");
 }
 
+/// The exit status.
 int run(int argc, char** argv) {
   Options options;
-  if (!parse(argc, argv, options)) {
-    usage();
-    return 2;
+  CLI::App app(kDescription, "training_dump");
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
   }
+  if (options.shape.length == 0) options.shape.length = gpt2_config(options.model).positions;
   dump(options);
   return 0;
 }

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,9 @@ inline std::optional<OverlapOptions> parse_overlap_options(
     if (name == "--precision") {
       std::erase_if(options.precisions, [&](const auto& each) { return each.first != value; });
     } else if (name == "--steps") {
-      options.steps = std::atoi(value.c_str());
+      const char* end = value.data() + value.size();
+      const auto [stop, error] = std::from_chars(value.data(), end, options.steps);
+      if (stop != end || error != std::errc()) return std::nullopt;
     } else if (name == "--csv") {
       options.csv = value;
     } else if (name == "--priority" && (value == "usual" || value == "highest")) {

@@ -30,6 +30,7 @@ TEST(OverlapOptions, RefuseWhatIsNoOption) {
   EXPECT_FALSE(parse_overlap_options({"--priority", "low"}));
   EXPECT_FALSE(parse_overlap_options({"--steps", "0"}));
   EXPECT_FALSE(parse_overlap_options({"--steps", "many"}));
+  EXPECT_FALSE(parse_overlap_options({"--steps", "10x"}));
   EXPECT_FALSE(parse_overlap_options({"--csv"}));
 }
 
