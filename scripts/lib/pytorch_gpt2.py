@@ -5,6 +5,7 @@ shapes: projections are input x output. Precisions are fp32, tf32 (fp32 with TF3
 parameters, autocast) and fp64.
 """
 
+import json
 import math
 import statistics
 from typing import NamedTuple
@@ -134,6 +135,21 @@ def changes(before, after):
             queries, _, values = change.chunk(3)
             added[name] = torch.cat((queries, values))
     return added
+
+
+def write_answers(options, truth, start):
+    """What PyTorch computed from `start` in float64, so that a test can hold linkgain's reference to it without
+    PyTorch."""
+    change = changes(start, truth.updated)
+    document = {
+        "made_by": f"PyTorch {torch.__version__}: scripts/compare-pytorch --model {options.model} --precision fp64 "
+                   f"--batch {options.batch} --length {options.length} --steps {options.steps} "
+                   f"--deviation {options.deviation} --answers FILE",
+        "model": options.model, "samples": options.batch, "length": options.length,
+        "deviation": options.deviation, "losses": truth.losses,
+        "tensors": [{"name": name, "gradient_norm": truth.gradients[name].norm().item(),
+                     "change_norm": change[name].norm().item()} for name in start]}
+    options.answers.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def relative_difference(pairs):

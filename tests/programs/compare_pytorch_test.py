@@ -263,7 +263,8 @@ class Script(unittest.TestCase):
                             (["--batch", "0"], "--batch"), (["--steps", "x"], "--steps"),
                             (["--model", "tiny", "--length", "33"], "more than 32"), (["--transformers"], "--speed"),
                             (["--model", "tiny", "--speed"], "gpt2"), (["--deviation", "-1"], "--deviation"),
-                            (["--json", "/nowhere/at/all"], "--json"), (["extra"], "extra")):
+                            (["--json", "/nowhere/at/all"], "--json"), (["--answers", "x"], "--precision fp64"),
+                            (["extra"], "extra")):
             self.refused(2, text, *words)
         self.refused(2, "torchrun is for --speed", TORCHELASTIC_RUN_ID="1")
 
