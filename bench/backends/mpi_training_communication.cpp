@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
-#include <string>
 
 #include "linkgain/core/errors.hpp"
 #include "mpi_calls.hpp"
@@ -27,7 +26,7 @@ MPI_Datatype training_type(DataType type) {
 struct Part {
   Part(const FlatMemory& memory, const ParameterRange& range, const ParameterRange& own)
       : type(training_type(memory.type)) {
-    if (!memory.has(range)) throw std::logic_error("a range that the memory does not have");
+    memory.require(range);
     if (range.count > std::numeric_limits<int>::max()) {
       throw MachineError(fmt::format("{} elements at once: MPI counts in 31 bits", range.count),
                          "train a smaller model or take smaller buckets");

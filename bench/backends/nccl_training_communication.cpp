@@ -28,7 +28,7 @@ class NcclTrainingCommunication : public TrainingCommunication {
 
   CommunicationTicket do_all_reduce(const FlatMemory& memory,
                                     const ParameterRange& range) override {
-    require(memory, range);
+    memory.require(range);
     void* const data = memory.at(range.offset);
     const ncclDataType_t type = nccl_type(memory.type);
     return enqueue([&] {
@@ -40,7 +40,7 @@ class NcclTrainingCommunication : public TrainingCommunication {
   /// In place to NCCL: a rank's shard is where its number times their size points to.
   CommunicationTicket do_reduce_scatter(const FlatMemory& memory,
                                         const ParameterRange& range) override {
-    require(memory, range);
+    memory.require(range);
     const ParameterRange shard = shard_of(range, rank_, ranks_);
     const ncclDataType_t type = nccl_type(memory.type);
     return enqueue([&] {
@@ -52,7 +52,7 @@ class NcclTrainingCommunication : public TrainingCommunication {
 
   CommunicationTicket do_all_gather(const FlatMemory& memory,
                                     const ParameterRange& range) override {
-    require(memory, range);
+    memory.require(range);
     const ParameterRange shard = shard_of(range, rank_, ranks_);
     const ncclDataType_t type = nccl_type(memory.type);
     return enqueue([&] {
@@ -60,10 +60,6 @@ class NcclTrainingCommunication : public TrainingCommunication {
                           static_cast<std::size_t>(shard.count), type, communicator_,
                           stream_.get()));
     });
-  }
-
-  static void require(const FlatMemory& memory, const ParameterRange& range) {
-    if (!memory.has(range)) throw std::logic_error("a range that the memory does not have");
   }
 
   /// `work` puts an operation into stream_, after all that the model has enqueued.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "linkgain/core/errors.hpp"
 
 namespace linkgain {
@@ -13,6 +15,12 @@ ParameterRange shard_of(const ParameterRange& range, int rank, int ranks) {
   }
   const std::int64_t part = range.count / ranks;
   return {range.offset + rank * part, part};
+}
+
+void FlatMemory::require(const ParameterRange& range) const {
+  if (has(range)) return;
+  throw std::logic_error(
+      fmt::format("{} elements from {} on, of a memory of {}", range.count, range.offset, count));
 }
 
 }  // namespace linkgain

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <stdexcept>
 
 #include "linkgain/core/errors.hpp"
 
@@ -27,11 +28,14 @@ TEST(FlatMemory, CountsInElementsOfItsType) {
 
 TEST(FlatMemory, KnowsWhatItHas) {
   const FlatMemory memory{nullptr, DataType::float32, 4};
-  EXPECT_TRUE(memory.has({0, 4}));
-  EXPECT_TRUE(memory.has({4, 0}));
-  EXPECT_FALSE(memory.has({1, 4}));
-  EXPECT_FALSE(memory.has({-1, 2}));
-  EXPECT_FALSE(memory.has({2, -1}));
+  for (const ParameterRange& range : {ParameterRange{0, 4}, {4, 0}, {3, 1}}) {
+    EXPECT_TRUE(memory.has(range)) << range.offset;
+    EXPECT_NO_THROW(memory.require(range)) << range.offset;
+  }
+  for (const ParameterRange& range : {ParameterRange{1, 4}, {-1, 2}, {2, -1}, {5, 0}}) {
+    EXPECT_FALSE(memory.has(range)) << range.offset;
+    EXPECT_THROW(memory.require(range), std::logic_error) << range.offset;
+  }
 }
 
 }  // namespace

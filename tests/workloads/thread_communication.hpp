@@ -132,7 +132,7 @@ class ThreadCommunication : public TrainingCommunication {
 
   CommunicationTicket enqueue(const std::string& kind, const FlatMemory& memory,
                               const ParameterRange& range, int transfers) {
-    if (memory.type != DataType::float64 || range.end() > memory.count) {
+    if (memory.type != DataType::float64 || !memory.has(range)) {
       throw std::logic_error("memory that the double cannot reach");
     }
     auto* const values = static_cast<double*>(memory.data);

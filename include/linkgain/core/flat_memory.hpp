@@ -34,6 +34,8 @@ struct FlatMemory {
   bool has(const ParameterRange& range) const {
     return range.offset >= 0 && range.count >= 0 && range.end() <= count;
   }
+  /// Throws std::logic_error for a range that it does not have.
+  void require(const ParameterRange& range) const;
 };
 
 }  // namespace linkgain
