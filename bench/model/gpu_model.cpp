@@ -51,14 +51,9 @@ class GpuModel : public TrainingModel {
   void* do_stream() override { return state_.stream().get(); }
   void do_synchronize() override { state_.stream().synchronize(); }
 
-  void do_start_timing() override {
-    timing_start_.record(state_.stream());
-    is_timing_ = true;
-  }
+  void do_start_timing() override { timing_start_.record(state_.stream()); }
 
   Seconds do_stop_timing() override {
-    if (!is_timing_) throw std::logic_error("no timing was started");
-    is_timing_ = false;
     timing_stop_.record(state_.stream());
     timing_stop_.synchronize();
     return gpu::elapsed(timing_start_, timing_stop_);
@@ -67,25 +62,19 @@ class GpuModel : public TrainingModel {
   void do_begin_step(const StepInput& input) override {
     tokens_.bring(input.tokens);
     state_.begin(input.step, input.first_sample, input.gradient_scale);
-    next_forward_ = 0;
-    next_backward_ = -1;
   }
 
   void do_forward(int segment) override {
-    if (segment != next_forward_) throw std::logic_error("forward of segments out of order");
     if (segment == 0) {
       on_gpu::embedding_forward(state_);
     } else if (segment < last_segment()) {
       block(segment).forward();
     } else {
       on_gpu::head_forward(state_, products_);
-      next_backward_ = segment;
     }
-    next_forward_ = segment < last_segment() ? segment + 1 : -1;
   }
 
   void do_backward(int segment, GradientListener& listener) override {
-    if (segment != next_backward_) throw std::logic_error("backward of segments out of order");
     const Report report = [&](TensorKind kind) {
       listener.gradient_is_final(state_.table().index_of(kind, segment - 1));
     };
@@ -96,11 +85,9 @@ class GpuModel : public TrainingModel {
     } else {
       on_gpu::embedding_backward(state_, report);
     }
-    next_backward_ = segment - 1;
   }
 
   void do_parameters_changed(const ParameterRange& range) override {
-    require_range(range);
     if (!state_.is_bf16()) return;
     state_.run("copy as bfloat16", 6 * range.count, [&](auto stream) {
       return kernels::copy_as_bfloat16(state_.parameters(range.offset), state_.copy(range.offset),
@@ -113,7 +100,6 @@ class GpuModel : public TrainingModel {
   }
 
   void do_add_squared_norm(const ParameterRange& range) override {
-    require_range(range);
     state_.run("squared norm", kFloat * range.count, [&](auto stream) {
       return kernels::add_squared_norm(state_.gradients(range.offset), range.count, squared_norm(),
                                        state_.scratch(), stream);
@@ -121,7 +107,6 @@ class GpuModel : public TrainingModel {
   }
 
   void do_update(const ParameterRange& range, const OptimizerStep& step) override {
-    require_range(range);
     const kernels::AdamRange adam{
         state_.parameters(range.offset),    state_.gradients(range.offset),
         state_.first_moments(range.offset), state_.second_moments(range.offset),
@@ -137,17 +122,14 @@ class GpuModel : public TrainingModel {
   }
 
   void do_read_parameters(const ParameterRange& range, double* values) override {
-    require_range(range);
     read(state_.parameters(range.offset), range.count, values);
   }
 
   void do_read_gradients(const ParameterRange& range, double* values) override {
-    require_range(range);
     read(state_.gradients(range.offset), range.count, values);
   }
 
   void do_write_parameters(const ParameterRange& range, const double* values) override {
-    require_range(range);
     std::vector<float> rounded(values, values + range.count);
     gpu::enqueue_copy(state_.parameters(range.offset), rounded.data(), {kFloat * range.count},
                       state_.stream());
@@ -164,7 +146,6 @@ class GpuModel : public TrainingModel {
   std::uint64_t do_parameter_hash() override { return hash_of(state_.parameters(), {0, count()}); }
 
   std::uint64_t do_gradient_hash(const ParameterRange& range) override {
-    require_range(range);
     return hash_of(state_.gradients(range.offset), range);
   }
 
@@ -191,15 +172,8 @@ class GpuModel : public TrainingModel {
     return {data, DataType::float32, elements};
   }
 
-  void require_range(const ParameterRange& range) const {
-    if (range.offset < 0 || range.count < 0 || range.end() > count()) {
-      throw std::logic_error("a range outside of the model's parameters");
-    }
-  }
-
   std::int64_t count() const { return state_.table().count(); }
   float* squared_norm() const { return state_.floats(state_.memory().squared_norm); }
-  int last_segment() const { return state_.table().segments() - 1; }
   on_gpu::Block& block(int segment) { return blocks_[static_cast<std::size_t>(segment) - 1]; }
 
   on_gpu::State state_;
@@ -208,9 +182,6 @@ class GpuModel : public TrainingModel {
   std::vector<on_gpu::Block> blocks_;
   gpu::Event timing_start_;
   gpu::Event timing_stop_;
-  bool is_timing_ = false;
-  int next_forward_ = -1;
-  int next_backward_ = -1;
 };
 
 }  // namespace

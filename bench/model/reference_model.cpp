@@ -4,8 +4,6 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "kernels/parameter_hash.hpp"
@@ -67,9 +65,7 @@ class ReferenceModel : public TrainingModel {
   void do_start_timing() override { timing_start_ = std::chrono::steady_clock::now(); }
 
   Seconds do_stop_timing() override {
-    if (!timing_start_) throw std::logic_error("no timing was started");
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - *timing_start_;
-    timing_start_.reset();
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - timing_start_;
     return {spent.count()};
   }
 
@@ -78,12 +74,9 @@ class ReferenceModel : public TrainingModel {
                sequences_.targets.data());
     dropout_ = {options_.seed, input.step, options_.dropout, input.first_sample};
     gradient_scale_ = input.gradient_scale;
-    next_forward_ = 0;
-    next_backward_ = -1;
   }
 
   void do_forward(int segment) override {
-    if (segment != next_forward_) throw std::logic_error("forward of segments out of order");
     const Tensors parameters = tensors(parameters_, segment);
     if (segment == 0) {
       embedding_.forward(parameters, dropout_, sequences_.inputs);
@@ -92,13 +85,10 @@ class ReferenceModel : public TrainingModel {
     } else {
       loss_ =
           head_.forward(parameters, sequences_.targets, gradient_scale_, output_of(segment - 1));
-      next_backward_ = segment;
     }
-    next_forward_ = segment < last_segment() ? segment + 1 : -1;
   }
 
   void do_backward(int segment, GradientListener& listener) override {
-    if (segment != next_backward_) throw std::logic_error("backward of segments out of order");
     const Report report = [&](TensorKind kind) {
       listener.gradient_is_final(table_.index_of(kind, segment - 1));
     };
@@ -113,7 +103,6 @@ class ReferenceModel : public TrainingModel {
     } else {
       embedding_.backward(gradients, dropout_, sequences_.inputs, stream, report);
     }
-    next_backward_ = segment - 1;
   }
 
   void do_add_squared_norm(const ParameterRange& range) override {
@@ -167,14 +156,8 @@ class ReferenceModel : public TrainingModel {
   }
 
   static std::span<double> part(std::vector<double>& values, const ParameterRange& range) {
-    if (range.offset < 0 || range.count < 0 ||
-        range.end() > static_cast<std::int64_t>(values.size())) {
-      throw std::logic_error("a range outside of the model's parameters");
-    }
     return {values.data() + range.offset, static_cast<std::size_t>(range.count)};
   }
-
-  int last_segment() const { return table_.segments() - 1; }
 
   reference::Block& block(int segment) { return blocks_[static_cast<std::size_t>(segment) - 1]; }
 
@@ -201,9 +184,7 @@ class ReferenceModel : public TrainingModel {
   Sequences sequences_;
   reference::StepDropout dropout_{};
   double gradient_scale_ = 1.0;
-  int next_forward_ = -1;
-  int next_backward_ = -1;
-  std::optional<std::chrono::steady_clock::time_point> timing_start_;
+  std::chrono::steady_clock::time_point timing_start_;
 };
 
 }  // namespace

@@ -54,7 +54,8 @@ struct StepInput {
 ///  - that memory outside of a segment's own range stays unread: see reads_token_embedding();
 ///  - that gradients are 0 where no one wrote: they are what the last step left until their
 ///    tensor is final.
-/// Not thread-safe. Calls out of order throw std::logic_error where that is cheap to see.
+/// Not thread-safe. Segments out of order and ranges outside of parameters() throw
+/// std::logic_error, before the implementation is asked.
 class TrainingModel {
  public:
   virtual ~TrainingModel() = default;
@@ -77,49 +78,43 @@ class TrainingModel {
   void* stream() { return do_stream(); }
 
   /// Enqueues: a time stamp.
-  void start_timing() { do_start_timing(); }
+  void start_timing();
   /// Puts a second time stamp, waits for it, and returns the time that the device (on a CPU: the
   /// caller) spent between the two. Throws std::logic_error where start_timing() was not called.
-  Seconds stop_timing() { return do_stop_timing(); }
+  Seconds stop_timing();
 
   /// Enqueues a copy of the tokens.
-  void begin_step(const StepInput& input) { do_begin_step(input); }
+  void begin_step(const StepInput& input);
 
   /// Enqueues. Segments from 0 on, each once; the last one includes the loss.
-  void forward(int segment) { do_forward(segment); }
+  void forward(int segment);
 
   /// Enqueues. Segments from the last to 0, each once; `listener` is told, within the call, of each
   /// of the segment's tensors in table().ready_order(). Gradients are overwritten, not added to.
-  void backward(int segment, GradientListener& listener) { do_backward(segment, listener); }
+  void backward(int segment, GradientListener& listener);
 
   /// Enqueues: others (a gather) wrote parameters in `range`. Needed before the segment's forward
   /// or backward only where that happened.
-  void parameters_changed(const ParameterRange& range) { do_parameters_changed(range); }
+  void parameters_changed(const ParameterRange& range);
 
   /// Enqueues: squared_norm() = 0.
   void clear_squared_norm() { do_clear_squared_norm(); }
 
   /// Enqueues: squared_norm() += the sum of the squared gradients in `range`.
-  void add_squared_norm(const ParameterRange& range) { do_add_squared_norm(range); }
+  void add_squared_norm(const ParameterRange& range);
 
   /// Enqueues AdamW on the parameters in `range`, with gradients clipped by squared_norm(). Ranges
   /// of one step may come in any order and in pieces, but must not overlap. The result of an
   /// element does not depend on the pieces.
-  void update(const ParameterRange& range, const OptimizerStep& step) { do_update(range, step); }
+  void update(const ParameterRange& range, const OptimizerStep& step);
 
   /// Waits for all that was enqueued and throws MachineError if that failed.
   void synchronize() { do_synchronize(); }
 
   /// These three are for checks: they synchronize and convert. `values` has range.count elements.
-  void read_parameters(const ParameterRange& range, double* values) {
-    do_read_parameters(range, values);
-  }
-  void read_gradients(const ParameterRange& range, double* values) {
-    do_read_gradients(range, values);
-  }
-  void write_parameters(const ParameterRange& range, const double* values) {
-    do_write_parameters(range, values);
-  }
+  void read_parameters(const ParameterRange& range, double* values);
+  void read_gradients(const ParameterRange& range, double* values);
+  void write_parameters(const ParameterRange& range, const double* values);
 
   /// Synchronizes. The value of loss().
   double read_loss() { return do_read_loss(); }
@@ -129,9 +124,14 @@ class TrainingModel {
   std::uint64_t parameter_hash() { return do_parameter_hash(); }
 
   /// The same of the gradients in `range`, by their places in the whole; -0 counts as 0.
-  std::uint64_t gradient_hash(const ParameterRange& range) { return do_gradient_hash(range); }
+  std::uint64_t gradient_hash(const ParameterRange& range);
+
+ protected:
+  int last_segment() const { return table().segments() - 1; }
 
  private:
+  // Implementations are asked for ranges that there are, for a step's segments in their order, and
+  // for an end of a timing that began.
   virtual const ParameterTable& do_table() const = 0;
   virtual BatchShape do_shape() const = 0;
   virtual FlatMemory do_parameters() = 0;
@@ -155,6 +155,11 @@ class TrainingModel {
   virtual double do_read_loss() = 0;
   virtual std::uint64_t do_parameter_hash() = 0;
   virtual std::uint64_t do_gradient_hash(const ParameterRange& range) = 0;
+
+  static constexpr int kNone = -1;
+  int next_forward_ = kNone;  ///< the segment whose turn it is
+  int next_backward_ = kNone;
+  bool is_timing_ = false;
 };
 
 }  // namespace linkgain
