@@ -10,14 +10,13 @@
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
+constexpr std::int64_t kPageBytes = 4096;
 
 }  // namespace
 
 HostPool::HostPool(std::int64_t slot_bytes, std::int64_t slots) : slot_bytes_(slot_bytes) {
   if (slot_bytes == 0) return;
-  const std::size_t bytes = static_cast<std::size_t>(slot_bytes * slots);
-  const std::size_t whole_pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const auto whole_pages = static_cast<std::size_t>(round_up(slot_bytes * slots, kPageBytes));
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, whole_pages)));
   if (!memory_) {
     throw MachineError(

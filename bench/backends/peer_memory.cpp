@@ -22,10 +22,6 @@ namespace {
 /// Allocations smaller than this share a block, which would be exported as a whole.
 constexpr std::int64_t kExportedBlock = std::int64_t{2} << 20;
 
-Bytes round_up(Bytes size, std::int64_t multiple) {
-  return {(size.value + multiple - 1) / multiple * multiple};
-}
-
 std::string new_segment_name() {
   // Processes of several containers may share the folder and have the same number.
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -59,8 +55,8 @@ PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data,
     : session_(session),
       context_(context),
       road_(std::move(road)),
-      data_bytes_(round_up(data, kExportedBlock)),
-      scratch_bytes_(round_up(scratch, kExportedBlock)) {
+      data_bytes_{round_up(data.value, kExportedBlock)},
+      scratch_bytes_{round_up(scratch.value, kExportedBlock)} {
   if (session.ranks() > kernels::kMostRanks) {
     throw MachineError(fmt::format("our kernels work across {} GPUs at most, these are {}",
                                    kernels::kMostRanks, session.ranks()),

@@ -14,7 +14,7 @@ constexpr std::int64_t kRingAlignment = 4096;
 
 Bytes ring_of(const Case& c, Bytes chunk) {
   const Bytes ring = c.kernel ? KernelRelayLane::ring_bytes() : EngineRelayLane::ring_bytes(chunk);
-  return Bytes{(ring.value + kRingAlignment - 1) / kRingAlignment * kRingAlignment};
+  return Bytes{round_up(ring.value, kRingAlignment)};
 }
 
 std::int64_t lanes_of(const Case& c) { return static_cast<std::int64_t>(transfers_of(c).size()); }

@@ -18,9 +18,7 @@ constexpr std::int64_t kWarmSlots = 16;
 /// eight ranks. With more the largest would need more memory than cold data is worth.
 constexpr std::int64_t kMostUneven = 9;
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
 
 /// What one launch of a latency's kernel does, so that starting it weighs nothing.
 constexpr int kLatencyOperations = 1024;

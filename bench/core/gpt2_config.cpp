@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 
@@ -20,7 +21,7 @@ Gpt2Config gpt2_config(ModelSize size) {
 
 int padded_vocabulary(const Gpt2Config& config) {
   constexpr int kMultiple = 64;
-  return (config.vocabulary + kMultiple - 1) / kMultiple * kMultiple;
+  return static_cast<int>(round_up(config.vocabulary, kMultiple));
 }
 
 int dropout_places(const Gpt2Config& config) { return 1 + 3 * config.layers; }

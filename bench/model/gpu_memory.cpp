@@ -11,16 +11,12 @@ namespace {
 
 constexpr std::int64_t kFloat = 4;
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kSpanAlignment - 1) / kSpanAlignment * kSpanAlignment;
-}
-
 /// Hands out one span behind the other.
 class Arena {
  public:
   MemorySpan take(std::int64_t bytes) {
     const MemorySpan span{next_, bytes};
-    next_ = aligned(span.end());
+    next_ = round_up(span.end(), kSpanAlignment);
     return span;
   }
   std::int64_t size() const { return next_; }
@@ -105,7 +101,7 @@ GpuModelMemory gpu_model_memory(const Gpt2Config& config, const BatchShape& shap
   memory.arena = {arena.size()};
   const std::int64_t elements = std::max<std::int64_t>(
       ParameterTable(config).count(), std::int64_t{padded_vocabulary(config)} * config.channels);
-  memory.flat = {aligned(elements * kFloat)};
+  memory.flat = {round_up(elements * kFloat, kSpanAlignment)};
   memory.copy = {is_short ? memory.flat.value / 2 : 0};
   return memory;
 }

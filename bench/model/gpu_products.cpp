@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "linkgain/core/units.hpp"
@@ -48,7 +49,7 @@ const gpu::ProductPlan* Products::plan(gpu::ProductShape shape) {
   const bool is_weight_gradient = shape.left_transposed;
   const std::int64_t left = state_.activation_bytes(
       is_weight_gradient ? std::max(shape.left_stride, shape.rows) : shape.inner);
-  const MemorySpan behind{(left + kSpanAlignment - 1) / kSpanAlignment * kSpanAlignment, 0};
+  const MemorySpan behind{round_up(left, kSpanAlignment), 0};
   const void* weights = state_.operand(TensorKind::token_embedding);
   gpu::ProductOperands scratch{
       .left = state_.at({}), .right = weights, .bias = weights, .result = state_.at(behind)};

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 
 #include "gpu_state.hpp"
 #include "linkgain/gpu/matrix_product.hpp"

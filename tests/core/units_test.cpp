@@ -73,6 +73,17 @@ TEST(ExactBytes, IsReadBack) {
   }
 }
 
+TEST(RoundUp, GivesTheLeastMultipleThatIsNotBelow) {
+  EXPECT_EQ(round_up(0, 64), 0);
+  EXPECT_EQ(round_up(1, 64), 64);
+  EXPECT_EQ(round_up(64, 64), 64);
+  EXPECT_EQ(round_up(65, 64), 128);
+  EXPECT_EQ(round_up(6, 5), 10);
+  EXPECT_EQ(round_up(7, 1), 7);
+  constexpr std::int64_t kPages = std::int64_t{1} << 50;
+  EXPECT_EQ(round_up(kPages - 1, 4096), kPages);
+}
+
 TEST(ReadableBytes, SeparatesNumberAndUnit) {
   EXPECT_EQ(readable_bytes(Bytes{256 << 20}), "256 MiB");
   EXPECT_EQ(readable_bytes(Bytes{8}), "8 B");

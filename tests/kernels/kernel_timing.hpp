@@ -61,7 +61,7 @@ class BufferSet {
   void* take(std::int64_t bytes) {
     constexpr std::int64_t kAlignment = 256;
     void* place = memory_ == nullptr ? nullptr : memory_ + used_;
-    used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    used_ += round_up(bytes, kAlignment);
     return place;
   }
 

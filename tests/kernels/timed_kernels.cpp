@@ -258,7 +258,7 @@ std::vector<TimedKernel> copy_kernels() {
 
 TimedKernel copy_of(std::int64_t bytes) {
   constexpr std::int64_t kWhole = 1 << 17;  // odd sizes take the driver longer
-  return timed_copy(true, (bytes + kWhole - 1) / kWhole * kWhole / 2);
+  return timed_copy(true, round_up(bytes, kWhole) / 2);
 }
 
 std::vector<TimedKernel> training_kernels(ElementType type) {

@@ -19,6 +19,11 @@ struct Seconds {
   auto operator<=>(const Seconds&) const = default;
 };
 
+/// The least multiple of `multiple` that is `value`, which is not negative, or more.
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
 /// Reads a size: digits, then nothing, B, K, M, G, T, or KB…TB, KiB…TiB in any letter case. All
 /// suffixes are binary: K is 1024. Throws UsageError naming the accepted form; zero is refused.
 Bytes parse_bytes(std::string_view text);
