@@ -9,11 +9,8 @@ namespace linkgain::kernels {
 /// Dropout of a row-major matrix: element i of it is element first + i of the mask. A batch's
 /// matrices have `first` = number of the first sample * elements of a sample.
 struct MatrixDropout {
-  DropoutMask mask;
+  DropoutMask mask;    ///< with a probability of 0 kernels draw no words
   std::int64_t first;  ///< a multiple of kWordsPerBlock
-
-  /// With a probability of 0 kernels draw no words.
-  bool drops() const { return mask.threshold != 0; }
 };
 
 /// Drops nothing.

@@ -218,10 +218,4 @@ void MatrixProducts::multiply(const ProductPlan& plan, const ProductOperands& op
   }
 }
 
-std::vector<const ProductPlan*> MatrixProducts::plans() const {
-  std::vector<const ProductPlan*> all;
-  for (const auto& [shape, plan] : plans_) all.push_back(plan.get());
-  return all;
-}
-
 }  // namespace linkgain::gpu

@@ -25,7 +25,6 @@ class Block {
   void backward_feed_forward(const Report& report);
   void backward_projection(const Report& report);
   void backward_attention(const Report& report);
-  const BlockSpans& spans() const { return spans_; }
 
   State& state_;
   Products& products_;

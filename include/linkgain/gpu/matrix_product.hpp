@@ -120,9 +120,6 @@ class MatrixProducts {
   /// Enqueues one product, with a plan of this object. Neither allocates nor waits.
   void multiply(const ProductPlan& plan, const ProductOperands& operands, const Stream& stream);
 
-  /// All plans, in no order that matters.
-  std::vector<const ProductPlan*> plans() const;
-
  private:
   struct Library;
 
