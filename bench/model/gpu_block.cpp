@@ -66,8 +66,7 @@ Block::Block(State& state, Products& products, int index)
 
 void Block::forward() {
   const kernels::NormForward norm =
-      state_.norm(TensorKind::attention_norm_weight, TensorKind::attention_norm_bias, index_,
-                  spans_.attention_norm, spans_.attention_input);
+      state_.norm(attention_norm(index_, spans_), spans_.attention_input);
   if (index_ > 0) {
     const BlockSpans& before = state_.memory().blocks[static_cast<std::size_t>(index_) - 1];
     add_norm(state_, before.middle, kernels::feed_forward_dropout(index_ - 1), spans_.input, norm);
@@ -98,8 +97,7 @@ void Block::forward_attention() {
 
 void Block::forward_feed_forward() {
   add_norm(state_, spans_.input, kernels::attention_dropout(index_), spans_.middle,
-           state_.norm(TensorKind::feed_forward_norm_weight, TensorKind::feed_forward_norm_bias,
-                       index_, spans_.feed_forward_norm, spans_.feed_forward_input));
+           state_.norm(feed_forward_norm(index_, spans_), spans_.feed_forward_input));
   products_.forward(Projection::expansion, index_, state_.at(spans_.feed_forward_input),
                     state_.at(spans_.expanded));
   const int hidden = state_.options().config.hidden_channels();

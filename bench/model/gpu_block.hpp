@@ -37,15 +37,6 @@ class Block {
 void add_norm(State& state, const MemorySpan& before, int place, const MemorySpan& sum,
               const kernels::NormForward& norm);
 
-/// A norm's tensors, and where its forward left things.
-struct NormPlace {
-  TensorKind weight;
-  TensorKind bias;
-  int block;
-  MemorySpan input;
-  NormSpans spans;
-};
-
 /// What ends in the stream just before a norm: the bias of its last projection and its dropout.
 struct BranchPlace {
   TensorKind bias;

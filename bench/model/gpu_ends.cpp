@@ -10,6 +10,11 @@ kernels::EmbeddingShape embedding_shape(const State& state) {
   return {state.tokens(), state.options().shape.length, state.channels()};
 }
 
+NormPlace final_norm(const GpuModelMemory& memory) {
+  return {TensorKind::final_norm_weight, TensorKind::final_norm_bias, 0, memory.final_input,
+          memory.final_norm};
+}
+
 }  // namespace
 
 void embedding_forward(State& state) {
@@ -48,8 +53,7 @@ void head_forward(State& state, Products& products) {
   const GpuModelMemory& memory = state.memory();
   add_norm(state, memory.blocks.back().middle,
            kernels::feed_forward_dropout(state.options().config.layers - 1), memory.final_input,
-           state.norm(TensorKind::final_norm_weight, TensorKind::final_norm_bias, 0,
-                      memory.final_norm, memory.final_output));
+           state.norm(final_norm(memory), memory.final_output));
   products.logits(state.at(memory.final_output), state.at(memory.logits));
   const Gpt2Config& config = state.options().config;
   const kernels::LossShape shape{state.tokens(), config.vocabulary, padded_vocabulary(config)};
@@ -67,10 +71,7 @@ void head_backward(State& state, Products& products, const Report& report) {
   products.logits_input_gradient(gradient, state.at(memory.branch));
   const int last = state.options().config.layers - 1;
   const BranchPlace branch{TensorKind::contraction_bias, last, kernels::feed_forward_dropout(last)};
-  norm_backward(state,
-                {TensorKind::final_norm_weight, TensorKind::final_norm_bias, 0, memory.final_input,
-                 memory.final_norm},
-                &branch, true);
+  norm_backward(state, final_norm(memory), &branch, true);
   report(TensorKind::final_norm_bias);
   report(TensorKind::final_norm_weight);
   products.logits_weight_gradient(state.at(memory.final_output), gradient);

@@ -124,10 +124,9 @@ kernels::AttentionShape State::attention_shape() const {
           options_.config.head_channels()};
 }
 
-kernels::NormForward State::norm(TensorKind weight, TensorKind bias, int block,
-                                 const NormSpans& spans, const MemorySpan& output) const {
-  return {parameter(weight, block), parameter(bias, block), at(output), floats(spans.mean),
-          floats(spans.inverse_deviation)};
+kernels::NormForward State::norm(const NormPlace& place, const MemorySpan& output) const {
+  return {parameter(place.weight, place.block), parameter(place.bias, place.block), at(output),
+          floats(place.spans.mean), floats(place.spans.inverse_deviation)};
 }
 
 }  // namespace linkgain::on_gpu

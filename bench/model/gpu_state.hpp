@@ -20,6 +20,15 @@ namespace linkgain::on_gpu {
 /// Told of the kinds of tensors whose gradients are final, in order.
 using Report = std::function<void(TensorKind)>;
 
+/// A norm's tensors, what it normalises, and what its backward needs of its forward.
+struct NormPlace {
+  TensorKind weight;
+  TensorKind bias;
+  int block;
+  MemorySpan input;
+  NormSpans spans;
+};
+
 /// What the parts of a model share: memory, stream, and what is particular to the step.
 class State {
  public:
@@ -87,8 +96,7 @@ class State {
 
   kernels::NormShape norm_shape() const;
   kernels::AttentionShape attention_shape() const;
-  kernels::NormForward norm(TensorKind weight, TensorKind bias, int block, const NormSpans& spans,
-                            const MemorySpan& output) const;
+  kernels::NormForward norm(const NormPlace& place, const MemorySpan& output) const;
 
   /// Calls `launch`, which enqueues the work and returns a cudaError_t. Throws CudaError.
   template <typename Launch>
