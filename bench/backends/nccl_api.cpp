@@ -6,14 +6,15 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include "linkgain/gpu/errors.hpp"
+
 namespace linkgain {
 namespace {
 
 std::string describe(ncclResult_t code, const std::source_location& where) {
   const char* last = ncclGetLastError(nullptr);
   const std::string detail = last != nullptr && *last != '\0' ? fmt::format(": {}", last) : "";
-  return fmt::format("NCCL: {}{} ({}:{})", ncclGetErrorString(code), detail, where.file_name(),
-                     where.line());
+  return fmt::format("NCCL: {}{}, at {}", ncclGetErrorString(code), detail, gpu::place_of(where));
 }
 
 ncclDataType_t float8_type([[maybe_unused]] DataType type) {

@@ -8,10 +8,10 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include "cublas_library.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
 
 // Owners of cuBLASLt's descriptors, and its enumerations from ours. Neither copied nor moved.
@@ -21,13 +21,11 @@ inline void check_cublas(cublasStatus_t status, const ProductShape* shape = null
                          const std::source_location& where = std::source_location::current()) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   const std::string what = shape != nullptr ? fmt::format(" for {}", description(*shape)) : "";
-  std::string_view file = where.file_name();
-  file.remove_prefix(file.rfind('/') + 1);  // all of it stays where there is no folder
-  throw MachineError(fmt::format("cuBLASLt: {}{}, at {}:{}", cublas().get_status_name(status), what,
-                                 file, where.line()),
-                     status == CUBLAS_STATUS_NOT_SUPPORTED
-                         ? "This GPU or this cuBLASLt lacks the precision; take fp32."
-                         : "");
+  throw MachineError(
+      fmt::format("cuBLASLt: {}{}, at {}", cublas().get_status_name(status), what, place_of(where)),
+      status == CUBLAS_STATUS_NOT_SUPPORTED
+          ? "This GPU or this cuBLASLt lacks the precision; take fp32."
+          : "");
 }
 
 inline cudaDataType_t cuda_type(DataType type) {

@@ -8,12 +8,8 @@ namespace linkgain::gpu {
 namespace {
 
 std::string describe(cudaError_t code, const std::source_location& where) {
-  std::string_view file = where.file_name();
-  if (const std::size_t slash = file.rfind('/'); slash != std::string_view::npos) {
-    file.remove_prefix(slash + 1);
-  }
-  return fmt::format("CUDA: {} ({}), at {}:{}", cudaGetErrorString(code), cudaGetErrorName(code),
-                     file, where.line());
+  return fmt::format("CUDA: {} ({}), at {}", cudaGetErrorString(code), cudaGetErrorName(code),
+                     place_of(where));
 }
 
 std::string advise(cudaError_t code) {
@@ -37,6 +33,12 @@ std::string advise(cudaError_t code) {
 }
 
 }  // namespace
+
+std::string place_of(const std::source_location& where) {
+  std::string_view file = where.file_name();
+  file.remove_prefix(file.rfind('/') + 1);  // all of it stays where there is no folder
+  return fmt::format("{}:{}", file, where.line());
+}
 
 CudaError::CudaError(cudaError_t code, const std::source_location& where)
     : MachineError(describe(code, where), advise(code)), code_(code) {}

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <source_location>
+#include <string>
 
 namespace linkgain::gpu {
 namespace {
@@ -21,6 +22,11 @@ TEST(Check, names_the_error_and_the_place) {
     EXPECT_THAT(error.what(), HasSubstr("cudaErrorInvalidValue"));
     EXPECT_THAT(error.what(), HasSubstr("at errors_test.cpp:"));
   }
+}
+
+TEST(PlaceOf, names_the_file_without_its_folder) {
+  const std::source_location here = std::source_location::current();
+  EXPECT_EQ(place_of(here), "errors_test.cpp:" + std::to_string(here.line()));
 }
 
 TEST(Check, is_a_linkgain_error) { EXPECT_THROW(check(cudaErrorUnknown), MachineError); }

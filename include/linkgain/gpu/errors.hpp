@@ -9,6 +9,9 @@
 
 namespace linkgain::gpu {
 
+/// "buffer.cpp:12"
+std::string place_of(const std::source_location& where);
+
 /// A CUDA runtime call failed.
 class CudaError : public MachineError {
  public:
