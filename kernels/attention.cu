@@ -21,7 +21,7 @@ bool aligned(const void* address, std::uintptr_t bytes) {
 bool in_order(const AttentionShape& shape, const AttentionDropout& dropout,
               const std::uint32_t* kept) {
   if (shape.samples <= 0 || shape.length <= 0 || shape.heads <= 0) return false;
-  if (shape.head_channels != 32 && shape.head_channels != 64) return false;
+  if (!has_attention(shape.head_channels)) return false;
   if (dropout.enabled && (dropout.first_element < 0 || !aligned(kept, 4))) return false;
   return std::int64_t{shape.samples} * shape.heads <= std::numeric_limits<int>::max();
 }

@@ -6,7 +6,13 @@
 
 namespace linkgain::kernels {
 
-/// The sizes of a batch. `head_channels` is 32 or 64; the others are any positive numbers.
+/// Whether there are kernels for heads of so many channels.
+constexpr bool has_attention(int head_channels) {
+  return head_channels == 32 || head_channels == 64;
+}
+
+/// The sizes of a batch. `head_channels` is as has_attention() says; the others are any positive
+/// numbers.
 struct AttentionShape {
   int samples;
   int length;

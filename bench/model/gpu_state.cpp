@@ -27,7 +27,7 @@ void refuse_channels(const Gpt2Config& config) {
                                  kernels::kMostNormChannels));
   }
   const int head = config.head_channels();
-  if (head != 32 && head != 64) {
+  if (!kernels::has_attention(head)) {
     throw UsageError(fmt::format("no kernel has {} channels to a head", head),
                      "take heads of 32 or 64 channels");
   }
