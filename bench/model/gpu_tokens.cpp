@@ -18,7 +18,7 @@ Tokens::Tokens(State& state) : state_(state) {
   const kernels::TokenRowsLayout layout{state.tokens()};
   const std::int64_t words = 2 * state.tokens() + layout.words();
   for (std::size_t i = 0; i < kSlots; ++i) {
-    slots_.push_back({gpu::PinnedBuffer({words * 4}), gpu::Event()});
+    slots_.push_back({gpu::PinnedBuffer({words * 4}), gpu::Event(gpu::TimeStamps::left_out)});
     // Words of the list that a step has no need of are copied too.
     std::fill_n(static_cast<std::int32_t*>(slots_.back().memory.data()), words, 0);
   }
