@@ -7,6 +7,7 @@
 #include "kernels/attention_call.hpp"
 #include "kernels/attention_fp32.hpp"
 #include "kernels/attention_tf32.hpp"
+#include "kernels/device_attribute.hpp"
 
 namespace linkgain::kernels {
 namespace {
@@ -37,11 +38,8 @@ AttentionCall call_of(const AttentionShape& shape, const void* qkv,
 }
 
 cudaError_t tensor_cores(bool* there) {
-  int device = 0;
   int major = 0;
-  cudaError_t status = cudaGetDevice(&device);
-  if (status != cudaSuccess) return status;
-  status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  const cudaError_t status = device_attribute(cudaDevAttrComputeCapabilityMajor, &major);
   *there = major >= kTensorCoreMajor;
   return status;
 }

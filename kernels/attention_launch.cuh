@@ -10,6 +10,7 @@
 #include "kernels/attention_backward_turns.cuh"
 #include "kernels/attention_call.hpp"
 #include "kernels/attention_forward.cuh"
+#include "kernels/device_attribute.hpp"
 
 // From a call to launches. `Kernels` is what a precision chooses by head channels and dropout:
 // forward(), gradients(), which may be none, for the shared memory there is, and query_gradient()
@@ -53,10 +54,7 @@ AttentionKernel<typename Tiles::Number> key_gradients_kernel() {
 }
 
 inline cudaError_t shared_bytes_of_block(int* bytes) {
-  int device = 0;
-  const cudaError_t status = cudaGetDevice(&device);
-  if (status != cudaSuccess) return status;
-  return cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, bytes);
 }
 
 template <typename Number>

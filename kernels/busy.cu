@@ -1,6 +1,7 @@
 #include <cstdint>
 
 #include "kernels/busy.hpp"
+#include "kernels/device_attribute.hpp"
 
 namespace linkgain::kernels {
 namespace {
@@ -42,12 +43,9 @@ __global__ void __launch_bounds__(kThreadsPerBlock)
 }
 
 cudaError_t blocks_at_once(int* blocks) {
-  int device = 0;
   int multiprocessors = 0;
   int blocks_per_multiprocessor = 0;
-  cudaError_t status = cudaGetDevice(&device);
-  if (status != cudaSuccess) return status;
-  status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  cudaError_t status = device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
   if (status != cudaSuccess) return status;
   status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_multiprocessor, busy_kernel,
                                                          kThreadsPerBlock, 0);

@@ -2,6 +2,7 @@
 
 #include "kernels/chunks.cuh"
 #include "kernels/copy.hpp"
+#include "kernels/device_attribute.hpp"
 #include "kernels/early_launch.cuh"
 
 namespace linkgain::kernels {
@@ -20,20 +21,13 @@ __global__ void copy_vectors(uint4* to, const uint4* from, std::int64_t vectors)
   wait_for_previous();
 }
 
-cudaError_t multiprocessors(int* count) {
-  int device = 0;
-  const cudaError_t status = cudaGetDevice(&device);
-  if (status != cudaSuccess) return status;
-  return cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device);
-}
-
 cudaError_t blocks_for(std::int64_t vectors, const CopyShape& shape, unsigned* blocks) {
   constexpr std::int64_t kMost = 0x7fffffff;
   const std::int64_t chunk = static_cast<std::int64_t>(shape.threads) * shape.vectors;
   std::int64_t wanted = std::min(kMost, (vectors + chunk - 1) / chunk);
   if (shape.blocks_per_multiprocessor > 0) {
     int count = 0;
-    const cudaError_t status = multiprocessors(&count);
+    const cudaError_t status = device_attribute(cudaDevAttrMultiProcessorCount, &count);
     if (status != cudaSuccess) return status;
     wanted = std::min<std::int64_t>(wanted, std::int64_t{count} * shape.blocks_per_multiprocessor);
   }

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "kernels/device_attribute.hpp"
+
 // Launches that come up while the one before them in the stream ends (programmatic dependent
 // launch), where the device and the code for it can.
 
@@ -59,12 +61,11 @@ constexpr bool has_early_code() {
 /// from CUDA 12.3 on, runtime and driver.
 inline bool may_come_up_early() {
   constexpr int kFirst = 12030;
-  int device = 0;
   int major = 0;
   int driver = 0;
-  if (!has_early_code() || CUDART_VERSION < kFirst || cudaGetDevice(&device) != cudaSuccess ||
+  if (!has_early_code() || CUDART_VERSION < kFirst ||
       cudaDriverGetVersion(&driver) != cudaSuccess || driver < kFirst ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) {
+      device_attribute(cudaDevAttrComputeCapabilityMajor, &major) != cudaSuccess) {
     return false;
   }
   return major >= 9;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/column_sums.hpp"
+#include "kernels/device_attribute.hpp"
 #include "kernels/layer_norm.hpp"
 #include "kernels/layer_norm_checks.cuh"
 #include "kernels/partial_sums.cuh"
@@ -132,14 +133,11 @@ struct BackwardGrid {
 
 /// One block on each multiprocessor, as many rows in flight as shared memory has room for.
 cudaError_t backward_grid(const NormShape& shape, int row_bytes, BackwardGrid* grid) {
-  int device = 0;
   int multiprocessors = 0;
   int most_shared = 0;
-  cudaError_t status = cudaGetDevice(&device);
+  cudaError_t status = device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
   if (status != cudaSuccess) return status;
-  status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (status != cudaSuccess) return status;
-  status = cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  status = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most_shared);
   if (status != cudaSuccess) return status;
   const int sum_bytes = kColumnSums * shape.channels * static_cast<int>(sizeof(float));
   const int weight_bytes = shape.channels * static_cast<int>(sizeof(float));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/device_attribute.hpp"
+
 // How a kernel walks an array: aligned packs of elements, one memory access each, grid-stride; and
 // the edges before and after them, which fewer threads than one block has take one by one.
 
@@ -56,11 +58,8 @@ __device__ void walk(const Split& split, VisitPack visit_pack, VisitEdge visit_e
 /// is work for, at least one.
 inline cudaError_t choose_blocks(const Split& split, unsigned* blocks) {
   constexpr std::int64_t kBlocksPerMultiprocessor = 8;
-  int device = 0;
   int multiprocessors = 0;
-  cudaError_t status = cudaGetDevice(&device);
-  if (status != cudaSuccess) return status;
-  status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  const cudaError_t status = device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
   if (status != cudaSuccess) return status;
   const std::int64_t needed = (split.packs + kThreadsPerBlock - 1) / kThreadsPerBlock;
   const std::int64_t most = kBlocksPerMultiprocessor * multiprocessors;

@@ -1,4 +1,5 @@
 #include "kernels/activation_vectors.cuh"
+#include "kernels/device_attribute.hpp"
 #include "kernels/early_launch.cuh"
 #include "kernels/token_loss.hpp"
 
@@ -169,14 +170,10 @@ struct SharedMemory {
 };
 
 cudaError_t find_shared_memory(SharedMemory* memory) {
-  int device = 0;
-  cudaError_t status = cudaGetDevice(&device);
+  const cudaError_t status =
+      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &memory->of_block);
   if (status != cudaSuccess) return status;
-  status =
-      cudaDeviceGetAttribute(&memory->of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (status != cudaSuccess) return status;
-  return cudaDeviceGetAttribute(&memory->of_multiprocessor,
-                                cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  return device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, &memory->of_multiprocessor);
 }
 
 template <typename T>

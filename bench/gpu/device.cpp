@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include "kernels/device_attribute.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {
@@ -36,10 +37,8 @@ GpuInfo device_info(int cuda_index) {
 }
 
 bool has_bfloat16() {
-  int device = 0;
   int major = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  check(kernels::device_attribute(cudaDevAttrComputeCapabilityMajor, &major));
   return major >= 8;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/busy.hpp"
+#include "kernels/device_attribute.hpp"
 #include "kernels/element.hpp"
 #include "kernels/parameter_memory.hpp"
 #include "linkgain/gpu/buffer.hpp"
@@ -110,10 +111,8 @@ class PreparedKernel {
 class KernelTimer {
  public:
   KernelTimer() {
-    int device = 0;
     int bytes = 0;
-    gpu::check(cudaGetDevice(&device));
-    gpu::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device));
+    gpu::check(device_attribute(cudaDevAttrL2CacheSize, &bytes));
     cache_bytes_ = bytes;
   }
 
