@@ -23,15 +23,11 @@
 #include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "nccl_api.hpp"
+#include "nccl_communicator.hpp"
 #include "nccl_training_communication.hpp"
 
 namespace linkgain {
 namespace {
-
-struct DestroyCommunicator {
-  void operator()(ncclComm_t communicator) const noexcept { ncclCommDestroy(communicator); }
-};
-using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
 
 /// The CUDA device of this rank, made current: that which stands at its place on its host in
 /// `gpus`, or has that number. Throws MachineError where there is none.
@@ -52,15 +48,6 @@ int take_device(const Session& session, const std::vector<int>& gpus) {
   }
   gpu::check(cudaSetDevice(device));
   return device;
-}
-
-Communicator make_communicator(Session& session) {
-  ncclUniqueId id{};
-  if (session.is_root()) check(ncclGetUniqueId(&id));
-  session.broadcast(&id, sizeof id);
-  ncclComm_t communicator = nullptr;
-  check(ncclCommInitRank(&communicator, session.ranks(), id, session.rank()));
-  return Communicator(communicator);
 }
 
 /// Whether no variable of NCCL's keeps this rank from P2P and its device reaches all of `gpus`.

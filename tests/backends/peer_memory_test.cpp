@@ -15,7 +15,7 @@
 #include "kernels/all_reduce.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "nccl_api.hpp"
+#include "nccl_communicator.hpp"
 #include "nccl_device_api.hpp"
 #include "support/rank_test.hpp"
 
@@ -30,8 +30,8 @@ constexpr Bytes kScratch{4 << 20};
 class PeerMemoryTest : public testing::RankTest {
  protected:
   void SetUp() override {
-    communicate();
-    context_.communicator = communicator_;
+    communicator_ = make_communicator(*session);
+    context_.communicator = communicator_.get();
     context_.rank = session->rank();
     context_.stream = &stream_;
   }
@@ -41,7 +41,7 @@ class PeerMemoryTest : public testing::RankTest {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     session->barrier();
-    EXPECT_EQ(ncclCommDestroy(communicator_), ncclSuccess);
+    EXPECT_EQ(ncclCommDestroy(communicator_.release()), ncclSuccess);
   }
 
   PeerMemory make(PeerRoad road) const {
@@ -116,15 +116,8 @@ class PeerMemoryTest : public testing::RankTest {
     stream_.synchronize();
   }
 
-  void communicate() {
-    ncclUniqueId id{};
-    if (session->is_root()) check(ncclGetUniqueId(&id));
-    session->broadcast(&id, sizeof id);
-    check(ncclCommInitRank(&communicator_, session->ranks(), id, session->rank()));
-  }
-
   gpu::Stream stream_;
-  ncclComm_t communicator_ = nullptr;
+  Communicator communicator_;
 };
 
 TEST_F(PeerMemoryTest, TakesWindowsWhereNcclHasADeviceApi) {

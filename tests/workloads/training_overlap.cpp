@@ -26,6 +26,7 @@
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/workloads/training_run.hpp"
 #include "nccl_api.hpp"
+#include "nccl_communicator.hpp"
 #include "nccl_training_communication.hpp"
 #include "overlap_options.hpp"
 #include "overlap_table.hpp"
@@ -37,21 +38,6 @@ namespace {
 using namespace linkgain::testing;
 
 constexpr double kSettling = 3e3;  // us: the host enqueues a round of all-reduces meanwhile
-
-struct DestroyCommunicator {
-  void operator()(ncclComm_t communicator) const noexcept { ncclCommDestroy(communicator); }
-};
-using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
-
-/// Collective.
-Communicator make_communicator(Session& session) {
-  ncclUniqueId id{};
-  if (session.is_root()) check(ncclGetUniqueId(&id));
-  session.broadcast(&id, sizeof id);
-  ncclComm_t communicator = nullptr;
-  check(ncclCommInitRank(&communicator, session.ranks(), id, session.rank()));
-  return Communicator(communicator);
-}
 
 std::unique_ptr<TrainingModel> make_model(kernels::TrainingPrecision precision) {
   GpuModelOptions options;
