@@ -3,12 +3,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "gpu/gpu_fixture.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/counter_random.hpp"
+#include "support/training_precisions.hpp"
 
 /// What tests and timings of attention share: numbers in a precision's memory, and a batch on a
 /// device.
@@ -17,21 +17,6 @@ namespace linkgain::testing {
 using kernels::AttentionDropout;
 using kernels::AttentionShape;
 using kernels::TrainingPrecision;
-
-inline constexpr TrainingPrecision kPrecisions[] = {
-    TrainingPrecision::fp32, TrainingPrecision::tf32, TrainingPrecision::bf16};
-
-inline std::string name(TrainingPrecision precision) {
-  switch (precision) {
-    case TrainingPrecision::fp32:
-      return "fp32";
-    case TrainingPrecision::tf32:
-      return "tf32";
-    case TrainingPrecision::bf16:
-      return "bf16";
-  }
-  return "unknown";
-}
 
 inline std::size_t number_bytes(TrainingPrecision precision) {
   return precision == TrainingPrecision::bf16 ? 2 : 4;

@@ -111,7 +111,7 @@ class AttentionKernels : public gpu::GpuTest {
   /// Both passes, twice with the same bits, against the reference.
   void expect_reference(TrainingPrecision precision, const AttentionShape& shape,
                         const AttentionDropout& with) const {
-    SCOPED_TRACE(testing::name(precision) + " length " + std::to_string(shape.length) +
+    SCOPED_TRACE(testing::text_of(precision) + " length " + std::to_string(shape.length) +
                  " head channels " + std::to_string(shape.head_channels) + " dropout scale " +
                  std::to_string(with.enabled ? with.mask.scale : 1.0F) + " first element " +
                  std::to_string(with.first_element));

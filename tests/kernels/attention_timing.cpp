@@ -39,7 +39,7 @@ void time(TrainingPrecision precision, double probability) {
   const double forward = microseconds_of(stream, [&] { return batch.forward(dropout, stream); });
   const double backward = microseconds_of(stream, [&] { return batch.backward(dropout, stream); });
   std::printf("%s dropout %.1f: forward %.1f us, backward %.1f us, %.1f and %.1f TFLOP/s\n",
-              name(precision).c_str(), probability, forward, backward,
+              text_of(precision).c_str(), probability, forward, backward,
               2.0 * teraflop_per_product() / forward * 1e6,
               5.0 * teraflop_per_product() / backward * 1e6);
 }

@@ -10,21 +10,22 @@
 #include "gpu_models.hpp"
 #include "kernels/parameter_hash.hpp"
 #include "linkgain/core/errors.hpp"
+#include "tiny_steps.hpp"
 
 namespace linkgain {
 namespace {
 
 using namespace linkgain::testing;
 
-const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
-constexpr BatchShape kShape{4, 16};
-
 GpuModelOptions tiny_options(kernels::TrainingPrecision precision, double dropout) {
   return {.config = kTiny, .shape = kShape, .precision = precision, .dropout = dropout, .seed = 5};
 }
 
-OptimizerStep fast_step(std::int64_t step) {
-  return optimizer_step({.learning_rate = 3e-3}, step, 100);
+/// Of models that repeat bit by bit.
+GpuModelOptions steady_options(kernels::TrainingPrecision precision, double dropout) {
+  GpuModelOptions options = tiny_options(precision, dropout);
+  options.measures_products = false;
+  return options;
 }
 
 using GpuModelTest = GpuTest;
@@ -86,20 +87,9 @@ TEST_F(GpuModelTest, sums_squares_of_gradients_in_pieces_as_in_one) {
 
 TEST_F(GpuModelTest, repeats_bit_by_bit) {
   for (const kernels::TrainingPrecision precision : precisions()) {
-    GpuModelOptions options = tiny_options(precision, 0.1);
-    options.measures_products = false;
-    const auto first = make_gpu_model(options);
-    const auto second = make_gpu_model(options);
-    EXPECT_EQ(first->parameter_hash(), second->parameter_hash());
-    const std::uint64_t initial = first->parameter_hash();
-    for (std::int64_t step = 0; step < 3; ++step) {
-      const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
-      const StepInput input{.tokens = tokens, .step = step, .first_sample = step * 4};
-      EXPECT_EQ(run_step(*first, input, fast_step(step)),
-                run_step(*second, input, fast_step(step)));
-      EXPECT_EQ(first->parameter_hash(), second->parameter_hash()) << text_of(precision);
-    }
-    EXPECT_NE(first->parameter_hash(), initial);
+    SCOPED_TRACE(text_of(precision));
+    const GpuModelOptions options = steady_options(precision, 0.1);
+    expect_equal_steps(*make_gpu_model(options), *make_gpu_model(options));
   }
 }
 
@@ -117,23 +107,9 @@ TEST_F(GpuModelTest, hashes_the_bits_of_all_parameters) {
 
 TEST_F(GpuModelTest, updates_in_pieces_as_in_one) {
   for (const kernels::TrainingPrecision precision : precisions()) {
-    GpuModelOptions options = tiny_options(precision, 0.1);
-    options.measures_products = false;
-    const auto whole = make_gpu_model(options);
-    const auto pieces = make_gpu_model(options);
-    for (std::int64_t step = 0; step < 3; ++step) {
-      const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
-      run_step(*whole, {.tokens = tokens, .step = step}, fast_step(step));
-      run_gradients(*pieces, {.tokens = tokens, .step = step});
-      run_norm(*pieces);
-      for (int segment = pieces->table().segments() - 1; segment >= 0; --segment) {
-        for (int rank = 7; rank >= 0; --rank) {
-          pieces->update(shard_of(pieces->table().segment_range(segment), rank, 8),
-                         fast_step(step));
-        }
-      }
-      EXPECT_EQ(pieces->parameter_hash(), whole->parameter_hash()) << step;
-    }
+    SCOPED_TRACE(text_of(precision));
+    const GpuModelOptions options = steady_options(precision, 0.1);
+    expect_equal_in_pieces(*make_gpu_model(options), *make_gpu_model(options));
   }
 }
 
@@ -141,8 +117,7 @@ TEST_F(GpuModelTest, updates_in_pieces_as_in_one) {
 // written, has to come to the same loss.
 TEST_F(GpuModelTest, keeps_its_copies_of_parameters) {
   for (const kernels::TrainingPrecision precision : precisions()) {
-    GpuModelOptions options = tiny_options(precision, 0.0);
-    options.measures_products = false;
+    const GpuModelOptions options = steady_options(precision, 0.0);
     const auto trained = make_gpu_model(options);
     const auto told = make_gpu_model(options);
     const auto tokens = generated_batch(kTiny, {}, kShape);
@@ -157,8 +132,7 @@ TEST_F(GpuModelTest, keeps_its_copies_of_parameters) {
 // As a gather does it: into the memory, and the model is told.
 TEST_F(GpuModelTest, learns_of_parameters_that_others_wrote) {
   for (const kernels::TrainingPrecision precision : precisions()) {
-    GpuModelOptions options = tiny_options(precision, 0.0);
-    options.measures_products = false;
+    GpuModelOptions options = steady_options(precision, 0.0);
     const auto source = make_gpu_model(options);
     options.seed = 77;
     const auto model = make_gpu_model(options);

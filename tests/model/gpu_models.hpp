@@ -2,15 +2,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "gpu/gpu_fixture.hpp"
-#include "kernels/training_precision.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/model/gpu_model.hpp"
 #include "linkgain/model/reference_model.hpp"
 #include "model_steps.hpp"
+#include "support/training_precisions.hpp"
 
 namespace linkgain::testing {
 
@@ -23,18 +22,6 @@ inline std::vector<kernels::TrainingPrecision> precisions() {
                                               kernels::TrainingPrecision::tf32};
   if (gpu::has_bfloat16()) all.push_back(kernels::TrainingPrecision::bf16);
   return all;
-}
-
-inline std::string text_of(kernels::TrainingPrecision precision) {
-  switch (precision) {
-    case kernels::TrainingPrecision::fp32:
-      return "fp32";
-    case kernels::TrainingPrecision::tf32:
-      return "tf32";
-    case kernels::TrainingPrecision::bf16:
-      return "bf16";
-  }
-  return "none";
 }
 
 /// The same model twice, with the same parameters far from initial ones.

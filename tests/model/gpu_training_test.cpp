@@ -7,6 +7,7 @@
 #include "gpu_models.hpp"
 #include "kernels/busy.hpp"
 #include "linkgain/gpu/memory_work.hpp"
+#include "tiny_steps.hpp"
 
 // Whole steps, GPT-2 124M among them.
 namespace linkgain {
@@ -14,14 +15,8 @@ namespace {
 
 using namespace linkgain::testing;
 
-const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
 const Gpt2Config kGpt2 = gpt2_config(ModelSize::gpt2);
-constexpr BatchShape kShape{4, 16};
 constexpr BatchShape kGpt2Shape{4, 1024};
-
-OptimizerStep fast_step(std::int64_t step) {
-  return optimizer_step({.learning_rate = 3e-3}, step, 100);
-}
 
 using GpuTrainingTest = GpuTest;
 

@@ -11,22 +11,15 @@
 
 #include "final_gradients.hpp"
 #include "linkgain/core/errors.hpp"
-#include "model_steps.hpp"
+#include "tiny_steps.hpp"
 
 namespace linkgain {
 namespace {
 
 using namespace linkgain::testing;
 
-const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
-constexpr BatchShape kShape{4, 16};
-
 std::unique_ptr<TrainingModel> tiny_model(double dropout, BatchShape shape = kShape) {
   return make_reference_model({kTiny, shape, dropout, 5});
-}
-
-OptimizerStep fast_step(std::int64_t step) {
-  return optimizer_step({.learning_rate = 3e-3}, step, 100);
 }
 
 // With initial weights the last norm's output has the length sqrt(C), the tied head's rows are
@@ -117,37 +110,10 @@ TEST(ReferenceModel, LearnsWithDropoutToo) {
   EXPECT_LT(last, first - 1.0);
 }
 
-TEST(ReferenceModel, IsDeterministic) {
-  const auto first = tiny_model(0.1);
-  const auto second = tiny_model(0.1);
-  EXPECT_EQ(first->parameter_hash(), second->parameter_hash());
-  const std::uint64_t initial = first->parameter_hash();
-  for (std::int64_t step = 0; step < 3; ++step) {
-    const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
-    const StepInput input{.tokens = tokens, .step = step, .first_sample = step * 4};
-    EXPECT_EQ(run_step(*first, input, fast_step(step)), run_step(*second, input, fast_step(step)));
-    EXPECT_EQ(first->parameter_hash(), second->parameter_hash());
-  }
-  EXPECT_NE(first->parameter_hash(), initial);
-}
+TEST(ReferenceModel, IsDeterministic) { expect_equal_steps(*tiny_model(0.1), *tiny_model(0.1)); }
 
 TEST(ReferenceModel, UpdatesInPiecesAsInOne) {
-  const auto whole = tiny_model(0.1);
-  const auto pieces = tiny_model(0.1);
-  for (std::int64_t step = 0; step < 3; ++step) {
-    const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
-    run_step(*whole, {.tokens = tokens, .step = step}, fast_step(step));
-    run_gradients(*pieces, {.tokens = tokens, .step = step});
-    run_norm(*pieces);
-    for (int segment = pieces->table().segments() - 1; segment >= 0; --segment) {
-      for (int rank = 7; rank >= 0; --rank) {
-        const auto range = shard_of(pieces->table().segment_range(segment), rank, 8);
-        pieces->update(range, fast_step(step));
-      }
-    }
-    EXPECT_EQ(pieces->parameter_hash(), whole->parameter_hash()) << step;
-    EXPECT_EQ(parameters_of(*pieces), parameters_of(*whole)) << step;
-  }
+  expect_equal_in_pieces(*tiny_model(0.1), *tiny_model(0.1));
 }
 
 /// AdamW and clipping as their sources write them, for one number.

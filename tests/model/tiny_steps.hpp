@@ -1,0 +1,50 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "model_steps.hpp"
+
+/// Steps of the tiny model, and what they must come to in every implementation.
+namespace linkgain::testing {
+
+inline const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
+inline constexpr BatchShape kShape{4, 16};
+
+inline OptimizerStep fast_step(std::int64_t step) {
+  return optimizer_step({.learning_rate = 3e-3}, step, 100);
+}
+
+/// Two models with the same options learn the same bits.
+inline void expect_equal_steps(TrainingModel& first, TrainingModel& second) {
+  EXPECT_EQ(first.parameter_hash(), second.parameter_hash());
+  const std::uint64_t initial = first.parameter_hash();
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
+    const StepInput input{.tokens = tokens, .step = step, .first_sample = step * 4};
+    EXPECT_EQ(run_step(first, input, fast_step(step)), run_step(second, input, fast_step(step)));
+    EXPECT_EQ(first.parameter_hash(), second.parameter_hash()) << step;
+  }
+  EXPECT_NE(first.parameter_hash(), initial);
+}
+
+/// Of two such models one is updated in pieces, from the last to the first.
+inline void expect_equal_in_pieces(TrainingModel& whole, TrainingModel& pieces) {
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
+    run_step(whole, {.tokens = tokens, .step = step}, fast_step(step));
+    run_gradients(pieces, {.tokens = tokens, .step = step});
+    run_norm(pieces);
+    for (int segment = pieces.table().segments() - 1; segment >= 0; --segment) {
+      for (int rank = 7; rank >= 0; --rank) {
+        const auto range = shard_of(pieces.table().segment_range(segment), rank, 8);
+        pieces.update(range, fast_step(step));
+      }
+    }
+    EXPECT_EQ(pieces.parameter_hash(), whole.parameter_hash()) << step;
+    EXPECT_EQ(parameters_of(pieces), parameters_of(whole)) << step;
+  }
+}
+
+}  // namespace linkgain::testing

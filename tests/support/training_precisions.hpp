@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "kernels/training_precision.hpp"
+
+namespace linkgain::testing {
+
+inline constexpr kernels::TrainingPrecision kPrecisions[] = {kernels::TrainingPrecision::fp32,
+                                                             kernels::TrainingPrecision::tf32,
+                                                             kernels::TrainingPrecision::bf16};
+
+inline std::string text_of(kernels::TrainingPrecision precision) {
+  switch (precision) {
+    case kernels::TrainingPrecision::fp32:
+      return "fp32";
+    case kernels::TrainingPrecision::tf32:
+      return "tf32";
+    case kernels::TrainingPrecision::bf16:
+      return "bf16";
+  }
+  return "none";
+}
+
+}  // namespace linkgain::testing
