@@ -24,7 +24,7 @@ struct Explanation {
 constexpr Explanation kExplanations[] = {
     {ChangeKind::gpu, "other-gpus", "the GPUs differ",
      "compare runs of the same GPUs to see what the link is worth"},
-    {ChangeKind::clock, "other-clocks", "the GPUs did not reach the same clock",
+    {ChangeKind::clock, "other-clocks", "the GPUs' clocks or their limits differ",
      "look at clock limits and power limits with linkgain doctor"},
     {ChangeKind::driver, "other-driver", "the driver differs",
      "measure both sides with the same driver"},

@@ -21,7 +21,11 @@ Out write_gpu(const GpuInfo& gpu) {
           {"nvlink_links_active", nullable(gpu.nvlink_links_active)},
           {"nvlink_rate_gb_per_s", nullable(gpu.nvlink_rate_gb_per_s)},
           {"pcie_generation", nullable(gpu.pcie_generation)},
-          {"pcie_width", nullable(gpu.pcie_width)}};
+          {"pcie_width", nullable(gpu.pcie_width)},
+          {"most_sm_clock_mhz", nullable(gpu.most_sm_clock_mhz)},
+          {"application_clock_mhz", nullable(gpu.application_clock_mhz)},
+          {"most_custom_boost_clock_mhz", nullable(gpu.most_custom_boost_clock_mhz)},
+          {"power_limit_w", nullable(gpu.power_limit_w)}};
 }
 
 GpuInfo read_gpu(const In& json) {
@@ -40,6 +44,10 @@ GpuInfo read_gpu(const In& json) {
   gpu.nvlink_rate_gb_per_s = optional_at<double>(json, "nvlink_rate_gb_per_s");
   gpu.pcie_generation = optional_at<int>(json, "pcie_generation");
   gpu.pcie_width = optional_at<int>(json, "pcie_width");
+  gpu.most_sm_clock_mhz = optional_at<int>(json, "most_sm_clock_mhz");
+  gpu.application_clock_mhz = optional_at<int>(json, "application_clock_mhz");
+  gpu.most_custom_boost_clock_mhz = optional_at<int>(json, "most_custom_boost_clock_mhz");
+  gpu.power_limit_w = optional_at<double>(json, "power_limit_w");
   return gpu;
 }
 

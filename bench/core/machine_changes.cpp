@@ -70,6 +70,26 @@ std::string pcie_of(const GpuInfo& gpu) {
   return fmt::format("gen {} x{}", *gpu.pcie_generation, *gpu.pcie_width);
 }
 
+/// "1410 MHz"; empty where not known.
+template <typename T>
+std::string limit_text(const std::optional<T>& value, std::string_view unit) {
+  return value ? fmt::format("{} {}", *value, unit) : std::string();
+}
+
+/// Limits are settings, unlike clocks that were reached: every difference counts.
+void add_limits(Changes& changes, const std::string& label, const GpuInfo& before,
+                const GpuInfo& after) {
+  const auto add = [&](const char* what, const auto& first, const auto& last, const char* unit) {
+    changes.add(ChangeKind::clock, fmt::format("{} {}", label, what), limit_text(first, unit),
+                limit_text(last, unit));
+  };
+  add("highest SM clock possible", before.most_sm_clock_mhz, after.most_sm_clock_mhz, "MHz");
+  add("application clock", before.application_clock_mhz, after.application_clock_mhz, "MHz");
+  add("highest boost clock allowed", before.most_custom_boost_clock_mhz,
+      after.most_custom_boost_clock_mhz, "MHz");
+  add("power limit", before.power_limit_w, after.power_limit_w, "W");
+}
+
 void add_gpu(Changes& changes, const std::string& label, const GpuInfo& before,
              const GpuInfo& after) {
   changes.add(ChangeKind::link, label + " active NVLinks", active_links(before),
@@ -77,10 +97,10 @@ void add_gpu(Changes& changes, const std::string& label, const GpuInfo& before,
   changes.add(ChangeKind::link, label + " rate of an NVLink in GB/s", before.nvlink_rate_gb_per_s,
               after.nvlink_rate_gb_per_s);
   changes.add(ChangeKind::link, label + " PCIe", pcie_of(before), pcie_of(after));
-  if (before.name == after.name) {
-    changes.add(ChangeKind::gpu, label, before.uuid, after.uuid);
-  }
   changes.add(ChangeKind::gpu, label + " PCI id", before.pci_bus_id, after.pci_bus_id);
+  if (before.name != after.name) return;  // which have other limits and UUIDs by themselves
+  changes.add(ChangeKind::gpu, label, before.uuid, after.uuid);
+  add_limits(changes, label, before, after);
 }
 
 void add_gpus(Changes& changes, const Machine& before, const Machine& after) {

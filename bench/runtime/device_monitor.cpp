@@ -26,7 +26,9 @@ LinkCounters DeviceMonitor::link_counters(std::string& why_no_nvlink) const {
 }
 
 void DeviceMonitor::complete(GpuInfo& gpu) const {
-  if (device_) device_->read_links(gpu);
+  if (!device_) return;
+  device_->read_links(gpu);
+  device_->read_limits(gpu);
 }
 
 std::optional<std::string> DeviceMonitor::driver_version() const {

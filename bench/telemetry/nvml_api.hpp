@@ -34,7 +34,7 @@ enum class ComputeMode : int {
 
 enum class TemperatureSensor : int { gpu = 0 };          ///< nvmlTemperatureSensors_t
 enum class TemperatureThreshold : int { slowdown = 1 };  ///< nvmlTemperatureThresholds_t
-enum class ClockType : int { sm = 1 };                   ///< nvmlClockType_t
+enum class ClockType : int { graphics = 0, sm = 1 };     ///< nvmlClockType_t
 enum class EnableState : int { off = 0, on = 1 };        ///< nvmlEnableState_t
 
 /// nvmlGpuP2PCapsIndex_t

@@ -100,6 +100,9 @@ void Nvml::Library::resolve_state() {
   resolve(default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit");
   resolve(power_limit_constraints, "nvmlDeviceGetPowerManagementLimitConstraints");
   resolve(clock_info, "nvmlDeviceGetClockInfo");
+  resolve(most_clock, "nvmlDeviceGetMaxClockInfo");
+  resolve(application_clock, "nvmlDeviceGetApplicationsClock");
+  resolve(most_custom_boost_clock, "nvmlDeviceGetMaxCustomerBoostClock");
   resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
   if (!clock_event_reasons.found()) {  // its name before driver 535; the bits are the same
     resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");

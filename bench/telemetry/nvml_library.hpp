@@ -87,6 +87,9 @@ struct Nvml::Library {
   Function<nvml_api::Handle, unsigned int*> default_power_limit;
   Function<nvml_api::Handle, unsigned int*, unsigned int*> power_limit_constraints;
   Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> clock_info;
+  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> most_clock;
+  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> application_clock;
+  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> most_custom_boost_clock;
   Function<nvml_api::Handle, unsigned long long*> clock_event_reasons;
   Function<nvml_api::Handle, unsigned int, nvml_api::EnableState*> nvlink_state;
   Function<nvml_api::Handle, unsigned int, unsigned int*> nvlink_version;

@@ -29,6 +29,11 @@ Reading<ComputeModeName> to_name(ComputeMode mode) {
 
 double to_watts(unsigned int milliwatts) { return milliwatts / nvml_readings::kMilliwattsPerWatt; }
 
+/// A clock in MHz; 0 is what some drivers say where there is none.
+std::optional<int> clock_of(const Reading<unsigned int>& megahertz) {
+  return megahertz.value_or(0) == 0 ? std::nullopt : to_int(megahertz).optional();
+}
+
 }  // namespace
 
 Reading<PowerState> Nvml::Device::power() const {
@@ -49,6 +54,19 @@ Reading<PowerState> Nvml::Device::power() const {
     power.most_limit_w = to_watts(most);
   }
   return power;
+}
+
+void Nvml::Device::read_limits(GpuInfo& gpu) const {
+  const Library& nvml = *library_;
+  const auto read = [&](const auto& function, nvml_api::ClockType type) {
+    return clock_of(nvml.read<unsigned int>(function, handle_, type));
+  };
+  gpu.most_sm_clock_mhz = read(nvml.most_clock, nvml_api::ClockType::sm);
+  gpu.application_clock_mhz = read(nvml.application_clock, nvml_api::ClockType::graphics);
+  gpu.most_custom_boost_clock_mhz =
+      read(nvml.most_custom_boost_clock, nvml_api::ClockType::graphics);
+  const auto limit = nvml.read<unsigned int>(nvml.power_limit, handle_);
+  gpu.power_limit_w = convert<double>(limit, to_watts).optional();
 }
 
 Reading<int> Nvml::Device::temperature_c() const {

@@ -40,8 +40,8 @@ inline auto members(const CaseResult& value) {
   return std::tie(a, b, c, d, e);
 }
 inline auto members(const GpuInfo& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
 }
 inline auto members(const RankInfo& value) {
   const auto& [a, b, c, d, e, f] = value;
@@ -117,7 +117,11 @@ inline Machine full_machine() {
               .nvlink_links_active = 17,
               .nvlink_rate_gb_per_s = 26.562,
               .pcie_generation = 5,
-              .pcie_width = 16};
+              .pcie_width = 16,
+              .most_sm_clock_mhz = 1980,
+              .application_clock_mhz = 1830,
+              .most_custom_boost_clock_mhz = 1755,
+              .power_limit_w = 599.5};
   GpuInfo bare;
   bare.cuda_index = 1;
   bare.name = "NVIDIA L4";

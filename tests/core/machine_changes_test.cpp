@@ -91,6 +91,32 @@ TEST(Changes, ShowClocksThatDifferClearly) {
   EXPECT_THAT(texts(before, after), ElementsAre("highest SM clock seen: 1980 MHz → 1410 MHz"));
 }
 
+TEST(Changes, ShowEveryLimitOfClocksAndPower) {
+  RunFigures before = two_titans("a", true);
+  RunFigures after = before;
+  GpuInfo& gpu = *before.machine.ranks[1].gpu;
+  gpu.most_sm_clock_mhz = 2100;
+  gpu.application_clock_mhz = 1410;
+  gpu.most_custom_boost_clock_mhz = 1770;
+  gpu.power_limit_w = 280.0;
+  EXPECT_THAT(texts(before, after), IsEmpty()) << "an older record tells none";
+  GpuInfo& limited = *after.machine.ranks[1].gpu;
+  limited.most_sm_clock_mhz = 2085;
+  limited.application_clock_mhz = 1350;
+  limited.most_custom_boost_clock_mhz = 1755;
+  limited.power_limit_w = 199.5;
+  EXPECT_THAT(texts(before, after),
+              ElementsAre("GPU1 highest SM clock possible: 2100 MHz → 2085 MHz",
+                          "GPU1 application clock: 1410 MHz → 1350 MHz",
+                          "GPU1 highest boost clock allowed: 1770 MHz → 1755 MHz",
+                          "GPU1 power limit: 280 W → 199.5 W"));
+  for (const Change& change : changes_between(before, after)) {
+    EXPECT_EQ(change.kind, ChangeKind::clock) << change.what;
+  }
+  for (RankInfo& rank : after.machine.ranks) rank.gpu->name = "NVIDIA H200";
+  EXPECT_THAT(texts(before, after), ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 2 x NVIDIA H200"));
+}
+
 TEST(LinkLabel, CountsLinksOnlyWhereTwoGpusShareThem) {
   RunFigures run = two_titans("a", true);
   EXPECT_EQ(link_label(run.machine, run.machine.links[0]), "NV2");

@@ -79,8 +79,13 @@ TEST(RecordJson, RoundTripsWhatIsNotMeasured) {
 
 TEST(RecordJson, AcceptsNullAndAbsenceAlikeInAGpu) {
   Json document = full_document();
-  document["machine"]["ranks"][0]["gpu"].erase("nvlink_version");
-  EXPECT_FALSE(parse_record(document.dump(), "").machine.ranks[0].gpu->nvlink_version);
+  for (const char* key : {"nvlink_version", "most_sm_clock_mhz", "application_clock_mhz",
+                          "most_custom_boost_clock_mhz", "power_limit_w"}) {
+    EXPECT_EQ(document["machine"]["ranks"][0]["gpu"].erase(key), 1U) << key;
+  }
+  const GpuInfo gpu = *parse_record(document.dump(), "").machine.ranks[0].gpu;
+  EXPECT_FALSE(gpu.nvlink_version || gpu.most_sm_clock_mhz || gpu.application_clock_mhz ||
+               gpu.most_custom_boost_clock_mhz || gpu.power_limit_w);
   EXPECT_FALSE(parse_record(full_document().dump(), "").machine.ranks[1].gpu->nvlink_version);
 }
 
@@ -182,8 +187,9 @@ bool is_optional(const std::string& key) {
                                        "training",
                                        "require_healthy",
                                        "through_host"};
-  const std::vector<std::string> driver{"nvlink_", "pcie_", "lowest_", "highest_",
-                                        "clock_event_reasons"};
+  const std::vector<std::string> driver{
+      "nvlink_", "pcie_",        "lowest_",      "highest_", "clock_event_reasons",
+      "most_",   "application_", "power_limit_w"};
   const bool told_by_driver = std::any_of(driver.begin(), driver.end(), [&](const auto& start) {
     return key.starts_with(start) && !key.ends_with("_by_rank");
   });

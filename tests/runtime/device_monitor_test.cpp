@@ -42,5 +42,18 @@ TEST(DeviceMonitor, TellsLinksOfThisHostOnly) {
   }
 }
 
+TEST(DeviceMonitor, CompletesAGpu) {
+  const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
+  const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "clock-limits");
+  GpuInfo gpu;
+  gpu.pci_bus_id = "00000000:00:07.0";
+  DeviceMonitor(gpu).complete(gpu);
+  EXPECT_EQ(gpu.nvlink_links, 18);
+  EXPECT_EQ(gpu.pcie_width, 16);
+  EXPECT_EQ(gpu.most_sm_clock_mhz, 1980);
+  EXPECT_EQ(gpu.application_clock_mhz, 1410);
+  EXPECT_EQ(gpu.power_limit_w, 700.0);
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -3,6 +3,7 @@
 #include "nvml_double_machine.hpp"
 
 using namespace linkgain::nvml_double;
+using linkgain::nvml_api::ClockType;
 using linkgain::nvml_api::NvlinkDeviceType;
 using linkgain::nvml_api::PciInfo;
 
@@ -40,6 +41,15 @@ Result nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle device, unsigned int link, Pci
 
 Result nvmlDeviceGetPciInfo_v3(Handle device, PciInfo* info) {
   return answer(device, info, pci_info_of);
+}
+
+/// 0 with success is what drivers say of some GPUs that have no such limit.
+Result nvmlDeviceGetMaxCustomerBoostClock(Handle device, ClockType type, unsigned int* megahertz) {
+  if (type != ClockType::graphics) {
+    return kInvalidArgument;
+  }
+  return answer(device, megahertz,
+                [](const Gpu&) { return machine().scenario->model.most_custom_boost_clock; });
 }
 
 Result nvmlDeviceGetRemappedRows(Handle device, unsigned int* correctable,

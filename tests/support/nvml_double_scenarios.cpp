@@ -14,6 +14,9 @@ constexpr Model kTitanRtx{.name = "NVIDIA TITAN RTX",
                           .power_limit = 280000,
                           .least_power_limit = 100000,
                           .slowdown_temperature = 91,
+                          .most_clock = 2100,
+                          .application_clock = 1350,
+                          .most_custom_boost_clock = 0,
                           .remaps_rows = false};
 constexpr Model kRtx3090{.name = "NVIDIA GeForce RTX 3090",
                          .memory = 25769803776ULL,
@@ -25,6 +28,9 @@ constexpr Model kRtx3090{.name = "NVIDIA GeForce RTX 3090",
                          .power_limit = 350000,
                          .least_power_limit = 100000,
                          .slowdown_temperature = 95,
+                         .most_clock = 2100,
+                         .application_clock = 0,
+                         .most_custom_boost_clock = 0,
                          .remaps_rows = false};
 constexpr Model kL4{.name = "NVIDIA L4",
                     .memory = 24152899584ULL,
@@ -35,7 +41,10 @@ constexpr Model kL4{.name = "NVIDIA L4",
                     .pcie_generation = 4,
                     .power_limit = 72000,
                     .least_power_limit = 40000,
-                    .slowdown_temperature = 94};
+                    .slowdown_temperature = 94,
+                    .most_clock = 2040,
+                    .application_clock = 2040,
+                    .most_custom_boost_clock = 2040};
 
 /// GPUs that reach each other's memory in no way.
 constexpr Scenario no_p2p(std::string_view name, const Model& model, int link_down = kNone) {
@@ -97,6 +106,7 @@ constexpr std::array kScenarios{
     Scenario{.name = "prohibited", .mode = ComputeMode::prohibited},
     with_faults({.name = "remap-pending"}, {.gpu = 1, .remap_pending = true}),
     with_faults({.name = "remap-failed"}, {.gpu = 1, .remap_failed = true}),
+    with_faults({.name = "clock-limits"}, {.gpu = 1, .application_clock = 1410}),
     Scenario{.name = "link-errors", .link_errors = 1},
     Scenario{.name = "link-errors-3090", .model = kRtx3090, .link_errors = 1},
     Scenario{.name = "p2p-reasons",

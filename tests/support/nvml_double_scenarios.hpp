@@ -34,6 +34,7 @@
 /// | prohibited          | 2 x H200      | NV18   | compute mode prohibited                       |
 /// | remap-pending       | 2 x H200      | NV18   | GPU 1: memory rows wait for a reset           |
 /// | remap-failed        | 2 x H200      | NV18   | GPU 1: a row could not be replaced            |
+/// | clock-limits        | 2 x H200      | NV18   | GPU 1: application clock 1410 MHz             |
 /// | link-errors         | 2 x H200      | NV18   | 3 replays, 1 recovery, 5 CRC errors           |
 /// | link-errors-3090    | 2 x RTX 3090  | NV4    | the same, counted link by link                |
 /// | p2p-reasons         | 2 x H200      | ?      | another reason for each: status 2, 3, 4, 42   |
@@ -86,6 +87,9 @@ struct Model {
   unsigned int power_limit = 700000;
   unsigned int least_power_limit = 200000;
   unsigned int slowdown_temperature = 89;
+  unsigned int most_clock = 1980;               ///< of graphics and SMs, MHz
+  unsigned int application_clock = 1980;        ///< 0: not supported
+  unsigned int most_custom_boost_clock = 1980;  ///< 0: the driver answers 0
   bool remaps_rows = true;
 };
 
@@ -96,6 +100,7 @@ struct Fault {
   bool no_handle = false;
   unsigned int temperature = 0;
   unsigned int power_limit = 0;
+  unsigned int application_clock = 0;
   unsigned long long reasons = 0;
   unsigned int pcie_generation = 0;
   unsigned int pcie_width = 0;

@@ -77,6 +77,24 @@ Result nvmlDeviceGetClockInfo(Handle device, ClockType type, unsigned int* megah
   return answer(device, megahertz, [](const Gpu& gpu) { return gpu.busy() ? 1980U : 345U; });
 }
 
+Result nvmlDeviceGetMaxClockInfo(Handle device, ClockType type, unsigned int* megahertz) {
+  if (type != ClockType::sm && type != ClockType::graphics) {
+    return kInvalidArgument;
+  }
+  return answer(device, megahertz, [](const Gpu&) { return model().most_clock; });
+}
+
+Result nvmlDeviceGetApplicationsClock(Handle device, ClockType type, unsigned int* megahertz) {
+  if (type != ClockType::graphics) {
+    return kInvalidArgument;
+  }
+  const Result result = answer(device, megahertz, [](const Gpu& gpu) {
+    return gpu.fault.application_clock != 0 ? gpu.fault.application_clock
+                                            : model().application_clock;
+  });
+  return result == kSuccess && model().application_clock == 0 ? kNotSupported : result;
+}
+
 Result nvmlDeviceGetCurrentClocksThrottleReasons(Handle device, unsigned long long* reasons) {
   return answer(device, reasons, [](const Gpu& gpu) {
     const unsigned long long usual = gpu.busy() ? 0x4 : 0x1;

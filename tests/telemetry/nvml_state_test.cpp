@@ -44,6 +44,45 @@ TEST(NvmlState, OfThrottlingGpus) {
   EXPECT_THAT(starved.power().value().default_limit_w, Optional(350.0));
 }
 
+GpuInfo limits_of(const Nvml::Device& gpu) {
+  GpuInfo info;  // what another reading left behind
+  info.most_sm_clock_mhz = info.application_clock_mhz = info.most_custom_boost_clock_mhz = 1;
+  info.power_limit_w = 1.0;
+  gpu.read_limits(info);
+  return info;
+}
+
+TEST(NvmlState, ReadsLimitsOfClocksAndPower) {
+  const NvmlScenario h200("clock-limits", NVML_DOUBLE);
+  const GpuInfo usual = limits_of(h200.gpu(0));
+  EXPECT_THAT(usual.most_sm_clock_mhz, Optional(1980));
+  EXPECT_THAT(usual.application_clock_mhz, Optional(1980));
+  EXPECT_THAT(usual.most_custom_boost_clock_mhz, Optional(1980));
+  EXPECT_THAT(usual.power_limit_w, Optional(700.0));
+  EXPECT_THAT(limits_of(h200.gpu(1)).application_clock_mhz, Optional(1410));
+  const NvmlScenario throttling("throttling", NVML_DOUBLE);
+  EXPECT_THAT(limits_of(throttling.gpu(1)).power_limit_w, Optional(200.0));
+}
+
+TEST(NvmlState, LeavesLimitsOutThatTheDriverLacks) {
+  const NvmlScenario rtx3090("rtx3090-nv4", NVML_DOUBLE);
+  const GpuInfo some = limits_of(rtx3090.gpu(0));
+  EXPECT_THAT(some.most_sm_clock_mhz, Optional(2100));
+  EXPECT_EQ(some.application_clock_mhz, std::nullopt) << "not supported";
+  EXPECT_EQ(some.most_custom_boost_clock_mhz, std::nullopt) << "0 MHz";
+  const NvmlScenario old("h200x2", NVML_DOUBLE_OLD);
+  EXPECT_EQ(limits_of(old.gpu(0)).most_custom_boost_clock_mhz, std::nullopt);
+  EXPECT_THAT(limits_of(old.gpu(0)).application_clock_mhz, Optional(1980));
+  const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
+  const NvmlScenario lost("lost-gpu", NVML_DOUBLE);
+  for (const GpuInfo& none : {limits_of(minimal.gpu(0)), limits_of(lost.gpu(1))}) {
+    EXPECT_EQ(none.most_sm_clock_mhz, std::nullopt);
+    EXPECT_EQ(none.application_clock_mhz, std::nullopt);
+    EXPECT_EQ(none.most_custom_boost_clock_mhz, std::nullopt);
+    EXPECT_EQ(none.power_limit_w, std::nullopt);
+  }
+}
+
 TEST(NvmlState, SeesModes) {
   const NvmlScenario off("persistence-off", NVML_DOUBLE);
   EXPECT_EQ(off.gpu(0).persistence_mode(), Reading<bool>(false));

@@ -39,6 +39,12 @@ struct GpuInfo {
   std::optional<double> nvlink_rate_gb_per_s;  ///< of one link, one direction, as the driver says
   std::optional<int> pcie_generation;
   std::optional<int> pcie_width;
+  /// What may hold the GPU back, as the driver says at the job's start. Clocks locked by nvidia-smi
+  /// -lgc have no reading: the highest clock of the samples tells of those.
+  std::optional<int> most_sm_clock_mhz;            ///< that the GPU can run at
+  std::optional<int> application_clock_mhz;        ///< set for graphics and SMs; not of all drivers
+  std::optional<int> most_custom_boost_clock_mhz;  ///< up to which a user lets it boost
+  std::optional<double> power_limit_w;             ///< in force, whoever set it
 };
 
 /// Copies between pinned host memory and a rank's GPU while all ranks copy, 1e9 B/s each way.

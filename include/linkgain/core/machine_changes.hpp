@@ -12,7 +12,7 @@ namespace linkgain {
 enum class ChangeKind {
   link,      ///< what joins GPUs, and GPUs with the host
   gpu,       ///< which GPUs
-  clock,     ///< what clocks the GPUs reached
+  clock,     ///< what clocks the GPUs reached, and what limits clocks and power
   driver,    ///< NVIDIA's driver
   nccl,      ///< NCCL's library
   software,  ///< everything else that is installed

@@ -22,7 +22,7 @@ class DeviceMonitor {
   /// About 1.2 ms: for between batches. Where NVLink's are absent the reason is given.
   LinkCounters link_counters(std::string& why_no_nvlink) const;
 
-  /// Fills in the NVLink and PCIe members.
+  /// Fills in the NVLink and PCIe members and the limits of clocks and power.
   void complete(GpuInfo& gpu) const;
   std::optional<std::string> driver_version() const;
   /// One entry for each pair of ranks with GPUs, from < to; their state is absent where it is not
