@@ -198,6 +198,18 @@ void add_variants(Changes& changes, const Settings& before, const Settings& afte
   add_variables(changes, "", environment_of(before, 0), environment_of(after, 0));
 }
 
+/// Where both trained: a run without a training has no plan.
+void add_training(Changes& changes, const Settings& before, const Settings& after) {
+  if (!before.training || !after.training) return;
+  changes.add(ChangeKind::setting, "steps of a training", std::optional(before.training->steps),
+              std::optional(after.training->steps));
+  const auto tokens = [](const TrainingPlan& plan) {
+    return plan.tokens.empty() ? std::string("generated") : plan.tokens;
+  };
+  changes.add(ChangeKind::setting, "tokens of a training", tokens(*before.training),
+              tokens(*after.training));
+}
+
 void add_settings(Changes& changes, const RunFigures& before, const RunFigures& after) {
   changes.add(ChangeKind::setting, "measured with", std::string(name_of(before.source)),
               std::string(name_of(after.source)));
@@ -208,6 +220,7 @@ void add_settings(Changes& changes, const RunFigures& before, const RunFigures& 
                 std::optional(before.settings.sample_target.value),
                 std::optional(after.settings.sample_target.value));
   }
+  add_training(changes, before.settings, after.settings);
   add_variants(changes, before.settings, after.settings);
 }
 

@@ -117,6 +117,19 @@ TEST(Changes, ShowEveryLimitOfClocksAndPower) {
   EXPECT_THAT(texts(before, after), ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 2 x NVIDIA H200"));
 }
 
+TEST(Changes, NameWhatTrainingsWereAskedFor) {
+  RunFigures before = two_titans("a", true);
+  RunFigures after = before;
+  before.settings.training = TrainingPlan{};
+  EXPECT_THAT(texts(before, after), IsEmpty()) << "only one trained";
+  after.settings.training = TrainingPlan{.steps = 100, .tokens = "wiki.bin"};
+  EXPECT_THAT(texts(before, after), ElementsAre("steps of a training: 200 → 100",
+                                                "tokens of a training: generated → wiki.bin"));
+  for (const Change& change : changes_between(before, after)) {
+    EXPECT_EQ(change.kind, ChangeKind::setting) << change.what;
+  }
+}
+
 TEST(LinkLabel, CountsLinksOnlyWhereTwoGpusShareThem) {
   RunFigures run = two_titans("a", true);
   EXPECT_EQ(link_label(run.machine, run.machine.links[0]), "NV2");
