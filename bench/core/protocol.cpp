@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "json_conversions.hpp"
@@ -251,8 +252,16 @@ bool may_be_recorded(std::string_view variable) {
   for (std::string_view own : kLaunchersOwn) {
     if (variable.starts_with(own)) return false;
   }
-  return variable.starts_with("NCCL_") || variable.starts_with("OMPI_MCA_") ||
-         variable == "CUDA_VISIBLE_DEVICES" || variable == "CUDA_DEVICE_ORDER";
+  for (std::string_view family : {"NCCL_", "OMPI_MCA_", "CUBLAS_", "CUBLASLT_"}) {
+    if (variable.starts_with(family)) return true;
+  }
+  static constexpr std::array<std::string_view, 6> kOthers{"CUDA_VISIBLE_DEVICES",
+                                                           "CUDA_DEVICE_ORDER",
+                                                           "CUDA_LAUNCH_BLOCKING",
+                                                           "CUDA_DEVICE_MAX_CONNECTIONS",
+                                                           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                                                           "NVIDIA_TF32_OVERRIDE"};
+  return std::find(kOthers.begin(), kOthers.end(), variable) != kOthers.end();
 }
 
 }  // namespace linkgain::protocol

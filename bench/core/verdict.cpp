@@ -14,8 +14,26 @@
 namespace linkgain {
 namespace {
 
-/// Assignments that steer transports, algorithms or memory and that the caller, not a variant,
-/// made.
+/// Whether what a variable steers is in what this record measured. Networks and logs are others'
+/// matter.
+bool matters(const SteeringVariable& variable, const Record& record) {
+  switch (variable.steers) {
+    case Steers::road:
+    case Steers::resources:
+      return true;
+    case Steers::products:
+      return std::any_of(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
+        return result.definition.training.has_value();
+      });
+    case Steers::network:
+    case Steers::log:
+      return false;
+  }
+  return false;
+}
+
+/// Assignments that steer transports, algorithms, memory or the computing of a training, and that
+/// the caller, not a variant, made.
 std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
   std::vector<std::string> assignments;
   // Open MPI carries the messages of its own backend; NCCL's it only starts.
@@ -23,9 +41,9 @@ std::vector<std::string> inherited_switches(const Record& record, std::size_t va
   for (const auto& [name, unused] : in_force(record, variant)) {
     if (name.starts_with("OMPI_") != by_mpi) continue;
     const SteeringVariable* row = steering_variable(name);
-    if (row == nullptr || row->steers == Steers::network || row->steers == Steers::log) continue;
+    if (row == nullptr || !matters(*row, record)) continue;
     const std::string value = inherited(record, variant, name);
-    if (!value.empty()) assignments.push_back(name + "=" + value);
+    if (!is_harmless(*row, value)) assignments.push_back(name + "=" + value);
   }
   return assignments;
 }

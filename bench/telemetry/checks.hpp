@@ -75,5 +75,6 @@ void check_host(const Survey& survey, Findings& findings);
 void check_kernel_log(const Survey& survey, Findings& findings);
 void check_software(const Survey& survey, Findings& findings);
 void check_nccl_settings(const Survey& survey, Findings& findings);
+void check_cuda_variables(const Survey& survey, Findings& findings);
 
 }  // namespace linkgain

@@ -100,6 +100,7 @@ std::vector<Finding> check_machine(const Survey& survey) {
   check_kernel_log(survey, findings);
   check_software(survey, findings);
   check_nccl_settings(survey, findings);
+  check_cuda_variables(survey, findings);
   return findings;
 }
 

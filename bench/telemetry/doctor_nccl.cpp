@@ -90,4 +90,19 @@ void check_nccl_settings(const Survey& survey, Findings& findings) {
                          .ok("none set that steers NCCL (environment, nccl.conf)"));
 }
 
+void check_cuda_variables(const Survey& survey, Findings& findings) {
+  const std::size_t before = findings.size();
+  for (const auto& [name, value] : survey.software.cuda_variables) {
+    const SteeringVariable* variable = steering_variable(name);
+    if (variable == nullptr || is_harmless(*variable, value)) continue;
+    findings.push_back(Check(kGroup, "cuda-variable", name)
+                           .warning("=" + value,
+                                    fmt::format("it {}, for every variant alike", variable->effect),
+                                    fmt::format("unset {} unless it is meant", name)));
+  }
+  if (findings.size() > before) return;
+  findings.push_back(
+      Check(kGroup, "cuda-variable", "host").ok("none set that steers CUDA or cuBLAS"));
+}
+
 }  // namespace linkgain

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "linkgain/core/steering_variables.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "pci_tree.hpp"
 
@@ -54,6 +55,16 @@ Reading<double> processor_quota(const std::filesystem::path& sys) {
   return used / period;
 }
 
+/// What steers a run and is neither NCCL's nor Open MPI's.
+Environment cuda_variables(const Environment& environment) {
+  Environment cuda;
+  for (const auto& [name, value] : environment) {
+    const bool others = name.starts_with("NCCL_") || name.starts_with("OMPI_");
+    if (!others && steering_variable(name) != nullptr) cuda.emplace(name, value);
+  }
+  return cuda;
+}
+
 }  // namespace
 
 HostSurvey survey_host(const SurveySources& sources, const std::vector<std::string>& gpus) {
@@ -80,6 +91,7 @@ SoftwareSurvey survey_software(const SurveySources& sources) {
   software.root_allowed = value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT") == "1" &&
                           value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == "1";
   software.nccl = survey_nccl_settings(sources.environment, sources.home, sources.etc);
+  software.cuda_variables = cuda_variables(sources.environment);
   return software;
 }
 

@@ -162,11 +162,14 @@ TEST(Capabilities, OfMpiLackWhatMpiLacks) {
 
 TEST(MayBeRecorded, OnlyWhatSteersTheMeasurement) {
   for (const char* name :
-       {"NCCL_ALGO", "NCCL_", "OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}) {
+       {"NCCL_ALGO", "NCCL_", "OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+        "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+        "NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_LOG_LEVEL"}) {
     EXPECT_TRUE(may_be_recorded(name)) << name;
   }
   for (const char* name : {"", "PATH", "HOME", "NCCL", "MY_NCCL_ALGO", "CUDA_VISIBLE_DEVICES_2",
-                           "AWS_SECRET_ACCESS_KEY", "OMPI_COMM_WORLD_RANK", "nccl_algo"}) {
+                           "AWS_SECRET_ACCESS_KEY", "OMPI_COMM_WORLD_RANK", "nccl_algo",
+                           "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES", "CUBLAS"}) {
     EXPECT_FALSE(may_be_recorded(name)) << name;
   }
 }

@@ -47,6 +47,31 @@ TEST(Judge, WarnsOfVariablesThatTheCallerSet) {
   EXPECT_THAT(record.warnings, IsEmpty()) << "the variant itself set it";
 }
 
+TEST(Judge, DefaultsThatTheCallerSetChangeNothing) {
+  Record record = good_record();
+  record.settings.environment_in_force[0] = {{"CUDA_DEVICE_MAX_CONNECTIONS", "8"},
+                                             {"CUDA_LAUNCH_BLOCKING", "0"},
+                                             {"NCCL_P2P_DISABLE", "0"}};
+  judge(record);
+  EXPECT_THAT(record.warnings, IsEmpty());
+  record.settings.environment_in_force[0]["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
+  judge(record);
+  ASSERT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
+  EXPECT_THAT(record.warnings[0].text, HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS=1"));
+}
+
+TEST(Judge, VariablesOfMatrixProductsMatterToTrainings) {
+  Record record = good_record();
+  record.settings.environment_in_force[0]["NVIDIA_TF32_OVERRIDE"] = "1";
+  judge(record);
+  EXPECT_THAT(record.warnings, IsEmpty()) << "nothing multiplies matrices";
+  record.cases[0].definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  judge(record);
+  ASSERT_THAT(codes(record), ::testing::Contains("inherited-variable"));
+  EXPECT_THAT(record.warnings, ::testing::Contains(::testing::Field(
+                                   &Warning::text, HasSubstr("NVIDIA_TF32_OVERRIDE=1"))));
+}
+
 TEST(Judge, OpenMpisVariablesMatterWhereItCarriesTheMessages) {
   Record record = good_record();
   record.settings.environment_in_force[0]["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none";

@@ -134,8 +134,9 @@ TEST_F(RunProgram, RecordsExactVariablesAndNoOthers) {
     EXPECT_EQ(in_force.at("OMPI_MCA_btl"), variants[i].at("environment").at("OMPI_MCA_btl"));
     EXPECT_EQ(in_force.at("OMPI_MCA_btl_base_warn_component_unused"), "0");
     for (const auto& [name, value] : in_force.items()) {
-      EXPECT_THAT(
-          name, testing::AnyOf(StartsWith("NCCL_"), StartsWith("OMPI_MCA_"), StartsWith("CUDA_")));
+      EXPECT_THAT(name,
+                  testing::AnyOf(StartsWith("NCCL_"), StartsWith("OMPI_MCA_"), StartsWith("CUDA_"),
+                                 StartsWith("CUBLAS"), "NVIDIA_TF32_OVERRIDE"));
     }
   }
   for (const std::string& name : names_in(folder_.path() / "out")) {

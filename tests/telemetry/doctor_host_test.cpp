@@ -201,6 +201,23 @@ TEST(DoctorNccl, LogsOfEachCallAreAWarning) {
   }
 }
 
+TEST(DoctorCuda, VariablesThatSteerAreWarnings) {
+  expect_finding(healthy_survey(), "cuda-variable", "host", ok, "none set");
+  Survey survey = healthy_survey();
+  survey.software.cuda_variables = {{"CUDA_LAUNCH_BLOCKING", "0"},
+                                    {"CUDA_DEVICE_MAX_CONNECTIONS", "8"}};
+  expect_finding(survey, "cuda-variable", "host", ok, "none set");
+  survey.software.cuda_variables = {{"CUDA_LAUNCH_BLOCKING", "1"},
+                                    {"CUDA_DEVICE_MAX_CONNECTIONS", "1"},
+                                    {"NVIDIA_TF32_OVERRIDE", "0"}};
+  for (const auto& [name, value] : survey.software.cuda_variables) {
+    expect_finding(survey, "cuda-variable", name, warning, "=" + value);
+    EXPECT_THAT(finding_of(survey, "cuda-variable", name).advice, HasSubstr("unset " + name));
+  }
+  EXPECT_THAT(finding_of(survey, "cuda-variable", "NVIDIA_TF32_OVERRIDE").why,
+              HasSubstr("TF32 in products of matrices"));
+}
+
 TEST(DoctorNccl, FaultsOfFilesAreWarnings) {
   expect_finding(with_settings({}, {"/etc/nccl.conf, line 3: blanks"}), "nccl-conf", "host",
                  warning, "line 3");

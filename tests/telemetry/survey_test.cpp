@@ -126,6 +126,16 @@ TEST_F(SurveyTest, RootMustBeMeantTwice) {
   EXPECT_TRUE(survey_machine(meant).software.root_allowed);
 }
 
+TEST_F(SurveyTest, FindsVariablesOfCuda) {
+  SurveySources set = sources();
+  set.environment["NVIDIA_TF32_OVERRIDE"] = "1";
+  set.environment["CUDA_HOME"] = "/usr/local/cuda";
+  set.environment["NCCL_ALGO"] = "Ring";
+  const NvmlScenario nvml("no-driver", NVML_DOUBLE);
+  EXPECT_EQ(survey_machine(set).software.cuda_variables,
+            (Environment{{"NVIDIA_TF32_OVERRIDE", "1"}}));
+}
+
 TEST_F(SurveyTest, AnEmptyRestrictionIsOne) {
   SurveySources hidden = sources();
   EXPECT_FALSE(survey_of("h200x2").visible_devices);

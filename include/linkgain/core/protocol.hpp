@@ -111,8 +111,11 @@ std::string encode(const Reply& reply);
 Command decode_command(std::string_view line);
 Reply decode_reply(std::string_view line);
 
-/// Which environment variables may go into a record: NCCL_*, CUDA_VISIBLE_DEVICES,
-/// CUDA_DEVICE_ORDER, and OMPI_MCA_* but for those that Open MPI's launcher sets for its own use.
+/// Which environment variables may go into a record: NCCL_*, CUBLAS_*, CUBLASLT_*, those of CUDA's
+/// that choose GPUs or change how kernels run (CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER,
+/// CUDA_LAUNCH_BLOCKING, CUDA_DEVICE_MAX_CONNECTIONS, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE),
+/// NVIDIA_TF32_OVERRIDE, and OMPI_MCA_* but for those that Open MPI's launcher sets for its own
+/// use.
 bool may_be_recorded(std::string_view variable);
 
 }  // namespace linkgain::protocol

@@ -9,10 +9,11 @@ enum class Steers {
   road,       ///< which transport carries the messages
   resources,  ///< algorithms, protocols, channels, memory: how fast it does
   network,    ///< which network interface is used, and how
+  products,   ///< how products of matrices are computed: a training's time and losses
   log,        ///< what is logged, which costs time where it is done for each call
 };
 
-/// A variable of NCCL's or Open MPI's that changes what a measurement means.
+/// A variable of NCCL's, CUDA's, cuBLAS's or Open MPI's that changes what a measurement means.
 struct SteeringVariable {
   std::string_view name;  ///< a trailing * stands for any end
   Steers steers;
