@@ -8,6 +8,7 @@
 
 #include "comparison_cautions.hpp"
 #include "linkgain/core/launch_shift.hpp"
+#include "linkgain/core/training_summary.hpp"
 
 namespace linkgain {
 namespace {
@@ -239,6 +240,11 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
 }
 
 const CaseComparison* headline_case(const RunComparison& comparison) {
+  const auto training =
+      std::find_if(comparison.cases.begin(), comparison.cases.end(), [](const auto& each) {
+        return each.speed_up && each.definition && may_stand_for_run(*each.definition);
+      });
+  if (training != comparison.cases.end()) return &*training;
   const CaseComparison* best = nullptr;
   const auto is_all_reduce = [](const CaseComparison& each) {
     return each.definition->operation == OperationKind::all_reduce;

@@ -8,11 +8,15 @@ namespace {
 using json::nullable;
 using json::Out;
 
+/// With the steps that a training's time is multiplied by in tables: times here are of one step.
 Out write_run(const RunFigures& run) {
-  return {{"name", run.name},
-          {"source", name_of(run.source)},
-          {"started", run.started},
-          {"status", run.status}};
+  const std::optional<TrainingPlan>& plan = run.settings.training;
+  return {
+      {"name", run.name},
+      {"source", name_of(run.source)},
+      {"started", run.started},
+      {"status", run.status},
+      {"training", plan ? Out{{"steps", plan->steps}, {"tokens", plan->tokens}} : Out(nullptr)}};
 }
 
 Out write_change(const Change& change) {

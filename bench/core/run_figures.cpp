@@ -67,6 +67,7 @@ CaseFigures case_figures(const CaseResult& result, const VariantResult& variant)
   figures.busbw = variant.busbw;
   figures.path = variant.path;
   figures.health = variant.health;
+  figures.training = variant.training;
   return figures;
 }
 

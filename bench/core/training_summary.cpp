@@ -63,9 +63,16 @@ void note_exposed_communication(Record& record) {
   }
 }
 
-Seconds time_of_all_steps(const Record& record, Seconds step) {
-  const TrainingPlan plan = record.settings.training.value_or(TrainingPlan{});
-  return Seconds{step.value * static_cast<double>(plan.steps)};
+bool may_stand_for_run(const Case& definition) {
+  return definition.training.has_value() && uses_link(definition);
+}
+
+std::int64_t planned_steps(const Settings& settings) {
+  return settings.training.value_or(TrainingPlan{}).steps;
+}
+
+Seconds time_of_all_steps(const Settings& settings, Seconds step) {
+  return Seconds{step.value * static_cast<double>(planned_steps(settings))};
 }
 
 }  // namespace linkgain

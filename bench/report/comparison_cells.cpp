@@ -22,11 +22,11 @@ std::string with_interval(const Interval& speed_up) {
   return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
 }
 
+}  // namespace
+
 std::string what_is_timed(const CaseComparison& each) {
   return each.definition ? "the same " + spoken_operation(*each.definition) : each.name;
 }
-
-}  // namespace
 
 std::string value_cell(const CaseFigures* figures, Metric metric) {
   if (figures == nullptr || !figures->no_time.empty()) {
@@ -57,8 +57,8 @@ std::string label_of(const CaseComparison& each) {
   return each.definition ? case_label(*each.definition) : each.name;
 }
 
-std::string verdict_sentence(const CaseComparison& each, double threshold) {
-  const std::string what = what_is_timed(each);
+std::string verdict_sentence(const std::string& what, const CaseComparison& each,
+                             double threshold) {
   switch (each.verdict) {
     case CaseVerdict::same:
       return fmt::format("After, {} takes the same time within {} ({}).", what,

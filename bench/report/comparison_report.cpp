@@ -9,6 +9,7 @@
 
 #include "alike.hpp"
 #include "comparison_cells.hpp"
+#include "comparison_page.hpp"
 #include "linkgain/core/units.hpp"
 #include "styled_table.hpp"
 #include "wording.hpp"
@@ -35,57 +36,6 @@ void add_cautions(StyledText& text, const RunComparison& comparison) {
   }
 }
 
-/// "Run 1" is what all others are held against; names of files are too long for columns.
-std::string run_label(std::size_t number) { return fmt::format("Run {}", number); }
-
-bool uses_nvlink(const CaseFigures* figures) {
-  return figures != nullptr && figures->path == Path::nvlink;
-}
-
-/// Whether NVLink is what the two sides differ in.
-bool is_about_nvlink(const CaseComparison& each) {
-  return uses_nvlink(each.before) != uses_nvlink(each.after) &&
-         each.before->path != Path::unknown && each.after->path != Path::unknown;
-}
-
-std::vector<std::string> page_row(const std::string& name, bool about_nvlink,
-                                  const CaseFigures& figures) {
-  const std::string answer = !about_nvlink ? "" : uses_nvlink(&figures) ? " (Y)" : " (N)";
-  return {name + answer, value_cell(&figures, Metric::time), value_cell(&figures, Metric::busbw),
-          figures.path == Path::unknown ? "" : std::string(readable_path(figures.path))};
-}
-
-/// The page's table of one case, a row for each run.
-void add_page_table(StyledText& text, const std::vector<RunComparison>& comparisons) {
-  const CaseComparison* last = headline_case(comparisons.back());
-  if (last == nullptr) {
-    const std::vector<CaseComparison>& cases = comparisons.back().cases;
-    const bool compared = std::any_of(cases.begin(), cases.end(), [](const CaseComparison& each) {
-      return each.speed_up.has_value();
-    });
-    if (!compared) text.paragraph("No case was measured on both sides.");
-    return;  // what another program measured has no size to choose by
-  }
-  const bool nvlink = is_about_nvlink(*last);
-  const bool trend = comparisons.size() > 1;
-  std::vector<std::vector<std::string>> rows{
-      page_row(trend ? run_label(1) : "Before", nvlink, *last->before)};
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    const RunComparison& comparison = comparisons[i];
-    const auto same = std::find_if(comparison.cases.begin(), comparison.cases.end(),
-                                   [&](const CaseComparison& each) {
-                                     return each.before == last->before && each.after != nullptr;
-                                   });
-    if (same == comparison.cases.end()) {
-      continue;
-    }
-    rows.push_back(page_row(trend ? run_label(i + 2) : "After", nvlink, *same->after));
-  }
-  text.table({{nvlink ? "NVLink" : "Run"}, {label_of(*last), true}, {"busbw", true}, {"Path"}},
-             rows);
-  text.paragraph(verdict_sentence(*last, comparisons.back().threshold));
-}
-
 std::string counts_of(const RunComparison& comparison) {
   constexpr std::array kVerdicts{CaseVerdict::faster,         CaseVerdict::slower,
                                  CaseVerdict::same,           CaseVerdict::inconclusive,
@@ -101,13 +51,20 @@ std::string counts_of(const RunComparison& comparison) {
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
+/// What tables by case show of a training; empty where there is none.
+std::string training_legend(const RunComparison& comparison) {
+  const bool trainings = std::any_of(
+      comparison.cases.begin(), comparison.cases.end(),
+      [](const CaseComparison& each) { return each.definition && each.definition->training; });
+  return trainings ? " A training's time is that of a step; it has no bandwidth." : "";
+}
+
 std::string legend_of(const RunComparison& comparison) {
   return fmt::format(
       "{}. A run's value is the geometric mean of its launches' medians, and the speed-up is the "
-      "time before over the time after. Faster and slower: by more than {}, and 1 is outside the "
-      "95 "
-      "% interval; same: the interval is inside it.",
-      counts_of(comparison), readable_percent(comparison.threshold));
+      "time before over the time after.{} Faster and slower: by more than {}, and 1 is outside "
+      "the 95 % interval; same: the interval is inside it.",
+      counts_of(comparison), training_legend(comparison), readable_percent(comparison.threshold));
 }
 
 bool has_variants(const std::vector<RunComparison>& comparisons) {

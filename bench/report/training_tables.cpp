@@ -14,6 +14,7 @@
 #include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "outcome_sentences.hpp"
+#include "training_words.hpp"
 #include "wires.hpp"
 #include "wording.hpp"
 
@@ -31,7 +32,7 @@ bool was_measured(const CaseResult& result) {
 std::vector<const CaseResult*> trainings_of(const Record& record, bool measured) {
   std::vector<const CaseResult*> trainings;
   for (const CaseResult& result : record.cases) {
-    if (!result.definition.training || !uses_link(result.definition)) continue;
+    if (!may_stand_for_run(result.definition)) continue;
     if (was_measured(result) == measured) trainings.push_back(&result);
   }
   return trainings;
@@ -63,7 +64,7 @@ std::string missing_trainings(const Record& record) {
 std::string time_cell(const Record& record, const VariantResult& variant) {
   if (has_wrong_data(variant)) return "**WRONG DATA**";
   if (!variant.time) return variant.skipped ? "skipped" : "not measured";
-  return readable_time(time_of_all_steps(record, *variant.time));
+  return readable_time(time_of_all_steps(record.settings, *variant.time));
 }
 
 std::string row_name(Contrast contrast, const CaseResult& result, std::size_t variant) {
@@ -111,21 +112,8 @@ std::string exposed_sentence(const Record& record, const CaseResult& result) {
   return fmt::format(" Exposed communication: {}.", fmt::join(parts, ", "));
 }
 
-std::string_view readable_model(ModelSize model) {
-  return model == ModelSize::gpt2 ? "GPT-2 124M" : "a tiny GPT-2";
-}
-
-/// "ddp", with what of its buckets is not usual.
-std::string strategy_text(const TrainingParameters& training) {
-  std::string text(name_of(training.strategy));
-  if (training.buckets == BucketRule::legacy) text += ", legacy buckets";
-  if (training.bucket_mib) text += fmt::format(", buckets of {} MiB", *training.bucket_mib);
-  return text;
-}
-
 /// What the time is made of: by whom the steps were really run, and for how long.
 std::string steps_text(const Record& record, const CaseResult& result) {
-  const TrainingPlan plan = record.settings.training.value_or(TrainingPlan{});
   std::vector<std::string> runs;
   for (const VariantResult& variant : result.variants) {
     if (!variant.training || variant.training->steps == 0) continue;
@@ -133,7 +121,8 @@ std::string steps_text(const Record& record, const CaseResult& result) {
         fmt::format("{} in {}", variant.training->steps, readable_time(variant.training->sum)));
   }
   return fmt::format("Time is {} x the median step; run were {}.",
-                     counted(plan.steps, "step", "steps"), fmt::join(runs, " and "));
+                     counted(planned_steps(record.settings), "step", "steps"),
+                     fmt::join(runs, " and "));
 }
 
 std::string loss_text(const CaseResult& result) {
@@ -158,15 +147,9 @@ std::string loss_text(const CaseResult& result) {
 }
 
 std::string conditions(const Record& record, const CaseResult& result) {
-  const TrainingParameters& training = *result.definition.training;
-  const std::string tokens = record.settings.training && !record.settings.training->tokens.empty()
-                                 ? one_line(record.settings.training->tokens)
-                                 : "generated tokens";
-  return fmt::format(
-      "\nThe training: {}, {}, {}, {} ranks of {} x {} tokens, dropout {}, {}. {}{}\n",
-      readable_model(training.model), name_of(training.precision), strategy_text(training),
-      result.definition.ranks, training.samples, training.length, training.dropout, tokens,
-      steps_text(record, result), loss_text(result));
+  return fmt::format("\n{}, {}. {}{}\n", training_sentence(result.definition),
+                     readable_tokens(record.settings), steps_text(record, result),
+                     loss_text(result));
 }
 
 std::string first_training(const Record& record, const CaseResult& result) {

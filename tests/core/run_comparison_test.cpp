@@ -220,6 +220,36 @@ TEST(HeadlineCase, IsTheLargestAllReduceOfTheFirstVariant) {
   EXPECT_EQ(headline_case(compare_runs(run_with("a", {}), run, {})), nullptr);
 }
 
+TEST(HeadlineCase, IsTheFirstTrainingThatCommunicates) {
+  const char* none = "gpt2_step/fp32/gpt2/np2/none";
+  const char* ddp = "gpt2_step/fp32/gpt2/np2";
+  const RunFigures run = run_with(
+      "a", {timed(kLarge, "p2p", {1.0}), timed(none, "p2p", {0.5}), timed(ddp, "p2p", {0.6}),
+            timed(ddp, "host", {0.7}), timed("gpt2_step/fp32/gpt2/np2/zero3", "p2p", {0.8})});
+  const RunComparison both = compare_runs(run, run, {});
+  EXPECT_EQ(headline_case(both)->name, ddp);
+  EXPECT_EQ(headline_case(both)->variant, "p2p");
+  const RunFigures alone = run_with("b", {timed(none, "p2p", {0.5}), timed(kSmall, "p2p", {1.0})});
+  EXPECT_EQ(headline_case(compare_runs(alone, run, {}))->name, none) << "no all_reduce either";
+  const RunFigures other =
+      run_with("c", {timed("gpt2_step/tf32/gpt2/np2", "p2p", {0.1}), timed(kLarge, "p2p", {1.0})});
+  EXPECT_EQ(headline_case(compare_runs(run, other, {}))->name, kLarge) << "not the same training";
+  CompareOptions options;
+  options.operations = {OperationKind::all_reduce};
+  EXPECT_EQ(headline_case(compare_runs(run, run, options))->name, kLarge);
+}
+
+TEST(ComparisonJson, SaysHowManyStepsTrainingsHad) {
+  RunFigures before = run_with("a", {timed("gpt2_step/fp32/gpt2/np2", "p2p", {0.5})});
+  before.settings.training = TrainingPlan{.steps = 50, .tokens = "wiki.bin"};
+  const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0})});
+  const auto json = nlohmann::json::parse(to_json({compare_runs(before, after, {})}));
+  const auto& comparison = json.at("comparisons").at(0);
+  EXPECT_EQ(comparison.at("before").at("training").at("steps"), 50);
+  EXPECT_EQ(comparison.at("before").at("training").at("tokens"), "wiki.bin");
+  EXPECT_TRUE(comparison.at("after").at("training").is_null());
+}
+
 TEST(ComparisonJson, HoldsEveryFigure) {
   const RunFigures before = run_with("a", {timed(kLarge, "p2p", {2.0})});
   const RunFigures after =

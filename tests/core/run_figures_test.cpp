@@ -46,6 +46,21 @@ TEST(RunFigures, ShowWhatTheRatioIsMadeOf) {
   EXPECT_THAT(*first.algbw, DoubleNear(*recorded.algbw * recorded.time->value / mean, 1e-9));
 }
 
+TEST(RunFigures, KeepWhatCameOfTrainings) {
+  const Record record = full_record();
+  const RunFigures run = figures_of(record, "r");
+  std::size_t place = 0;
+  int trainings = 0;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      EXPECT_EQ(run.cases.at(place).training, variant.training) << place;
+      trainings += variant.training ? 1 : 0;
+      ++place;
+    }
+  }
+  EXPECT_GT(trainings, 0);
+}
+
 TEST(RunFigures, SayWhyThereIsNoTime) {
   const RunFigures run = figures_of(full_record(), "r");
   EXPECT_EQ(run.cases[1].no_time, "wrong data: 3 of 1000 elements");

@@ -59,6 +59,92 @@ TEST(ComparisonReport, FitsATerminal) {
                 "comparison_bridge.txt");
 }
 
+/// The page's steps, as its two rows; of one launch.
+RunFigures training_run(const std::string& name, bool bridge) {
+  constexpr const char* kTraining = "gpt2_step/fp32/gpt2/np2";
+  RunFigures run = two_titans(name, bridge);
+  run.settings.training = TrainingPlan{};
+  const Path path = bridge ? Path::nvlink : Path::host_memory;
+  run.cases = {on(path, timed(kTraining, "p2p", {bridge ? 0.5095 : 0.6572})),
+               on(Path::host_memory, timed(kTraining, "host", {0.6572})),
+               timed("gpt2_step/fp32/gpt2/np2/none", "p2p", {0.5}),
+               on(path, timed(kLarge, "p2p", {bridge ? 0.101 : 0.131}))};
+  for (CaseFigures& figures : run.cases) {
+    if (!figures.definition->training) continue;
+    figures.busbw.reset();
+    figures.algbw.reset();
+    figures.training = TrainingResult{.steps = 200, .sum = {}, .last_loss = 7.529};
+  }
+  return run;
+}
+
+std::string text_of(const RunFigures& before, const RunFigures& after,
+                    Metric metric = Metric::time) {
+  return comparison_report({compare_runs(before, after, {})}, metric, TableStyle::text);
+}
+
+TEST(ComparisonReport, HasThePagesTableOfATraining) {
+  const RunFigures before = training_run("before.json", false);
+  const RunFigures after = training_run("after.json", true);
+  expect_golden(
+      comparison_report({compare_runs(before, after, {})}, Metric::time, TableStyle::markdown),
+      "comparison_training.md");
+}
+
+TEST(ComparisonReport, HoldsOneStepAgainstAnotherWhereThereWereNotAsMany) {
+  const RunFigures before = training_run("before.json", false);
+  RunFigures after = training_run("after.json", true);
+  after.settings.training->steps = 100;
+  EXPECT_THAT(text_of(before, after),
+              AllOf(HasSubstr("  NVLink      GPT-2 124M, a step, ddp, fp32  Path\n"
+                              "  Before (N)                       657.2 ms  host memory\n"
+                              "  After (Y)                        509.5 ms  NVLink\n"),
+                    HasSubstr("After, a step of the same training takes 22 % less time"),
+                    HasSubstr("different numbers of steps (200, 100): time is that of one"),
+                    HasSubstr("steps of a training: 200 → 100"), Not(HasSubstr("Loss"))));
+}
+
+TEST(ComparisonReport, ShowsLossesOfTheSameTrainingOnly) {
+  const RunFigures before = training_run("before.json", false);
+  RunFigures after = training_run("after.json", true);
+  after.cases[0].training->last_loss = 7.53;
+  EXPECT_THAT(text_of(before, after),
+              HasSubstr("Loss after the last block: 7.529 before, 7.530 after."));
+  after.settings.training->tokens = "wiki.bin";
+  EXPECT_THAT(text_of(before, after), AllOf(HasSubstr("not the same tokens in each run. Time is"),
+                                            HasSubstr("tokens of a training: generated → wiki.bin"),
+                                            Not(HasSubstr("Loss"))));
+  after.settings.training->tokens.clear();
+  after.cases[0].training->steps = 150;  // the budget was used up
+  EXPECT_THAT(text_of(before, after), Not(HasSubstr("Loss")));
+}
+
+TEST(ComparisonReport, GivesATrainingNoBandwidth) {
+  const RunFigures before = training_run("before.json", false);
+  const RunFigures after = training_run("after.json", true);
+  const std::string text = text_of(before, after, Metric::busbw);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("\n  gpt2_step fp32 gpt2       p2p                               "),
+                    HasSubstr("131.4 s  host memory"), HasSubstr("10.6 GB/s")));
+}
+
+TEST(ComparisonReport, OfThreeTrainingsIsATrend) {
+  const RunFigures first = training_run("before.json", false);
+  const RunFigures second = training_run("after.json", true);
+  RunFigures third = training_run("later.json", true);
+  const auto report = [&] {
+    return comparison_report({compare_runs(first, second, {}), compare_runs(first, third, {})},
+                             Metric::time, TableStyle::markdown);
+  };
+  EXPECT_THAT(report(),
+              AllOf(HasSubstr("| NVLink    | GPT-2 124M, 200 steps, ddp, fp32 | Path "),
+                    HasSubstr("| Run 1 (N) |                          131.4 s | host"),
+                    HasSubstr("| Run 3 (Y) |                          101.9 s | NVLink")));
+  third.settings.training->steps = 400;
+  EXPECT_THAT(report(), AllOf(HasSubstr("| Run 3 (Y) |                      509.5 ms | NVLink"),
+                              HasSubstr("numbers of steps (200, 200, 400)")));
+}
+
 TEST(ComparisonReport, OfThreeRunsIsATrend) {
   const RunFigures first = before_bridge();
   const RunFigures second = after_bridge();

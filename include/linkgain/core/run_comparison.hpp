@@ -71,9 +71,9 @@ struct RunComparison {
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
                            const CompareOptions& options);
 
-/// The case that stands for the comparison: of the first variant the largest all_reduce that both
-/// runs measured, else the largest case of the first operation that has one; null where there is
-/// none.
+/// The case that stands for the comparison, null where there is none. The first training that
+/// communicates (may_stand_for_run()) of those that both runs measured; without any, of the first
+/// variant the largest all_reduce, else the largest case of the first operation that has one.
 const CaseComparison* headline_case(const RunComparison& comparison);
 
 /// One JSON document, schema "linkgain.comparison/1": each run held against the first.

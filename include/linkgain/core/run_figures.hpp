@@ -35,6 +35,7 @@ struct CaseFigures {
   std::optional<double> busbw;
   Path path = Path::unknown;
   HealthSummary health;
+  std::optional<TrainingResult> training;  ///< of gpt2_step only
 };
 
 /// What can be compared of one run, whatever program wrote it.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "linkgain/core/record.hpp"
@@ -19,7 +20,14 @@ std::optional<Seconds> exposed_communication(const Record& record, const CaseRes
 /// Writes exposed_communication() into every training of a run that is over.
 void note_exposed_communication(Record& record);
 
-/// The time of all steps that the run was asked for: their number times the median step.
-Seconds time_of_all_steps(const Record& record, Seconds step);
+/// Whether a case stands for the whole of its run where it was measured: a training whose ranks
+/// communicate. Of several the first one does, in the report as in a comparison with another run.
+bool may_stand_for_run(const Case& definition);
+
+/// The steps of each training that the run was asked for.
+std::int64_t planned_steps(const Settings& settings);
+
+/// The time of as many, from that of one.
+Seconds time_of_all_steps(const Settings& settings, Seconds step);
 
 }  // namespace linkgain

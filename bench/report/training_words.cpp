@@ -1,0 +1,34 @@
+#include "training_words.hpp"
+
+#include <fmt/format.h>
+
+#include "markdown_table.hpp"
+
+namespace linkgain {
+
+std::string_view readable_model(ModelSize model) {
+  return model == ModelSize::gpt2 ? "GPT-2 124M" : "a tiny GPT-2";
+}
+
+std::string strategy_text(const TrainingParameters& training) {
+  std::string text(name_of(training.strategy));
+  if (training.buckets == BucketRule::legacy) text += ", legacy buckets";
+  if (training.bucket_mib) text += fmt::format(", buckets of {} MiB", *training.bucket_mib);
+  return text;
+}
+
+std::string training_sentence(const Case& definition) {
+  const TrainingParameters& training = *definition.training;
+  return fmt::format("The training: {}, {}, {}, {} ranks of {} x {} tokens, dropout {}",
+                     readable_model(training.model), name_of(training.precision),
+                     strategy_text(training), definition.ranks, training.samples, training.length,
+                     training.dropout);
+}
+
+std::string readable_tokens(const Settings& settings) {
+  return settings.training && !settings.training->tokens.empty()
+             ? one_line(settings.training->tokens)
+             : "generated tokens";
+}
+
+}  // namespace linkgain
