@@ -55,6 +55,13 @@ if ((status == 0)); then
 fi
 expect 'LINKGAIN_GPU=ON, but no CUDA compiler was found' "$work/gpu.log" 'the refusal says what is missing'
 
+# What an old toolkit left behind is no compiler, and does not keep CPUs from being measured.
+printf '#!/bin/sh\nexit 1\n' >"$work/nvcc"
+chmod +x "$work/nvcc"
+env -u CUDACXX cmake -S "$source_dir" -B "$work/stale" -DLINKGAIN_GPU=AUTO -DLINKGAIN_TESTS=OFF \
+  -DLINKGAIN_NVCC="$work/nvcc" >"$work/stale.log" 2>&1 || true
+expect "mpi only (no CUDA compiler was found that works (tried: $work/nvcc))" "$work/stale.log" 'a broken nvcc is none'
+
 cmake --install "$build_dir" --prefix "$work/installed" >"$work/install.log" 2>&1 || true
 for program in linkgain linkgain-bench; do
   "$work/installed/bin/$program" --version >"$work/$program.log" 2>&1 || true
