@@ -33,11 +33,6 @@ double read_probability(std::string_view field, std::string_view text) {
   throw UsageError(fmt::format("field '{}': a probability from 0 on, below 1", field));
 }
 
-/// Whether gradients are put into buckets that can be chosen.
-bool has_buckets(TrainingStrategy strategy) {
-  return strategy == TrainingStrategy::ddp || strategy == TrainingStrategy::zero2;
-}
-
 std::vector<TrainingStrategy> strategies_of(const TrainingSelection& selection) {
   std::vector<TrainingStrategy> all = selection.strategies;
   if (all.empty()) all.push_back(TrainingStrategy::ddp);
@@ -61,6 +56,10 @@ TrainingParameters parameters_of(const TrainingSelection& selection, ModelSize m
 }
 
 }  // namespace
+
+bool has_buckets(TrainingStrategy strategy) {
+  return strategy == TrainingStrategy::ddp || strategy == TrainingStrategy::zero2;
+}
 
 int longest_sequence(ModelSize model) { return gpt2_config(model).positions; }
 

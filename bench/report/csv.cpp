@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "csv_fields.hpp"
+#include "linkgain/core/training_summary.hpp"
 
 namespace linkgain {
 namespace {
@@ -17,7 +18,9 @@ constexpr std::string_view kHeader =
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
-    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link\n";
+    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
+    "model_size,training_precision,strategy,buckets,bucket_mib,batch,sequence,dropout,steps,"
+    "steps_time_s,steps_run,steps_run_time_s,exposed_s,first_loss,last_loss,loss_difference\n";
 
 template <typename Integer>
 std::string field(const std::optional<Integer>& value) {
@@ -48,13 +51,15 @@ void add_case_fields(std::vector<std::string>& fields, const Case& definition) {
   fields.push_back(pair_field(definition));
 }
 
-void add_variant_fields(std::vector<std::string>& fields, const VariantResult& variant) {
+void add_variant_fields(std::vector<std::string>& fields, const Case& definition,
+                        const VariantResult& variant) {
+  const bool carried = !definition.training || uses_link(definition);
   const bool measured = variant.time.has_value();
   fields.push_back(csv_field(std::string_view(variant.variant)));
   fields.push_back(csv_field(measured ? std::optional(variant.time->value) : std::nullopt));
   fields.push_back(csv_field(variant.algbw));
   fields.push_back(csv_field(variant.busbw));
-  fields.emplace_back(measured ? name_of(variant.path) : std::string_view{});
+  fields.emplace_back(measured && carried ? name_of(variant.path) : std::string_view{});
   fields.push_back(variant.verification.has_value() ? fmt::format("{}", variant.verification->wrong)
                                                     : std::string{});
 }
@@ -123,13 +128,52 @@ void add_form_fields(std::vector<std::string>& fields, const Case& definition,
   fields.push_back(csv_field(std::string_view(variant.execution.form)));
 }
 
+/// What was trained.
+void add_training_fields(std::vector<std::string>& fields, const TrainingParameters& training) {
+  const bool buckets = has_buckets(training.strategy);
+  fields.emplace_back(name_of(training.model));
+  fields.emplace_back(name_of(training.precision));
+  fields.emplace_back(name_of(training.strategy));
+  fields.emplace_back(buckets ? name_of(training.buckets) : std::string_view{});
+  fields.push_back(field(training.bucket_mib));
+  fields.push_back(fmt::format("{}", training.samples));
+  fields.push_back(fmt::format("{}", training.length));
+  fields.push_back(csv_field(std::optional(training.dropout)));
+}
+
+std::optional<double> seconds_of(const std::optional<Seconds>& time) {
+  return time ? std::optional(time->value) : std::nullopt;
+}
+
+/// What came of it: the time of all steps that were asked for, and of those that were timed.
+void add_trained_fields(std::vector<std::string>& fields, const Record& record,
+                        const CaseResult& result, const VariantResult& variant) {
+  fields.push_back(fmt::format("{}", planned_steps(record.settings)));
+  fields.push_back(csv_field(
+      variant.time ? seconds_of(time_of_all_steps(record.settings, *variant.time)) : std::nullopt));
+  const auto place = static_cast<std::size_t>(&variant - result.variants.data());
+  if (!variant.training || variant.training->steps == 0) {
+    fields.insert(fields.end(), 6, "");
+    return;
+  }
+  const TrainingResult& training = *variant.training;
+  fields.push_back(fmt::format("{}", training.steps));
+  fields.push_back(csv_field(std::optional(training.sum.value)));
+  fields.push_back(csv_field(uses_link(result.definition)
+                                 ? seconds_of(exposed_communication(record, result, place))
+                                 : std::nullopt));
+  fields.push_back(csv_field(training.first_loss));
+  fields.push_back(csv_field(training.last_loss));
+  fields.push_back(csv_field(training.loss_difference));
+}
+
 std::string row(const Record& record, const CaseResult& result, const VariantResult& variant) {
   const auto ratio =
       std::find_if(result.ratios.begin(), result.ratios.end(),
                    [&](const RatioResult& entry) { return entry.variant == variant.variant; });
   std::vector<std::string> fields;
   add_case_fields(fields, result.definition);
-  add_variant_fields(fields, variant);
+  add_variant_fields(fields, result.definition, variant);
   add_ratio_fields(fields, ratio != result.ratios.end() ? &ratio->ratio : nullptr);
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
   fields.push_back(csv_field(std::string_view(variant.skipped.value_or(""))));
@@ -137,6 +181,12 @@ std::string row(const Record& record, const CaseResult& result, const VariantRes
   add_health_fields(fields, variant);
   add_form_fields(fields, result.definition, variant);
   fields.push_back(link_field(record, result.definition));
+  if (result.definition.training) {
+    add_training_fields(fields, *result.definition.training);
+    add_trained_fields(fields, record, result, variant);
+  } else {
+    fields.insert(fields.end(), 16, "");
+  }
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

@@ -3,10 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/names.hpp"
 #include "report/counted_records.hpp"
 #include "report/golden.hpp"
 #include "report/pair_records.hpp"
 #include "report/sample_records.hpp"
+#include "report/training_records.hpp"
 
 namespace linkgain {
 namespace {
@@ -22,7 +28,12 @@ constexpr const char* kHeader =
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
-    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link\n";
+    "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
+    "model_size,training_precision,strategy,buckets,bucket_mib,batch,sequence,dropout,steps,"
+    "steps_time_s,steps_run,steps_run_time_s,exposed_s,first_loss,last_loss,loss_difference\n";
+
+/// What stands behind the columns of all operations in the rows of those that are no training.
+const std::string kNoTraining(16, ',');
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
 
@@ -40,7 +51,7 @@ TEST(Csv, QuotesWhatNeedsIt) {
   Record record = two_gpus();
   record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
   EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') +
-                                    ",plain,,false,,\n"));
+                                    ",plain,,false,," + kNoTraining + "\n"));
 }
 
 TEST(Csv, NamesBuffersRootAndForm) {
@@ -51,8 +62,9 @@ TEST(Csv, NamesBuffersRootAndForm) {
   definition.root = 1;
   record.cases[0].variants[1].execution.form = kGroupedForm;
   EXPECT_THAT(csv(record),
-              AllOf(HasSubstr("/registered/root=1,gather,"), HasSubstr(",registered,1,false,,\n"),
-                    EndsWith(",registered,1,false,grouped send/recv,\n")));
+              AllOf(HasSubstr("/registered/root=1,gather,"),
+                    HasSubstr(",registered,1,false,," + kNoTraining + "\n"),
+                    EndsWith(",registered,1,false,grouped send/recv," + kNoTraining + "\n")));
 }
 
 TEST(Csv, NamesThePairAndWhatJoinsIt) {
@@ -60,8 +72,83 @@ TEST(Csv, NamesThePairAndWhatJoinsIt) {
   EXPECT_THAT(text, HasSubstr("/pair=2-3,send_recv,float32,,268435456,4,false,stream,2-3,p2p,"));
   EXPECT_THAT(text, HasSubstr("/pair=0-2/both,send_recv,float32,,268435456,4,false,stream,"
                               "0-2/both,p2p,"));
-  EXPECT_THAT(text, HasSubstr(",plain,,false,,NV4\n"));
-  EXPECT_THAT(text, HasSubstr(",plain,,false,,SYS\n"));
+  EXPECT_THAT(text, HasSubstr(",plain,,false,,NV4" + kNoTraining + "\n"));
+  EXPECT_THAT(text, HasSubstr(",plain,,false,,SYS" + kNoTraining + "\n"));
+}
+
+/// The fields of a row by the names of their columns.
+std::map<std::string, std::string> row_of(const std::string& text, std::size_t number) {
+  const std::vector<std::string> lines = split(text, '\n');
+  const std::vector<std::string> names = split(lines.at(0), ',');
+  const std::vector<std::string> fields = split(lines.at(number), ',');
+  EXPECT_EQ(fields.size(), names.size());
+  std::map<std::string, std::string> row;
+  for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields.at(i);
+  return row;
+}
+
+/// Its two trainings' four rows, then an all_reduce's.
+Record trainings_and_others() {
+  Record record = page_record();
+  for (Sample& sample : record.samples) {
+    if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 0x1p-18;
+  }
+  finish(record);
+  record.cases.push_back(nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02));
+  return record;
+}
+
+TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {
+  auto row = row_of(csv(trainings_and_others()), 2);
+  EXPECT_EQ(row["case"], "gpt2_step/fp32/gpt2/np2");
+  EXPECT_EQ(row["variant"], "host");
+  EXPECT_EQ(row["model_size"], "gpt2");
+  EXPECT_EQ(row["training_precision"], "fp32");
+  EXPECT_EQ(row["strategy"], "ddp");
+  EXPECT_EQ(row["buckets"], "current");
+  EXPECT_EQ(row["bucket_mib"], "") << "PyTorch's";
+  EXPECT_EQ(row["batch"], "4");
+  EXPECT_EQ(row["sequence"], "1024");
+  EXPECT_EQ(row["dropout"], "0.1");
+  EXPECT_EQ(row["steps"], "200");
+  EXPECT_NEAR(std::stod(row["steps_time_s"]), 131.44, 1e-9);
+  EXPECT_EQ(row["steps_run"], "200");
+  EXPECT_NEAR(std::stod(row["steps_run_time_s"]), 131.44, 1e-9);
+  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.1572, 1e-12);
+  EXPECT_EQ(row["first_loss"], "10.98");
+  EXPECT_NEAR(std::stod(row["last_loss"]), 9.08, 1e-12);
+  EXPECT_NEAR(std::stod(row["loss_difference"]), 0x1p-18, 1e-12);
+}
+
+TEST(Csv, LeavesOutWhatATrainingHasNot) {
+  const std::string text = csv(trainings_and_others());
+  EXPECT_EQ(row_of(text, 1)["loss_difference"], "") << "the first variant is not held to itself";
+  auto alone = row_of(text, 3);
+  EXPECT_EQ(alone["strategy"], "none");
+  EXPECT_EQ(alone["buckets"], "");
+  EXPECT_EQ(alone["exposed_s"], "");
+  EXPECT_EQ(alone["steps_run"], "200");
+  auto skipped = row_of(text, 4);
+  EXPECT_EQ(skipped["skipped"], "uses no link between ranks");
+  EXPECT_EQ(skipped["steps"], "200");
+  for (const char* name : {"steps_time_s", "steps_run", "steps_run_time_s", "first_loss"}) {
+    EXPECT_EQ(skipped[name], "") << name;
+  }
+  auto reduce = row_of(text, 5);
+  EXPECT_EQ(reduce["operation"], "all_reduce");
+  for (const char* name : {"model_size", "steps", "batch", "dropout", "steps_run"}) {
+    EXPECT_EQ(reduce[name], "") << name;
+  }
+}
+
+TEST(Csv, NamesBucketsThatWereChosen) {
+  Record record = page_record();
+  record.cases[0].definition =
+      parse_case_name("gpt2_step/fp32/gpt2/np2/buckets=legacy/bucket-mb=8");
+  auto row = row_of(csv(record), 1);
+  EXPECT_EQ(row["buckets"], "legacy");
+  EXPECT_EQ(row["bucket_mib"], "8");
+  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.0095, 1e-12) << "held against the same step";
 }
 
 TEST(Csv, KeepsEveryDigit) {

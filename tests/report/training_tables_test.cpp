@@ -9,7 +9,7 @@
 #include "linkgain/report/csv.hpp"
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "sample_records.hpp"
+#include "report/training_records.hpp"
 
 namespace linkgain::testing {
 namespace {
@@ -17,59 +17,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-/// Blocks of one launch, each of ten steps that take as long, with falling losses.
-void add_blocks(Record& record, int place, int variant, double step, double loss) {
-  for (int round = 0; round < 20; ++round) {
-    Sample sample;
-    sample.case_index = place;
-    sample.variant = variant;
-    sample.round = round;
-    sample.operations = 10;
-    sample.seconds = {step, step * 0.999};
-    sample.loss = loss - 0.1 * round;
-    record.samples.push_back(sample);
-  }
-}
-
-int add_training(Record& record, const std::string& name, std::vector<VariantResult> variants) {
-  CaseResult result;
-  result.definition = parse_case_name(name);
-  result.variants = std::move(variants);
-  result.stopped = "converged";
-  record.cases.push_back(result);
-  return static_cast<int>(record.cases.size()) - 1;
-}
-
-VariantResult on_path(std::string variant, Path path) {
-  VariantResult result;
-  result.variant = std::move(variant);
-  result.path = path;
-  return result;
-}
-
-void finish(Record& record) {
-  for (std::size_t i = 0; i < record.cases.size(); ++i) {
-    summarise(record.cases[i], record.samples, static_cast<int>(i));
-    record.cases[i].converged = true;
-  }
-}
-
-/// The page's steps: 509.5 ms with NVLink, 657.2 without, and 500 alone.
-Record page_record() {
-  Record record = two_gpus();
-  record.settings.training = TrainingPlan{};
-  const int ddp = add_training(record, "gpt2_step/fp32/gpt2/np2",
-                               {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)});
-  const int none =
-      add_training(record, "gpt2_step/fp32/gpt2/np2/none",
-                   {on_path("p2p", Path::unknown), skipped("host", "uses no link between ranks")});
-  add_blocks(record, ddp, 0, 0.5095, 10.98);
-  add_blocks(record, ddp, 1, 0.6572, 10.98);
-  add_blocks(record, none, 0, 0.5, 10.98);
-  finish(record);
-  return record;
-}
 
 TEST(TrainingTables, AreThePagesOwn) {
   const std::string text = training_tables(page_record());

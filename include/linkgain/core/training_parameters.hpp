@@ -36,6 +36,9 @@ struct TrainingParameters {
   bool operator==(const TrainingParameters&) const = default;
 };
 
+/// Whether a strategy puts gradients into buckets that can be chosen.
+bool has_buckets(TrainingStrategy strategy);
+
 /// Trained numbers: 124,439,808 of gpt2.
 std::int64_t parameter_count(ModelSize model);
 
