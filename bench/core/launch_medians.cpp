@@ -80,10 +80,7 @@ void add_result(CaseLaunches& entry, const VariantResult& result, const TimesByL
       std::find(entry.paths.begin(), entry.paths.end(), result.path) == entry.paths.end();
   if (!times.empty() && result.path != Path::unknown && is_new) entry.paths.push_back(result.path);
   if (has_wrong_data(result) && entry.wrong_data.empty()) {
-    const Verification& verification = *result.verification;
-    entry.wrong_data =
-        fmt::format("{} of {} elements are wrong{}{}", verification.wrong, verification.checked,
-                    verification.first_wrong.empty() ? "" : ", first: ", verification.first_wrong);
+    entry.wrong_data = describe_wrong(entry.definition, *result.verification);
   }
   entry.unhealthy_samples += result.health.unhealthy_samples;
 }

@@ -1,10 +1,12 @@
 #include "linkgain/core/record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "linkgain/core/statistics.hpp"
+#include "training_losses.hpp"
 
 namespace linkgain {
 namespace {
@@ -79,28 +81,6 @@ void summarise_variant(VariantResult& result, const Case& definition,
   result.busbw = bus_bandwidth(definition, *result.time);
 }
 
-using Losses = std::map<std::pair<int, int>, double>;
-
-Losses losses_of(const std::vector<const Sample*>& samples) {
-  Losses losses;
-  for (const Sample* sample : samples) {
-    if (sample->loss) losses[{sample->launch, sample->round}] = *sample->loss;
-  }
-  return losses;
-}
-
-/// Of samples that both variants have.
-std::optional<double> largest_difference(const Losses& first, const Losses& other) {
-  std::optional<double> largest;
-  for (const auto& [key, loss] : other) {
-    const auto match = first.find(key);
-    if (match == first.end()) continue;
-    const double difference = std::abs(loss - match->second) / std::abs(match->second);
-    largest = std::max(largest.value_or(0.0), difference);
-  }
-  return largest;
-}
-
 /// `first` are the first variant's samples, which may be `samples`.
 TrainingResult training_result(const std::vector<const Sample*>& samples,
                                const std::vector<const Sample*>& first) {
@@ -143,6 +123,20 @@ Seconds Sample::time() const {
 
 bool has_wrong_data(const VariantResult& variant) {
   return variant.verification.has_value() && variant.verification->wrong > 0;
+}
+
+std::string count_of_wrong(const Case& definition, const Verification& verification) {
+  if (!is_training(definition.operation)) {
+    return fmt::format("{} of {} elements are wrong", verification.wrong, verification.checked);
+  }
+  return fmt::format("{} of {} ranks {} wrong data", verification.wrong, definition.ranks,
+                     verification.wrong == 1 ? "has" : "have");
+}
+
+std::string describe_wrong(const Case& definition, const Verification& verification) {
+  const std::string count = count_of_wrong(definition, verification);
+  if (verification.first_wrong.empty()) return count;
+  return fmt::format("{}, first: {}", count, verification.first_wrong);
 }
 
 void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index) {

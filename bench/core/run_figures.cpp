@@ -26,11 +26,8 @@ std::map<std::pair<int, int>, TimesByLaunch> times_of(const std::vector<Sample>&
   return times;
 }
 
-std::string why_no_time(const VariantResult& result) {
-  if (has_wrong_data(result)) {
-    return fmt::format("wrong data: {} of {} elements", result.verification->wrong,
-                       result.verification->checked);
-  }
+std::string why_no_time(const Case& definition, const VariantResult& result) {
+  if (has_wrong_data(result)) return count_of_wrong(definition, *result.verification);
   if (result.skipped) return fmt::format("skipped: {}", *result.skipped);
   return result.time ? "" : "not measured";
 }
@@ -61,7 +58,7 @@ CaseFigures case_figures(const CaseResult& result, const VariantResult& variant)
   figures.name = case_name(result.definition);
   figures.definition = result.definition;
   figures.variant = variant.variant;
-  figures.no_time = why_no_time(variant);
+  figures.no_time = why_no_time(result.definition, variant);
   figures.time = variant.time;
   figures.algbw = variant.algbw;
   figures.busbw = variant.busbw;

@@ -33,14 +33,14 @@ std::string interval_of(const RatioText& text) {
   return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
 }
 
-std::string wrong_data_sentence(const Comparison& comparison) {
+std::string wrong_data_sentence(const CaseResult& result, const Comparison& comparison) {
   std::string sentence;
   for (const VariantResult* variant : {comparison.first, comparison.other}) {
     if (!has_wrong_data(*variant)) {
       continue;
     }
     sentence += fmt::format("**WRONG DATA** with {}: {}. ", variant->variant,
-                            wrong_elements(*variant->verification));
+                            one_line(describe_wrong(result.definition, *variant->verification)));
   }
   return sentence + "No speed-up is given.";
 }
@@ -97,7 +97,7 @@ std::string outcome_sentence(Contrast contrast, const CaseResult& result,
   const Sentence words = sentence_of(contrast, result, comparison);
   switch (comparison.outcome) {
     case Outcome::wrong_data:
-      return wrong_data_sentence(comparison);
+      return wrong_data_sentence(result, comparison);
     case Outcome::not_measured:
       return not_measured_sentence(comparison);
     case Outcome::same_road:

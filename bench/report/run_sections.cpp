@@ -24,12 +24,15 @@ std::string assignments(const Environment& environment) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+/// Whether there are bytes to take some path: none of a training without communication.
+bool carries(const Case& definition) { return !definition.training || uses_link(definition); }
+
 /// "NVLink (28 cases), unknown (1 case)", in order of appearance.
 std::string paths_of(const Record& record, const std::string& variant) {
   std::vector<std::pair<Path, int>> counts;
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& entry : result.variants) {
-      if (entry.variant != variant || !entry.time.has_value()) {
+      if (entry.variant != variant || !entry.time.has_value() || !carries(result.definition)) {
         continue;
       }
       const auto known = std::find_if(counts.begin(), counts.end(),

@@ -58,12 +58,14 @@ const VariantResult* find_variant(const CaseResult& result, const std::string& n
   return variant == result.variants.end() ? nullptr : &*variant;
 }
 
-std::vector<std::string> time_cells(const VariantResult* variant, SizeLegend& legend) {
+std::vector<std::string> time_cells(const Case& definition, const VariantResult* variant,
+                                    SizeLegend& legend) {
   if (variant == nullptr) {
     return {"", ""};
   }
   if (has_wrong_data(*variant)) {
-    return {"WRONG DATA " + legend.footnotes.number(wrong_elements(*variant->verification)), ""};
+    const std::string what = one_line(describe_wrong(definition, *variant->verification));
+    return {"WRONG DATA " + legend.footnotes.number(what), ""};
   }
   if (variant->skipped.has_value()) {
     return {"skipped " + legend.footnotes.number(one_line(*variant->skipped)), ""};

@@ -31,8 +31,9 @@ std::vector<std::string> variant_names(const std::vector<const CaseResult*>& cas
 /// A case's result of this variant; null where it has none.
 const VariantResult* find_variant(const CaseResult& result, const std::string& name);
 
-/// Time and bus bandwidth, or what stands in their place.
-std::vector<std::string> time_cells(const VariantResult* variant, SizeLegend& legend);
+/// Time and bus bandwidth of a variant of the case, or what stands in their place.
+std::vector<std::string> time_cells(const Case& definition, const VariantResult* variant,
+                                    SizeLegend& legend);
 
 /// Speed-up, interval and less time, or what stands in their place.
 std::vector<std::string> ratio_cells(const Comparison& comparison, Footnotes& footnotes);

@@ -37,7 +37,7 @@ void add_rows(MarkdownTable& table, const Record& record, const CaseResult& resu
     const auto append = [&cells](const std::vector<std::string>& more) {
       cells.insert(cells.end(), more.begin(), more.end());
     };
-    append(time_cells(&variant, legend));
+    append(time_cells(result.definition, &variant, legend));
     cells.emplace_back(variant.time ? readable_path(variant.path) : std::string_view{});
     if (evidence) {
       cells.push_back(evidence_cell(&variant));

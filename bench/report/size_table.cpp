@@ -127,7 +127,7 @@ std::string table_by_case(const Record& record, const TableRows& rows,
       cells.insert(cells.end(), more.begin(), more.end());
     };
     for (const std::string& variant : variants) {
-      append(time_cells(find_variant(result, variant), legend));
+      append(time_cells(result.definition, find_variant(result, variant), legend));
     }
     const std::vector<Comparison> comparisons = compare_variants(record, result);
     if (variants.size() > 1) {

@@ -90,14 +90,6 @@ std::string precision_percent(double precision) {
   return fmt::format("{:.3g} %", 100.0 * precision);
 }
 
-std::string wrong_elements(const Verification& verification) {
-  const std::string example = verification.first_wrong.empty()
-                                  ? std::string{}
-                                  : fmt::format(" ({})", one_line(verification.first_wrong));
-  return fmt::format("{} of {} elements are wrong{}", verification.wrong, verification.checked,
-                     example);
-}
-
 std::string_view readable_path(Path path) {
   switch (path) {
     case Path::nvlink:

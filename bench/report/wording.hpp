@@ -34,9 +34,6 @@ std::string readable_precision(double precision);
 /// "1 %".
 std::string precision_percent(double precision);
 
-/// "12 of 64 elements are wrong (rank 1, element 17: 3 instead of 5)".
-std::string wrong_elements(const Verification& verification);
-
 /// "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
 std::string_view readable_path(Path path);
 

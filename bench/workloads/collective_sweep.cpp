@@ -1,7 +1,5 @@
 #include "linkgain/workloads/collective_sweep.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "linkgain/core/errors.hpp"
@@ -72,8 +70,7 @@ class CaseSubject : public BenchmarkSubject {
     const auto reply = expect<protocol::VerifyReply>(
         open_->engine().lead(protocol::Verify{open_->require(name_).handle}));
     if (reply.verification.wrong == 0) return std::nullopt;
-    return fmt::format("WRONG DATA: {} of {} elements, first: {}", reply.verification.wrong,
-                       reply.verification.checked, reply.verification.first_wrong);
+    return "WRONG DATA: " + describe_wrong(definition_, reply.verification);
   }
 
   std::vector<std::pair<std::string, double>> do_counters(Seconds per_operation) const override {

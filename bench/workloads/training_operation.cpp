@@ -13,6 +13,7 @@
 #include "linkgain/core/names.hpp"
 #include "linkgain/model/reference_model.hpp"
 #include "linkgain/workloads/training_run.hpp"
+#include "training_check.hpp"
 
 #ifdef LINKGAIN_HAVE_GPU
 #include "linkgain/model/gpu_model.hpp"
@@ -123,7 +124,7 @@ class TrainingOperation : public Operation {
 
   Verification do_verify(bool corrupt) override;
   std::string problem_of_sums();
-  std::string problem_of_parameters();
+  std::string problem_after_step();
   void corrupt_parameter();
 
   void step() { run_->run_step(next_step_++); }
@@ -149,19 +150,18 @@ std::string TrainingOperation::problem_of_sums() {
     const std::uint64_t sum = run_->hash_summed_gradients(next_step_, session_.rank() == from);
     const std::vector<std::string> expected = split(all[static_cast<std::size_t>(from)], ' ');
     const std::string& mine = expected[static_cast<std::size_t>(session_.rank())];
-    if (problem.empty() && fmt::format("{}", sum) != mine) {
-      problem = fmt::format("gradients of rank {} came out of communication as others", from);
-    }
+    if (problem.empty()) problem = problem_of_gradients(from, sum, std::stoull(mine));
   }
   return problem;
 }
 
 /// After a step all ranks must have the same parameters.
-std::string TrainingOperation::problem_of_parameters() {
-  const std::uint64_t hash = run_->parameter_hash();
-  const std::vector<std::string> hashes = session_.share(fmt::format("{}", hash));
-  const bool is_same = hashes[static_cast<std::size_t>(session_.rank())] == hashes[0];
-  return is_same ? "" : "parameters are not those of rank 0 after a step";
+std::string TrainingOperation::problem_after_step() {
+  std::vector<std::uint64_t> hashes;
+  for (const std::string& hash : session_.share(fmt::format("{}", run_->parameter_hash()))) {
+    hashes.push_back(std::stoull(hash));
+  }
+  return problem_of_parameters(hashes, session_.rank());
 }
 
 void TrainingOperation::corrupt_parameter() {
@@ -173,13 +173,13 @@ void TrainingOperation::corrupt_parameter() {
 
 Verification TrainingOperation::do_verify(bool corrupt) {
   Verification result;
-  result.checked = run_->model().table().count();
+  result.checked = 1;  // this rank
   const bool alone = settings_.strategy == TrainingStrategy::none;
   std::string problem = alone ? "" : problem_of_sums();
   do_run(1);
   if (corrupt) corrupt_parameter();
   if (!alone) {
-    const std::string parameters = problem_of_parameters();
+    const std::string parameters = problem_after_step();
     if (problem.empty()) problem = parameters;
   }
   const double loss = run_->read_loss();

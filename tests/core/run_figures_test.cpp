@@ -63,7 +63,7 @@ TEST(RunFigures, KeepWhatCameOfTrainings) {
 
 TEST(RunFigures, SayWhyThereIsNoTime) {
   const RunFigures run = figures_of(full_record(), "r");
-  EXPECT_EQ(run.cases[1].no_time, "wrong data: 3 of 1000 elements");
+  EXPECT_EQ(run.cases[1].no_time, "3 of 1000 elements are wrong");
   EXPECT_EQ(run.cases[2].no_time, "skipped: no network");
 }
 

@@ -50,7 +50,8 @@ struct Sample {
   Seconds time() const;
 };
 
-/// Outcome of checking every element of a case's output on all ranks.
+/// Outcome of checking every element of a case's output on all ranks. A training's elements are
+/// compared by hashes of all that a rank holds: there `checked` and `wrong` count ranks.
 struct Verification {
   std::int64_t checked = 0;
   std::int64_t wrong = 0;
@@ -112,6 +113,13 @@ struct VariantResult {
 };
 
 bool has_wrong_data(const VariantResult& variant);
+
+/// How much a check of `definition` found wrong, in the words of every report and warning: "12 of
+/// 64 elements are wrong", of a training "1 of 2 ranks has wrong data".
+std::string count_of_wrong(const Case& definition, const Verification& verification);
+
+/// The same and the first of it: "12 of 64 elements are wrong, first: rank 1, element 17: ...".
+std::string describe_wrong(const Case& definition, const Verification& verification);
 
 /// A variant's time held against the first variant's.
 struct RatioResult {
