@@ -1,13 +1,42 @@
 #include "linkgain/core/training_summary.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "linkgain/core/statistics.hpp"
+#include "training_losses.hpp"
 
 namespace linkgain {
 namespace {
+
+/// Tokens of a step at which bound_of() was seen: of two ranks as the page has them.
+constexpr double kTokensOfBounds = 8192.0;
+
+double bound_of(TrainingPrecision precision) {
+  switch (precision) {
+    case TrainingPrecision::fp32:
+    case TrainingPrecision::tf32:
+      return 1e-5;
+    case TrainingPrecision::bf16:
+      return 1e-4;
+    case TrainingPrecision::fp64:
+      return 1e-9;
+  }
+  throw std::invalid_argument("no such precision");
+}
+
+Losses judged_losses(const Record& record, const CaseResult& result, std::size_t variant) {
+  const auto place = static_cast<int>(&result - record.cases.data());
+  std::vector<const Sample*> samples;
+  for (const Sample& sample : record.samples) {
+    if (sample.case_index != place || sample.variant != static_cast<int>(variant)) continue;
+    if ((sample.round + 1) * kStepsPerBlock <= kJudgedSteps) samples.push_back(&sample);
+  }
+  return losses_of(samples);
+}
 
 /// Medians of a variant's samples of a case, by launch.
 std::map<int, double> medians(const Record& record, const CaseResult& result, std::size_t variant) {
@@ -50,6 +79,24 @@ std::optional<Seconds> exposed_communication(const Record& record, const CaseRes
   }
   if (differences.empty()) return std::nullopt;
   return Seconds{median(differences)};
+}
+
+double loss_bound(const TrainingParameters& training, int ranks) {
+  const double tokens = static_cast<double>(ranks) * training.samples * training.length;
+  return bound_of(training.precision) * std::sqrt(std::max(1.0, kTokensOfBounds / tokens));
+}
+
+std::optional<double> judged_loss_difference(const Record& record, const CaseResult& result,
+                                             std::size_t variant) {
+  if (variant == 0) return std::nullopt;
+  return largest_difference(judged_losses(record, result, 0),
+                            judged_losses(record, result, variant));
+}
+
+bool have_losses_parted(const Record& record, const CaseResult& result, std::size_t variant) {
+  const std::optional<double> difference = judged_loss_difference(record, result, variant);
+  return difference &&
+         *difference > loss_bound(*result.definition.training, result.definition.ranks);
 }
 
 void note_exposed_communication(Record& record) {

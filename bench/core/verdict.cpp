@@ -9,6 +9,7 @@
 
 #include "linkgain/core/backend.hpp"
 #include "linkgain/core/steering_variables.hpp"
+#include "linkgain/core/training_summary.hpp"
 #include "verdict_parts.hpp"
 
 namespace linkgain {
@@ -54,17 +55,37 @@ bool judge_data(Record& record) {
     for (const VariantResult& variant : result.variants) {
       if (!has_wrong_data(variant)) continue;
       wrong = true;
-      add_once(
-          record,
-          {"wrong-data",
-           fmt::format("{} with {}: {} of {} elements are wrong, first: {}",
-                       case_name(result.definition), variant.variant, variant.verification->wrong,
-                       variant.verification->checked, variant.verification->first_wrong),
-           "do not trust results of this machine; run again, then check the GPUs' memory "
-           "(nvidia-smi -q -d ECC) and NCCL's release notes for corruption bugs"});
+      add_once(record,
+               {"wrong-data",
+                fmt::format("{} with {}: {}", case_name(result.definition), variant.variant,
+                            describe_wrong(result.definition, *variant.verification)),
+                "do not trust results of this machine; run again, then check the GPUs' memory "
+                "(nvidia-smi -q -d ECC) and NCCL's release notes for corruption bugs"});
     }
   }
   return wrong;
+}
+
+/// Losses that part are no proof of wrong data: a variant may compute otherwise. They decide
+/// nothing.
+void judge_losses(Record& record) {
+  for (const CaseResult& result : record.cases) {
+    if (!uses_link(result.definition) || !result.definition.training) continue;
+    const double bound = loss_bound(*result.definition.training, result.definition.ranks);
+    for (std::size_t i = 1; i < result.variants.size(); ++i) {
+      if (!have_losses_parted(record, result, i)) continue;
+      add_once(record,
+               {"losses-differ",
+                fmt::format("{}: the loss with {} is off from that with {} by {:.1e} of it within "
+                            "{} steps, rounding explains {:.1e}",
+                            case_name(result.definition), result.variants[i].variant,
+                            result.variants[0].variant, *judged_loss_difference(record, result, i),
+                            kJudgedSteps, bound),
+                "both trained alike on the same tokens: unless a variant changes how is computed "
+                "(such as NVIDIA_TF32_OVERRIDE), one of the two had wrong data; run again, then "
+                "check the GPUs' memory (nvidia-smi -q -d ECC)"});
+    }
+  }
 }
 
 /// What could make variants part that took one road.
@@ -118,11 +139,14 @@ std::string first_of(std::vector<std::string> names) {
 
 void judge_convergence(Record& record) {
   std::vector<std::string> open;
+  std::vector<std::string> trainings;
   std::vector<std::string> differing;
   for (const CaseResult& result : record.cases) {
     const bool ended_early = result.stopped == "job lost" || result.stopped == "interrupted";
     if (result.ratios.empty() || result.converged || ended_early) continue;
-    auto& group = result.stopped == "launches differ" ? differing : open;
+    auto& group = result.stopped == "launches differ" ? differing
+                  : result.definition.training        ? trainings
+                                                      : open;
     group.push_back(case_name(result.definition));
   }
   const double percent = 100 * record.settings.precision;
@@ -133,6 +157,15 @@ void judge_convergence(Record& record) {
                                   percent, first_of(open)),
                       "their rows are marked; give more time with --budget, or keep other work off "
                       "this machine"});
+  }
+  if (!trainings.empty()) {
+    add_once(record,
+             {"not-converged",
+              fmt::format("the steps that were run give no interval within {:.3g} % of the "
+                          "ratio, or neighbouring blocks are correlated, for {}",
+                          percent, first_of(trainings)),
+              fmt::format("ask for more with --steps{}, or keep other work off this machine",
+                          record.settings.budget ? " and a larger --budget" : "")});
   }
   if (!differing.empty()) {
     add_once(record, {"not-converged",
@@ -248,6 +281,7 @@ bool same_road(const VariantResult& a, const VariantResult& b) {
 ExitCode judge(Record& record) {
   judge_environment(record);
   const bool wrong_data = judge_data(record);
+  judge_losses(record);
   const bool wrong_path = judge_paths(record);
   judge_evidence(record);
   judge_roads(record);

@@ -125,7 +125,17 @@ std::string steps_text(const Record& record, const CaseResult& result) {
                      fmt::join(runs, " and "));
 }
 
-std::string loss_text(const CaseResult& result) {
+/// Behind how far the losses differ: that it is too far, where it is.
+std::string parted_text(const Record& record, const CaseResult& result) {
+  for (std::size_t i = 1; i < result.variants.size(); ++i) {
+    if (!have_losses_parted(record, result, i)) continue;
+    return fmt::format(", more than the {:.1e} that rounding explains",
+                       loss_bound(*result.definition.training, result.definition.ranks));
+  }
+  return {};
+}
+
+std::string loss_text(const Record& record, const CaseResult& result) {
   const std::optional<TrainingResult>& first = result.variants.front().training;
   if (!first || !first->first_loss || !first->last_loss) return {};
   std::string text = fmt::format(" Loss {:.3f} after the first block, {:.3f} after the last",
@@ -140,8 +150,8 @@ std::string loss_text(const CaseResult& result) {
   if (largest == 0.0) {
     text += fmt::format("; after every block the same bits with {}", fmt::join(others, ", "));
   } else if (largest) {
-    text += fmt::format("; with {} it differs by {:.1e} of it at most", fmt::join(others, ", "),
-                        *largest);
+    text += fmt::format("; with {} it differs by {:.1e} of it at most{}", fmt::join(others, ", "),
+                        *largest, parted_text(record, result));
   }
   return text + ".";
 }
@@ -149,7 +159,7 @@ std::string loss_text(const CaseResult& result) {
 std::string conditions(const Record& record, const CaseResult& result) {
   return fmt::format("\n{}, {}. {}{}\n", training_sentence(result.definition),
                      readable_tokens(record.settings), steps_text(record, result),
-                     loss_text(result));
+                     loss_text(record, result));
 }
 
 std::string first_training(const Record& record, const CaseResult& result) {
@@ -207,7 +217,8 @@ std::vector<std::string> cells_of(const Record& record, const CaseResult& result
   std::vector<std::string> cells{strategy, std::string(name_of(training.precision))};
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     const VariantResult& variant = result.variants[i];
-    cells.push_back(time_cell(record, variant));
+    cells.push_back(time_cell(record, variant) +
+                    (have_losses_parted(record, result, i) ? " !" : ""));
     const std::optional<Seconds> exposed = shown_exposed(record, result, i);
     cells.push_back(exposed ? fmt::format("{:.2f} ms a step", 1e3 * exposed->value) : "");
   }
@@ -220,12 +231,22 @@ std::vector<std::string> cells_of(const Record& record, const CaseResult& result
 std::string all_trainings(const Record& record, const std::vector<const CaseResult*>& trainings) {
   MarkdownTable table(columns_of(*trainings.front()));
   bool all_converged = true;
+  bool all_learn_alike = true;
   for (const CaseResult* result : trainings) {
     table.add_row(cells_of(record, *result, trainings.front()->definition.training->model));
     all_converged = all_converged && result->converged;
+    for (std::size_t i = 1; i < result->variants.size(); ++i) {
+      all_learn_alike = all_learn_alike && !have_losses_parted(record, *result, i);
+    }
+  }
+  std::string legend;
+  if (!all_converged) legend += "- `*` not converged: more `--steps` narrow the interval\n";
+  if (!all_learn_alike) {
+    legend += fmt::format("- `!` its loss is off from {}'s by more than rounding explains\n",
+                          trainings.front()->variants.front().variant);
   }
   return "\nEvery strategy and precision of this run, for as many steps:\n\n" + table.text() +
-         (all_converged ? "" : "\n- `*` not converged: more `--steps` narrow the interval\n");
+         (legend.empty() ? "" : "\n" + legend);
 }
 
 }  // namespace

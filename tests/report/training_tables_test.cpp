@@ -53,6 +53,24 @@ TEST(TrainingTables, SayHowFarLossesDiffer) {
   EXPECT_THAT(training_tables(record), HasSubstr("with host it differs by 2.0e-06 of it at most"));
 }
 
+TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
+  Record record = page_record();
+  const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
+  add_blocks(record, zero2, 0, 0.51, 10.98);
+  add_blocks(record, zero2, 1, 0.66, 10.98);
+  finish(record);
+  EXPECT_THAT(training_tables(record), Not(HasSubstr("`!`")));
+  for (Sample& sample : record.samples) {
+    if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 2e-5;
+  }
+  finish(record);
+  const std::string text = training_tables(record);
+  EXPECT_THAT(text, HasSubstr("it differs by 2.0e-05 of it at most, more than the 1.0e-05 that "
+                              "rounding explains."));
+  EXPECT_THAT(text, HasSubstr("| 132.0 s ! |"));
+  EXPECT_THAT(text, HasSubstr("- `!` its loss is off from p2p's by more than rounding explains"));
+}
+
 TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
   Record record = page_record();
   EXPECT_THAT(training_tables(record), Not(HasSubstr("Strategy")));
