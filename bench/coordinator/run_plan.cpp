@@ -8,19 +8,15 @@
 #include <set>
 
 #include "linkgain/coordinator/launcher.hpp"
-#include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
 #include "linkgain/core/variants.hpp"
+#include "memory_fit.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr int kMostGpus = 8;
-/// A job's context, communicator and graphs on its GPU beside the buffers.
-constexpr std::int64_t kJobOverheadBytes = std::int64_t{1} << 30;
-/// No memory holds a case of this size; the sums of several jobs still fit into 64 bits.
-constexpr std::int64_t kBeyondAllMemory = std::int64_t{1} << 50;
 
 /// Where the ranks go, other than to this host alone.
 std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
@@ -162,53 +158,6 @@ std::vector<Variant> choose_variants(const RunOptions& options, const Site& site
   return variants;
 }
 
-/// Bytes that a case takes on the GPU that holds most of it, or on the host for all its ranks.
-std::int64_t case_bytes(const Case& c, BackendKind backend) {
-  const bool host = backend == BackendKind::mpi;
-  if (c.training) return training_memory(*c.training) * (host ? c.ranks : 1);
-  if (c.size.value >= kBeyondAllMemory) return host ? kBeyondAllMemory * c.ranks : kBeyondAllMemory;
-  const BufferPlan buffers = plan_buffers(c, kLargestCache);
-  return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
-}
-
-/// The same of the largest case, in one job. Ranks on several hosts share them evenly.
-std::int64_t job_bytes(const RunPlan& plan) {
-  std::int64_t most = 0;
-  for (const Case& c : plan.cases) most = std::max(most, case_bytes(c, plan.backend));
-  return plan.backend == BackendKind::mpi ? most / plan.hosts : most + kJobOverheadBytes;
-}
-
-/// Refuses sizes that do not fit, and falls back to one job at a time where two do not.
-void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
-  const bool gpu = plan.backend == BackendKind::nccl;
-  const std::optional<std::int64_t> memory = gpu ? site.gpu_memory_bytes : site.host_memory_bytes;
-  if (!memory) return;
-  const std::int64_t need = job_bytes(plan);
-  const auto jobs = static_cast<std::int64_t>(plan.variants.size());
-  if (need > *memory) {
-    const auto largest =
-        std::max_element(plan.cases.begin(), plan.cases.end(), [&](const Case& a, const Case& b) {
-          return case_bytes(a, plan.backend) < case_bytes(b, plan.backend);
-        });
-    throw UsageError(
-        fmt::format("{} needs {:.1f} GiB of {} memory, {:.1f} GiB are there",
-                    largest->training ? case_name(*largest) : readable_bytes(largest->size),
-                    double(need) / (1 << 30), gpu ? "GPU" : "host", double(*memory) / (1 << 30)),
-        largest->training ? "train with a smaller --batch or --sequence"
-                          : "measure smaller sizes with --sizes");
-  }
-  if (plan.sequential || need * jobs <= *memory) return;
-  if (options.sequential.has_value()) {
-    throw UsageError("the variants' jobs do not fit into memory together",
-                     "leave out --schedule paired, or measure smaller sizes with --sizes");
-  }
-  plan.sequential = true;
-  plan.warnings.push_back(
-      {"sequential", "the variants ran one after the other: memory is too short for both at once",
-       "drift between them is not cancelled; measure smaller sizes with --sizes to have them in "
-       "turn"});
-}
-
 void require_range(double value, double low, double high, std::string_view option) {
   if (value >= low && value <= high) return;
   throw UsageError(fmt::format("{} {} is outside {} to {}", option, value, low, high));
@@ -228,7 +177,9 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
   require_range(static_cast<double>(training.steps), kStepsPerBlock, 1e6, "--steps");
   if (training.steps % kStepsPerBlock != 0) {
     throw UsageError(fmt::format("--steps {} is no multiple of {}", training.steps, kStepsPerBlock),
-                     "steps are timed in blocks of ten");
+                     fmt::format("steps are timed in blocks of ten: take {} or {}",
+                                 training.steps / kStepsPerBlock * kStepsPerBlock,
+                                 (training.steps / kStepsPerBlock + 1) * kStepsPerBlock));
   }
   if (options.tokens) training.tokens = std::filesystem::absolute(*options.tokens).string();
   return training;

@@ -9,8 +9,12 @@ namespace linkgain {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::ContainsRegex;
+using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
@@ -55,6 +59,111 @@ TEST(FitMemory, NamesATrainingThatNoJobCanHold) {
   options.training.samples = 512;
   EXPECT_THAT(refusal(options, two_gpus(24 * kGiB)),
               AllOf(HasSubstr("gpt2_step/fp32/gpt2/np2/batch=512 needs"), HasSubstr("--batch")));
+}
+
+std::vector<std::string> names_of(const RunPlan& plan) {
+  std::vector<std::string> names;
+  for (const Case& c : plan.cases) names.push_back(case_name(c));
+  return names;
+}
+
+/// A job's own GiB and the page's training, which takes 6.4.
+constexpr std::int64_t kOneTraining = 15 * kGiB / 2;
+
+TEST(FitMemory, SaysWhichBatchWouldFit) {
+  RunOptions options;
+  options.operations = {OperationKind::gpt2_step};
+  // State takes 2.1 GiB, a sequence 1.1 of each rank, and a job's own 1 GiB.
+  EXPECT_THAT(refusal(options, two_gpus(6 * kGiB)), HasSubstr("/ train with --batch 2"));
+  options.training.samples = 2;
+  EXPECT_EQ(refusal(options, two_gpus(6 * kGiB)), "accepted");
+  EXPECT_THAT(refusal(options, two_gpus(4 * kGiB)),
+              HasSubstr("/ train with --batch 1 --sequence 512"));
+  EXPECT_THAT(refusal(options, two_gpus(3 * kGiB)), HasSubstr("/ train with --model-size tiny"));
+}
+
+TEST(FitMemory, LeavesOutATrainingThatOnlyAProfileBrought) {
+  const RunPlan plan = make_plan({}, two_gpus(6 * kGiB));
+  EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("gpt2_step"))));
+  EXPECT_THAT(names_of(plan), Contains("all_reduce/float32/sum/1GiB/np2"));
+  EXPECT_FALSE(plan.training);
+  EXPECT_FALSE(plan.sequential) << "what is left fits together";
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_EQ(plan.warnings[0].code, "left-out");
+  EXPECT_EQ(plan.warnings[0].text,
+            "left out, because 6.0 GiB of GPU memory do not hold a job with: "
+            "gpt2_step/fp32/gpt2/np2 (7.4 GiB), gpt2_step/fp32/gpt2/np2/none (7.4 GiB)");
+  EXPECT_EQ(plan.warnings[0].advice, "measure the training with --only gpt2_step --batch 2");
+}
+
+TEST(FitMemory, RefusesATrainingOfAProfileWithWhichSomethingWasAskedFor) {
+  RunOptions options;
+  options.training.samples = 8;
+  EXPECT_THAT(refusal(options, two_gpus(6 * kGiB)), HasSubstr("/ train with --batch 2"));
+  options = {};
+  options.steps = 100;
+  EXPECT_THAT(refusal(options, two_gpus(6 * kGiB)), HasSubstr("gpt2_step/fp32/gpt2/np2 needs"));
+}
+
+TEST(FitMemory, LeavesOutSizesThatOnlyAProfileBrought) {
+  RunOptions options;
+  options.profile = Profile::quick;
+  const RunPlan plan = make_plan(options, two_gpus(5 * kGiB / 2));
+  EXPECT_THAT(names_of(plan), Not(Contains("all_reduce/float32/sum/1GiB/np2")));
+  EXPECT_THAT(names_of(plan), Contains("all_reduce/float32/sum/256MiB/np2"));
+  ASSERT_GE(plan.warnings.size(), 1U);
+  EXPECT_EQ(plan.warnings[0].code, "left-out");
+  EXPECT_THAT(plan.warnings[0].text, HasSubstr("all_reduce/float32/sum/1GiB/np2 (3.0 GiB)"));
+  EXPECT_EQ(plan.warnings[0].advice, "ask for smaller sizes with --sizes");
+  options.operations = {OperationKind::all_reduce};
+  EXPECT_EQ(refusal(options, two_gpus(5 * kGiB / 2)), "accepted") << "nobody named 1 GiB";
+  EXPECT_THAT(refusal(options, two_gpus(kGiB)), HasSubstr("1 GiB needs 3.0 GiB"))
+      << "nothing would be left";
+}
+
+TEST(FitMemory, NamesAFewOfManyThatItLeavesOut) {
+  RunOptions options;
+  options.profile = Profile::full;
+  const RunPlan plan = make_plan(options, two_gpus(5 * kGiB / 2));
+  ASSERT_GE(plan.warnings.size(), 1U);
+  EXPECT_THAT(plan.warnings[0].text, ContainsRegex("gpt2_step/fp32/gpt2/np2 .* and [0-9]+ more$"));
+  EXPECT_EQ(plan.warnings[0].advice,
+            "measure the training with --only gpt2_step --model-size tiny; ask for smaller sizes "
+            "with --sizes");
+}
+
+TEST(FitMemory, NamesTheTrainingForWhichNothingRunsInTurn) {
+  const RunPlan plan = make_plan({}, two_gpus(kOneTraining));
+  EXPECT_THAT(names_of(plan), Contains("gpt2_step/fp32/gpt2/np2"));
+  EXPECT_TRUE(plan.sequential);
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_EQ(plan.warnings[0].code, "sequential");
+  EXPECT_THAT(plan.warnings[0].text,
+              AllOf(HasSubstr("each takes up to 7.4 GiB of 7.5 GiB (gpt2_step/fp32/gpt2/np2)")));
+  EXPECT_EQ(plan.warnings[0].advice,
+            "drift between them is not cancelled; train with --batch 1 --sequence 512 to have them "
+            "in turn, or leave the training out with --only");
+  const RunPlan large = make_plan({}, two_gpus(12 * kGiB));
+  ASSERT_EQ(large.warnings.size(), 1U);
+  EXPECT_THAT(large.warnings[0].advice, HasSubstr("train with --batch 2 to have them in turn"));
+  RunOptions smaller;
+  smaller.training.samples = 2;
+  EXPECT_THAT(make_plan(smaller, two_gpus(12 * kGiB)).warnings, IsEmpty());
+}
+
+TEST(FitMemory, LeavesOutWhatDoesNotFitTogetherWherePairsWereAskedFor) {
+  RunOptions options;
+  options.sequential = false;
+  const RunPlan plan = make_plan(options, two_gpus(12 * kGiB));
+  EXPECT_FALSE(plan.sequential);
+  EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("gpt2_step"))));
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_THAT(plan.warnings[0].text, HasSubstr("12.0 GiB of GPU memory do not hold 2 jobs at once "
+                                               "with: gpt2_step/fp32/gpt2/np2 (7.4 GiB)"));
+  options.operations = {OperationKind::gpt2_step};
+  EXPECT_THAT(refusal(options, two_gpus(12 * kGiB)),
+              AllOf(HasSubstr("do not fit into memory together: each of 2 needs 7.4 GiB"),
+                    HasSubstr("leave out --schedule paired, or train with --batch 2")));
 }
 
 TEST(FitMemory, RefusesAbsurdSizesWithoutOverflow) {
