@@ -70,6 +70,19 @@ TEST(Profiles, DefaultBeginsWithThePagesTraining) {
   EXPECT_EQ(case_name(on_cpus[0]), "gpt2_step/fp64/tiny/np2");
 }
 
+/// Near in time to the step that they are held against, and in every launch.
+TEST(Profiles, FullHoldsStrategiesAgainstTheirPrecisionsStepWithoutCommunication) {
+  std::vector<std::string> expected;
+  for (const std::string precision : {"fp32", "tf32", "bf16"}) {
+    for (const std::string strategy : {"", "/zero2", "/zero3", "/none"}) {
+      expected.push_back("gpt2_step/" + precision + "/gpt2/np2" + strategy);
+    }
+  }
+  std::vector<std::string> first = names_of(cases_of(Profile::full, BackendKind::nccl));
+  first.resize(expected.size());
+  EXPECT_EQ(first, expected);
+}
+
 TEST(Profiles, LeaveOutCopiesThatCannotBe) {
   EXPECT_EQ(cases_of(Profile::standard, BackendKind::nccl, 16).size(), 14U + 8U) << "8 at most";
   std::vector<Selection> odd = plan_of(Profile::standard, BackendKind::nccl).selections;

@@ -1,0 +1,61 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "linkgain/core/training_summary.hpp"
+#include "run_support.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+FakeScript taking(double seconds) {
+  FakeScript script;
+  script.seconds = seconds;
+  return script;
+}
+
+/// Two launches of a training and of the step without communication. In the second one everything
+/// takes longer, as after a drift.
+struct TrainingBench {
+  explicit TrainingBench(bool sequential) : bench({taking(0.1), taking(0.3)}) {
+    bench.plan.cases = {parse_case_name("gpt2_step/fp64/tiny/np2"),
+                        parse_case_name("gpt2_step/fp64/tiny/np2/none")};
+    bench.plan.training = TrainingPlan{.steps = 100, .tokens = {}};
+    bench.plan.launches = 2;
+    bench.plan.sequential = sequential;
+    bench.script_of_launch[{0, 1}] = taking(0.2);
+    bench.script_of_launch[{1, 1}] = taking(0.5);
+    bench.execute();
+  }
+
+  /// Launches that a case was sampled in.
+  std::set<int> launches_of(int place) const {
+    std::set<int> launches;
+    for (const Sample& sample : bench.record.samples) {
+      if (sample.case_index == place) launches.insert(sample.launch);
+    }
+    return launches;
+  }
+
+  RunBench bench;
+};
+
+// Every launch has its own step without communication: the first variant's takes as long as a step
+// with, the second's 0.2 s less in the first launch and 0.3 s in the second one.
+TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
+  for (const bool sequential : {false, true}) {
+    const TrainingBench trained(sequential);
+    const Record& record = trained.bench.record;
+    EXPECT_EQ(trained.launches_of(0), (std::set<int>{0, 1}));
+    EXPECT_EQ(trained.launches_of(1), (std::set<int>{0, 1})) << "in every launch";
+    const auto exposed = [&](std::size_t variant) {
+      return exposed_communication(record, record.cases[0], variant).value().value;
+    };
+    EXPECT_NEAR(exposed(0), 0.0, 1e-12) << sequential;
+    EXPECT_NEAR(exposed(1), 0.25, 1e-12) << sequential;
+  }
+}
+
+}  // namespace
+}  // namespace linkgain::testing
