@@ -9,7 +9,6 @@
 
 #include "linkgain/core/backend.hpp"
 #include "linkgain/core/steering_variables.hpp"
-#include "linkgain/core/training_summary.hpp"
 #include "verdict_parts.hpp"
 
 namespace linkgain {
@@ -47,45 +46,6 @@ std::vector<std::string> inherited_switches(const Record& record, std::size_t va
     if (!is_harmless(*row, value)) assignments.push_back(name + "=" + value);
   }
   return assignments;
-}
-
-bool judge_data(Record& record) {
-  bool wrong = false;
-  for (const CaseResult& result : record.cases) {
-    for (const VariantResult& variant : result.variants) {
-      if (!has_wrong_data(variant)) continue;
-      wrong = true;
-      add_once(record,
-               {"wrong-data",
-                fmt::format("{} with {}: {}", case_name(result.definition), variant.variant,
-                            describe_wrong(result.definition, *variant.verification)),
-                "do not trust results of this machine; run again, then check the GPUs' memory "
-                "(nvidia-smi -q -d ECC) and NCCL's release notes for corruption bugs"});
-    }
-  }
-  return wrong;
-}
-
-/// Losses that part are no proof of wrong data: a variant may compute otherwise. They decide
-/// nothing.
-void judge_losses(Record& record) {
-  for (const CaseResult& result : record.cases) {
-    if (!uses_link(result.definition) || !result.definition.training) continue;
-    const double bound = loss_bound(*result.definition.training, result.definition.ranks);
-    for (std::size_t i = 1; i < result.variants.size(); ++i) {
-      if (!have_losses_parted(record, result, i)) continue;
-      add_once(record,
-               {"losses-differ",
-                fmt::format("{}: the loss with {} is off from that with {} by {:.1e} of it within "
-                            "{} steps, rounding explains {:.1e}",
-                            case_name(result.definition), result.variants[i].variant,
-                            result.variants[0].variant, *judged_loss_difference(record, result, i),
-                            kJudgedSteps, bound),
-                "both trained alike on the same tokens: unless a variant changes how is computed "
-                "(such as NVIDIA_TF32_OVERRIDE), one of the two had wrong data; run again, then "
-                "check the GPUs' memory (nvidia-smi -q -d ECC)"});
-    }
-  }
 }
 
 /// What could make variants part that took one road.
@@ -144,8 +104,9 @@ void judge_convergence(Record& record) {
   for (const CaseResult& result : record.cases) {
     const bool ended_early = result.stopped == "job lost" || result.stopped == "interrupted";
     if (result.ratios.empty() || result.converged || ended_early) continue;
+    const bool ran_all_steps = result.definition.training && result.stopped != "out of time";
     auto& group = result.stopped == "launches differ" ? differing
-                  : result.definition.training        ? trainings
+                  : ran_all_steps                     ? trainings
                                                       : open;
     group.push_back(case_name(result.definition));
   }
@@ -159,13 +120,11 @@ void judge_convergence(Record& record) {
                       "this machine"});
   }
   if (!trainings.empty()) {
-    add_once(record,
-             {"not-converged",
-              fmt::format("the steps that were run give no interval within {:.3g} % of the "
-                          "ratio, or neighbouring blocks are correlated, for {}",
-                          percent, first_of(trainings)),
-              fmt::format("ask for more with --steps{}, or keep other work off this machine",
-                          record.settings.budget ? " and a larger --budget" : "")});
+    add_once(record, {"not-converged",
+                      fmt::format("the steps that were run give no interval within {:.3g} % of the "
+                                  "ratio, or neighbouring blocks are correlated, for {}",
+                                  percent, first_of(trainings)),
+                      "ask for more with --steps, or keep other work off this machine"});
   }
   if (!differing.empty()) {
     add_once(record, {"not-converged",

@@ -30,6 +30,13 @@ std::string percent(double share);
 /// Cases by number, as in "all_reduce/... and 3 more"; there is at least one.
 std::string named(const std::vector<std::string>& cases);
 
+/// Whether some check found wrong data.
+bool judge_data(Record& record);
+
+/// Warns of trainings whose losses differ between variants by more than rounding explains. That is
+/// no proof of wrong data, for a variant may compute otherwise, and decides nothing.
+void judge_losses(Record& record);
+
 /// Warns of links that others used, and of evidence that is missing or cannot be judged; of nothing
 /// where MPI carried the messages.
 void judge_evidence(Record& record);

@@ -162,8 +162,22 @@ TEST(Judge, AdvisesMoreStepsWhereATrainingDidNotConverge) {
               AllOf(HasSubstr("--steps"), Not(HasSubstr("--budget"))));
   record.warnings.clear();
   record.settings.budget = Seconds{60};
+  record.cases[0].stopped = "out of time";
   judge(record);
-  EXPECT_THAT(warning(record, "not-converged").advice, HasSubstr("--steps and a larger --budget"));
+  EXPECT_THAT(warning(record, "not-converged").advice,
+              AllOf(HasSubstr("--budget"), Not(HasSubstr("--steps"))));
+}
+
+TEST(Judge, LooksForBentDataWhereItLay) {
+  Record record = good_record();
+  set_wrong(record);
+  judge(record);
+  EXPECT_THAT(warning(record, "wrong-data").advice, HasSubstr("nvidia-smi -q -d ECC"));
+  record.warnings.clear();
+  record.settings.backend = "mpi";
+  judge(record);
+  EXPECT_THAT(warning(record, "wrong-data").advice,
+              AllOf(HasSubstr("the host's memory"), Not(HasSubstr("GPU"))));
 }
 
 TEST(DescribeWrong, CountsElementsOrATrainingsRanks) {
