@@ -12,6 +12,7 @@
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
+#include "linkgain/core/option_errors.hpp"
 
 namespace linkgain {
 namespace {
@@ -107,8 +108,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> strays = app.remaining(true);
   const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   const bool no_number = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError);
-  const std::string problem =
-      no_number ? fmt::format("{} is no number", error.what()) : error.what();
+  const std::string problem = no_number ? describe_conversion_error(error.what()) : error.what();
   return UsageError(
       stray && !strays.empty() ? describe_stray(command, strays) : problem,
       fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <fstream>
 #include <optional>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "linkgain/core/token_file.hpp"
 #include "linkgain/core/training_options.hpp"
 
 namespace linkgain {
@@ -166,7 +167,18 @@ void RunCommandLine::add_output_options() {
                      "No colour; NO_COLOR in the environment does the same");
 }
 
+/// An empty text would count as none given.
+void RunCommandLine::require_values() const {
+  for (const char* option :
+       {"--batch", "--sequence", "--dropout", "--bucket-mb", "--steps", "--tokens"}) {
+    const std::vector<std::string>& values = command_->get_option(option)->results();
+    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+    throw UsageError(fmt::format("{} has an empty value", option), "leave it out, or give one");
+  }
+}
+
 void RunCommandLine::read_selection() {
+  require_values();
   options_.profile = parse_profile(texts_.profile);
   static_cast<SelectionOptions&>(options_) = linkgain::read_selection(texts_.selection);
   // An empty text was given too, and is refused.
@@ -183,10 +195,7 @@ void RunCommandLine::read_job() {
   if (!texts_.schedule.empty()) options_.sequential = parse_schedule(texts_.schedule);
   if (!texts_.hostfile.empty()) options_.hostfile = texts_.hostfile;
   if (!texts_.out.empty()) options_.out = texts_.out;
-  if (options_.tokens && !std::ifstream(*options_.tokens, std::ios::binary)) {
-    throw UsageError(fmt::format("--tokens {}: cannot be read", options_.tokens->string()),
-                     "scripts/text-to-tokens makes such files of texts");
-  }
+  if (options_.tokens) options_.token_count = open_token_file(*options_.tokens).tokens;
   options_.color = !texts_.no_color;
 }
 

@@ -24,6 +24,7 @@ class RunCommandLine {
   void add_selection_options();
   void add_job_options();
   void add_output_options();
+  void require_values() const;
   /// What decides cases; and the rest.
   void read_selection();
   void read_job();

@@ -10,6 +10,7 @@
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
+#include "linkgain/core/token_file.hpp"
 #include "linkgain/core/variants.hpp"
 #include "memory_fit.hpp"
 
@@ -181,7 +182,11 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
                                  training.steps / kStepsPerBlock * kStepsPerBlock,
                                  (training.steps / kStepsPerBlock + 1) * kStepsPerBlock));
   }
-  if (options.tokens) training.tokens = std::filesystem::absolute(*options.tokens).string();
+  if (!options.tokens) return training;
+  for (const Case& c : plan.cases) {
+    if (c.training) require_sequence(*options.tokens, options.token_count, c.training->length);
+  }
+  training.tokens = std::filesystem::absolute(*options.tokens).string();
   return training;
 }
 

@@ -3,26 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "kernels/model_random.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/token_file.hpp"
 
 namespace linkgain {
 namespace {
-
-constexpr std::int32_t kMagic = 20240520;
-constexpr std::int32_t kVersion = 1;
-constexpr std::size_t kHeaderNumbers = 256;
-using Header = std::array<std::int32_t, kHeaderNumbers>;
-
-static_assert(std::endian::native == std::endian::little, "token files are read as they are");
-
-const char* const kHowToMake = "make one with scripts/text-to-tokens, or leave --tokens out";
 
 class TokenFile : public TokenSource {
  public:
@@ -32,12 +21,8 @@ class TokenFile : public TokenSource {
  private:
   void do_read_sequence(std::int64_t sequence, std::span<std::int32_t> tokens) const override {
     const auto length = static_cast<std::int64_t>(tokens.size()) - 1;
+    require_sequence(path_, static_cast<std::int64_t>(tokens_.size()), length);
     const std::int64_t sequences = (static_cast<std::int64_t>(tokens_.size()) - 1) / length;
-    if (sequences < 1) {
-      throw UsageError(fmt::format("{} has {} tokens: not one sequence of {} and the token after",
-                                   path_, tokens_.size(), length),
-                       "take shorter sequences or a longer text");
-    }
     const auto begin = tokens_.begin() + sequence % sequences * length;
     std::copy_n(begin, tokens.size(), tokens.begin());
   }
@@ -82,28 +67,6 @@ class GeneratedTokens : public TokenSource {
   std::vector<double> cumulative_;
 };
 
-void check_header(const std::string& path, const Header& header, std::uint64_t file_bytes) {
-  if (header[0] != kMagic) {
-    throw UsageError(
-        fmt::format("{} is no token file: its first number is {}, not {}", path, header[0], kMagic),
-        kHowToMake);
-  }
-  if (header[1] != kVersion) {
-    throw UsageError(
-        fmt::format("{} is a token file of version {}, not {}", path, header[1], kVersion),
-        kHowToMake);
-  }
-  const auto expected =
-      sizeof header +
-      sizeof(std::uint16_t) * static_cast<std::uint64_t>(static_cast<std::uint32_t>(header[2]));
-  if (header[2] < 2 || expected != file_bytes) {
-    throw UsageError(fmt::format("{} says that it has {} tokens, which would be {} bytes, but has "
-                                 "{} bytes",
-                                 path, header[2], expected, file_bytes),
-                     "copy it again, or make it anew with scripts/text-to-tokens");
-  }
-}
-
 void check_tokens(const std::string& path, std::span<const std::uint16_t> tokens, int vocabulary) {
   const auto found = std::ranges::find_if(tokens, [&](int token) { return token >= vocabulary; });
   if (found == tokens.end()) return;
@@ -115,20 +78,10 @@ void check_tokens(const std::string& path, std::span<const std::uint16_t> tokens
 }  // namespace
 
 std::unique_ptr<TokenSource> read_token_file(const std::string& path, int vocabulary) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  if (!stream) throw UsageError(fmt::format("cannot read the token file {}", path), kHowToMake);
-  const auto file_bytes = static_cast<std::uint64_t>(std::max<std::streamoff>(stream.tellg(), 0));
-  stream.seekg(0);
-  Header header{};
-  if (!stream.read(reinterpret_cast<char*>(header.data()), sizeof header)) {
-    throw UsageError(
-        fmt::format("{} is no token file: it has {} bytes, less than the header", path, file_bytes),
-        kHowToMake);
-  }
-  check_header(path, header, file_bytes);
-  std::vector<std::uint16_t> tokens(static_cast<std::size_t>(header[2]));
-  if (!stream.read(reinterpret_cast<char*>(tokens.data()),
-                   static_cast<std::streamsize>(tokens.size() * sizeof(std::uint16_t)))) {
+  TokenFileStart file = open_token_file(path);
+  std::vector<std::uint16_t> tokens(static_cast<std::size_t>(file.tokens));
+  if (!file.stream.read(reinterpret_cast<char*>(tokens.data()),
+                        static_cast<std::streamsize>(tokens.size() * sizeof(std::uint16_t)))) {
     throw UsageError(fmt::format("cannot read all of the token file {}", path));
   }
   check_tokens(path, tokens, vocabulary);

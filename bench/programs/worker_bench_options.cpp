@@ -7,8 +7,10 @@
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
+#include "linkgain/core/option_errors.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "linkgain/core/token_file.hpp"
 #include "linkgain/core/training_options.hpp"
 
 namespace linkgain {
@@ -130,6 +132,14 @@ void require_known(const std::vector<std::string>& extras) {
   }
 }
 
+/// Of what the cases cannot say. Serving, the coordinator has seen to it.
+void require_training(const TrainingPlan& training) {
+  if (training.steps < 1 || training.steps > 1'000'000) {
+    throw UsageError(fmt::format("--steps {} is outside 1 to 1000000", training.steps));
+  }
+  if (!training.tokens.empty()) open_token_file(training.tokens);
+}
+
 }  // namespace
 
 WorkerOptions parse_worker_options(int argc, const char* const* argv) {
@@ -148,7 +158,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
     const bool nccl_tests = means_nccl_tests(texts.format, app.remaining(), argv[0]);
     return text_request(nccl_tests ? nccl_tests_help() : app.help());
   } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what(), "see linkgain-bench --help");
+    throw UsageError(describe_conversion_error(error.what()), "see linkgain-bench --help");
   }
   if (modes.version) {
     return text_request(
@@ -168,6 +178,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   options.mode = mode_of(modes);
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
+  if (options.mode == WorkerOptions::Mode::benchmark) require_training(options.training);
   options.selection = choose_selection(texts.selection);
   return options;
 }

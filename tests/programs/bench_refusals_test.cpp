@@ -41,6 +41,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"unknown_option_of_four", {"--bogus"}, "unknown option '--bogus'", 2, 4},
         Refusal{"benchmark_option", {"--benchmark_bogus=1"}, "'--benchmark_bogus=1' is no option"},
         Refusal{"sample", {"--sample", "0"}, "--sample"},
+        Refusal{"part_of_a_batch", {"--batch", "1.5"}, "--batch 1.5 is no whole number"},
+        Refusal{"no_steps", {"--only", "gpt2_step", "--steps", "0"}, "--steps 0 is outside 1 to"},
+        Refusal{"no_tokens",
+                {"--only", "gpt2_step", "--tokens", "/nowhere/tokens.bin"},
+                "cannot read the token file /nowhere/tokens.bin"},
         Refusal{"load", {"--load", "1e9"}, "--load"},
         Refusal{"bad_file", {"--benchmark_out=/nowhere/x"}, "--benchmark_out=/nowhere/x"}),
     [](const auto& test) { return test.param.label; });

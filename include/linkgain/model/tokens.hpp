@@ -28,10 +28,8 @@ class TokenSource {
   virtual std::string do_description() const = 0;
 };
 
-/// Reads a token file into memory: 256 numbers of 32 bits (20240520, 1, count, the rest unused),
-/// then `count` tokens of 16 bits, all little-endian. Throws UsageError with advice where the file
-/// cannot be read, is no such file, is cut off or longer than it says, or has tokens from
-/// `vocabulary` on.
+/// Reads a token file (core's open_token_file() says what that is) into memory. Throws UsageError
+/// with advice where it is none, or has tokens from `vocabulary` on.
 std::unique_ptr<TokenSource> read_token_file(const std::string& path, int vocabulary);
 
 /// Tokens without end by Zipf's law, the k-th with a probability in proportion to 1 / (k + 1), each
