@@ -14,16 +14,37 @@ using ::testing::Le;
 
 class TrainingOnGpus : public RunOnGpus {};
 
+/// How far a loss may be from another's that only sums in another order, relative to it. In
+/// results/2xH200-training-strategies losses of zero2 and zero3 stray from those of ddp by 2.7e-7
+/// with tf32 and by 7.1e-6 with bf16 at most, over 100 steps; those of a training that exchanges
+/// nothing by 9.7e-4 after the first block already.
+double tolerance(const Case& definition) {
+  return definition.training->precision == TrainingPrecision::bf16 ? 1e-4 : 1e-5;
+}
+
+double distance(double value, double from) { return std::abs(value - from) / from; }
+
+/// Of runs of two blocks at least.
+void expect_right(const VariantResult& variant, const Case& definition, bool is_first) {
+  const std::string name = case_name(definition) + " with " + variant.variant;
+  ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
+  EXPECT_EQ(variant.verification.value().wrong, 0)
+      << name << ": " << variant.verification->first_wrong;
+  ASSERT_TRUE(variant.training.has_value()) << name;
+  const TrainingResult& training = *variant.training;
+  ASSERT_TRUE(training.first_loss && training.last_loss) << name;
+  ASSERT_TRUE(std::isfinite(*training.first_loss)) << name;
+  EXPECT_LT(*training.last_loss, *training.first_loss) << name;
+  ASSERT_EQ(training.loss_difference.has_value(), !is_first) << name;
+  EXPECT_LE(training.loss_difference.value_or(0.0), tolerance(definition)) << name;
+  // Steps of the tiny model are so short that whatever else a host does shows in them.
+  if (definition.training->model != ModelSize::gpt2) return;
+  EXPECT_LE(variant.skew.value(), 0.02) << name << ": ranks wait for each other in every step";
+}
+
 void expect_right(const CaseResult& result) {
-  const std::string name = case_name(result.definition);
   for (const VariantResult& variant : result.variants) {
-    ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
-    EXPECT_EQ(variant.verification.value().wrong, 0)
-        << name << ": " << variant.verification->first_wrong;
-    ASSERT_TRUE(variant.training.has_value());
-    // With a single block they are the same.
-    EXPECT_LE(variant.training->last_loss, variant.training->first_loss) << name;
-    EXPECT_LE(variant.skew.value(), 0.02) << name << ": ranks wait for each other in every step";
+    expect_right(variant, result.definition, &variant == &result.variants.front());
   }
 }
 
@@ -37,44 +58,78 @@ void expect_evidence(const CaseResult& result) {
   EXPECT_LT(host.nvlink_share().value(), 0.001) << name;
 }
 
-// 1e-5 is what float32 allows over 20 steps where sums may go in another order.
+/// Of the first variant, whose losses expect_right() has found to be there.
+const TrainingResult& training_of(const CaseResult& result) {
+  return result.variants.at(0).training.value();
+}
+
+// The run of results/2xH200-training, whose losses were 9.213128 after the first block, which is
+// that of step 12, and 7.528612 after the last. Left to itself every rank had 9.222322, which is
+// 1.0e-3 off; what learns nothing stays near ln(50257) = 10.82. With other algorithms for its
+// products the training differs by less than 1e-5 over 20 steps: has_the_same_losses_whatever_….
 TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
-  const Outcome outcome = run_linkgain("--only gpt2_step --steps 20");
+  const Outcome outcome = run_linkgain("--only gpt2_step --steps 200");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record record = this->record();
   ASSERT_EQ(record.cases.size(), 2U);
   const CaseResult& ddp = record.cases[0];
   expect_right(ddp);
+  if (HasFatalFailure()) return;
   expect_evidence(ddp);
-  EXPECT_LE(ddp.variants[1].training->loss_difference.value(), 1e-5);
-  EXPECT_NEAR(ddp.variants[0].training->first_loss.value(), 9.9, 1.1);
+  EXPECT_LT(distance(*training_of(ddp).first_loss, 9.213128), 1e-4) << *training_of(ddp).first_loss;
+  EXPECT_LT(distance(*training_of(ddp).last_loss, 7.528612), 1e-4) << *training_of(ddp).last_loss;
   EXPECT_FALSE(record.cases[1].variants[1].time) << "none needs one variant";
   EXPECT_THAT(outcome.output, HasSubstr("Exposed communication: "));
 }
 
+// The learning rate of 20 steps falls faster: the sum of that of the first 12 steps is 9.80 times
+// the initial one, where it was 11.44 with 100 steps (first loss 9.2208 in three strategies and two
+// precisions) and 11.71 with 200 (9.2131): on the line through both the loss is 9.27, or somewhat
+// higher, since the first steps lower it most.
 TEST_F(TrainingOnGpus, EveryStrategyTrainsInEveryPrecision) {
   const Outcome outcome = run_linkgain(
-      "--only gpt2_step --steps 10 --strategy ddp,zero2,zero3 "
+      "--only gpt2_step --steps 20 --strategy ddp,zero2,zero3 "
       "--training-precision fp32,tf32,bf16");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record record = this->record();
   ASSERT_EQ(record.cases.size(), 12U);
+  const TrainingResult* ddp = nullptr;
   for (const CaseResult& result : record.cases) {
-    if (!uses_link(result.definition)) continue;
+    const std::string name = case_name(result.definition);
+    if (result.definition.training->strategy == TrainingStrategy::ddp) {
+      ddp = &training_of(result);
+      ASSERT_TRUE(ddp->first_loss && ddp->last_loss) << name;
+      EXPECT_NEAR(*ddp->first_loss, 9.3, 0.1) << name;
+      // Precisions differed by 1.8e-5 at most (tf32 and bf16, over 100 steps).
+      EXPECT_LT(distance(*ddp->first_loss, *training_of(record.cases[0]).first_loss), 2e-4) << name;
+    }
+    ASSERT_NE(ddp, nullptr) << name << " before ddp";
+    const double first = distance(training_of(result).first_loss.value(), *ddp->first_loss);
+    const double last = distance(training_of(result).last_loss.value(), *ddp->last_loss);
+    if (!uses_link(result.definition)) {
+      EXPECT_GT(first, 3 * tolerance(result.definition)) << name << " learns from all ranks";
+      continue;
+    }
     expect_right(result);
     expect_evidence(result);
     // The strategies of a precision start from the same weights and see the same tokens.
-    const double first = record.cases[0].variants[0].training->first_loss.value();
-    EXPECT_NEAR(result.variants[0].training->first_loss.value(), first, 0.02 * first);
+    EXPECT_LE(first, tolerance(result.definition)) << name;
+    EXPECT_LE(last, tolerance(result.definition)) << name;
   }
 }
 
+// The same on the mpi backend, computed in fp64 on CPUs, has losses of 4.796634 and 4.726683; where
+// nothing is exchanged 4.807478 and 4.744349.
 TEST_F(TrainingOnGpus, BucketsMayBeOfAnySize) {
   const Outcome outcome = run_linkgain(
-      "--only gpt2_step --model-size tiny --steps 10 --buckets legacy --bucket-mb 1 --batch 2 "
+      "--only gpt2_step --model-size tiny --steps 20 --buckets legacy --bucket-mb 1 --batch 2 "
       "--sequence 17 --dropout 0");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
-  expect_right(record().cases.at(0));
+  const CaseResult ddp = record().cases.at(0);
+  expect_right(ddp);
+  if (HasFatalFailure()) return;
+  EXPECT_LT(distance(*training_of(ddp).first_loss, 4.796634), 1e-4) << *training_of(ddp).first_loss;
+  EXPECT_LT(distance(*training_of(ddp).last_loss, 4.726683), 1e-4) << *training_of(ddp).last_loss;
 }
 
 }  // namespace
