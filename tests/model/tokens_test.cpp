@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "linkgain/core/errors.hpp"
+#include "support/token_file.hpp"
 
 namespace linkgain {
 namespace {
@@ -27,15 +28,11 @@ class TokenFileTest : public ::testing::Test {
  protected:
   ~TokenFileTest() override { std::filesystem::remove(path_); }
 
-  /// Tokens 0, 1, 2, … by default.
-  void write(std::vector<std::int32_t> header, std::vector<std::uint16_t> tokens) const {
-    header.resize(256, 0);
-    std::ofstream stream(path_, std::ios::binary);
-    stream.write(reinterpret_cast<const char*>(header.data()), 1024);
-    stream.write(reinterpret_cast<const char*>(tokens.data()),
-                 static_cast<std::streamsize>(tokens.size() * 2));
+  void write(const test::TokenFileHeader& header, const std::vector<std::uint16_t>& tokens) const {
+    test::write_token_file(path_, header, tokens);
   }
 
+  /// Tokens 0, 1, 2, …
   static std::vector<std::uint16_t> counting(int count) {
     std::vector<std::uint16_t> tokens(static_cast<std::size_t>(count));
     std::iota(tokens.begin(), tokens.end(), std::uint16_t{0});
