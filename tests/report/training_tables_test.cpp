@@ -133,20 +133,6 @@ TEST(TrainingTables, AreEmptyWithoutTrainings) {
   EXPECT_THAT(training_tables(h200_record()), IsEmpty());
 }
 
-TEST(ExposedCommunication, IsTheMedianOverLaunches) {
-  Record record = page_record();
-  for (const Sample& sample : page_record().samples) {
-    record.samples.push_back(sample);
-    record.samples.back().launch = 1;
-    for (auto& seconds : record.samples.back().seconds) *seconds += 0.1;
-  }
-  finish(record);
-  ASSERT_TRUE(exposed_communication(record, record.cases[0], 0).has_value());
-  EXPECT_NEAR(exposed_communication(record, record.cases[0], 0)->value, 0.0095, 1e-12);
-  std::erase_if(record.samples, [](const Sample& sample) { return sample.case_index == 1; });
-  EXPECT_FALSE(exposed_communication(record, record.cases[0], 0).has_value());
-}
-
 TEST(RecordsOfTrainings, ComeBackFromJson) {
   Record record = page_record();
   record.settings.training->tokens = "/data/wikitext.bin";

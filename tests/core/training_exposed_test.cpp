@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "launch_records.hpp"
+#include "linkgain/core/training_summary.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+const Case kDdp = parse_case_name("gpt2_step/fp32/gpt2/np2");
+const Case kNone = parse_case_name("gpt2_step/fp32/gpt2/np2/none");
+
+/// Steps of three launches, each on a machine of another pace.
+Record three_launches() {
+  return run_of({{kDdp, "p2p", {0.101, 0.092, 0.104}}, {kNone, "p2p", {0.100, 0.090, 0.095}}});
+}
+
+void expect_exposed(const Record& record, std::size_t variant, double seconds) {
+  const std::optional<Seconds> exposed = exposed_communication(record, record.cases[0], variant);
+  ASSERT_TRUE(exposed.has_value());
+  EXPECT_NEAR(exposed->value, seconds, 1e-12);
+}
+
+void forget(Record& record, int case_index, int launch) {
+  std::erase_if(record.samples, [&](const Sample& sample) {
+    return sample.case_index == case_index && sample.launch == launch;
+  });
+}
+
+// 1, 2 and 9 ms. Their mean is 4 ms; medians over all launches, 102.96 and 99 ms, are 3.96 apart.
+TEST(ExposedCommunication, IsTheMedianOverLaunches) { expect_exposed(three_launches(), 0, 0.002); }
+
+TEST(ExposedCommunication, IsOfLaunchesThatHaveBothSteps) {
+  Record record = three_launches();
+  forget(record, 1, 1);
+  expect_exposed(record, 0, 0.005);
+  forget(record, 0, 0);
+  expect_exposed(record, 0, 0.009);
+  forget(record, 1, 2);
+  EXPECT_FALSE(exposed_communication(record, record.cases[0], 0).has_value());
+}
+
+TEST(ExposedCommunication, IsHeldAgainstTheFirstVariantThatComputedAlone) {
+  Record record = run_of({{kDdp, "p2p", {0.101, 0.092}},
+                          {kDdp, "host", {0.150, 0.160}},
+                          {kNone, "p2p", {}},
+                          {kNone, "host", {0.100, 0.090}}});
+  expect_exposed(record, 0, 0.0015);
+  expect_exposed(record, 1, 0.060);
+  add_samples(record, 1, 0, 0, 0.080);
+  add_samples(record, 1, 0, 1, 0.081);
+  expect_exposed(record, 1, 0.0745);
+}
+
+TEST(ExposedCommunication, IsUnknownWithoutTheSameTrainingAlone) {
+  Record record = three_launches();
+  EXPECT_EQ(without_communication(record, kDdp), &record.cases[1]);
+  const Case legacy = parse_case_name("gpt2_step/fp32/gpt2/np2/buckets=legacy/bucket-mb=5");
+  EXPECT_EQ(without_communication(record, legacy), &record.cases[1]);
+  for (const char* name : {"gpt2_step/bf16/gpt2/np2", "gpt2_step/fp32/gpt2/np4",
+                           "gpt2_step/fp32/gpt2/np2/batch=8", "all_reduce/float32/sum/1GiB/np2"}) {
+    EXPECT_EQ(without_communication(record, parse_case_name(name)), nullptr) << name;
+  }
+  record.cases.pop_back();
+  EXPECT_FALSE(exposed_communication(record, record.cases[0], 0).has_value());
+}
+
+TEST(ExposedCommunication, IsNotedOfEveryTrainingThatCommunicates) {
+  Record record = three_launches();
+  for (CaseResult& result : record.cases) result.variants[0].training.emplace();
+  note_exposed_communication(record);
+  EXPECT_NEAR(record.cases[0].variants[0].training->exposed_s.value(), 0.002, 1e-12);
+  EXPECT_FALSE(record.cases[1].variants[0].training->exposed_s.has_value());
+}
+
+TEST(TimeOfAllSteps, IsThatOfTheStepsThatWereAskedFor) {
+  Record record;
+  EXPECT_DOUBLE_EQ(time_of_all_steps(record, Seconds{0.5}).value, 100.0) << "the page's 200";
+  record.settings.training = TrainingPlan{.steps = 30, .tokens = {}};
+  EXPECT_DOUBLE_EQ(time_of_all_steps(record, Seconds{0.5}).value, 15.0);
+}
+
+}  // namespace
+}  // namespace linkgain::testing
