@@ -16,6 +16,10 @@ namespace {
 constexpr int kMostSamples = 4096;
 constexpr int kMostBucketMib = 4096;
 
+/// What a training takes whatever its batch: room for kernels' partial sums (3 MiB for gpt2), and
+/// what lies between aligned parts.
+constexpr std::int64_t kBytesOfAnyBatch = std::int64_t{4} << 20;
+
 /// A whole number of `least` to `most`.
 int read_count(std::string_view field, std::string_view text, int least, int most) {
   int value = 0;
@@ -111,7 +115,7 @@ std::int64_t training_memory(const TrainingParameters& training) {
   const std::int64_t of_block = 18 * config.channels;
   const std::int64_t of_token =
       config.layers * of_block + 2 * padded_vocabulary(config) + 24 * config.channels;
-  return state + tokens * of_token * number;
+  return state + tokens * of_token * number + kBytesOfAnyBatch;
 }
 
 std::vector<TrainingParameters> combinations(const TrainingSelection& selection) {

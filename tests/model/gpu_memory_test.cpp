@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "kernels/token_rows.hpp"
+#include "linkgain/core/training_parameters.hpp"
 #include "linkgain/model/parameter_table.hpp"
 
 namespace linkgain {
@@ -130,6 +133,50 @@ TEST(GpuMemory, KeepsABitForEachProbabilityUpToTheDiagonal) {
   // A float for each query and head, a counter for every 32 of them, and one more.
   const auto memory = gpu_model_memory(kTiny, {3, 33}, TrainingPrecision::fp32, kScratch);
   EXPECT_EQ(memory.attention_scratch.bytes, 4 * (3 * kTiny.heads * (33 + 2) + 1));
+}
+
+/// What kernels need of scratch: rows of partial sums of biases' and norms' gradients, or those of
+/// tokens that stand in many places.
+Bytes kernel_scratch(const Gpt2Config& config, const BatchShape& shape) {
+  constexpr std::int64_t kPartialRows = 256;
+  const std::int64_t columns = std::int64_t{config.hidden_channels()};
+  const std::int64_t partials = kernels::TokenRowsLayout{shape.tokens()}.most_partials();
+  return {4 * std::max(kPartialRows * columns, partials * config.channels)};
+}
+
+/// Of a training whose rank has this batch.
+TrainingParameters training_of(ModelSize model, linkgain::TrainingPrecision precision,
+                               const BatchShape& shape) {
+  TrainingParameters training;
+  training.model = model;
+  training.precision = precision;
+  training.samples = shape.samples;
+  training.length = shape.length;
+  return training;
+}
+
+// What a run is planned by knows nothing of spans: it must not promise memory that is not there.
+TEST(GpuMemory, IsWithinWhatARunIsPlannedWith) {
+  constexpr std::pair<linkgain::TrainingPrecision, TrainingPrecision> kPrecisions[] = {
+      {linkgain::TrainingPrecision::fp32, TrainingPrecision::fp32},
+      {linkgain::TrainingPrecision::tf32, TrainingPrecision::tf32},
+      {linkgain::TrainingPrecision::bf16, TrainingPrecision::bf16}};
+  for (const ModelSize model : kModelSizes) {
+    const Gpt2Config config = gpt2_config(model);
+    for (const int samples : {1, 4, 4096}) {
+      for (const int length : {1, 17, config.positions}) {
+        const BatchShape shape{samples, length};
+        for (const auto& [planned, computed] : kPrecisions) {
+          const TrainingParameters training = training_of(model, planned, shape);
+          ASSERT_NO_THROW(validate(training));
+          const Bytes taken =
+              gpu_model_memory(config, shape, computed, kernel_scratch(config, shape)).total();
+          EXPECT_GE(training_memory(training), taken.value)
+              << leading_text(training) << ' ' << samples << " x " << length;
+        }
+      }
+    }
+  }
 }
 
 TEST(GpuMemory, HasRoomForWhatKernelsNeed) {

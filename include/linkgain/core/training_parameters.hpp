@@ -67,7 +67,8 @@ double training_payload(TrainingStrategy strategy, const TrainingMemory& memory,
 double training_payload(const TrainingParameters& training, int ranks);
 
 /// What one rank's training may take of its device's memory: an upper bound of parameters,
-/// gradients, moments and activations.
+/// gradients, moments, activations and scratch. Without the workspace of matrix products and what
+/// CUDA and NCCL take themselves.
 std::int64_t training_memory(const TrainingParameters& training);
 
 /// "fp32/gpt2", what stands before the ranks in a case's name.
