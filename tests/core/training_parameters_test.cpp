@@ -68,7 +68,8 @@ TEST(TrainingCases, UseTheLinkUnlessEveryRankTrainsForItself) {
   EXPECT_FALSE(uses_link(training_case("gpt2_step/fp32/gpt2/np2/none")));
 }
 
-// By ../gpt2.md's table: 2 S (n - 1) / n a rank for ddp and zero2, 3 S (n - 1) / n for zero3.
+// 2 S (n - 1) / n a rank for ddp and zero2, 3 S (n - 1) / n for zero3, the least that rings can do
+// (P. Patarasuk, X. Yuan 2009).
 TEST(TrainingPayload, IsWhatAllRanksSend) {
   const double size = 497'759'232.0;
   const TransferPlan plan{.algorithm = "", .protocol = std::string(kSimple)};
