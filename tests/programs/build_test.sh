@@ -66,7 +66,11 @@ cmake --install "$build_dir" --prefix "$work/installed" >"$work/install.log" 2>&
 for program in linkgain linkgain-bench; do
   "$work/installed/bin/$program" --version >"$work/$program.log" 2>&1 || true
   expect "$program " "$work/$program.log" "cmake --install gives $program"
-  if readelf -d "$work/installed/bin/$program" | grep 'NEEDED.*cublas'; then
+  if ! readelf -d "$work/installed/bin/$program" >"$work/$program.needs" 2>&1; then
+    printf 'FAILED: readelf cannot tell what %s loads:\n' "$program"
+    tail -n 15 "$work/$program.needs"
+    failures=$((failures + 1))
+  elif grep 'NEEDED.*cublas' "$work/$program.needs"; then
     printf 'FAILED: every start of %s loads cuBLAS\n' "$program"
     failures=$((failures + 1))
   fi
