@@ -48,12 +48,16 @@ bool RunPace::out_of_budget() const { return plan_.budget && elapsed() >= plan_.
 
 double RunPace::seconds_left() const {
   if (step() == 0) return -1.0;
+  const int trainings_left = training_steps_ - trainings_.steps;
+  // Trainings come first unless --only says otherwise: then nothing is known of theirs yet.
+  if (trainings_left > 0 && trainings_.steps == 0) {
+    return plan_.budget ? plan_.budget->value - elapsed() : -1.0;
+  }
   const auto pace = [](const Spent& spent, double unknown) {
     return spent.steps > 0 ? spent.seconds / spent.steps : unknown;
   };
-  // Trainings come first unless --only says otherwise: then nothing is known of theirs yet.
   const double by_pace =
-      pace(trainings_, 0.0) * (training_steps_ - trainings_.steps) +
+      pace(trainings_, 0.0) * trainings_left +
       pace(others_, usual_time().value) * (steps_ - training_steps_ - others_.steps);
   return plan_.budget ? std::min(by_pace, plan_.budget->value - elapsed()) : by_pace;
 }

@@ -55,7 +55,7 @@ TEST_F(RunPaceTest, ATrainingTakesNoTimeOfTheOthers) {
   RunPace p = pace();
   p.finished(training, 45.0);
   EXPECT_DOUBLE_EQ(p.rule(Case{}).limits().most_time.value, before);
-  EXPECT_LT(p.seconds_left(), 60.0) << "39 cases that are no trainings";
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 39 * 0.33) << "39 cases that are no trainings";
   p.finished(Case{}, 0.1);
   EXPECT_GT(p.rule(Case{}).limits().most_time.value, before) << "what one left is there for others";
 }
@@ -66,7 +66,28 @@ TEST_F(RunPaceTest, ABudgetEndsATrainingAfterAFewBlocks) {
   const StoppingRule::Limits limits = pace().rule(training).limits();
   EXPECT_EQ(limits.first_look, 5);
   EXPECT_EQ(limits.most_rounds, 20);
-  EXPECT_LT(limits.most_time, Seconds{2.0});
+  EXPECT_DOUBLE_EQ(limits.most_time.value, 0.85 * 60.0 / 40) << "what is sampled of a 40th";
+}
+
+TEST_F(RunPaceTest, NothingIsKnownOfTrainingsThatComeLast) {
+  const Case training = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  plan.cases[38] = plan.cases[39] = training;
+  RunPace p = pace();
+  for (int i = 0; i < 38; ++i) p.finished(Case{}, 0.5);
+  EXPECT_LT(p.seconds_left(), 0.0) << "not that both take no time";
+  p.finished(training, 45.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 45.0);
+  p.finished(training, 43.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 0.0);
+}
+
+TEST_F(RunPaceTest, OfTrainingsThatComeLastABudgetTells) {
+  plan.cases[39] = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  plan.budget = Seconds{10.0};
+  RunPace p = pace();
+  p.finished(Case{}, 2.0);
+  now = 102.0;
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 8.0);
 }
 
 TEST_F(RunPaceTest, ATrainingHasTheBlocksOfItsSteps) {
