@@ -17,6 +17,31 @@ class RankTest : public ::testing::Test {
   inline static Session* session = nullptr;
 };
 
+/// Ends the job where a test on this rank goes no further, by an exception or a fatal failure: the
+/// others would wait for it in their next collective call.
+class FailureEndsTheJob : public ::testing::EmptyTestEventListener {
+ public:
+  explicit FailureEndsTheJob(Session& session) : session_(session) {}
+
+ private:
+  void OnTestSuiteStart(const ::testing::TestSuite& suite) override { place_ = suite.name(); }
+  void OnTestStart(const ::testing::TestInfo& test) override {
+    place_ = std::string(test.test_suite_name()) + '.' + test.name();
+  }
+
+  /// What failed is printed by GoogleTest's own listener before. UnitTest cannot be asked anything
+  /// here: it has its lock.
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    if (!result.fatally_failed()) return;
+    std::printf("rank %d ends the job: it failed in %s\n", session_.rank(), place_.c_str());
+    std::fflush(stdout);
+    session_.abort(1);
+  }
+
+  Session& session_;
+  std::string place_ = "what comes before the tests";
+};
+
 /// What such a program's main returns: 1 on every rank where a test failed on any. `prepare` is
 /// collective, runs before the tests and says why these ranks cannot run them.
 inline int run_rank_tests(int argc, char** argv,
@@ -28,6 +53,8 @@ inline int run_rank_tests(int argc, char** argv,
     return 0;
   }
   RankTest::session = &session;
+  // GoogleTest deletes it.
+  ::testing::UnitTest::GetInstance()->listeners().Append(new FailureEndsTheJob(session));
   const int failed = RUN_ALL_TESTS();
   return session.max(failed) > 0.0 ? 1 : 0;
 }

@@ -1,0 +1,21 @@
+// Run by mpirun, and must fail: not by time, and saying which rank failed and where.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "support/rank_test.hpp"
+
+namespace linkgain {
+namespace {
+
+using AbandonedRanks = testing::RankTest;
+
+TEST_F(AbandonedRanks, DoNotWaitForOneThatThrew) {
+  if (session->rank() == 1) throw std::runtime_error("no such thing");
+  session->barrier();
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv); }
