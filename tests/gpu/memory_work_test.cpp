@@ -27,11 +27,14 @@ TEST_F(MemoryWorkTest, fills_and_copies_in_the_order_of_the_stream) {
   EXPECT_EQ(download(second, stream), expected);
 }
 
+// Other processes may give memory back meanwhile, but hardly twice.
 TEST_F(MemoryWorkTest, sees_what_is_taken_of_memory) {
-  const std::int64_t before = memory_in_use().value;
-  const DeviceBuffer buffer({256 << 20});
-  // Other processes may give memory back or take more meanwhile, but hardly that much.
-  EXPECT_GE(memory_in_use().value - before, 128 << 20);
+  const auto seen = [] {
+    const std::int64_t before = memory_in_use().value;
+    const DeviceBuffer buffer({256 << 20});
+    return memory_in_use().value - before;
+  };
+  EXPECT_GE(std::max(seen(), seen()), 128 << 20);
 }
 
 }  // namespace
