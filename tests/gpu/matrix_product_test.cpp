@@ -1,6 +1,5 @@
 #include "linkgain/gpu/matrix_product.hpp"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -9,22 +8,15 @@
 #include "kernels/counter_random.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/memory_work.hpp"
+#include "support/bfloat16.hpp"
 
 namespace linkgain::gpu {
 namespace {
 
 using kernels::TrainingPrecision;
+using testing::from_bfloat16;
+using testing::to_bfloat16;
 using MatrixProductTest = GpuTest;
-
-/// What a bfloat16's bits stand for.
-float from_bfloat16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-std::uint16_t to_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
 
 /// Numbers on the host that a device holds as float32 or bfloat16.
 struct Numbers {

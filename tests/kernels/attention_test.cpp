@@ -118,40 +118,31 @@ class AttentionKernels : public gpu::GpuTest {
     const AttentionBatch batch(precision, shape);
     const auto qkv = testing::normal_numbers(precision, 3 * batch.outputs(), 1, 1.0);
     const auto gradient = testing::normal_numbers(precision, batch.outputs(), 2, 1.0);
-    batch.qkv.fill(qkv, stream());
-    batch.output_gradient.fill(gradient, stream());
+    batch.qkv.write(qkv);
+    batch.output_gradient.write(gradient);
     run(batch, with);
     const Expected expected = expected_of(shape, with, qkv, gradient);
-    expect_close(batch.output.numbers(stream()), expected.output, bounds(precision), "output");
-    expect_close(batch.qkv_gradient.numbers(stream()), expected.qkv_gradient, bounds(precision),
-                 "gradient");
+    expect_close(batch.output.values(), expected.output, bounds(precision), "output");
+    expect_close(batch.qkv_gradient.values(), expected.qkv_gradient, bounds(precision), "gradient");
     expect_log_sums(batch, qkv);
-    expect_guards(batch);
-    const auto output = batch.output.bits(stream());
-    const auto qkv_gradient = batch.qkv_gradient.bits(stream());
+    batch.expect_guards();
+    const auto output = batch.output.bits();
+    const auto qkv_gradient = batch.qkv_gradient.bits();
     run(batch, with);
-    EXPECT_EQ(batch.output.bits(stream()), output);
-    EXPECT_EQ(batch.qkv_gradient.bits(stream()), qkv_gradient);
+    EXPECT_EQ(batch.output.bits(), output);
+    EXPECT_EQ(batch.qkv_gradient.bits(), qkv_gradient);
   }
 
   void run(const AttentionBatch& batch, const AttentionDropout& with) const {
-    batch.poison_results(stream());
+    batch.poison_results();
     check(batch.forward(with, stream()));
     check(batch.backward(with, stream()));
     stream().synchronize();
   }
 
-  void expect_guards(const AttentionBatch& batch) const {
-    batch.output.expect_guards(stream());
-    batch.qkv_gradient.expect_guards(stream());
-    batch.log_sums.expect_guards(stream());
-    batch.scratch.expect_guards(stream());
-    batch.kept.expect_guards(stream());
-  }
-
   /// Of each sequence's last query, whose sum has the most terms.
   void expect_log_sums(const AttentionBatch& batch, const std::vector<double>& qkv) const {
-    const auto found = batch.log_sums.numbers(stream());
+    const auto found = batch.log_sums.values();
     const AttentionShape& shape = batch.shape;
     const int channels = shape.heads * shape.head_channels;
     const auto at = [&](int sample, int row, int column) {
@@ -227,17 +218,17 @@ TEST_F(AttentionKernels, StayFiniteWithLargeScores) {
     const AttentionBatch batch(precision, {1, 200, 2, 64});
     const auto qkv = testing::normal_numbers(precision, 3 * batch.outputs(), 1, 20.0);
     const auto gradient = testing::normal_numbers(precision, batch.outputs(), 2, 1.0);
-    batch.qkv.fill(qkv, stream());
-    batch.output_gradient.fill(gradient, stream());
+    batch.qkv.write(qkv);
+    batch.output_gradient.write(gradient);
     run(batch, dropout(0.0, 0));
-    for (const double number : batch.output.numbers(stream())) ASSERT_TRUE(std::isfinite(number));
-    for (const double number : batch.qkv_gradient.numbers(stream())) {
+    for (const double number : batch.output.values()) ASSERT_TRUE(std::isfinite(number));
+    for (const double number : batch.qkv_gradient.values()) {
       ASSERT_TRUE(std::isfinite(number));
     }
     if (precision != TrainingPrecision::fp32) continue;
     // Scores of 2000 have errors of some 1e-4, and so have their probabilities.
     const Expected expected = expected_of(batch.shape, dropout(0.0, 0), qkv, gradient);
-    expect_close(batch.output.numbers(stream()), expected.output, {1e-3, 1e-3}, "output");
+    expect_close(batch.output.values(), expected.output, {1e-3, 1e-3}, "output");
   }
 }
 
@@ -246,8 +237,7 @@ TEST_F(AttentionKernels, RefuseOtherShapesAndAddresses) {
   const auto forward = [&](const AttentionShape& shape, int beyond) {
     return attention_forward(TrainingPrecision::fp32, shape,
                              static_cast<char*>(batch.qkv.data()) + beyond, dropout(0.0, 0),
-                             batch.output.data(), static_cast<float*>(batch.log_sums.data()),
-                             nullptr, stream().get());
+                             batch.output.data(), batch.log_sums.floats(), nullptr, stream().get());
   };
   EXPECT_EQ(forward({0, 32, 1, 64}, 0), cudaErrorInvalidValue);
   EXPECT_EQ(forward({1, 0, 1, 64}, 0), cudaErrorInvalidValue);
@@ -255,10 +245,10 @@ TEST_F(AttentionKernels, RefuseOtherShapesAndAddresses) {
   EXPECT_EQ(forward({1, 32, 1, 48}, 0), cudaErrorInvalidValue);
   EXPECT_EQ(forward({1 << 16, 32, 1 << 16, 64}, 0), cudaErrorInvalidValue);
   EXPECT_EQ(forward({1, 32, 1, 64}, 4), cudaErrorInvalidValue);
-  EXPECT_EQ(attention_forward(TrainingPrecision::fp32, batch.shape, batch.qkv.data(),
-                              dropout(0.1, 0), batch.output.data(),
-                              static_cast<float*>(batch.log_sums.data()), nullptr, stream().get()),
-            cudaErrorInvalidValue);
+  EXPECT_EQ(
+      attention_forward(TrainingPrecision::fp32, batch.shape, batch.qkv.data(), dropout(0.1, 0),
+                        batch.output.data(), batch.log_sums.floats(), nullptr, stream().get()),
+      cudaErrorInvalidValue);
   EXPECT_EQ(batch.forward(dropout(0.1, -4), stream()), cudaErrorInvalidValue);
   EXPECT_EQ(batch.backward(dropout(0.1, -4), stream()), cudaErrorInvalidValue);
   EXPECT_EQ(attention_backward(TrainingPrecision::fp32, batch.shape, batch.qkv.data(),

@@ -33,8 +33,8 @@ double microseconds_of(const gpu::Stream& stream, const std::function<cudaError_
 void time(TrainingPrecision precision, double probability) {
   const gpu::Stream stream;
   const AttentionBatch batch(precision, kGpt2);
-  batch.qkv.fill(normal_numbers(precision, 3 * batch.outputs(), 1, 1.0), stream);
-  batch.output_gradient.fill(normal_numbers(precision, batch.outputs(), 2, 1.0), stream);
+  batch.qkv.write(normal_numbers(precision, 3 * batch.outputs(), 1, 1.0));
+  batch.output_gradient.write(normal_numbers(precision, batch.outputs(), 2, 1.0));
   const AttentionDropout dropout{probability > 0.0, kernels::dropout_mask(1, 0, 1, probability), 0};
   const double forward = microseconds_of(stream, [&] { return batch.forward(dropout, stream); });
   const double backward = microseconds_of(stream, [&] { return batch.backward(dropout, stream); });

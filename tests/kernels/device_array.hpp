@@ -13,6 +13,7 @@
 #include "gpu/gpu_fixture.hpp"
 #include "kernels/element.hpp"
 #include "kernels/parameter_hash.hpp"
+#include "support/bfloat16.hpp"
 
 // Arrays for tests of the training kernels: doubles on the host, a narrower type on the device.
 namespace linkgain::kernels {
@@ -20,16 +21,11 @@ namespace linkgain::kernels {
 using Values = std::vector<double>;
 using Bits = std::vector<std::uint8_t>;
 
-/// Rounded to nearest even; no NaN.
-inline std::uint16_t bfloat16_bits(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
-}
-
 /// What an element of the type holds of a value.
 inline double rounded_to(ElementType type, double value) {
   if (type == ElementType::float32) return static_cast<double>(static_cast<float>(value));
-  return static_cast<double>(std::bit_cast<float>(std::uint32_t{bfloat16_bits(value)} << 16));
+  return static_cast<double>(
+      testing::from_bfloat16(testing::to_bfloat16(static_cast<float>(value))));
 }
 
 /// Half the distance of neighbouring numbers, relative to them.
@@ -81,6 +77,12 @@ class DeviceArray {
     gpu::check(cudaDeviceSynchronize());
   }
 
+  /// After all work of the device: what is no number in any type of floating point.
+  void poison() const {
+    gpu::check(cudaDeviceSynchronize());
+    write_bits(Bits(size_, 0xff));
+  }
+
   /// After all work of the device. Sees to the guards.
   Bits bits() const {
     Bits all(begin_ + size_ + kGuard);
@@ -112,7 +114,7 @@ class DeviceArray {
 
   void encode(double value, std::uint8_t* to) const {
     if (type_ == ElementType::bfloat16) {
-      store(bfloat16_bits(value), to);
+      store(testing::to_bfloat16(static_cast<float>(value)), to);
     } else if (type_ == ElementType::int32) {
       store(static_cast<std::int32_t>(value), to);
     } else {
@@ -124,8 +126,9 @@ class DeviceArray {
     std::uint32_t word = 0;
     std::memcpy(&word, from, bytes_);
     if (type_ == ElementType::int32) return std::bit_cast<std::int32_t>(word);
-    return static_cast<double>(
-        std::bit_cast<float>(type_ == ElementType::bfloat16 ? word << 16 : word));
+    return static_cast<double>(type_ == ElementType::bfloat16
+                                   ? testing::from_bfloat16(static_cast<std::uint16_t>(word))
+                                   : std::bit_cast<float>(word));
   }
 
   ElementType type_;

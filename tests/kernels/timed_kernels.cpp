@@ -1,6 +1,5 @@
 #include "kernels/timed_kernels.hpp"
 
-#include <cmath>
 #include <set>
 
 #include "kernels/activation.hpp"
@@ -9,8 +8,8 @@
 #include "kernels/embedding.hpp"
 #include "kernels/layer_norm.hpp"
 #include "kernels/optimizer_update.hpp"
-#include "kernels/parameter_hash.hpp"
 #include "kernels/token_loss.hpp"
+#include "zipf_tokens.hpp"
 
 namespace linkgain::kernels {
 namespace {
@@ -30,18 +29,10 @@ constexpr MatrixDropout dropout() { return {dropout_mask(1, 2, 3, 0.1), 0}; }
 
 std::int64_t bytes_of(ElementType type) { return traits_of(type).bytes; }
 
-/// Tokens by Zipf's law, as in texts.
-std::vector<std::int32_t> zipf_tokens() {
-  std::vector<std::int32_t> tokens;
-  for (std::uint64_t i = 0; i < kRows; ++i) {
-    const double uniform = static_cast<double>(mix(i) >> 11) * 0x1p-53;
-    tokens.push_back(static_cast<std::int32_t>(std::pow(double{kVocabulary}, uniform)) - 1);
-  }
-  return tokens;
-}
+std::vector<std::int32_t> usual_tokens() { return zipf_tokens(kRows, kVocabulary); }
 
 std::int64_t different_tokens() {
-  const std::vector<std::int32_t> tokens = zipf_tokens();
+  const std::vector<std::int32_t> tokens = usual_tokens();
   return static_cast<std::int64_t>(std::set<std::int32_t>(tokens.begin(), tokens.end()).size());
 }
 
@@ -128,7 +119,7 @@ TimedKernel timed_column_sums(ElementType type) {
 TimedKernel timed_token_loss(ElementType type) {
   return {"token_loss", type, 2 * kRows * kPadded * bytes_of(type), [=](BufferSet& set) -> Launch {
             void* logits = set.values(type, kRows * kPadded);
-            const std::int32_t* targets = set.words(zipf_tokens());
+            const std::int32_t* targets = set.words(usual_tokens());
             float* losses = set.floats(kRows);
             float* mean = set.floats(1);
             return [=](cudaStream_t stream) {
@@ -142,7 +133,7 @@ TimedKernel timed_embedding_forward() {
   const std::int64_t rows = different_tokens() + kLength + kRows;
   return {"embedding_forward", ElementType::float32, rows * kChannels * kFloatBytes,
           [=](BufferSet& set) -> Launch {
-            const std::int32_t* tokens = set.words(zipf_tokens());
+            const std::int32_t* tokens = set.words(usual_tokens());
             const float* of_tokens = set.floats(std::int64_t{kVocabulary} * kChannels);
             const float* of_positions = set.floats(kLength * kChannels);
             float* output = set.floats(kElements);
@@ -171,7 +162,7 @@ TimedKernel timed_token_backward() {
           [=](BufferSet& set) -> Launch {
             const TokenRowsLayout layout{kRows};
             std::vector<std::int32_t> words(static_cast<std::size_t>(layout.words()));
-            list_token_rows(zipf_tokens().data(), layout, words.data());
+            list_token_rows(usual_tokens().data(), layout, words.data());
             const std::int32_t* list = set.words(words);
             const float* gradient = set.floats(kElements);
             float* tokens = set.floats(std::int64_t{kVocabulary} * kChannels);

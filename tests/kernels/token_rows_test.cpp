@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <vector>
 
-#include "kernels/parameter_hash.hpp"
+#include "zipf_tokens.hpp"
 
 namespace linkgain::kernels {
 namespace {
@@ -41,16 +40,6 @@ class TokenList {
   TokenRowsLayout layout_;
   std::vector<std::int32_t> words_;
 };
-
-/// Token k about in proportion to 1 / (k + 1), as in texts.
-std::vector<std::int32_t> skewed_tokens(std::int64_t count, double vocabulary) {
-  std::vector<std::int32_t> tokens;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double uniform = static_cast<double>(mix(static_cast<std::uint64_t>(i)) >> 11) * 0x1p-53;
-    tokens.push_back(static_cast<std::int32_t>(std::pow(vocabulary, uniform)) - 1);
-  }
-  return tokens;
-}
 
 /// Every row is in exactly one piece, of its token, and in order; pieces are of allowed size; those
 /// of a token with several are merged, with partial sums that nobody else has.
@@ -97,8 +86,8 @@ TEST(TokenRows, list_every_row_once_under_its_token) {
   expect_complete({});
   expect_complete({0});
   expect_complete({50256, 0, 50256, 2047, 2048, 4096, 0});
-  expect_complete(skewed_tokens(4096, 50257.0));
-  expect_complete(skewed_tokens(999, 131.0));
+  expect_complete(zipf_tokens(4096, 50257));
+  expect_complete(zipf_tokens(999, 131));
 }
 
 TEST(TokenRows, split_only_what_is_more_than_a_piece) {

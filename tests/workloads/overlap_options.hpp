@@ -6,18 +6,15 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
-#include "kernels/training_precision.hpp"
+#include "support/training_precisions.hpp"
 
 namespace linkgain::testing {
 
 struct OverlapOptions {
-  std::vector<std::pair<std::string, kernels::TrainingPrecision>> precisions{
-      {"fp32", kernels::TrainingPrecision::fp32},
-      {"tf32", kernels::TrainingPrecision::tf32},
-      {"bf16", kernels::TrainingPrecision::bf16}};
+  std::vector<kernels::TrainingPrecision> precisions{std::begin(kPrecisions),
+                                                     std::end(kPrecisions)};
   int steps = 100;
   bool has_usual_priority = false;
   std::string csv;
@@ -54,7 +51,7 @@ inline std::optional<OverlapOptions> parse_overlap_options(
     const std::string& name = arguments[i];
     const std::string& value = arguments[i + 1];
     if (name == "--precision") {
-      std::erase_if(options.precisions, [&](const auto& each) { return each.first != value; });
+      std::erase_if(options.precisions, [&](const auto each) { return text_of(each) != value; });
     } else if (name == "--steps") {
       const char* end = value.data() + value.size();
       const auto [stop, error] = std::from_chars(value.data(), end, options.steps);

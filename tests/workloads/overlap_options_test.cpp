@@ -18,7 +18,7 @@ TEST(OverlapOptions, TakeWhatIsGiven) {
                                               "31", "--csv", "out.csv", "--priority", "usual"});
   ASSERT_TRUE(options);
   ASSERT_EQ(options->precisions.size(), 1U);
-  EXPECT_EQ(options->precisions.front().second, kernels::TrainingPrecision::tf32);
+  EXPECT_EQ(options->precisions.front(), kernels::TrainingPrecision::tf32);
   EXPECT_EQ(options->turns(10), 4);
   EXPECT_EQ(options->csv, "out.csv");
   EXPECT_TRUE(options->has_usual_priority);

@@ -213,7 +213,8 @@ void run(Session& session, const OverlapOptions& options) {
     csv.open(options.csv);
     csv << overlap_csv_header();
   }
-  for (const auto& [name, precision] : options.precisions) {
+  for (const kernels::TrainingPrecision precision : options.precisions) {
+    const std::string name = text_of(precision);
     if (precision == kernels::TrainingPrecision::bf16 && !gpu::has_bfloat16()) continue;
     OverlapMeasurement measurement(
         session, communicator.get(), precision,
