@@ -77,10 +77,10 @@ TEST(ExposedCommunication, IsNotedOfEveryTrainingThatCommunicates) {
 }
 
 TEST(TimeOfAllSteps, IsThatOfTheStepsThatWereAskedFor) {
-  Record record;
-  EXPECT_DOUBLE_EQ(time_of_all_steps(record, Seconds{0.5}).value, 100.0) << "the page's 200";
-  record.settings.training = TrainingPlan{.steps = 30, .tokens = {}};
-  EXPECT_DOUBLE_EQ(time_of_all_steps(record, Seconds{0.5}).value, 15.0);
+  Settings settings;
+  EXPECT_DOUBLE_EQ(time_of_all_steps(settings, Seconds{0.5}).value, 100.0) << "the page's 200";
+  settings.training = TrainingPlan{.steps = 30, .tokens = {}};
+  EXPECT_DOUBLE_EQ(time_of_all_steps(settings, Seconds{0.5}).value, 15.0);
 }
 
 }  // namespace
