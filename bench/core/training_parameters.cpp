@@ -108,14 +108,19 @@ double training_payload(const TrainingParameters& training, int ranks) {
 std::int64_t training_memory(const TrainingParameters& training) {
   const Gpt2Config config = gpt2_config(training.model);
   const std::int64_t number = gradient_element_bytes(training.precision);
-  const std::int64_t tokens = std::int64_t{training.samples} * training.length;
-  // Parameters, gradients, two moments, and half as much again for copies in other types.
-  const std::int64_t state = parameter_count(training.model) * number * 9 / 2;
-  // Of a block its norms' and projections' outputs; besides logits and what is used in passing.
-  const std::int64_t of_block = 18 * config.channels;
+  const bool is_bf16 = training.precision == TrainingPrecision::bf16;
+  const bool on_cpu = training.precision == TrainingPrecision::fp64;
+  // Parameters, gradients and two moments, and with bf16 a copy of the parameters in it.
+  const std::int64_t state = parameter_count(training.model) * (4 * number + (is_bf16 ? 2 : 0));
+  // Of a block its norms' and projections' outputs, with what is as long in every precision (means,
+  // bits of dropout); logits, on a CPU with their gradient; and what is used in passing.
+  const std::int64_t activation = is_bf16 ? 2 : number;
+  const std::int64_t of_block = (is_bf16 ? 20 : 18) * config.channels * activation;
+  const std::int64_t of_logits = (on_cpu ? 2 : 1) * padded_vocabulary(config) * activation;
   const std::int64_t of_token =
-      config.layers * of_block + 2 * padded_vocabulary(config) + 24 * config.channels;
-  return state + tokens * of_token * number + kBytesOfAnyBatch;
+      config.layers * of_block + of_logits + 24 * config.channels * number;
+  const std::int64_t tokens = std::int64_t{training.samples} * training.length;
+  return state + tokens * of_token + kBytesOfAnyBatch;
 }
 
 std::vector<TrainingParameters> combinations(const TrainingSelection& selection) {

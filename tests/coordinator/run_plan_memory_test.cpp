@@ -67,19 +67,20 @@ std::vector<std::string> names_of(const RunPlan& plan) {
   return names;
 }
 
-/// A job's own GiB and the page's training, which takes 6.4.
-constexpr std::int64_t kOneTraining = 15 * kGiB / 2;
+/// A job's own GiB and the page's training, which takes 5.4.
+constexpr std::int64_t kOneTraining = 13 * kGiB / 2;
 
 TEST(FitMemory, SaysWhichBatchWouldFit) {
   RunOptions options;
   options.operations = {OperationKind::gpt2_step};
-  // State takes 2.1 GiB, a sequence 1.1 of each rank, and a job's own 1 GiB.
-  EXPECT_THAT(refusal(options, two_gpus(6 * kGiB)), HasSubstr("/ train with --batch 2"));
+  // State takes 1.9 GiB, a sequence 0.9 of each rank, and a job's own 1 GiB.
+  EXPECT_THAT(refusal(options, two_gpus(5 * kGiB)), HasSubstr("/ train with --batch 2"));
   options.training.samples = 2;
-  EXPECT_EQ(refusal(options, two_gpus(6 * kGiB)), "accepted");
-  EXPECT_THAT(refusal(options, two_gpus(4 * kGiB)),
+  EXPECT_EQ(refusal(options, two_gpus(5 * kGiB)), "accepted");
+  EXPECT_THAT(refusal(options, two_gpus(7 * kGiB / 2)),
               HasSubstr("/ train with --batch 1 --sequence 512"));
-  EXPECT_THAT(refusal(options, two_gpus(3 * kGiB)), HasSubstr("/ train with --model-size tiny"));
+  EXPECT_THAT(refusal(options, two_gpus(5 * kGiB / 2)),
+              HasSubstr("/ train with --model-size tiny"));
 }
 
 TEST(FitMemory, LeavesOutATrainingThatOnlyAProfileBrought) {
@@ -92,14 +93,14 @@ TEST(FitMemory, LeavesOutATrainingThatOnlyAProfileBrought) {
   EXPECT_EQ(plan.warnings[0].code, "left-out");
   EXPECT_EQ(plan.warnings[0].text,
             "left out, because 6.0 GiB of GPU memory do not hold a job with: "
-            "gpt2_step/fp32/gpt2/np2 (7.4 GiB), gpt2_step/fp32/gpt2/np2/none (7.4 GiB)");
-  EXPECT_EQ(plan.warnings[0].advice, "measure the training with --only gpt2_step --batch 2");
+            "gpt2_step/fp32/gpt2/np2 (6.4 GiB), gpt2_step/fp32/gpt2/np2/none (6.4 GiB)");
+  EXPECT_EQ(plan.warnings[0].advice, "measure the training with --only gpt2_step --batch 3");
 }
 
 TEST(FitMemory, RefusesATrainingOfAProfileWithWhichSomethingWasAskedFor) {
   RunOptions options;
   options.training.samples = 8;
-  EXPECT_THAT(refusal(options, two_gpus(6 * kGiB)), HasSubstr("/ train with --batch 2"));
+  EXPECT_THAT(refusal(options, two_gpus(6 * kGiB)), HasSubstr("/ train with --batch 3"));
   options = {};
   options.steps = 100;
   EXPECT_THAT(refusal(options, two_gpus(6 * kGiB)), HasSubstr("gpt2_step/fp32/gpt2/np2 needs"));
@@ -139,13 +140,13 @@ TEST(FitMemory, NamesTheTrainingForWhichNothingRunsInTurn) {
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_EQ(plan.warnings[0].code, "sequential");
   EXPECT_THAT(plan.warnings[0].text,
-              AllOf(HasSubstr("each takes up to 7.4 GiB of 7.5 GiB (gpt2_step/fp32/gpt2/np2)")));
+              AllOf(HasSubstr("each takes up to 6.4 GiB of 6.5 GiB (gpt2_step/fp32/gpt2/np2)")));
   EXPECT_EQ(plan.warnings[0].advice,
-            "drift between them is not cancelled; train with --batch 1 --sequence 512 to have them "
+            "drift between them is not cancelled; train with --batch 1 --sequence 256 to have them "
             "in turn, or leave the training out with --only");
   const RunPlan large = make_plan({}, two_gpus(12 * kGiB));
   ASSERT_EQ(large.warnings.size(), 1U);
-  EXPECT_THAT(large.warnings[0].advice, HasSubstr("train with --batch 2 to have them in turn"));
+  EXPECT_THAT(large.warnings[0].advice, HasSubstr("train with --batch 3 to have them in turn"));
   RunOptions smaller;
   smaller.training.samples = 2;
   EXPECT_THAT(make_plan(smaller, two_gpus(12 * kGiB)).warnings, IsEmpty());
@@ -159,11 +160,11 @@ TEST(FitMemory, LeavesOutWhatDoesNotFitTogetherWherePairsWereAskedFor) {
   EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("gpt2_step"))));
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_THAT(plan.warnings[0].text, HasSubstr("12.0 GiB of GPU memory do not hold 2 jobs at once "
-                                               "with: gpt2_step/fp32/gpt2/np2 (7.4 GiB)"));
+                                               "with: gpt2_step/fp32/gpt2/np2 (6.4 GiB)"));
   options.operations = {OperationKind::gpt2_step};
   EXPECT_THAT(refusal(options, two_gpus(12 * kGiB)),
-              AllOf(HasSubstr("do not fit into memory together: each of 2 needs 7.4 GiB"),
-                    HasSubstr("leave out --schedule paired, or train with --batch 2")));
+              AllOf(HasSubstr("do not fit into memory together: each of 2 needs 6.4 GiB"),
+                    HasSubstr("leave out --schedule paired, or train with --batch 3")));
 }
 
 TEST(FitMemory, RefusesAbsurdSizesWithoutOverflow) {
