@@ -122,7 +122,7 @@ std::string steps_text(const Record& record, const CaseResult& result) {
   }
   return fmt::format("Time is {} x the median step; run were {}.",
                      counted(planned_steps(record.settings), "step", "steps"),
-                     fmt::join(runs, " and "));
+                     fmt::join(runs, runs.size() > 2 ? ", " : " and "));
 }
 
 /// Behind how far the losses differ: that it is too far, where it is.

@@ -183,7 +183,9 @@ Verification TrainingOperation::do_verify(bool corrupt) {
     if (problem.empty()) problem = parameters;
   }
   const double loss = run_->read_loss();
-  if (problem.empty() && !std::isfinite(loss)) problem = fmt::format("the loss is {}", loss);
+  if (problem.empty() && !std::isfinite(loss)) {
+    problem = std::isnan(loss) ? "the loss is nan" : "the loss is infinite";
+  }
   if (problem.empty()) return result;
   result.wrong = 1;
   result.first_wrong = problem;

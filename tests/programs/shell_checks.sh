@@ -25,7 +25,7 @@ run() {
 # With the logs of the runs that the command made, which say why a job was lost.
 complain() {
   printf '%s: %s\n--- output (status %s):\n%s\n' "$test_name" "$1" "$status" "$output"
-  find "$work" -maxdepth 2 -name '*.log' -newer "$work/started" -exec tail -v -n 40 {} + 2>/dev/null || true
+  find "$work" -maxdepth 4 -name '*.log' -newer "$work/started" -exec tail -v -n 40 {} + 2>/dev/null || true
   failures=$((failures + 1))
 }
 expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
