@@ -102,6 +102,19 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
   return names;
 }
 
+namespace {
+
+/// Open MPI refuses the first one beside one of the others.
+constexpr const char* kSessionFolder = "OMPI_MCA_orte_tmpdir_base";
+
+bool names_session_folder(const Environment& environment) {
+  return environment.contains(kSessionFolder) ||
+         environment.contains("OMPI_MCA_orte_local_tmpdir_base") ||
+         environment.contains("OMPI_MCA_orte_remote_tmpdir_base");
+}
+
+}  // namespace
+
 Environment base_environment(const Environment& current, const LaunchRequest& request) {
   Environment environment = request.variant_environment;
   environment.insert(current.begin(), current.end());
@@ -110,8 +123,10 @@ Environment base_environment(const Environment& current, const LaunchRequest& re
       environment.erase(name);
     }
     environment.emplace("SLURM_PMIX_FENCE", "ring");
-  } else if (request.hostfile && current.contains("SLURM_JOB_ID")) {
-    environment["SLURM_OVERLAP"] = "1";
+  } else if (request.hostfile) {
+    if (current.contains("SLURM_JOB_ID")) environment["SLURM_OVERLAP"] = "1";
+  } else if (!request.session_folder.empty() && !names_session_folder(environment)) {
+    environment[kSessionFolder] = request.session_folder.string();
   }
   return environment;
 }

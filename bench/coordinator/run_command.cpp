@@ -13,6 +13,7 @@
 #include "linkgain/coordinator/run.hpp"
 #include "linkgain/coordinator/run_directory.hpp"
 #include "linkgain/coordinator/signals.hpp"
+#include "linkgain/coordinator/temporary_folder.hpp"
 #include "linkgain/core/training_summary.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "linkgain/report/headline.hpp"
@@ -90,13 +91,15 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
 }
 
 ProbeWorld real_probes(const RunOptions& options, const RunPlan& plan,
-                       const RunDirectory& directory, const SignalWatch& watch) {
+                       const RunDirectory& directory, const TemporaryFolder& sessions,
+                       const SignalWatch& watch) {
   ProbeWorld world;
   if (!plan.probe_launches) return world;
   world.start = [&](int variant) -> std::unique_ptr<Job> {
     const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
-    const LaunchRequest request = launch_request(
+    LaunchRequest request = launch_request(
         options, plan, chosen, directory.probe_log_pattern(chosen.name), "INIT,ENV,TUNING");
+    request.session_folder = sessions.path() / fmt::format("{}-probe", variant);
     return std::make_unique<MpiJob>(
         chosen.name, process_request(request, directory.probe_job_log(chosen.name)), &watch);
   };
@@ -112,13 +115,14 @@ ProbeWorld real_probes(const RunOptions& options, const RunPlan& plan,
 }
 
 RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
-                    const SignalWatch& watch) {
+                    const TemporaryFolder& sessions, const SignalWatch& watch) {
   RunWorld world;
   world.start_job = [&](int variant, int launch) -> std::unique_ptr<Job> {
     const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
     // Nothing is logged per call with these, so that timed jobs may keep them.
-    const LaunchRequest request = launch_request(
+    LaunchRequest request = launch_request(
         options, plan, chosen, directory.nccl_log_pattern(chosen.name, launch), "INIT,ENV");
+    request.session_folder = sessions.path() / fmt::format("{}-{}", variant, launch);
     const ProcessRequest process = process_request(request, directory.job_log(chosen.name, launch));
     return std::make_unique<MpiJob>(chosen.name, process, &watch);
   };
@@ -131,7 +135,7 @@ RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDir
         read_transport_logs(directory.path(), directory.nccl_log_prefix(name, launch));
     return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink), algorithm);
   };
-  world.probes = real_probes(options, plan, directory, watch);
+  world.probes = real_probes(options, plan, directory, sessions, watch);
   world.clock = monotonic_time;
   return world;
 }
@@ -176,7 +180,8 @@ int run_command(const RunOptions& options) {
   record.warnings = plan.warnings;
   JournalWriter journal(directory.journal());
   const SignalWatch watch;
-  const RunWorld world = real_world(options, plan, directory, watch);
+  const TemporaryFolder sessions;
+  const RunWorld world = real_world(options, plan, directory, sessions, watch);
   const double start = monotonic_time().value;
   int status = 0;
   try {

@@ -110,6 +110,23 @@ TEST(Launcher, RanksOfSrunMeetOnARingUnlessAnotherWayIsSet) {
   EXPECT_EQ(base_environment({}, request), Environment{});
 }
 
+TEST(Launcher, AJobOnOneHostHasASessionFolderOfItsOwn) {
+  LaunchRequest request = two_ranks();
+  request.session_folder = "/tmp/linkgain-1/0-1";
+  const Environment own{{"OMPI_MCA_orte_tmpdir_base", "/tmp/linkgain-1/0-1"}};
+  EXPECT_EQ(base_environment({}, request), own);
+  for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "OMPI_MCA_orte_local_tmpdir_base",
+                           "OMPI_MCA_orte_remote_tmpdir_base"}) {
+    const Environment users{{name, "/scratch"}};
+    EXPECT_EQ(base_environment(users, request), users);
+  }
+  request.hostfile = "hosts";
+  EXPECT_EQ(base_environment({}, request), Environment{}) << "nobody removes it on other hosts";
+  request.hostfile.reset();
+  request.session_folder.clear();
+  EXPECT_EQ(base_environment({}, request), Environment{});
+}
+
 TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {
   LaunchRequest request = two_ranks();
   const Environment job{{"SLURM_JOB_ID", "7"}};

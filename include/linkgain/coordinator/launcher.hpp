@@ -25,6 +25,8 @@ struct LaunchRequest {
   std::filesystem::path worker;
   std::vector<std::string> worker_arguments;
   Environment variant_environment;
+  /// A folder of this job's own for Open MPI's session, which mpirun makes; empty: its usual one.
+  std::filesystem::path session_folder;
   /// Names of the caller's own variables that ranks on other hosts must have, too.
   std::vector<std::string> forwarded;
   bool as_root = false;  ///< mpirun refuses to be started by root unless told that it is meant
@@ -54,6 +56,8 @@ std::vector<std::string> variables_to_forward(const Environment& current);
 /// while another still waits in its first fence, whose Open MPI the first message then ends
 /// (SIGSEGV in mca_btl_tcp, 6 of 100 starts of four ranks on two nodes, none of 100 with rings);
 /// and the daemons of one mpirun, which are steps as well, must not wait for those of another.
+/// mpirun on one host gets `session_folder`, unless the user set one: in the usual folder, which
+/// all jobs of a user share, one that ends can remove what one that starts has just found there.
 Environment base_environment(const Environment& current, const LaunchRequest& request);
 
 /// Throws MachineError that says what to do where the launcher is not on PATH.
