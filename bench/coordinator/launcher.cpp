@@ -61,6 +61,15 @@ std::vector<std::string> mpirun_options(const LaunchRequest& request) {
   return options;
 }
 
+/// Open MPI refuses the first one beside one of the others.
+constexpr const char* kSessionFolder = "OMPI_MCA_orte_tmpdir_base";
+
+bool names_session_folder(const Environment& environment) {
+  return environment.contains(kSessionFolder) ||
+         environment.contains("OMPI_MCA_orte_local_tmpdir_base") ||
+         environment.contains("OMPI_MCA_orte_remote_tmpdir_base");
+}
+
 }  // namespace
 
 LauncherKind parse_launcher(std::string_view program) {
@@ -101,19 +110,6 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
   }
   return names;
 }
-
-namespace {
-
-/// Open MPI refuses the first one beside one of the others.
-constexpr const char* kSessionFolder = "OMPI_MCA_orte_tmpdir_base";
-
-bool names_session_folder(const Environment& environment) {
-  return environment.contains(kSessionFolder) ||
-         environment.contains("OMPI_MCA_orte_local_tmpdir_base") ||
-         environment.contains("OMPI_MCA_orte_remote_tmpdir_base");
-}
-
-}  // namespace
 
 Environment base_environment(const Environment& current, const LaunchRequest& request) {
   Environment environment = request.variant_environment;
