@@ -119,9 +119,9 @@ void Block::backward_feed_forward(const Report& report) {
   void* const branch = state_.at(state_.memory().branch);
   void* const gradient = state_.at(state_.memory().wide_gradient);
   report(TensorKind::contraction_bias);
-  products_.gradients(Projection::contraction, index_,
-                      {state_.at(spans_.activated), branch, gradient});
+  products_.weight_gradient(Projection::contraction, index_, state_.at(spans_.activated), branch);
   report(TensorKind::contraction_weight);
+  products_.input_gradient(Projection::contraction, index_, branch, gradient);
   const int hidden = state_.options().config.hidden_channels();
   state_.run("gelu backward", 3 * state_.activation_bytes(hidden), [&](auto stream) {
     return kernels::gelu_backward(
@@ -129,9 +129,10 @@ void Block::backward_feed_forward(const Report& report) {
         state_.gradient(TensorKind::expansion_bias, index_), state_.scratch(), stream);
   });
   report(TensorKind::expansion_bias);
-  products_.gradients(Projection::expansion, index_,
-                      {state_.at(spans_.feed_forward_input), gradient, branch});
+  products_.weight_gradient(Projection::expansion, index_, state_.at(spans_.feed_forward_input),
+                            gradient);
   report(TensorKind::expansion_weight);
+  products_.input_gradient(Projection::expansion, index_, gradient, branch);
   const BranchPlace before{TensorKind::projection_bias, index_, kernels::attention_dropout(index_)};
   norm_backward(state_, feed_forward_norm(index_, spans_), &before, false);
   report(TensorKind::feed_forward_norm_bias);
@@ -142,9 +143,10 @@ void Block::backward_feed_forward(const Report& report) {
 void Block::backward_projection(const Report& report) {
   const GpuModelMemory& memory = state_.memory();
   void* const branch = state_.at(memory.branch);
-  products_.gradients(Projection::projection, index_,
-                      {state_.at(spans_.attention), branch, state_.at(memory.attention_gradient)});
+  products_.weight_gradient(Projection::projection, index_, state_.at(spans_.attention), branch);
   report(TensorKind::projection_weight);
+  products_.input_gradient(Projection::projection, index_, branch,
+                           state_.at(memory.attention_gradient));
   state_.run("attention backward", 0, [&](auto stream) {
     return kernels::attention_backward(
         state_.options().precision, state_.attention_shape(), state_.at(spans_.qkv),
@@ -165,9 +167,10 @@ void Block::backward_attention(const Report& report) {
                                 state_.scratch(), stream);
   });
   report(TensorKind::attention_bias);
-  products_.gradients(Projection::attention, index_,
-                      {state_.at(spans_.attention_input), gradient, state_.at(memory.branch)});
+  products_.weight_gradient(Projection::attention, index_, state_.at(spans_.attention_input),
+                            gradient);
   report(TensorKind::attention_weight);
+  products_.input_gradient(Projection::attention, index_, gradient, state_.at(memory.branch));
   const BranchPlace before{TensorKind::contraction_bias, index_ - 1,
                            kernels::feed_forward_dropout(index_ - 1)};
   norm_backward(state_, attention_norm(index_, spans_), index_ > 0 ? &before : nullptr, false);

@@ -207,7 +207,7 @@ std::unique_ptr<TrainingModel> make_gpu_model(const GpuModelOptions& options) {
 Bytes gpu_model_bytes(const GpuModelOptions& options) {
   const GpuModelMemory memory = gpu_model_memory(options.config, options.shape, options.precision,
                                                  on_gpu::kernel_scratch(options));
-  return {memory.total().value + kProductWorkspaces * gpu::ProductSearch{}.workspace.value};
+  return {memory.total().value + gpu::ProductSearch{}.workspace.value};
 }
 
 }  // namespace linkgain

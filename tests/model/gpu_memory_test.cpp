@@ -97,7 +97,7 @@ TEST(GpuMemory, IsTheSumOfItsPartsForGpt2) {
   EXPECT_NEAR(static_cast<double>(half.total().value), 3.8 * kGiB, 0.06 * kGiB);
   EXPECT_EQ(gpu_model_memory(kGpt2, {4, 1024}, kernels::TrainingPrecision::tf32, kScratch).total(),
             single.total());
-  const double others = kGiB + 64 * kMiB;  // CUDA's context and NCCL; products' workspaces
+  const double others = kGiB + 32 * kMiB;  // CUDA's context and NCCL; products' workspace
   EXPECT_LT(static_cast<double>(single.total().value) + others, 9 * kGiB);
 }
 

@@ -67,7 +67,7 @@ double training_payload(TrainingStrategy strategy, const TrainingMemory& memory,
 double training_payload(const TrainingParameters& training, int ranks);
 
 /// What one rank's training may take of its device's memory: an upper bound of parameters,
-/// gradients, moments, activations and scratch. Without the workspaces of matrix products and what
+/// gradients, moments, activations and scratch. Without the workspace of matrix products and what
 /// CUDA and NCCL take themselves.
 std::int64_t training_memory(const TrainingParameters& training);
 

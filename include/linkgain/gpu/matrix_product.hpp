@@ -101,9 +101,9 @@ inline constexpr double kWorthwhileTime = 0.97;
 std::size_t choose_candidate(const std::vector<ProductCandidate>& candidates);
 
 /// Products of matrices by cuBLASLt on the device that was current at construction: its handle, its
-/// workspace, and a plan for each shape. Products of one object must run one after the other, as
-/// they share the workspace. Not thread-safe. Everything throws MachineError, and std::logic_error
-/// for operands that do not fit.
+/// workspace, and a plan for each shape. All work of one object must be on one stream, as it shares
+/// the workspace. Not thread-safe. Everything throws MachineError, and std::logic_error for
+/// operands that do not fit.
 class MatrixProducts {
  public:
   explicit MatrixProducts(const ProductSearch& search = {});

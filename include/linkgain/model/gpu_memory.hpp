@@ -81,7 +81,7 @@ struct GpuModelMemory {
   Bytes flat;
   Bytes copy;  ///< of the parameters in bfloat16, as far as `flat` reaches; 0 but with bf16
 
-  /// What the model allocates, without the workspaces of matrix products.
+  /// What the model allocates, without the workspace of matrix products.
   Bytes total() const { return {arena.value + 4 * flat.value + copy.value}; }
 };
 
@@ -89,7 +89,7 @@ struct GpuModelMemory {
 ///
 /// GPT-2 124M at 4 × 1024 tokens: 5.0 GiB with fp32 and tf32 (flat buffers 1.85, what blocks keep
 /// 2.3, logits 0.77, the rest 0.1), 3.8 GiB with bf16 (2.1, 1.3, 0.38, 0.05). With the products'
-/// workspaces, CUDA's context and NCCL, about 1 GiB together, a job stays below 9 GiB in every
+/// workspace, CUDA's context and NCCL, about 1 GiB together, a job stays below 9 GiB in every
 /// precision.
 GpuModelMemory gpu_model_memory(const Gpt2Config& config, const BatchShape& shape,
                                 kernels::TrainingPrecision precision, Bytes kernel_scratch);

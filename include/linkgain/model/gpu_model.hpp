@@ -63,13 +63,10 @@ struct GpuModelOptions {
 /// so they must be finite, nothing more. The gradients behind that of token_embedding are written
 /// with zeros first, before they are final.
 ///
-/// Memory: gpu_model_memory(), and 64 MiB for matrix products. Throws UsageError for options that
+/// Memory: gpu_model_memory(), and 32 MiB for matrix products. Throws UsageError for options that
 /// do not fit, or dimensions that no kernel has (channels a multiple of 64, at most 1024; 32 or 64
 /// to a head), MachineError where the device lacks bf16 (sm_80) or memory.
 std::unique_ptr<TrainingModel> make_gpu_model(const GpuModelOptions& options);
-
-/// Workspaces of matrix products: two run side by side.
-inline constexpr int kProductWorkspaces = 2;
 
 /// What a model of these options allocates on the device, without CUDA's context.
 Bytes gpu_model_bytes(const GpuModelOptions& options);
