@@ -88,7 +88,8 @@ TEST(LossBound, LiesBetweenRoundingAndNoCommunicationAsMeasured) {
   const Record record =
       read_record(std::filesystem::path(RESULTS_FOLDER) / "2xH200-training-strategies");
   int held = 0;
-  for (const TrainingPrecision precision : {TrainingPrecision::tf32, TrainingPrecision::bf16}) {
+  for (const TrainingPrecision precision :
+       {TrainingPrecision::fp32, TrainingPrecision::tf32, TrainingPrecision::bf16}) {
     Record merged = record;
     const CaseResult* first = nullptr;
     for (std::size_t i = 0; i < record.cases.size(); ++i) {
@@ -109,7 +110,7 @@ TEST(LossBound, LiesBetweenRoundingAndNoCommunicationAsMeasured) {
       ++held;
     }
   }
-  EXPECT_EQ(held, 6);
+  EXPECT_EQ(held, 9);
 }
 
 TEST(Judge, WarnsOfLossesThatPartAndDecidesNothingByThem) {
