@@ -111,8 +111,9 @@ std::string outcome_sentence(Contrast contrast, const CaseResult& result,
                          readable_percent(less_time(comparison.ratio->estimate)), words.than,
                          interval_of(readable_ratio(*comparison.ratio)));
     case Outcome::more_time:
-      return fmt::format("{} does not take less time{}, it takes longer ({}).", words.subject,
-                         words.than, interval_of(readable_ratio(*comparison.ratio)));
+      return fmt::format("{} does not take less time{}, it takes {} longer ({}).", words.subject,
+                         words.than, readable_excess(-less_time(comparison.ratio->estimate)),
+                         interval_of(readable_ratio(*comparison.ratio)));
   }
   return {};
 }

@@ -32,6 +32,10 @@ int decimals_for(const Ratio& ratio) {
   return decimals;
 }
 
+int percent_decimals(double margin) {
+  return margin >= 9.95 || margin == 0.0 ? 0 : margin >= 0.1 ? 1 : 2;
+}
+
 /// How messages go between the two ranks of a pair.
 std::string_view arrow_of(const Case& definition) {
   const bool there_and_back = definition.operation == OperationKind::ping_pong ||
@@ -54,12 +58,17 @@ RatioText readable_ratio(const Ratio& ratio) {
 }
 
 std::string readable_percent(double share) {
+  if (share < 0.0) return "-" + readable_excess(-share);
   const double percent = 100.0 * share;
-  const double margin = std::min(std::abs(percent), std::abs(100.0 - std::abs(percent)));
-  const int decimals = margin >= 9.95 || margin == 0.0 ? 0 : margin >= 0.1 ? 1 : 2;
+  const double margin = std::min(percent, std::abs(100.0 - percent));
   // Between 90 and 99 % no decimal is lost that a reader misses.
-  const bool near_all = std::abs(percent) >= 90.0 && std::abs(percent) < 99.0;
-  return fmt::format("{:.{}f} %", percent, near_all ? 0 : decimals);
+  const bool near_all = percent >= 90.0 && percent < 99.0;
+  return fmt::format("{:.{}f} %", percent, near_all ? 0 : percent_decimals(margin));
+}
+
+std::string readable_excess(double share) {
+  const double percent = 100.0 * share;
+  return fmt::format("{:.{}f} %", percent, percent_decimals(percent));
 }
 
 std::string readable_fraction(double fraction) {

@@ -17,8 +17,11 @@ struct RatioText {
 };
 RatioText readable_ratio(const Ratio& ratio);
 
-/// A share as "92 %", with more decimals near 0 and 1.
+/// A share as "92 %", with more decimals near 0 and 1; below 0 as -readable_excess().
 std::string readable_percent(double share);
+
+/// A share that has no end at 1, as "5.3 %", "100 %", "250 %": more decimals near 0 alone.
+std::string readable_excess(double share);
 
 /// The share of a limit in whole percent: "73 %", "<1 %".
 std::string readable_fraction(double fraction);

@@ -107,7 +107,7 @@ TEST(Headline, P2pForbiddenFromOutsideIsNoP2pRow) {
 TEST(Headline, SaysThatTheFirstVariantTakesLonger) {
   const std::string text = headline(one_case(10.0e-3, 9.3e-3, 0.92, 0.94));
   EXPECT_THAT(text, HasSubstr("With P2P the same all-reduce does not take less time, it takes "
-                              "longer (0.93x, 95 % CI 0.92x to 0.94x).\n"));
+                              "7.5 % longer (0.93x, 95 % CI 0.92x to 0.94x).\n"));
 }
 
 TEST(Headline, SaysThatNoDifferenceWasFound) {

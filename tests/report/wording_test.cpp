@@ -38,6 +38,13 @@ TEST(ReadablePercent, IsPreciseWhereItMatters) {
   EXPECT_EQ(readable_percent(0.0004), "0.04 %");
   EXPECT_EQ(readable_percent(0.9962), "99.6 %");
   EXPECT_EQ(readable_percent(-0.075), "-7.5 %");
+  // Twice the time is nothing that a share comes close to: no decimals as near "all of it".
+  EXPECT_EQ(readable_percent(-1.0000001), "-100 %");
+  EXPECT_EQ(readable_percent(-0.9996), "-100 %");
+  EXPECT_EQ(readable_percent(-2.5), "-250 %");
+  EXPECT_EQ(readable_excess(1.0000001), "100 %");
+  EXPECT_EQ(readable_excess(0.0534), "5.3 %");
+  EXPECT_EQ(readable_excess(0.0004), "0.04 %");
   EXPECT_EQ(readable_percent(0.0), "0 %");
 }
 
