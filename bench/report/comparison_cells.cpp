@@ -1,6 +1,11 @@
 #include "comparison_cells.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
 
 #include "linkgain/core/ratio.hpp"
 #include "linkgain/core/units.hpp"
@@ -9,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-RatioText text_of(const Interval& speed_up) {
+RatioText ratio_text(const Interval& speed_up) {
   Ratio ratio;
   ratio.estimate = speed_up.estimate;
   ratio.low = speed_up.low;
@@ -18,8 +23,15 @@ RatioText text_of(const Interval& speed_up) {
 }
 
 std::string with_interval(const Interval& speed_up) {
-  const RatioText text = text_of(speed_up);
+  const RatioText text = ratio_text(speed_up);
   return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  }
+  return text;
 }
 
 }  // namespace
@@ -47,38 +59,75 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
   if (!each.speed_up) {
     return {"", "", ""};
   }
-  const RatioText text = text_of(*each.speed_up);
+  const RatioText text = ratio_text(*each.speed_up);
   return {text.estimate,
           fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high),
           readable_percent(less_time(each.speed_up->estimate))};
 }
 
-std::string label_of(const CaseComparison& each) {
-  return each.definition ? case_label(*each.definition) : each.name;
+std::string label_of(const std::string& name, const std::optional<Case>& definition) {
+  return definition ? case_label(*definition) : name;
 }
 
-std::string verdict_sentence(const std::string& what, const CaseComparison& each,
-                             double threshold) {
+std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
+                             const Sides& sides) {
+  const std::string begin = capitalized(sides.after);
+  const std::string than = sides.before.empty() ? "" : " than " + sides.before;
   switch (each.verdict) {
     case CaseVerdict::same:
-      return fmt::format("After, {} takes the same time within {} ({}).", what,
+      return fmt::format("{}, {} takes the same time{} within {} ({}).", begin, what,
+                         sides.before.empty() ? "" : " as " + sides.before,
                          readable_percent(threshold), with_interval(*each.speed_up));
     case CaseVerdict::faster:
-      return fmt::format("After, {} takes {} less time ({}).", what,
-                         readable_percent(less_time(each.speed_up->estimate)),
+      return fmt::format("{}, {} takes {} less time{} ({}).", begin, what,
+                         readable_percent(less_time(each.speed_up->estimate)), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::slower:
-      return fmt::format("After, {} does not take less time, it takes longer ({}).", what,
+      return fmt::format("{}, {} does not take less time{}, it takes {} longer ({}).", begin, what,
+                         than, readable_excess(-less_time(each.speed_up->estimate)),
                          with_interval(*each.speed_up));
     case CaseVerdict::inconclusive:
       return fmt::format(
-          "Whether {} takes another time after cannot be told ({}); more launches would tell.",
-          what, with_interval(*each.speed_up));
+          "Whether {} takes another time {}{} cannot be told ({}); more launches would tell.", what,
+          sides.after, than, with_interval(*each.speed_up));
     case CaseVerdict::not_comparable:
     case CaseVerdict::missing:
       return fmt::format("{}: {}: {}.", what, name_of(each.verdict), each.reason);
   }
   return {};
+}
+
+std::string name_and_start(const RunFigures& run) {
+  return run.started.empty() ? run.name : fmt::format("{} ({})", run.name, run.started);
+}
+
+std::string text_of(const Change& change) {
+  return fmt::format("{}: {} → {}", change.what, change.before, change.after);
+}
+
+std::string counts_of(const std::vector<CaseVerdict>& verdicts) {
+  constexpr std::array kVerdicts{CaseVerdict::faster,         CaseVerdict::slower,
+                                 CaseVerdict::same,           CaseVerdict::inconclusive,
+                                 CaseVerdict::not_comparable, CaseVerdict::missing};
+  std::vector<std::string> counts;
+  for (const CaseVerdict verdict : kVerdicts) {
+    const auto count = std::count(verdicts.begin(), verdicts.end(), verdict);
+    if (count > 0) counts.push_back(fmt::format("{} {}", count, name_of(verdict)));
+  }
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
+
+std::string value_legend(bool trainings) {
+  return fmt::format("A run's value is the geometric mean of its launches' medians.{}",
+                     trainings ? " A training's time is that of a step; it has no bandwidth." : "");
+}
+
+std::string verdict_legend(double threshold) {
+  const std::string percent = readable_percent(threshold);
+  return fmt::format(
+      "Faster and slower: by more than {}, and 1 is outside the 95 % interval; same: the whole "
+      "interval is within {}.",
+      percent, percent);
 }
 
 }  // namespace linkgain

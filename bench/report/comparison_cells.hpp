@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,33 @@ std::string value_cell(const CaseFigures* figures, Metric metric);
 std::vector<std::string> speed_up_cells(const CaseComparison& each);
 
 /// "all_reduce 1 GiB"; the name itself where it is no case of linkgain's.
-std::string label_of(const CaseComparison& each);
+std::string label_of(const std::string& name, const std::optional<Case>& definition);
 
 /// "the same all-reduce"
 std::string what_is_timed(const CaseComparison& each);
 
+/// The two sides of a comparison, as a sentence speaks of them.
+struct Sides {
+  std::string after = "after";  ///< "in Run 3"
+  std::string before;           ///< "in Run 1"; empty where it goes without saying
+};
+
 /// "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI 11.2x to 12.2x)." `what` is
 /// what took the time, as a sentence has it.
-std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold);
+std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
+                             const Sides& sides);
+
+/// "after.json (2026-11-21T16:40:00Z)"
+std::string name_and_start(const RunFigures& run);
+
+/// "driver: 580.1 → 590.2"
+std::string text_of(const Change& change);
+
+/// "1 faster, 2 inconclusive"
+std::string counts_of(const std::vector<CaseVerdict>& verdicts);
+
+/// What a value, and the words of the verdicts, mean; `trainings`: whether there are any.
+std::string value_legend(bool trainings);
+std::string verdict_legend(double threshold);
 
 }  // namespace linkgain

@@ -19,8 +19,9 @@ namespace {
 /// A run and what it has of the case that the table is of.
 struct Row {
   const RunFigures* run = nullptr;
-  const CaseFigures* figures = nullptr;
+  const CaseFigures* figures = nullptr;  ///< null where it lacks the case
   std::string name;
+  const CaseComparison* against_first = nullptr;  ///< null of the first run, and without figures
 };
 
 bool uses_nvlink(const CaseFigures* figures) {
@@ -34,29 +35,57 @@ bool is_about_nvlink(const CaseComparison& each) {
 }
 
 std::vector<Row> rows_of(const std::vector<RunComparison>& comparisons,
-                         const CaseComparison& last) {
+                         const CaseComparison& headline) {
   const bool trend = comparisons.size() > 1;
-  std::vector<Row> rows{{comparisons.front().before, last.before, trend ? run_label(1) : "Before"}};
+  std::vector<Row> rows{
+      {comparisons.front().before, headline.before, trend ? run_label(1) : "Before"}};
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     const RunComparison& comparison = comparisons[i];
+    rows.push_back({comparison.after, nullptr, trend ? run_label(i + 2) : "After"});
     const auto same = std::find_if(comparison.cases.begin(), comparison.cases.end(),
                                    [&](const CaseComparison& each) {
-                                     return each.before == last.before && each.after != nullptr;
+                                     return each.before == headline.before && each.after != nullptr;
                                    });
     if (same == comparison.cases.end()) continue;
-    rows.push_back({comparison.after, same->after, trend ? run_label(i + 2) : "After"});
+    rows.back().figures = same->after;
+    rows.back().against_first = &*same;
   }
   return rows;
 }
 
-/// What is alike in all rows' runs; absent where it is not.
+/// What is alike in the runs of all rows that have the case; absent where it is not.
 template <typename Get>
 auto common(const std::vector<Row>& rows, Get get)
     -> std::optional<decltype(get(rows.front().run->settings))> {
   const auto first = get(rows.front().run->settings);
-  const bool alike = std::all_of(rows.begin(), rows.end(),
-                                 [&](const Row& row) { return get(row.run->settings) == first; });
+  const bool alike = std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.figures == nullptr || get(row.run->settings) == first;
+  });
   return alike ? std::optional(first) : std::nullopt;
+}
+
+/// Of a trend, what each run is beside the first, in columns of their own with the reason last.
+void add_verdicts(std::vector<StyledText::Column>& columns,
+                  std::vector<std::vector<std::string>>& cells, const std::vector<Row>& rows) {
+  if (rows.size() == 2) {
+    columns.push_back({"Why"});
+    for (std::vector<std::string>& row : cells) row.emplace_back();
+    return;
+  }
+  columns.insert(columns.end(), {{"Speed-up", true}, {"Verdict"}, {"Why"}});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CaseComparison* each = rows[i].against_first;
+    if (i == 0) {
+      cells[i].insert(cells[i].end(), {"", "", ""});
+    } else if (each == nullptr) {
+      cells[i].insert(cells[i].end(), {"", std::string(name_of(CaseVerdict::missing)), ""});
+    } else {
+      const std::string& no_time = rows[i].figures->no_time;
+      cells[i].insert(cells[i].end(),
+                      {speed_up_cells(*each)[0], std::string(name_of(each->verdict)),
+                       no_time.empty() ? each->reason : no_time});
+    }
+  }
 }
 
 /// "GPT-2 124M, 200 steps, ddp, fp32"; without a number of steps "a step".
@@ -67,7 +96,7 @@ std::string training_title(const TrainingParameters& training, std::optional<std
 }
 
 std::string training_cell(const Row& row, bool all_steps) {
-  if (!row.figures->time || !row.figures->no_time.empty()) return {};
+  if (row.figures == nullptr || !row.figures->time || !row.figures->no_time.empty()) return {};
   const Seconds step = *row.figures->time;
   return readable_time(all_steps ? time_of_all_steps(row.run->settings, step) : step);
 }
@@ -76,7 +105,9 @@ std::string training_cell(const Row& row, bool all_steps) {
 std::string steps_text(const std::vector<Row>& rows, std::optional<std::int64_t> steps) {
   if (steps) return fmt::format("Time is {} x that of a step.", counted(*steps, "step", "steps"));
   std::vector<std::int64_t> numbers;
-  for (const Row& row : rows) numbers.push_back(planned_steps(row.run->settings));
+  for (const Row& row : rows) {
+    if (row.figures != nullptr) numbers.push_back(planned_steps(row.run->settings));
+  }
   return fmt::format(
       "The runs were asked for different numbers of steps ({}): time is that of one, which can be "
       "compared.",
@@ -86,9 +117,10 @@ std::string steps_text(const std::vector<Row>& rows, std::optional<std::int64_t>
 /// Losses after as many steps of the same training, which had better be alike; empty where the
 /// runs' steps, in a launch, or tokens differ.
 std::string loss_text(const std::vector<Row>& rows) {
+  if (rows.size() != 2) return {};
   const std::optional<TrainingResult>& before = rows.front().figures->training;
   const std::optional<TrainingResult>& after = rows.back().figures->training;
-  if (rows.size() != 2 || !before || !after || !before->last_loss || !after->last_loss) return {};
+  if (!before || !after || !before->last_loss || !after->last_loss) return {};
   const auto launches = [](const Row& row) {
     return static_cast<std::int64_t>(row.figures->launches.size());
   };
@@ -106,45 +138,81 @@ std::string training_text(const Case& definition, const std::vector<Row>& rows,
                      steps && tokens ? loss_text(rows) : "");
 }
 
+Path path_of(const Row& row) { return row.figures == nullptr ? Path::unknown : row.figures->path; }
+
 std::string name_cell(const Row& row, bool about_nvlink) {
-  const std::string answer = !about_nvlink ? "" : uses_nvlink(row.figures) ? " (Y)" : " (N)";
-  return row.name + answer;
+  if (!about_nvlink || path_of(row) == Path::unknown) return row.name;
+  return row.name + (uses_nvlink(row.figures) ? " (Y)" : " (N)");
 }
 
 std::string path_cell(const Row& row) {
-  const Path path = row.figures->path;
+  const Path path = path_of(row);
   return path == Path::unknown ? "" : std::string(readable_path(path));
 }
 
-void add_training_table(StyledText& text, const std::vector<Row>& rows, const CaseComparison& last,
-                        double threshold) {
-  const bool nvlink = is_about_nvlink(last);
+/// What the table is of: a case, and how the run that it stands for is held against the first.
+struct Headline {
+  const CaseComparison* each = nullptr;
+  Sides sides;
+  double threshold = 0.0;
+};
+
+void add_training_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
+  const CaseComparison& each = *headline.each;
+  const bool nvlink = is_about_nvlink(each);
   const std::optional<std::int64_t> steps = common(rows, planned_steps);
   std::vector<std::vector<std::string>> cells;
   for (const Row& row : rows) {
     cells.push_back(
         {name_cell(row, nvlink), training_cell(row, steps.has_value()), path_cell(row)});
   }
-  text.table({{nvlink ? "NVLink" : "Run"},
-              {training_title(*last.definition->training, steps), true},
-              {"Path"}},
-             cells);
-  const std::string what = steps ? what_is_timed(last) : "a step of " + what_is_timed(last);
-  text.paragraph(verdict_sentence(what, last, threshold));
-  text.paragraph(training_text(*last.definition, rows, steps));
+  std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
+                                          {training_title(*each.definition->training, steps), true},
+                                          {"Path"}};
+  add_verdicts(columns, cells, rows);
+  text.table_with_reasons(columns, cells);
+  const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
+  text.paragraph(verdict_sentence(what, each, headline.threshold, headline.sides));
+  text.paragraph(training_text(*each.definition, rows, steps));
 }
 
-void add_case_table(StyledText& text, const std::vector<Row>& rows, const CaseComparison& last,
-                    double threshold) {
-  const bool nvlink = is_about_nvlink(last);
+void add_case_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
+  const CaseComparison& each = *headline.each;
+  const bool nvlink = is_about_nvlink(each);
   std::vector<std::vector<std::string>> cells;
   for (const Row& row : rows) {
     cells.push_back({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
                      value_cell(row.figures, Metric::busbw), path_cell(row)});
   }
-  text.table({{nvlink ? "NVLink" : "Run"}, {label_of(last), true}, {"busbw", true}, {"Path"}},
-             cells);
-  text.paragraph(verdict_sentence(what_is_timed(last), last, threshold));
+  std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
+                                          {label_of(each.name, each.definition), true},
+                                          {"busbw", true},
+                                          {"Path"}};
+  add_verdicts(columns, cells, rows);
+  text.table_with_reasons(columns, cells);
+  text.paragraph(verdict_sentence(what_is_timed(each), each, headline.threshold, headline.sides));
+}
+
+/// Of the last run that has one.
+Headline headline_of(const std::vector<RunComparison>& comparisons) {
+  for (std::size_t i = comparisons.size(); i > 0; --i) {
+    const RunComparison& comparison = comparisons[i - 1];
+    const CaseComparison* each = headline_case(comparison);
+    if (each == nullptr) continue;
+    Headline headline{each, {}, comparison.threshold};
+    if (comparisons.size() > 1) {
+      headline.sides = {"in " + run_label(i + 1), "in " + run_label(1)};
+    }
+    return headline;
+  }
+  return {};
+}
+
+bool is_anything_compared(const std::vector<RunComparison>& comparisons) {
+  return std::any_of(comparisons.begin(), comparisons.end(), [](const RunComparison& comparison) {
+    return std::any_of(comparison.cases.begin(), comparison.cases.end(),
+                       [](const CaseComparison& each) { return each.speed_up.has_value(); });
+  });
 }
 
 }  // namespace
@@ -152,18 +220,18 @@ void add_case_table(StyledText& text, const std::vector<Row>& rows, const CaseCo
 std::string run_label(std::size_t number) { return fmt::format("Run {}", number); }
 
 void add_page_table(StyledText& text, const std::vector<RunComparison>& comparisons) {
-  const RunComparison& latest = comparisons.back();
-  const CaseComparison* last = headline_case(latest);
-  if (last == nullptr) {
-    const bool compared =
-        std::any_of(latest.cases.begin(), latest.cases.end(),
-                    [](const CaseComparison& each) { return each.speed_up.has_value(); });
-    if (!compared) text.paragraph("No case was measured on both sides.");
+  const Headline headline = headline_of(comparisons);
+  if (headline.each == nullptr) {
+    if (!is_anything_compared(comparisons)) {
+      text.paragraph(comparisons.size() == 1
+                         ? "No case was measured on both sides."
+                         : "No case was measured in both Run 1 and another run.");
+    }
     return;  // what another program measured has no size to choose by
   }
-  const std::vector<Row> rows = rows_of(comparisons, *last);
-  const bool training = last->definition->training.has_value();
-  (training ? add_training_table : add_case_table)(text, rows, *last, latest.threshold);
+  const std::vector<Row> rows = rows_of(comparisons, *headline.each);
+  const bool training = headline.each->definition->training.has_value();
+  (training ? add_training_table : add_case_table)(text, rows, headline);
 }
 
 }  // namespace linkgain

@@ -111,8 +111,8 @@ TEST(CompareProgram, TakesWhatOtherProgramsWrote) {
 TEST(CompareProgram, ShowsATrendOfThree) {
   const Outcome outcome = compare({kFirst, kSecond, kFirst, "--metric", "busbw"});
   EXPECT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("Changed since the first in"), HasSubstr("GB/s"),
-                                    HasSubstr("Last/first")));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("What changed since Run 1"), HasSubstr("GB/s"),
+                                    HasSubstr("In all, against Run 1")));
   EXPECT_THAT(lines_of(compare({kFirst, kSecond, kFirst, "--format", "csv"}).output),
               SizeIs(1 + 2 * 56));
 }

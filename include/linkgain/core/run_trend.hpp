@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/run_comparison.hpp"
+
+namespace linkgain {
+
+/// A case of one variant over several runs, of which each later one is held against the first.
+struct TrendCase {
+  std::string name;
+  std::optional<Case> definition;
+  std::string variant;
+  const CaseFigures* first = nullptr;  ///< null where the first run lacks the case
+  /// One for each comparison; null where neither of its two runs has the case.
+  std::vector<const CaseComparison*> later;
+};
+
+/// Every case that any of the runs has: in the order of the last comparison, then what only those
+/// before it have. All comparisons have the first run in common. Points into `comparisons`.
+std::vector<TrendCase> trend_of(const std::vector<RunComparison>& comparisons);
+
+/// What a run has of the case, null where it lacks it; run 0 is the first, run i that of
+/// comparison i - 1.
+const CaseFigures* figures_of(const TrendCase& row, std::size_t run);
+
+/// Of run i > 0 held against the first: missing where neither of the two has the case.
+CaseVerdict verdict_of(const TrendCase& row, std::size_t run);
+
+}  // namespace linkgain
