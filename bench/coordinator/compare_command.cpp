@@ -1,7 +1,12 @@
 #include "linkgain/coordinator/compare_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+
+#include "linkgain/core/errors.hpp"
 #include "linkgain/core/run_reader.hpp"
 
 namespace linkgain {
@@ -22,11 +27,47 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
   return {};
 }
 
+std::string names_of(const std::set<OperationKind>& operations) {
+  std::vector<std::string_view> names;
+  for (const OperationKind operation : operations) names.push_back(name_of(operation));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string what_there_is(const std::vector<RunFigures>& runs,
+                          const std::set<OperationKind>& operations) {
+  if (!operations.empty()) return "they have " + names_of(operations);
+  const bool any = std::any_of(runs.begin(), runs.end(),
+                               [](const RunFigures& run) { return !run.cases.empty(); });
+  return any ? "benchmarks of other programs have no operation: leave --only out"
+             : "they have no case at all";
+}
+
+/// Throws UsageError where none of the operations asked for is in any run: nothing would be
+/// compared, whatever the format.
+void require_asked_for(const std::vector<RunFigures>& runs,
+                       const std::vector<OperationKind>& operations) {
+  const std::set<OperationKind> wanted(operations.begin(), operations.end());
+  std::set<OperationKind> known;
+  bool found = wanted.empty();
+  for (const RunFigures& run : runs) {
+    for (const CaseFigures& figures : run.cases) {
+      if (!figures.definition) continue;
+      known.insert(figures.definition->operation);
+      found = found || wanted.count(figures.definition->operation) != 0;
+    }
+  }
+  if (found) return;
+  throw UsageError(fmt::format("--only {}: {} has such a case", names_of(wanted),
+                               runs.size() == 2 ? "neither run" : "none of the runs"),
+                   what_there_is(runs, known));
+}
+
 }  // namespace
 
 int compare_command(const CompareCommandOptions& options) {
   std::vector<RunFigures> runs;
   for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(path));
+  require_asked_for(runs, options.compare.operations);
   std::vector<RunComparison> comparisons;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     comparisons.push_back(compare_runs(runs.front(), runs[i], options.compare));

@@ -164,5 +164,32 @@ TEST(CompareProgram, RefusesWhatItCannotRead) {
   expect_refusal({kFirst}, "two runs or more");
 }
 
+TEST(CompareProgram, RefusesToCompareAnOperationThatNoRunHas) {
+  for (const char* format : {"table", "md", "csv", "json"}) {
+    expect_refusal({kFirst, kSecond, "--only", "broadcast", "--format", format},
+                   "--only broadcast: neither run has such a case\n          they have all_reduce");
+  }
+  expect_refusal({kFirst, kSecond, kFirst, "--only", "broadcast,gather"},
+                 "--only broadcast, gather: none of the runs has such a case");
+  const ScratchFolder folder;
+  const std::filesystem::path foreign = folder.path() / "sort.json";
+  write(foreign, R"({"context": {}, "benchmarks": [{"name": "BM_sort/64", "run_type": "iteration",
+      "iterations": 10, "real_time": 5.0, "cpu_time": 5.0, "time_unit": "us"}]})");
+  expect_refusal({foreign, foreign, "--only", "all_reduce"},
+                 "benchmarks of other programs have no operation: leave --only out");
+  EXPECT_EQ(compare({kFirst, kSecond, "--only", "broadcast,all_reduce"}).status, 0);
+}
+
+/// A filter of Google Benchmark's that nothing matched.
+TEST(CompareProgram, SaysThatThereIsNothingToCompare) {
+  const ScratchFolder folder;
+  const std::filesystem::path empty = folder.path() / "empty.json";
+  write(empty, R"({"context": {"executable": "./sort"}, "benchmarks": []})");
+  const Outcome outcome = compare({empty, empty});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("\nNeither run has a case to compare.\n"),
+                                    testing::Not(HasSubstr("Every case"))));
+}
+
 }  // namespace
 }  // namespace linkgain::test
