@@ -1,6 +1,7 @@
 #include "linkgain/core/run_trend.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace linkgain {
@@ -37,17 +38,49 @@ class Rows {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_name_;
 };
 
+/// How many cases the run of one side has.
+std::size_t cases_of(const RunComparison& comparison, const CaseFigures* CaseComparison::*side) {
+  return static_cast<std::size_t>(
+      std::count_if(comparison.cases.begin(), comparison.cases.end(),
+                    [side](const CaseComparison& each) { return each.*side != nullptr; }));
+}
+
+/// The last of those whose later run has most cases.
+std::size_t fullest_of(const std::vector<RunComparison>& comparisons) {
+  std::size_t fullest = 0;
+  for (std::size_t i = 1; i < comparisons.size(); ++i) {
+    const bool fuller = cases_of(comparisons[i], &CaseComparison::after) >=
+                        cases_of(comparisons[fullest], &CaseComparison::after);
+    if (fuller) fullest = i;
+  }
+  return fullest;
+}
+
+/// In the first run's own order, of which the figures are parts; what it lacks follows.
+bool is_before_in_first(const TrendCase& a, const TrendCase& b) {
+  if (a.first == nullptr || b.first == nullptr) return a.first != nullptr && b.first == nullptr;
+  return std::less<>()(a.first, b.first);
+}
+
 }  // namespace
 
 std::vector<TrendCase> trend_of(const std::vector<RunComparison>& comparisons) {
   std::vector<TrendCase> all;
+  if (comparisons.empty()) return all;
   Rows rows(all, comparisons.size());
   const auto add = [&](std::size_t comparison) {
     for (const CaseComparison& each : comparisons[comparison].cases) rows.add(each, comparison);
   };
-  if (comparisons.empty()) return all;
-  add(comparisons.size() - 1);
-  for (std::size_t i = 0; i + 1 < comparisons.size(); ++i) add(i);
+  const std::size_t fullest = fullest_of(comparisons);
+  add(fullest);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    if (i != fullest) add(i);
+  }
+  const RunComparison& any = comparisons.front();
+  if (cases_of(any, &CaseComparison::before) >
+      cases_of(comparisons[fullest], &CaseComparison::after)) {
+    std::stable_sort(all.begin(), all.end(), is_before_in_first);
+  }
   return all;
 }
 

@@ -55,11 +55,25 @@ TEST(TrendOf, HasTheCasesOfEveryRun) {
   const std::vector<RunFigures> runs{
       run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0})}),
       run_with("b", {timed(kCopy, "p2p", {1.0, 1.0}), timed(kLarge, "p2p", {1.0, 1.0})}),
-      run_with("c", {timed(kLarge, "p2p", {1.0, 1.0, 1.0})})};
+      run_with("c", {timed(kSmall, "p2p", {1.0, 1.0, 1.0})})};
   const std::vector<RunComparison> comparisons = against_first(runs);
   EXPECT_THAT(seen(trend_of(comparisons)),
-              ElementsAre(Seen{kLarge, "p2p", {1, 2, 3}}, Seen{kSmall, "p2p", {1, 0, 0}},
-                          Seen{kCopy, "p2p", {0, 2, 0}}));
+              ElementsAre(Seen{kCopy, "p2p", {0, 2, 0}}, Seen{kLarge, "p2p", {1, 2, 0}},
+                          Seen{kSmall, "p2p", {1, 0, 3}}));
+}
+
+/// Sizes that only one run has stand among the others, as it measured them.
+TEST(TrendOf, KeepsTheOrderOfTheRunThatHasMost) {
+  const RunFigures one = run_with("a", {timed(kLarge, "p2p", {1.0})});
+  const RunFigures more =
+      run_with("b", {timed(kSmall, "p2p", {1.0, 1.0}), timed(kLarge, "p2p", {1.0, 1.0})});
+  for (const std::vector<RunFigures>& runs :
+       {std::vector{more, one, one}, {one, more, one}, {one, one, more}}) {
+    const std::vector<RunComparison> comparisons = against_first(runs);
+    const std::vector<TrendCase> rows = trend_of(comparisons);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].name, kSmall) << runs[0].name << runs[1].name << runs[2].name;
+  }
 }
 
 TEST(TrendOf, JudgesEachRunAgainstTheFirst) {
@@ -69,11 +83,12 @@ TEST(TrendOf, JudgesEachRunAgainstTheFirst) {
   const std::vector<RunComparison> comparisons = against_first(runs);
   const std::vector<TrendCase> rows = trend_of(comparisons);
   ASSERT_EQ(rows.size(), 2U);
+  ASSERT_EQ(rows[0].name, kLarge);
   EXPECT_EQ(verdict_of(rows[0], 1), CaseVerdict::slower);
   EXPECT_EQ(verdict_of(rows[0], 2), CaseVerdict::missing);
   EXPECT_EQ(verdict_of(rows[0], 3), CaseVerdict::same);
-  EXPECT_EQ(rows[1].name, kSmall);
   EXPECT_EQ(verdict_of(rows[1], 1), CaseVerdict::missing) << "neither has it";
+  EXPECT_EQ(verdict_of(rows[1], 2), CaseVerdict::missing) << "the first lacks it";
 }
 
 TEST(TrendOf, KeepsCasesOfOneNameApart) {

@@ -18,8 +18,9 @@ struct TrendCase {
   std::vector<const CaseComparison*> later;
 };
 
-/// Every case that any of the runs has: in the order of the last comparison, then what only those
-/// before it have. All comparisons have the first run in common. Points into `comparisons`.
+/// Every case that any of the runs has: in the order of the run that has most of them (the last of
+/// such), then what only others have. All comparisons have the first run in common. Points
+/// into `comparisons`.
 std::vector<TrendCase> trend_of(const std::vector<RunComparison>& comparisons);
 
 /// What a run has of the case, null where it lacks it; run 0 is the first, run i that of
