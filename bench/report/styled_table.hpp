@@ -30,6 +30,7 @@ class StyledText {
   /// A line to be copied: never broken.
   void command(const std::string& text);
 
+  TableStyle style() const { return style_; }
   const std::string& text() const { return text_; }
 
  private:

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "linkgain/report/comparison_report.hpp"
 #include "report/bridge_runs.hpp"
 #include "report/golden.hpp"
+#include "text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -67,6 +69,22 @@ TEST(ComparisonTrend, FitsATerminal) {
   third.machine.software.driver = "590.2";
   third.status = "interrupted";
   expect_golden(trend({first, second, third}), "comparison_trend.txt");
+}
+
+TEST(ComparisonTrend, OfManyRunsFitsATerminal) {
+  const RunFigures run = run_with("a.json", {steady(kSmall, 20e-6), steady(kLarge, 0.1)});
+  const RunFigures odd = run_with("b.json", {steady(kSmall, 20e-6), wrong(steady(kLarge, 0.1))});
+  const std::string text = trend({run, run, run, odd, run, run, run, run, run, run, run, run});
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("     Run 8     Run 9\n  all_reduce 64 KiB  p2p      20.00 us  20.00"),
+                  HasSubstr("\n\n  Case               Variant    Run 10    Run 11    Run 12  Sp")));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(display_width(line), kTerminalColumns) << line;
+  }
+  EXPECT_THAT(
+      trend({run, run, run, run, run, run}, TableStyle::markdown),
+      HasSubstr("| Run 1    | Run 2    | Run 3    | Run 4    | Run 5    | Run 6    | Spee"));
 }
 
 TEST(ComparisonTrend, OfTrainingsHasThePagesTable) {
