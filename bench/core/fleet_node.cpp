@@ -10,6 +10,7 @@
 
 #include "fleet_blame.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/link_label.hpp"
 #include "linkgain/core/machine_changes.hpp"
 #include "linkgain/core/units.hpp"
 

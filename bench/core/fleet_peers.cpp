@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "linkgain/core/launch_spread.hpp"
-#include "linkgain/core/machine_changes.hpp"
+#include "linkgain/core/link_label.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {

@@ -11,12 +11,18 @@ Out write_key_link(const KeyLink& link) {
           {"to", link.to},
           {"nvlink", nullable(link.nvlink)},
           {"p2p", nullable(link.p2p)},
-          {"ancestor", write_ancestor(link.ancestor)}};
+          {"ancestor", write_ancestor(link.ancestor)},
+          {"nvlinks", nullable(link.nvlinks)}};
 }
 
+/// Baselines from before a pair's links were counted lack their number.
 KeyLink read_key_link(const In& in) {
-  return {in.at("from"), in.at("to"), optional_at<bool>(in, "nvlink"), optional_at<bool>(in, "p2p"),
-          ancestor_of(optional_at<std::string>(in, "ancestor"))};
+  return {in.at("from"),
+          in.at("to"),
+          optional_at<bool>(in, "nvlink"),
+          optional_at<bool>(in, "p2p"),
+          ancestor_of(optional_at<std::string>(in, "ancestor")),
+          optional_at<int>(in, "nvlinks")};
 }
 
 }  // namespace

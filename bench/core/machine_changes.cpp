@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "linkgain/core/link_label.hpp"
 #include "linkgain/core/names.hpp"
 #include "linkgain/core/steering_variables.hpp"
 
@@ -49,10 +50,8 @@ class Changes {
 
 void add_links(Changes& changes, const Machine& before, const Machine& after) {
   for (const PairLink& link : after.links) {
-    const auto same = std::find_if(
-        before.links.begin(), before.links.end(),
-        [&](const PairLink& each) { return each.from == link.from && each.to == link.to; });
-    if (same == before.links.end()) continue;
+    const PairLink* same = find_link(before, link.from, link.to);
+    if (same == nullptr || !links_differ(before, *same, after, link)) continue;
     changes.add(ChangeKind::link,
                 fmt::format("{}–{}", gpu_label(after, link.from), gpu_label(after, link.to)),
                 link_label(before, *same), link_label(after, link));
@@ -254,20 +253,6 @@ std::string gpu_label(const Machine& machine, int rank) {
   const RankInfo* found = find_rank(machine, rank);
   return found != nullptr && found->gpu ? fmt::format("GPU{}", found->gpu->cuda_index)
                                         : fmt::format("rank {}", rank);
-}
-
-std::string link_label(const Machine& machine, const PairLink& link) {
-  if (link.nvlink.value_or(false)) {
-    const RankInfo* rank = find_rank(machine, link.from);
-    const bool counted = machine.ranks.size() == 2 && rank != nullptr && rank->gpu &&
-                         rank->gpu->nvlink_links_active.value_or(0) > 0;
-    return counted ? fmt::format("NV{}", *rank->gpu->nvlink_links_active) : "NVLink";
-  }
-  std::string label;
-  if (link.ancestor) label = label_of(*link.ancestor);
-  if (label.empty() && link.nvlink) label = "no NVLink";
-  if (!label.empty() && link.p2p && !*link.p2p) label += " without P2P";
-  return label;
 }
 
 std::vector<Change> changes_between(const RunFigures& before, const RunFigures& after) {

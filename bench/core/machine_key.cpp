@@ -56,6 +56,9 @@ void compare_links(std::vector<std::string>& lines, const MachineKey& key,
     if (match == other.links.end()) continue;
     const std::string pair = fmt::format("ranks {} and {}", link.from, link.to);
     compare(lines, "NVLink between " + pair, text_of(link.nvlink), text_of(match->nvlink));
+    if (link.nvlink.value_or(true) == match->nvlink.value_or(true)) {
+      compare(lines, "NVLinks between " + pair, text_of(link.nvlinks), text_of(match->nvlinks));
+    }
     compare(lines, "P2P between " + pair, text_of(link.p2p), text_of(match->p2p));
     compare(lines, "PCIe between " + pair, text_of(link.ancestor), text_of(match->ancestor));
   }
@@ -68,7 +71,7 @@ void add_gpus(MachineKey& key, const Machine& machine) {
     key.nvlinks.push_back(rank.gpu->nvlink_links_active);
   }
   for (const PairLink& link : machine.links) {
-    key.links.push_back({link.from, link.to, link.nvlink, link.p2p, link.ancestor});
+    key.links.push_back({link.from, link.to, link.nvlink, link.p2p, link.ancestor, link.nvlinks});
   }
 }
 

@@ -24,6 +24,7 @@ Baseline full_baseline() {
   baseline.overrides = {{"*/8B/*", "p2p", std::optional<double>(), std::optional<double>(0.1)},
                         {"all_reduce*", "*", std::nullopt, std::nullopt}};
   baseline.key.links[0].ancestor = Ancestor::phb;
+  baseline.key.links[0].nvlinks = 18;
   baseline.key.nvlinks[1].reset();
   return baseline;
 }
@@ -60,6 +61,15 @@ TEST(BaselineJson, RoundTrips) {
     EXPECT_EQ(read.cases[i].launch_times, baseline.cases[i].launch_times);
   }
   EXPECT_EQ(to_json(read), to_json(baseline)) << "overrides, and whatever is not named above";
+}
+
+TEST(BaselineJson, FromBeforeLinksWereCountedIsRead) {
+  Json older = document();
+  EXPECT_EQ(older["key"]["links"][0]["nvlinks"], 18);
+  older["key"]["links"][0].erase("nvlinks");
+  EXPECT_EQ(parse_baseline(older.dump(), "b.json").key.links[0].nvlinks, std::nullopt);
+  EXPECT_THAT(refusal(with("/key/links/0/nvlinks", -1)), HasSubstr("[links][0][nvlinks]"));
+  EXPECT_THAT(refusal(with("/key/links/0/nvlinks", nullptr)), "accepted");
 }
 
 TEST(BaselineJson, HasALineForEachCase) {

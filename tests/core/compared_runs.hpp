@@ -61,6 +61,30 @@ inline RunFigures two_titans(const std::string& name, bool bridge) {
   return run;
 }
 
+/// Four GPUs with `links` NVLinks between 0–1, 0–2, 0–3, 1–2, 1–3 and 2–3, none for 0.
+inline RunFigures four_titans(const std::string& name, const std::vector<int>& links) {
+  RunFigures run = two_titans(name, true);
+  run.machine.links.clear();
+  for (const int index : {2, 3}) {
+    run.machine.ranks.push_back(run.machine.ranks.front());
+    run.machine.ranks.back().rank = index;
+    run.machine.ranks.back().gpu = gpu_of(index, 2);
+  }
+  std::size_t pair = 0;
+  for (int from = 0; from < 4; ++from) {
+    for (int to = from + 1; to < 4; ++to) {
+      const int count = links.at(pair++);
+      run.machine.links.push_back({.from = from,
+                                   .to = to,
+                                   .p2p = true,
+                                   .nvlink = count > 0,
+                                   .ancestor = Ancestor::phb,
+                                   .nvlinks = count});
+    }
+  }
+  return run;
+}
+
 inline constexpr const char* kLarge = "all_reduce/float32/sum/1GiB/np2";
 inline constexpr const char* kSmall = "all_reduce/float32/sum/64KiB/np2";
 

@@ -130,15 +130,34 @@ TEST(Changes, NameWhatTrainingsWereAskedFor) {
   }
 }
 
-TEST(LinkLabel, CountsLinksOnlyWhereTwoGpusShareThem) {
-  RunFigures run = two_titans("a", true);
-  EXPECT_EQ(link_label(run.machine, run.machine.links[0]), "NV2");
-  run.machine.ranks.push_back(run.machine.ranks[1]);
-  EXPECT_EQ(link_label(run.machine, run.machine.links[0]), "NVLink");
-  EXPECT_EQ(link_label(run.machine, {.from = 0, .to = 1, .p2p = true, .nvlink = false}),
-            "no NVLink");
-  EXPECT_EQ(link_label(run.machine, {.from = 0, .to = 1, .p2p = {}, .nvlink = {}}), "");
-  EXPECT_EQ(gpu_label(run.machine, 7), "rank 7");
+TEST(Changes, CountTheLinksOfEveryPair) {
+  const RunFigures before = four_titans("a", {2, 18, 18, 0, 18, 18});
+  EXPECT_THAT(texts(before, four_titans("b", {2, 18, 18, 0, 18, 18})), IsEmpty());
+  EXPECT_THAT(
+      texts(before, four_titans("b", {4, 18, 18, 18, 18, 0})),
+      ElementsAre("GPU0–GPU1: NV2 → NV4", "GPU1–GPU2: PHB → NV18", "GPU2–GPU3: NV18 → PHB"));
+}
+
+TEST(Changes, TakeNoCountForAnotherOne) {
+  const RunFigures counted = four_titans("a", {4, 4, 4, 4, 4, 4});
+  RunFigures older = counted;
+  for (PairLink& link : older.machine.links) link.nvlinks.reset();
+  EXPECT_THAT(texts(older, counted), IsEmpty());
+  EXPECT_THAT(texts(counted, older), IsEmpty());
+  RunFigures two = two_titans("c", true);
+  two.machine.links[0].nvlinks = 1;
+  EXPECT_THAT(texts(two_titans("d", true), two), IsEmpty()) << "the GPU's links go elsewhere, too";
+}
+
+TEST(Changes, OfTheRanksThatBothHave) {
+  RunFigures two = two_titans("a", true);
+  two.machine.links[0] = {.from = 1, .to = 0, .p2p = true, .nvlink = true, .nvlinks = 2};
+  const auto changes = texts(two, four_titans("b", {4, 4, 4, 4, 4, 4}));
+  ASSERT_THAT(changes, Contains("GPU0–GPU1: NV2 → NV4"));
+  RunFigures older = four_titans("b", {4, 4, 4, 4, 4, 4});
+  for (PairLink& link : older.machine.links) link.nvlinks.reset();
+  EXPECT_THAT(texts(two_titans("a", true), older),
+              ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 4 x NVIDIA TITAN RTX"));
 }
 
 }  // namespace

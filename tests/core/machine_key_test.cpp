@@ -67,6 +67,34 @@ TEST(MachineKey, DoesNotCompareWhatIsNotKnown) {
               IsEmpty());
 }
 
+/// Four ranks whose pairs are joined by as many links, but for the first one's.
+Record four_ranks(std::optional<int> first) {
+  Record record = gpus();
+  record.machine.links.clear();
+  record.machine.ranks = {gpu_rank(0), gpu_rank(1), gpu_rank(2), gpu_rank(3)};
+  for (int from = 0; from < 4; ++from) {
+    for (int to = from + 1; to < 4; ++to) {
+      record.machine.links.push_back(
+          {.from = from, .to = to, .p2p = true, .nvlink = true, .nvlinks = 6});
+    }
+  }
+  record.machine.links[0].nvlinks = first;
+  return record;
+}
+
+TEST(MachineKey, CountsTheLinksOfEveryPair) {
+  const auto after = [](std::optional<int> first) {
+    return differences(key_of(four_ranks(6)), key_of(four_ranks(first)));
+  };
+  EXPECT_THAT(after(6), IsEmpty());
+  EXPECT_THAT(after(3), ElementsAre("NVLinks between ranks 0 and 1: 6 there, 3 here"));
+  EXPECT_THAT(after({}), IsEmpty()) << "not counted";
+  Record none = four_ranks(0);
+  none.machine.links[0].nvlink = false;
+  EXPECT_THAT(differences(key_of(four_ranks(6)), key_of(none)),
+              ElementsAre("NVLink between ranks 0 and 1: yes there, no here"));
+}
+
 TEST(MachineKey, OfMpiIsProcessorAndMpi) {
   const auto after = [](auto change) {
     return differences(key_of(mpi()), key_of(changed(mpi(), change)));

@@ -33,11 +33,6 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
-/// "NV4" (the number only where two GPUs share all links, else "NVLink"), or the nearest thing in
-/// common by PCIe, "PHB"; with " without P2P" where the driver says so. Empty where nothing is
-/// known.
-std::string link_label(const Machine& machine, const PairLink& link);
-
 /// "GPU0", by CUDA index; "rank 0" where the rank has no GPU or is not known.
 std::string gpu_label(const Machine& machine, int rank);
 

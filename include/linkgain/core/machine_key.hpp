@@ -15,6 +15,7 @@ struct KeyLink {
   std::optional<bool> nvlink;
   std::optional<bool> p2p;
   std::optional<Ancestor> ancestor;
+  std::optional<int> nvlinks{};  ///< that join the two; absent where they were not counted
   bool operator==(const KeyLink&) const = default;
 };
 
