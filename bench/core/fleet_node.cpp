@@ -9,9 +9,8 @@
 #include <set>
 
 #include "fleet_blame.hpp"
+#include "fleet_likeness.hpp"
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/link_label.hpp"
-#include "linkgain/core/machine_changes.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -134,20 +133,10 @@ std::string difference_of(const Machine& own, const Machine& usual) {
   if (machine != describe_machine(usual)) {
     return fmt::format("{} where its peers have {}", machine, describe_machine(usual));
   }
-  for (std::size_t i = 0; i < std::min(own.links.size(), usual.links.size()); ++i) {
-    const std::string label = link_label(own, own.links[i]);
-    const std::string peers = link_label(usual, usual.links[i]);
-    if (label == peers) continue;
-    return fmt::format("{}–{}: {} where its peers have {}", gpu_label(own, own.links[i].from),
-                       gpu_label(own, own.links[i].to), label, peers);
-  }
-  for (std::size_t i = 0; i < std::min(own.ranks.size(), usual.ranks.size()); ++i) {
-    if (!own.ranks[i].gpu || !usual.ranks[i].gpu) continue;
-    const int active = own.ranks[i].gpu->nvlink_links_active.value_or(0);
-    const int peers = usual.ranks[i].gpu->nvlink_links_active.value_or(0);
-    if (active == peers) continue;
-    return fmt::format("{}: {} active NVLinks where its peers have {}",
-                       gpu_label(own, own.ranks[i].rank), active, peers);
+  const std::vector<MachineDifference> all = differences_of(own, usual);
+  if (!all.empty()) {
+    return fmt::format("{}: {} where its peers have {}", all.front().what, all.front().own,
+                       all.front().usual);
   }
   return "links that its peers do not have";
 }

@@ -1,13 +1,10 @@
 #include "fleet_peers.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "linkgain/core/launch_spread.hpp"
-#include "linkgain/core/link_label.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {
@@ -66,25 +63,6 @@ PeerFigure figure_of(Column& column, const FleetNames::Name& name) {
 }
 
 }  // namespace
-
-std::string describe_machine(const Machine& machine) {
-  const std::string ranks = describe_ranks(machine);
-  const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
-                                [](const RankInfo& rank) { return rank.gpu.has_value(); });
-  return gpus || machine.processor.empty() ? ranks
-                                           : fmt::format("{} on {}", ranks, machine.processor);
-}
-
-std::string kind_of(const Machine& machine) {
-  std::string kind = describe_machine(machine);
-  for (const PairLink& link : machine.links) {
-    kind += fmt::format("|{}-{} {}", link.from, link.to, link_label(machine, link));
-  }
-  for (const RankInfo& rank : machine.ranks) {
-    if (rank.gpu) kind += fmt::format("|{}", rank.gpu->nvlink_links_active.value_or(-1));
-  }
-  return kind;
-}
 
 void summarise(Kind& kind, const FleetNames& names) {
   for (const FleetRecord* member : kind.members) {

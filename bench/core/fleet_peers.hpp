@@ -20,19 +20,14 @@ struct PeerFigure {
 /// Machines that are like each other.
 struct Kind {
   std::string machine;  ///< describe_machine()
-  std::string model;    ///< of the first GPU; without GPUs the same as `machine`
+  /// The same, and where another kind has that too what tells them apart: "2 x NVIDIA H200 (NV17)".
+  std::string name;
+  std::string model;  ///< of the first GPU; without GPUs the same as `machine`
   std::vector<const FleetRecord*> members;
   std::map<std::string, int> drivers;  ///< how many members have which
   std::map<std::string, int> nccls;
   std::vector<PeerFigure> figures;  ///< by number of FleetNames
 };
-
-/// "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
-std::string describe_machine(const Machine& machine);
-
-/// What must be alike: models, count, labels of the links, active NVLinks; without GPUs the
-/// processor, which then carries the messages.
-std::string kind_of(const Machine& machine);
 
 /// Fills `figures`, by the number of `names`; for fewer than kKindSize members they stay empty.
 void summarise(Kind& kind, const FleetNames& names);

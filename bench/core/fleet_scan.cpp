@@ -60,6 +60,9 @@ PairLink scan_link(JsonScanner& in) {
       link.nvlink = in.boolean_or_null();
     } else if (key == "ancestor") {
       link.ancestor = json::ancestor_of(in.string_or_null());
+    } else if (key == "nvlinks") {
+      const auto links = in.integer_or_null();
+      if (links) link.nvlinks = static_cast<int>(*links);
     } else {
       in.skip();
     }

@@ -89,6 +89,50 @@ TEST_F(Fleet, TakesTheSameGpusInAnotherOrderForTheSameMachine) {
   EXPECT_THAT(judge().nodes, SizeIs(12));
 }
 
+void count_links(Record& record, int count) {
+  for (PairLink& link : record.machine.links) link.nvlinks = count;
+}
+
+TEST_F(Fleet, CountsTheLinksOfEveryPair) {
+  for (Record& record : records_) count_links(record, 18);
+  node(7).machine.links[4].nvlinks = 9;
+  const FleetReport report = judge();
+  EXPECT_EQ(report.nodes[0].host, "node07");
+  EXPECT_EQ(report.nodes[0].state, NodeState::odd_machine);
+  EXPECT_THAT(report.nodes[0].findings, ElementsAre("GPU1–GPU3: NV9 where its peers have NV18"));
+  EXPECT_THAT(report.drain, ElementsAre("node07"));
+  EXPECT_THAT(report.notes[0],
+              "2 kinds of machines: 11 of 4 x NVIDIA H200 (NV18), 1 of 4 x NVIDIA "
+              "H200 (GPU1–GPU3: NV9)");
+}
+
+/// As where half a fleet's records are older than the count.
+TEST_F(Fleet, HoldsNoCountThatWasNotTakenAgainstAMachine) {
+  for (int i = 1; i <= 5; ++i) count_links(node(i), 18);
+  node(9).machine.ranks[2].gpu->nvlink_links_active.reset();
+  node(2).machine.links[0].nvlinks.reset();
+  const FleetReport report = judge();
+  EXPECT_THAT(report.drain, IsEmpty());
+  EXPECT_EQ(report.nodes[0].state, NodeState::ok);
+  EXPECT_EQ(report.notes[0], "1 kind of machine: 12 of 4 x NVIDIA H200");
+  node(3).machine.links[0].nvlinks = 9;
+  EXPECT_THAT(judge().drain, ElementsAre("node03"));
+}
+
+TEST_F(Fleet, TellsKindsOfTheSameGpusApart) {
+  for (Record& record : records_) count_links(record, 18);
+  for (int i = 1; i <= 4; ++i) count_links(node(i), 17);
+  for (PairLink& link : node(12).machine.links) link.nvlinks = link.from == 0 ? 9 : 18;
+  node(12).machine.links[5].nvlinks = 1;
+  node(11).machine.ranks[3].gpu->nvlink_links_active = 17;
+  const FleetReport report = judge();
+  EXPECT_EQ(report.notes[0],
+            "4 kinds of machines: 6 of 4 x NVIDIA H200 (NV18), 4 of 4 x NVIDIA H200 (NV17), 1 of 4 "
+            "x NVIDIA H200 (GPU0–GPU1: NV9, GPU0–GPU2: NV9, GPU0–GPU3: NV9 and 1 more), 1 of 4 x "
+            "NVIDIA H200 (GPU3: 17 active NVLinks)");
+  EXPECT_THAT(report.notes, Contains(HasSubstr("of 4 x NVIDIA H200 (NV17): finds")));
+}
+
 /// Without GPUs messages go through the processor.
 TEST_F(Fleet, ComparesProcessorsOfOneModel) {
   for (int i = 1; i <= 12; ++i) {

@@ -43,6 +43,7 @@ std::string machine_text(const Machine& machine) {
   for (const PairLink& link : machine.links) {
     text += std::to_string(link.from) + std::to_string(link.to) +
             std::to_string(link.p2p.value_or(2)) + std::to_string(link.nvlink.value_or(2)) +
+            std::to_string(link.nvlinks.value_or(-1)) +
             (link.ancestor ? std::string(label_of(*link.ancestor)) : "?");
   }
   return text;
