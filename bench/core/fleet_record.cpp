@@ -74,14 +74,31 @@ void read_head(const InputFile& file, std::string& text) {
   }
 }
 
+/// Reads what read_head() left.
+std::string_view read_rest(const InputFile& file, std::string& text) {
+  while (file.append_to(text, kChunk)) {
+  }
+  return text;
+}
+
+/// `text` is the file's head. Documents of other programs are no broken records.
+void require_document(const InputFile& file, std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) throw UsageError("it is empty");
+  const char last = file.last_character();
+  if (text[first] == '[' && last == ']') throw json::NotARecord("not a record: a list");
+  if (text[first] != '{') throw UsageError("not JSON");
+  if (last != '}') throw UsageError("not JSON: it is cut off");
+}
+
 FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   // One buffer for each reading thread: its pages are touched once, not once a file.
   thread_local std::string text;
   const InputFile file(path);
   read_head(file, text);
   if (text.starts_with("{\"head\"")) return fleet_record_of(read_record(path), names);
-  if (file.last_character() != '}') throw UsageError("not JSON: it is cut off");
-  return scan_fleet_record(text, names);
+  require_document(file, text);
+  return scan_fleet_record(text, names, [&] { return read_rest(file, text); });
 }
 
 }  // namespace

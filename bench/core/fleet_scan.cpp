@@ -131,9 +131,9 @@ void scan_verification(JsonScanner& in, FleetValue& value) {
   });
 }
 
-FleetValue scan_variant(JsonScanner& in, const std::string& case_name, FleetNames& names) {
+/// Its variant's name goes to `variant`; it has no number yet.
+FleetValue scan_variant(JsonScanner& in, std::string& variant) {
   FleetValue value;
-  std::string variant;
   in.object([&](std::string_view key) {
     if (key == "variant") {
       variant = in.string();
@@ -150,24 +150,28 @@ FleetValue scan_variant(JsonScanner& in, const std::string& case_name, FleetName
     }
     return true;
   });
-  value.name = names.number_of(case_name, variant);
   return value;
 }
 
-/// The case's name stands before its variants, as records are written.
+/// The case's name may stand behind its variants.
 void scan_case(JsonScanner& in, FleetRecord& record, FleetNames& names) {
   std::string case_name;
+  std::vector<std::string> variants;
+  const std::size_t first = record.values.size();
   in.object([&](std::string_view key) {
     if (key == "case") {
       case_name = in.string();
     } else if (key == "variants") {
-      if (case_name.empty()) throw UsageError("a case's name does not stand before its variants");
-      in.array([&] { record.values.push_back(scan_variant(in, case_name, names)); });
+      in.array([&] { record.values.push_back(scan_variant(in, variants.emplace_back())); });
     } else {
       in.skip();
     }
     return true;
   });
+  if (case_name.empty()) throw UsageError("not a valid record: a case has no name");
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    record.values.at(first + i).name = names.number_of(case_name, variants[i]);
+  }
 }
 
 void scan_settings(JsonScanner& in, FleetRecord& record) {
@@ -181,9 +185,8 @@ void scan_settings(JsonScanner& in, FleetRecord& record) {
   });
 }
 
-/// One member of the record; false at the samples, which end what is read.
-bool scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, FleetNames& names) {
-  if (key == "samples") return false;
+/// One member of the record.
+void scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, FleetNames& names) {
   if (key == "schema") {
     json::require_known_schema(in.string());
   } else if (key == "started") {
@@ -201,29 +204,75 @@ bool scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, Fle
   } else {
     in.skip();
   }
-  return true;
+}
+
+/// The first member that a record needs and that was not seen; empty where none lacks.
+std::string lacking(const std::vector<std::string>& seen) {
+  for (const std::string needed : {"status", "machine", "settings", "cases", "samples"}) {
+    if (std::find(seen.begin(), seen.end(), needed) == seen.end()) return needed;
+  }
+  return {};
+}
+
+void require_all(const std::vector<std::string>& seen) {
+  const std::string needed = lacking(seen);
+  if (needed.empty()) return;
+  throw UsageError(fmt::format("not a valid record: it has no member '{}'", needed));
+}
+
+/// As records are written: the schema first, the samples last. Nothing where members stand
+/// otherwise, or the text ends before the samples.
+std::optional<FleetRecord> scan_to_samples(std::string_view text, FleetNames& names) try {
+  FleetRecord record;
+  std::vector<std::string> seen;
+  JsonScanner in(text);
+  const bool whole = in.object([&](std::string_view key) {
+    if (seen.empty() && key != "schema") return false;
+    seen.emplace_back(key);
+    if (key == "samples") return false;
+    scan_member(in, key, record, names);
+    return true;
+  });
+  if (whole) require_all(seen);
+  return lacking(seen).empty() ? std::optional(std::move(record)) : std::nullopt;
+} catch (const JsonScanError&) {
+  return std::nullopt;
+}
+
+/// A first pass finds out whether it is a record at all.
+FleetRecord scan_whole(std::string_view text, FleetNames& names) {
+  std::string schema;
+  JsonScanner first(text);
+  first.object([&](std::string_view key) {
+    if (key == "schema") {
+      schema = first.string();
+    } else {
+      first.skip();
+    }
+    return true;
+  });
+  json::require_known_schema(schema);
+  FleetRecord record;
+  std::vector<std::string> seen;
+  JsonScanner in(text);
+  in.object([&](std::string_view key) {
+    seen.emplace_back(key);
+    scan_member(in, key, record, names);
+    return true;
+  });
+  require_all(seen);
+  return record;
 }
 
 }  // namespace
 
-FleetRecord scan_fleet_record(std::string_view text, FleetNames& names) {
-  FleetRecord record;
-  std::vector<std::string> seen;
+FleetRecord scan_fleet_record(std::string_view text, FleetNames& names, const WholeText& whole) {
   try {
-    JsonScanner in(text);
-    in.object([&](std::string_view key) {
-      if (seen.empty() && key != "schema") json::require_known_schema(std::string());
-      seen.emplace_back(key);
-      return scan_member(in, key, record, names);
-    });
+    std::optional<FleetRecord> record = scan_to_samples(text, names);
+    return record ? *std::move(record) : scan_whole(whole ? whole() : text, names);
   } catch (const JsonScanError& error) {
     throw UsageError(error.what());
   }
-  for (const std::string needed : {"status", "machine", "settings", "cases", "samples"}) {
-    if (std::find(seen.begin(), seen.end(), needed) != seen.end()) continue;
-    throw UsageError(fmt::format("not a valid record: it has no member '{}'", needed));
-  }
-  return record;
 }
 
 }  // namespace linkgain

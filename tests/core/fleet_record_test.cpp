@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "core/full_record.hpp"
 #include "linkgain/core/errors.hpp"
@@ -90,6 +91,46 @@ TEST(FleetRecord, NeedsNothingAfterTheSamplesBegin) {
   EXPECT_THAT(scan_fleet_record(text.substr(0, samples + 11), names).values, SizeIs(6));
 }
 
+/// As `jq -S` leaves a record: every object's members by name.
+TEST(FleetRecord, IsTheSameInAnyOrderOfMembers) {
+  const std::string folder = ::testing::TempDir();
+  const std::string text = to_json(full_record());
+  const nlohmann::json sorted = nlohmann::json::parse(text);
+  ASSERT_LT(sorted.dump().find("\"samples\""), sorted.dump().find("\"schema\""));
+  std::string turned = "{";
+  for (auto member = sorted.rbegin(); member != sorted.rend(); ++member) {
+    turned += (turned.size() > 1 ? "," : "") + nlohmann::json(member.key()).dump() + ":" +
+              member.value().dump();
+  }
+  turned += "}";
+  // Without indentation the samples of a case's health look like those of the record.
+  const std::string flat = nlohmann::ordered_json::parse(text).dump(0);
+  ASSERT_LT(flat.find("\n\"samples\":"), flat.find("\n\"warnings\":"));
+  FleetNames names;
+  const FleetRecord parsed = fleet_record_of(parse_record(text, "r"), names);
+  for (const std::string& other : {sorted.dump(), sorted.dump(2), sorted.dump(0), turned, flat}) {
+    expect_same(scan_fleet_record(other, names), parsed);
+    std::ofstream(folder + "other-order.json", std::ios::binary) << other;
+    const FleetRecord read = read_fleet_record(folder + "other-order.json", names);
+    EXPECT_EQ(read.problem, "");
+    expect_same(read, parsed);
+  }
+}
+
+/// Variants before the name of their case.
+TEST(FleetRecord, TakesACasesNameWhereverItStands) {
+  nlohmann::ordered_json document = nlohmann::ordered_json::parse(to_json(full_record()));
+  FleetNames names;
+  const FleetRecord parsed = fleet_record_of(parse_record(document.dump(), "r"), names);
+  for (auto& each : document["cases"]) {
+    const std::string name = each["case"];
+    each.erase("case");
+    EXPECT_THAT(refusal(document.dump()), HasSubstr("a case has no name"));
+    each["case"] = name;
+  }
+  expect_same(scan_fleet_record(document.dump(), names), parsed);
+}
+
 TEST(FleetRecord, RefusesWhatIsNoRecord) {
   const std::string text = to_json(full_record());
   EXPECT_THAT(refusal(""), HasSubstr("not JSON"));
@@ -121,8 +162,30 @@ TEST(FleetRecord, SaysWhatIsWrongWithAFile) {
   const std::string text = to_json(full_record());
   std::ofstream(folder + "cut.json") << text.substr(0, text.size() - 100);
   EXPECT_EQ(read_fleet_record(folder + "cut.json", names).problem, "not JSON: it is cut off");
-  std::ofstream(folder + "empty.json") << "";
-  EXPECT_NE(read_fleet_record(folder + "empty.json", names).problem, "");
+  const auto problem_of = [&](const std::string& content) {
+    std::ofstream(folder + "odd.json", std::ios::binary) << content;
+    return read_fleet_record(folder + "odd.json", names).problem;
+  };
+  EXPECT_EQ(problem_of(""), "it is empty");
+  EXPECT_EQ(problem_of(" \n"), "it is empty");
+  EXPECT_EQ(problem_of("<?xml version=\"1.0\"?>\n<testsuite/>\n"), "not JSON");
+  EXPECT_EQ(problem_of(std::string(100, '\0')), "not JSON");
+  EXPECT_EQ(problem_of("{"), "not JSON: it is cut off");
+}
+
+TEST(FleetRecord, TellsOtherDocumentsFromBrokenRecords) {
+  const std::string path = ::testing::TempDir() + "other.json";
+  FleetNames names;
+  for (const char* content : {"[]", "[{\"file\": \"a.c\"}]\n", "{\"a\": {\"schema\": 1}}",
+                              "{\"cases\": [1], \"schema\": \"linkgain.baseline/1\"}"}) {
+    std::ofstream(path, std::ios::binary) << content;
+    const FleetRecord read = read_fleet_record(path, names);
+    EXPECT_TRUE(read.is_other_document) << content;
+    EXPECT_THAT(read.problem, HasSubstr("not a record"));
+  }
+  std::ofstream(path, std::ios::binary) << R"({"cases": [], "schema": "linkgain.record/2"})";
+  EXPECT_FALSE(read_fleet_record(path, names).is_other_document);
+  EXPECT_THAT(read_fleet_record(path, names).problem, HasSubstr("its schema is linkgain.record/2"));
 }
 
 }  // namespace

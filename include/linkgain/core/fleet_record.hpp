@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <shared_mutex>
@@ -59,9 +60,15 @@ struct FleetRecord {
 
 FleetRecord fleet_record_of(const Record& record, FleetNames& names);
 
+/// All of a text of which only the beginning was given. What it returns lives until the next call.
+using WholeText = std::function<std::string_view()>;
+
 /// Reads a record's text up to its samples, without building or checking the document; `text` may
-/// end before them. Throws UsageError where it is no record that is known here.
-FleetRecord scan_fleet_record(std::string_view text, FleetNames& names);
+/// end before them. Where its members stand in another order than they are written in, all of it
+/// is needed: `whole` is asked for it, or `text` is all. Throws UsageError where it is no record
+/// that is known here.
+FleetRecord scan_fleet_record(std::string_view text, FleetNames& names,
+                              const WholeText& whole = {});
 
 /// Reads a file: a record up to its samples, or a journal. Never throws for what is in the file:
 /// `problem` says what is wrong with it.
