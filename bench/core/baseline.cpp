@@ -119,6 +119,22 @@ std::vector<Variant> variants_of(std::span<const NamedRecord> records) {
   return variants;
 }
 
+void require_like(const NamedRecord& one, const MachineKey& key, const NamedRecord& other,
+                  const MachineKey& other_key) {
+  const std::vector<std::string> lines = differences(key, other_key);
+  if (lines.empty()) return;
+  throw UsageError(fmt::format("{} and {} do not belong together: {}", one.name, other.name,
+                               fmt::join(lines, "; ")),
+                   "give records of like machines");
+}
+
+/// What any of the records knows.
+MachineKey key_of_all(std::span<const NamedRecord> records) {
+  MachineKey key = key_of(records.front().record);
+  for (const NamedRecord& source : records.subspan(1)) fill_in(key, key_of(source.record));
+  return key;
+}
+
 }  // namespace
 
 BaselineSource source_of(const Record& record) {
@@ -127,16 +143,13 @@ BaselineSource source_of(const Record& record) {
   return {record.machine.host, record.started, static_cast<int>(launches.size())};
 }
 
+/// What one record does not know others may differ in, so each is held against every other.
 void require_like_records(std::span<const NamedRecord> records) {
-  for (std::size_t i = 1; i < records.size(); ++i) {
-    const std::vector<std::string> lines =
-        differences(key_of(records.front().record), key_of(records[i].record));
-    if (!lines.empty()) {
-      throw UsageError(fmt::format("{} and {} do not belong together: {}", records.front().name,
-                                   records[i].name, fmt::join(lines, "; ")),
-                       "give records of like machines");
-    }
+  std::vector<MachineKey> keys;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    keys.push_back(key_of(records[i].record));
     for (std::size_t j = 0; j < i; ++j) {
+      require_like(records[j], keys[j], records[i], keys[i]);
       if (source_of(records[i].record) != source_of(records[j].record)) continue;
       throw UsageError(fmt::format("{} and {} are the same run", records[j].name, records[i].name),
                        "give each run once: launches counted twice look more alike than they are");
@@ -179,7 +192,7 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
                      baseline.warnings.empty() ? "" : baseline.warnings.front().text);
   }
   baseline.made = made;
-  baseline.key = key_of(records.front().record);
+  baseline.key = key_of_all(records);
   baseline.variants = variants_of(records);
   for (const NamedRecord& source : records) {
     baseline.sources.push_back(source_of(source.record));

@@ -64,6 +64,31 @@ void compare_links(std::vector<std::string>& lines, const MachineKey& key,
   }
 }
 
+template <typename T>
+void fill_in(std::optional<T>& value, const std::optional<T>& other) {
+  if (!value) value = other;
+}
+
+void fill_in(std::string& value, const std::string& other) {
+  if (value.empty()) value = other;
+}
+
+void fill_in(std::vector<KeyLink>& links, const std::vector<KeyLink>& others) {
+  for (const KeyLink& other : others) {
+    const auto same = std::find_if(links.begin(), links.end(), [&](const KeyLink& each) {
+      return each.from == other.from && each.to == other.to;
+    });
+    if (same == links.end()) {
+      links.push_back(other);
+      continue;
+    }
+    fill_in(same->nvlink, other.nvlink);
+    fill_in(same->p2p, other.p2p);
+    fill_in(same->ancestor, other.ancestor);
+    fill_in(same->nvlinks, other.nvlinks);
+  }
+}
+
 void add_gpus(MachineKey& key, const Machine& machine) {
   for (const RankInfo& rank : machine.ranks) {
     if (!rank.gpu) continue;
@@ -110,6 +135,16 @@ std::vector<std::string> differences(const MachineKey& key, const MachineKey& ot
   compare(lines, "processor", key.processor, other.processor);
   compare(lines, "MPI", key.mpi, other.mpi);
   return lines;
+}
+
+void fill_in(MachineKey& key, const MachineKey& other) {
+  for (std::size_t i = 0; i < std::min(key.nvlinks.size(), other.nvlinks.size()); ++i) {
+    fill_in(key.nvlinks[i], other.nvlinks[i]);
+  }
+  fill_in(key.links, other.links);
+  fill_in(key.nccl, other.nccl);
+  fill_in(key.processor, other.processor);
+  fill_in(key.mpi, other.mpi);
 }
 
 std::string describe(const MachineKey& key) {

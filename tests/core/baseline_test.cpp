@@ -106,6 +106,21 @@ TEST(Baseline, SaysWhichRecordWasCutShort) {
   EXPECT_EQ(baseline.warnings[0].text, "r0: job lost");
 }
 
+/// Records from before links were counted may stand first.
+TEST(Baseline, KnowsOfTheMachineWhatAnyRecordKnows) {
+  const auto linked = [](std::optional<int> nvlinks, const char* started) {
+    Record record = run_of({{sized(8), "p2p", kEight}}, started);
+    record.machine.links[0].nvlinks = nvlinks;
+    return record;
+  };
+  const Record older = linked({}, "1");
+  EXPECT_EQ(baseline_from({older, linked(18, "2")}).key.links[0].nvlinks, 18);
+  EXPECT_EQ(refusal_of([&] {
+              baseline_from({older, linked(18, "2"), linked(9, "3")});
+            }),
+            "r1 and r2 do not belong together: NVLinks between ranks 0 and 1: 18 there, 9 here");
+}
+
 TEST(Baseline, RefusesToMix) {
   const Record here = run_of({{sized(8), "p2p", kEight}});
   const Record old = changed(here, [](Record& r) { r.machine.software.nccl_library = "2.20.1"; });

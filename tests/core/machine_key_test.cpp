@@ -95,6 +95,23 @@ TEST(MachineKey, CountsTheLinksOfEveryPair) {
               ElementsAre("NVLink between ranks 0 and 1: yes there, no here"));
 }
 
+TEST(MachineKey, LearnsWhatItDoesNotKnow) {
+  Record bare = four_ranks(6);
+  bare.machine.links.resize(2);
+  bare.machine.links[1] = {.from = 0, .to = 2, .p2p = {}, .nvlink = {}};
+  bare.machine.ranks[3].gpu->nvlink_links_active.reset();
+  bare.machine.software.nccl_library.reset();
+  MachineKey key = key_of(bare);
+  fill_in(key, key_of(four_ranks({})));
+  EXPECT_EQ(key.links[0].nvlinks, 6) << "what is known stays";
+  EXPECT_EQ(key, key_of(four_ranks(6)));
+  key = key_of(mpi());
+  key.mpi.clear();
+  key.processor.clear();
+  fill_in(key, key_of(mpi()));
+  EXPECT_EQ(key, key_of(mpi()));
+}
+
 TEST(MachineKey, OfMpiIsProcessorAndMpi) {
   const auto after = [](auto change) {
     return differences(key_of(mpi()), key_of(changed(mpi(), change)));

@@ -59,13 +59,13 @@ struct FleetReport {
   std::vector<std::string> notes;  ///< what the reader must know of the whole
 };
 
-/// Machines are like each other where GPU model, count and the matrix of links are the same, or
-/// without GPUs count and processor; of these kKindSize or more are held against their median. A
-/// case is slow where its log time is above the peers' median by more than the tolerance and by
-/// more than kDeviations times their spread: 1.4826 times the median absolute deviation, or what
-/// launches of one machine are known to differ by if that is more; a note says what this finds. Of
-/// several records of a machine the newest counts; what cannot be read stands with the node that
-/// its path names.
+/// Machines are like each other where GPU model, count and the matrix of links are the same as far
+/// as they are known, or without GPUs count and processor; of these kKindSize or more are held
+/// against their median. A case is slow where its log time is above the peers' median by more than
+/// the tolerance and by more than kDeviations times their spread: 1.4826 times the median absolute
+/// deviation, or what launches of one machine are known to differ by if that is more; a note says
+/// what this finds. Of several records of a machine the newest counts; what cannot be read stands
+/// with the node that its path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 

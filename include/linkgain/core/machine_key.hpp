@@ -40,6 +40,9 @@ MachineKey key_of(const Record& record);
 /// What one of them does not know is not compared.
 std::vector<std::string> differences(const MachineKey& key, const MachineKey& other);
 
+/// Takes from `other`, which must not differ, what `key` does not know.
+void fill_in(MachineKey& key, const MachineKey& other);
+
 /// "2 x NVIDIA H200, NVLink, NCCL 2.28", "2 ranks on <processor>, Open MPI v4.1.4".
 std::string describe(const MachineKey& key);
 
