@@ -222,7 +222,7 @@ void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const
   const Path found =
       variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
   if (found != Path::unknown) variant.path = found;
-  const std::optional<Limit> limit = limit_of(record_.machine, variant.path);
+  const std::optional<Limit> limit = limit_of(record_.machine, c, variant.path);
   // One message after the other never fills a link: its share would say nothing.
   if (!limit || !variant.busbw || needs_pair(c.operation)) return;
   variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;

@@ -1,6 +1,18 @@
 #include "json_conversions.hpp"
 
 namespace linkgain::json {
+namespace {
+
+Out write_copy_rates(const CopyRates& rates) {
+  return {{"to_gpu_gb_per_s", rates.to_gpu_gb_per_s},
+          {"from_gpu_gb_per_s", rates.from_gpu_gb_per_s}};
+}
+
+CopyRates read_copy_rates(const In& json) {
+  return {json.at("to_gpu_gb_per_s"), json.at("from_gpu_gb_per_s")};
+}
+
+}  // namespace
 
 Out write_link_counters(const LinkCounters& counters) {
   return {{"nvlink_sent", nullable(counters.nvlink_sent)},
@@ -17,12 +29,16 @@ LinkCounters read_link_counters(const In& json) {
 }
 
 Out write_host_copy(const HostCopyRates& rates) {
-  return {{"to_gpu_gb_per_s", rates.to_gpu_gb_per_s},
-          {"from_gpu_gb_per_s", rates.from_gpu_gb_per_s}};
+  Out json = write_copy_rates(rates.at_once());
+  json["alone"] = rates.alone ? write_copy_rates(*rates.alone) : Out(nullptr);
+  return json;
 }
 
 HostCopyRates read_host_copy(const In& json) {
-  return {json.at("to_gpu_gb_per_s"), json.at("from_gpu_gb_per_s")};
+  const CopyRates at_once = read_copy_rates(json);
+  HostCopyRates rates{at_once.to_gpu_gb_per_s, at_once.from_gpu_gb_per_s};
+  if (const In* alone = member_of(json, "alone")) rates.alone = read_copy_rates(*alone);
+  return rates;
 }
 
 Out write_evidence(const WireEvidence& evidence) {

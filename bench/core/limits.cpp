@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 namespace linkgain {
 namespace {
@@ -14,21 +15,71 @@ std::optional<Limit> nvlink_limit(const GpuInfo& gpu) {
   return share ? Limit{rate * *share, "NVLink payload"} : Limit{rate, "NVLink rate"};
 }
 
-std::optional<Limit> limit_of_rank(const RankInfo& rank, Path path) {
-  switch (path) {
-    case Path::nvlink:
-      return rank.gpu ? nvlink_limit(*rank.gpu) : std::nullopt;
-    case Path::pcie_p2p:
-    case Path::host_memory:
-    case Path::network:
-    case Path::mixed:
-      if (!rank.host_copy) return std::nullopt;
-      return Limit{std::min(rank.host_copy->to_gpu_gb_per_s, rank.host_copy->from_gpu_gb_per_s),
-                   "pinned host copy"};
-    case Path::unknown:
-      return std::nullopt;
+/// A rank's link and the directions in which it carries what busbw counts.
+struct Port {
+  const RankInfo* rank = nullptr;
+  bool in = true;
+  bool out = true;
+};
+
+bool gathers(OperationKind operation) {
+  return operation == OperationKind::gather || operation == OperationKind::all_to_one;
+}
+
+bool scatters(OperationKind operation) {
+  return operation == OperationKind::scatter || operation == OperationKind::one_to_all;
+}
+
+/// Empty where a rank that the case names is not there.
+std::vector<Port> ports_of(const Machine& machine, const Case& c) {
+  std::vector<Port> ports;
+  for (const RankInfo& rank : machine.ranks) {
+    if (c.pair) {
+      const bool both = c.pair->both;
+      if (rank.rank == c.pair->from) ports.push_back({&rank, both, true});
+      if (rank.rank == c.pair->to) ports.push_back({&rank, true, both});
+    } else if (gathers(c.operation) || scatters(c.operation)) {
+      const bool in = gathers(c.operation);
+      if (rank.rank == c.root) ports.push_back({&rank, in, !in});
+    } else {
+      ports.push_back({&rank, c.operation != OperationKind::device_to_host,
+                       c.operation != OperationKind::host_to_device});
+    }
   }
-  return std::nullopt;
+  const std::size_t expected = c.pair ? 2 : 1;
+  return ports.size() < expected ? std::vector<Port>{} : ports;
+}
+
+bool measured_alone(const Port& port) {
+  return port.rank->host_copy && port.rank->host_copy->alone;
+}
+
+std::optional<Limit> copy_limit(const Port& port, bool alone) {
+  if (!port.rank->host_copy) return std::nullopt;
+  const HostCopyRates& copy = *port.rank->host_copy;
+  const CopyRates rates = alone ? *copy.alone : copy.at_once();
+  const double in = port.in ? rates.to_gpu_gb_per_s : rates.from_gpu_gb_per_s;
+  const double out = port.out ? rates.from_gpu_gb_per_s : rates.to_gpu_gb_per_s;
+  return Limit{std::min(in, out), std::string(alone ? kCopyAlone : kCopyAtOnce)};
+}
+
+/// Of all ports; absent where one has none.
+template <typename LimitOf>
+std::optional<Limit> slowest_of(const std::vector<Port>& ports, LimitOf limit_of) {
+  std::optional<Limit> slowest;
+  for (const Port& port : ports) {
+    const std::optional<Limit> limit = limit_of(port);
+    if (!limit) return std::nullopt;
+    if (!slowest || limit->gb_per_s < slowest->gb_per_s) slowest = limit;
+  }
+  return slowest;
+}
+
+std::optional<Limit> host_limit(const Machine& machine, const Case& c,
+                                const std::vector<Port>& ports) {
+  const bool alone = loads_few_ranks(c) && std::all_of(ports.begin(), ports.end(), measured_alone);
+  if (loads_few_ranks(c) && !alone && machine.ranks.size() > 2) return std::nullopt;
+  return slowest_of(ports, [&](const Port& port) { return copy_limit(port, alone); });
 }
 
 }  // namespace
@@ -53,16 +104,38 @@ std::string nvlink_version_name(int nvml_version) {
   return index < kNames.size() ? std::string(kNames[index]) : std::string();
 }
 
-std::optional<Limit> limit_of(const Machine& machine, Path path) {
+bool loads_few_ranks(const Case& c) {
+  return c.pair.has_value() || gathers(c.operation) || scatters(c.operation);
+}
+
+std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path) {
   // Between hosts network adapters carry it, whose rates are not known.
   if (!on_one_host(machine)) return std::nullopt;
-  std::optional<Limit> slowest;
-  for (const RankInfo& rank : machine.ranks) {
-    const std::optional<Limit> limit = limit_of_rank(rank, path);
-    if (!limit) return std::nullopt;
-    if (!slowest || limit->gb_per_s < slowest->gb_per_s) slowest = limit;
+  const std::vector<Port> ports = ports_of(machine, c);
+  switch (path) {
+    case Path::nvlink:
+      return slowest_of(ports, [](const Port& port) {
+        return port.rank->gpu ? nvlink_limit(*port.rank->gpu) : std::nullopt;
+      });
+    case Path::pcie_p2p:
+    case Path::host_memory:
+    case Path::network:
+    case Path::mixed:
+      return host_limit(machine, c, ports);
+    case Path::unknown:
+      return std::nullopt;
   }
-  return slowest;
+  return std::nullopt;
+}
+
+std::optional<double> shown_fraction(const Case& c, const VariantResult& variant) {
+  constexpr std::string_view kOlder = "pinned host copy";
+  const bool at_once = variant.limit == kOlder || variant.limit == kCopyAtOnce;
+  if (!variant.fraction_of_limit || !at_once || !loads_few_ranks(c)) {
+    return variant.fraction_of_limit;
+  }
+  const bool no_limit = c.ranks > 2 || *variant.fraction_of_limit > 1.0;
+  return no_limit ? std::nullopt : variant.fraction_of_limit;
 }
 
 }  // namespace linkgain

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/limits.hpp"
 #include "run_support.hpp"
 
 namespace linkgain::testing {
@@ -97,6 +98,21 @@ TEST_F(RunEvidence, LimitsAreOfThePathTaken) {
       << "the slowest direction of the slowest rank";
   EXPECT_THAT(result(1).limit, HasSubstr("host"));
   EXPECT_DOUBLE_EQ(bench.record.machine.ranks[1].host_copy.value().from_gpu_gb_per_s, 40.0);
+}
+
+TEST_F(RunEvidence, APairIsHeldAgainstItsRanksAlone) {
+  FakeScript script = job(3e-4, kSize);
+  script.host_copy = {HostCopyRates{50.0, 55.0, CopyRates{57.0, 56.0}},
+                      HostCopyRates{54.0, 40.0, CopyRates{58.0, 42.0}}};
+  bench.script_of_launch[{0, 0}] = script;
+  bench.plan.cases = {parse_case_name("copy_push/64MiB/np2/pair=0-1"),
+                      parse_case_name("all_reduce/float32/sum/64MiB/np2")};
+  bench.execute();
+  EXPECT_NEAR(result(1).fraction_of_limit.value(), result(1).busbw.value() / 56.0, 1e-9);
+  EXPECT_EQ(result(1).limit, kCopyAlone);
+  const VariantResult& of_all = bench.record.cases.at(1).variants.at(1);
+  EXPECT_NEAR(of_all.fraction_of_limit.value(), of_all.busbw.value() / 40.0, 1e-9);
+  EXPECT_EQ(of_all.limit, kCopyAtOnce);
 }
 
 TEST_F(RunEvidence, ProbesComeUpBeforeTheJobsAndAreGoneBeforeTheyMeasure) {

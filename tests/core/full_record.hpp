@@ -138,7 +138,7 @@ inline Machine full_machine() {
                    .cuda_runtime = "12.9",
                    .nccl_header = "2.28.3",
                    .nccl_library = "2.28.9"},
-      .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{55.375, 55.25}},
+      .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{43.5, 34.75, CopyRates{55.375, 55.25}}},
                 {1, "node2", 12, "16,17", bare, {}},
                 {2, "node2", 13, "", std::nullopt, {}}},
       .links = {

@@ -83,7 +83,8 @@ TEST(Protocol, ReadingsOfLinksRoundTrip) {
                                "rank 1: no NVML"};
   EXPECT_EQ(reply_back(counters).ranks, counters.ranks);
   EXPECT_EQ(reply_back(counters).reason, "rank 1: no NVML");
-  const HostCopyReply copies{{HostCopyRates{55.4, 1.0 / 3}, std::nullopt}};
+  const HostCopyReply copies{{HostCopyRates{34.8, 1.0 / 3, CopyRates{55.4, 2.0 / 3}},
+                              HostCopyRates{34.8, 1.0 / 3}, std::nullopt}};
   EXPECT_EQ(reply_back(copies).ranks, copies.ranks);
   EXPECT_THAT(reply_back(CountersReply{}).ranks, ::testing::IsEmpty());
 }

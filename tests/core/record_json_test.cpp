@@ -171,7 +171,8 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
 
 /// Members that older records lack, and those that a driver may not tell.
 bool is_optional(const std::string& key) {
-  const std::vector<std::string> later{"ancestor",
+  const std::vector<std::string> later{"alone",
+                                       "ancestor",
                                        "discarded_per_sample",
                                        "evidence_cost",
                                        "evidence",

@@ -47,10 +47,20 @@ struct GpuInfo {
   std::optional<double> power_limit_w;             ///< in force, whoever set it
 };
 
-/// Copies between pinned host memory and a rank's GPU while all ranks copy, 1e9 B/s each way.
+/// Copies between pinned host memory and a GPU, 1e9 B/s, one way at a time.
+struct CopyRates {
+  double to_gpu_gb_per_s = 0.0;
+  double from_gpu_gb_per_s = 0.0;
+  bool operator==(const CopyRates&) const = default;
+};
+
+/// The same of a rank's GPU while all ranks copy, and while no other rank of its host does: where
+/// the memory of the host is what they share, the second is the higher one.
 struct HostCopyRates {
   double to_gpu_gb_per_s = 0.0;
   double from_gpu_gb_per_s = 0.0;
+  std::optional<CopyRates> alone{};  ///< absent in older records
+  CopyRates at_once() const { return {to_gpu_gb_per_s, from_gpu_gb_per_s}; }
   bool operator==(const HostCopyRates&) const = default;
 };
 
