@@ -80,22 +80,26 @@ RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   return world;
 }
 
-/// Long enough to outweigh the first copy's start, short enough to cost a run nothing.
-constexpr int kHostCopies = 4;
+/// Large enough to outweigh a copy's start, small enough to cost a run nothing.
 constexpr Bytes kHostCopySize{std::int64_t{64} << 20};
 
 class GpuHostCopy : public HostCopy {
  private:
-  double do_to_device() override { return rate(&gpu::PinnedCopy::copy_to_device); }
-  double do_from_device() override { return rate(&gpu::PinnedCopy::copy_from_device); }
+  Bytes do_size() const override { return kHostCopySize; }
+  double do_to_device(int copies) override {
+    return rate(&gpu::PinnedCopy::copy_to_device, copies);
+  }
+  double do_from_device(int copies) override {
+    return rate(&gpu::PinnedCopy::copy_from_device, copies);
+  }
 
-  double rate(void (gpu::PinnedCopy::*copy)()) {
+  double rate(void (gpu::PinnedCopy::*copy)(), int copies) {
     (copy_.*copy)();
     start_.record(copy_.stream());
-    for (int i = 0; i < kHostCopies; ++i) (copy_.*copy)();
+    for (int i = 0; i < copies; ++i) (copy_.*copy)();
     stop_.record(copy_.stream());
     stop_.synchronize();
-    const double bytes = static_cast<double>(kHostCopySize.value) * kHostCopies;
+    const double bytes = static_cast<double>(kHostCopySize.value) * copies;
     return bytes / gpu::elapsed(start_, stop_).value / 1e9;
   }
 
@@ -187,7 +191,8 @@ int load_links(Seconds time) {
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(time.value);
   while (count > 0 && std::chrono::steady_clock::now() < end) {
-    for (int i = 0; i < kHostCopies; ++i) {
+    constexpr int kBetweenLooksAtTheClock = 4;
+    for (int i = 0; i < kBetweenLooksAtTheClock; ++i) {
       for (gpu::PinnedCopy& copy : to_device) copy.copy_to_device();
       for (gpu::PinnedCopy& copy : from_device) copy.copy_from_device();
     }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "calibration.hpp"
+#include "host_copy_rates.hpp"
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/telemetry/affinity.hpp"
@@ -245,16 +246,28 @@ protocol::Reply Engine::probe(const protocol::Probe& command) {
   return protocol::DoneReply{};
 }
 
+/// Ranks agree after each step, which also keeps the next one waiting until the last is done.
 protocol::Reply Engine::host_copy() {
   std::unique_ptr<HostCopy> copy;
   const auto open = [&] { copy = backend_.open_host_copy(); };
   if (const auto refusal = agree(session_, open)) return *refusal;
   std::optional<HostCopyRates> rates;
   if (copy) rates.emplace();
-  session_.barrier();
-  if (copy) rates->to_gpu_gb_per_s = copy->to_device();
-  session_.barrier();
-  if (copy) rates->from_gpu_gb_per_s = copy->from_device();
+  for (const auto at_once : {copy_to_at_once, copy_from_at_once}) {
+    const auto measure = [&] {
+      if (copy) at_once(*copy, *rates);
+    };
+    session_.barrier();
+    if (const auto refusal = agree(session_, measure)) return *refusal;
+  }
+  const int turns = static_cast<int>(session_.max(session_.local_rank())) + 1;
+  for (int turn = 0; turn < turns; ++turn) {
+    const auto measure = [&] {
+      const bool own = turn == session_.local_rank();
+      if (copy && own) rates->alone = copy_alone(*copy, rates->at_once(), turns);
+    };
+    if (const auto refusal = agree(session_, measure)) return *refusal;
+  }
   return gather_host_copy(session_, rates);
 }
 

@@ -82,12 +82,18 @@ protocol::CountersReply gather_counters(Session& session, const LinkCounters& ow
 
 protocol::HostCopyReply gather_host_copy(Session& session,
                                          const std::optional<HostCopyRates>& own) {
+  constexpr std::size_t kFields = 4;
+  const bool alone = own && own->alone;
   const std::vector<double> all = session.gather(std::vector<double>{
-      own ? own->to_gpu_gb_per_s : kAbsent, own ? own->from_gpu_gb_per_s : kAbsent});
+      own ? own->to_gpu_gb_per_s : kAbsent, own ? own->from_gpu_gb_per_s : kAbsent,
+      alone ? own->alone->to_gpu_gb_per_s : kAbsent,
+      alone ? own->alone->from_gpu_gb_per_s : kAbsent});
   protocol::HostCopyReply reply;
-  for (std::size_t i = 0; i + 2 <= all.size(); i += 2) {
-    reply.ranks.push_back(std::isnan(all[i]) ? std::nullopt
-                                             : std::optional<HostCopyRates>({all[i], all[i + 1]}));
+  for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
+    reply.ranks.emplace_back();
+    if (std::isnan(all[i])) continue;
+    HostCopyRates& rates = reply.ranks.back().emplace(HostCopyRates{all[i], all[i + 1]});
+    if (!std::isnan(all[i + 2])) rates.alone = CopyRates{all[i + 2], all[i + 3]};
   }
   return reply;
 }

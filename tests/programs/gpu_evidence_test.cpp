@@ -73,6 +73,9 @@ TEST_F(EvidenceOnGpus, LimitsAndHealthStandBesideEveryResult) {
   for (const RankInfo& rank : record.machine.ranks) {
     EXPECT_THAT(rank.host_copy.value().to_gpu_gb_per_s, AllOf(Gt(1.0), Lt(500.0)));
     EXPECT_THAT(rank.host_copy.value().from_gpu_gb_per_s, AllOf(Gt(1.0), Lt(500.0)));
+    const CopyRates alone = rank.host_copy->alone.value();
+    EXPECT_GT(alone.to_gpu_gb_per_s, 0.9 * rank.host_copy->to_gpu_gb_per_s);
+    EXPECT_GT(alone.from_gpu_gb_per_s, 0.9 * rank.host_copy->from_gpu_gb_per_s);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <string>
 
 #include "linkgain/core/errors.hpp"
@@ -218,12 +219,47 @@ TEST_F(EngineOnRanks, WhatOneRankCannotOpenIsRefusedByAll) {
   });
 }
 
-TEST_F(EngineOnRanks, HostCopiesAreThoseOfEveryRank) {
+TEST_F(EngineOnRanks, HostCopiesAreThoseOfEveryRankAtOnceAndAlone) {
   lead([](Engine& engine) {
     const auto rates = get<protocol::HostCopyReply>(engine.lead(protocol::HostCopy{})).ranks;
-    EXPECT_THAT(rates, ::testing::ElementsAre(std::nullopt, HostCopyRates{50.0, 40.0},
-                                              HostCopyRates{50.0, 40.0}));
+    const HostCopyRates each{40.0, 30.0, CopyRates{50.0, 40.0}};
+    EXPECT_THAT(rates, ElementsAre(std::nullopt, each, each));
   });
+  std::vector<double> own = backend_.copies.starts_and_ends;
+  EXPECT_THAT(own, SizeIs(session->is_root() ? 0 : 8));
+  own.resize(8);
+  const std::vector<double> all = session->gather(own);
+  if (!session->is_root()) return;
+  const double end_of_first_alone = all.at(8 + 7);
+  const double start_of_second_alone = all.at(2 * 8 + 4);
+  EXPECT_LE(end_of_first_alone, start_of_second_alone);
+  for (int of_rank : {1, 2}) {
+    EXPECT_LE(all.at(8 * of_rank + 1), all.at(8 * (3 - of_rank) + 2)) << "one way, then the other";
+    EXPECT_LE(all.at(8 * of_rank + 3), all.at(8 + 4)) << "at once, then alone";
+  }
+}
+
+/// 30 ms each way for each of 3 ranks: at 8 and 6 GB/s a copy takes 6.25 and 8.3 ms.
+TEST_F(EngineOnRanks, SlowHostCopiesAreFewerAlone) {
+  const std::map<double, std::vector<int>> calls_at{{5.0, {4, 4, 3, 2}}, {50.0, {4, 4, 1, 1}}};
+  for (const auto& [slowness, calls] : calls_at) {
+    backend_.copies = {.slowness = slowness, .calls = {}, .starts_and_ends = {}};
+    lead([](Engine& engine) { engine.lead(protocol::HostCopy{}); });
+    EXPECT_EQ(backend_.copies.calls, session->is_root() ? std::vector<int>{} : calls);
+  }
+}
+
+TEST_F(EngineOnRanks, AHostCopyThatFailsOnOneRankIsRefusedByAll) {
+  for (const int call : {1, 2, 3, 4}) {
+    backend_.copies = {};
+    if (session->rank() == last()) backend_.copies.fails_at = call;
+    lead([](Engine& engine) {
+      EXPECT_EQ(error_of(engine.lead(protocol::HostCopy{})),
+                "rank 2: the copy failed|look at the bus");
+      const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
+      get<protocol::RunReply>(engine.lead(protocol::Run{opened.handle, 3}));
+    });
+  }
 }
 
 TEST_F(EngineOnRanks, HandlesLiveFromOpenToClose) {

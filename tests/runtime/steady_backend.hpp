@@ -1,8 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/runtime/backend.hpp"
@@ -46,9 +49,41 @@ class SteadyOperation : public Operation {
   int& held_up_;
 };
 
-struct SteadyCopy : HostCopy {
-  double do_to_device() override { return 50.0; }
-  double do_from_device() override { return 40.0; }
+/// What copies do, and what was asked of them.
+struct CopyScript {
+  double slowness = 1.0;                ///< divides all rates
+  int fails_at = 0;                     ///< the call that fails, from 1; 0: none does
+  std::vector<int> calls;               ///< number of copies each
+  std::vector<double> starts_and_ends;  ///< of all calls, by the host's clock
+};
+
+/// At its first two calls, at once with the others, slower than later.
+class SteadyCopy : public HostCopy {
+ public:
+  explicit SteadyCopy(CopyScript& script) : script_(script) {}
+
+ private:
+  Bytes do_size() const override { return Bytes{50'000'000}; }
+  double do_to_device(int copies) override { return rate(50.0, copies); }
+  double do_from_device(int copies) override { return rate(40.0, copies); }
+
+  /// The same for all processes of the host.
+  static double now() {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(time).count();
+  }
+
+  double rate(double alone, int copies) {
+    script_.calls.push_back(copies);
+    const auto call = static_cast<int>(script_.calls.size());
+    if (call == script_.fails_at) throw MachineError("the copy failed", "look at the bus");
+    script_.starts_and_ends.push_back(now());
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    script_.starts_and_ends.push_back(now());
+    return (call <= 2 ? alone - 10.0 : alone) / script_.slowness;
+  }
+
+  CopyScript& script_;
 };
 
 /// Opens SteadyOperations; sizes of 4 MiB on no rank and of 8 MiB not on the last one, which does
@@ -58,6 +93,7 @@ class SteadyBackend : public Backend {
   explicit SteadyBackend(const Session& session) : session_(session) {}
   std::int64_t granularity = 1;
   int held_up = 0;  ///< batches that take a second per operation
+  CopyScript copies{};
 
  private:
   BackendKind do_kind() const override { return BackendKind::mpi; }
@@ -78,7 +114,7 @@ class SteadyBackend : public Backend {
   }
   /// The first rank has nothing to copy to.
   std::unique_ptr<HostCopy> do_open_host_copy() override {
-    return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>();
+    return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>(copies);
   }
   void do_keep_busy(Seconds) override {}
   void do_describe(Software& software) const override { software.nccl_library = "steady"; }

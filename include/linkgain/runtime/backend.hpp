@@ -13,18 +13,22 @@
 namespace linkgain {
 
 /// Copies between pinned host memory and this rank's device, for the rate that a path through the
-/// host cannot exceed. Constructing one is local to the rank and may fail there; the caller has all
-/// ranks pass a barrier before each call, so that they copy at once.
+/// host cannot exceed. Constructing one is local to the rank and may fail there, and so are its
+/// calls: which ranks copy at a time is up to the caller.
 class HostCopy {
  public:
   virtual ~HostCopy() = default;
-  /// 1e9 B/s over some milliseconds of copies; throws what the device ended with.
-  double to_device() { return do_to_device(); }
-  double from_device() { return do_from_device(); }
+  /// That one copy moves.
+  Bytes size() const { return do_size(); }
+  /// 1e9 B/s over `copies` back to back, at least one, after one more that is not timed. Return
+  /// when they are done; throw an Error with what the device ended with.
+  double to_device(int copies) { return do_to_device(copies); }
+  double from_device(int copies) { return do_from_device(copies); }
 
  private:
-  virtual double do_to_device() = 0;
-  virtual double do_from_device() = 0;
+  virtual Bytes do_size() const = 0;
+  virtual double do_to_device(int copies) = 0;
+  virtual double do_from_device(int copies) = 0;
 };
 
 /// What moves the bytes on this rank: device, communicator, and the operations it can open. Making
