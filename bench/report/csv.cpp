@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "csv_fields.hpp"
+#include "linkgain/core/limits.hpp"
 #include "linkgain/core/training_summary.hpp"
 
 namespace linkgain {
@@ -76,9 +77,11 @@ void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
   fields.push_back(fmt::format("{}", ratio->rounds));
 }
 
-void add_evidence_fields(std::vector<std::string>& fields, const VariantResult& variant) {
-  fields.push_back(csv_field(variant.fraction_of_limit));
-  fields.push_back(csv_field(std::string_view(variant.limit)));
+void add_evidence_fields(std::vector<std::string>& fields, const Case& definition,
+                         const VariantResult& variant) {
+  const std::optional<double> fraction = shown_fraction(definition, variant);
+  fields.push_back(csv_field(fraction));
+  fields.push_back(csv_field(fraction ? std::string_view(variant.limit) : std::string_view{}));
   if (!variant.evidence.has_value()) {
     fields.insert(fields.end(), 11, "");
     return;
@@ -177,7 +180,7 @@ std::string row(const Record& record, const CaseResult& result, const VariantRes
   add_ratio_fields(fields, ratio != result.ratios.end() ? &ratio->ratio : nullptr);
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
   fields.push_back(csv_field(std::string_view(variant.skipped.value_or(""))));
-  add_evidence_fields(fields, variant);
+  add_evidence_fields(fields, result.definition, variant);
   add_health_fields(fields, variant);
   add_form_fields(fields, result.definition, variant);
   fields.push_back(link_field(record, result.definition));

@@ -36,9 +36,9 @@ std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& l
       table.add_row({name, variant.skipped.has_value() ? "skipped" : "not measured", ""});
     } else {
       table.add_row({name, readable_time(*variant.time),
-                     variant.busbw.has_value()
-                         ? readable_bandwidth(*variant.busbw) + limits.share(variant)
-                         : "",
+                     variant.busbw.has_value() ? readable_bandwidth(*variant.busbw) +
+                                                     limits.share(result.definition, variant)
+                                               : "",
                      std::string(readable_path(variant.path))});
     }
   }

@@ -5,30 +5,44 @@
 
 #include <algorithm>
 
+#include "linkgain/core/limits.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
+namespace {
 
-std::string readable_limit(const VariantResult& variant) {
-  const double fraction = variant.fraction_of_limit.value_or(0.0);
+std::string digits(double gb_per_s) {
+  return fmt::format("{:.{}f}", gb_per_s, gb_per_s >= 99.95 ? 0 : 1);
+}
+
+}  // namespace
+
+std::string LimitLegend::share(const Case& definition, const VariantResult& variant) {
+  const double fraction = shown_fraction(definition, variant).value_or(0.0);
   if (!variant.busbw || fraction <= 0.0) {
     return {};
   }
   const double limit = *variant.busbw / fraction;
-  return fmt::format("{} {:.{}f} GB/s", variant.limit, limit, limit >= 99.95 ? 0 : 1);
+  const auto known = std::find_if(limits_.begin(), limits_.end(),
+                                  [&](const Range& range) { return range.what == variant.limit; });
+  if (known == limits_.end()) {
+    limits_.push_back({variant.limit, limit, limit});
+  } else {
+    known->least_gb_per_s = std::min(known->least_gb_per_s, limit);
+    known->most_gb_per_s = std::max(known->most_gb_per_s, limit);
+  }
+  return fmt::format(" ({})", readable_fraction(fraction));
 }
 
-std::string LimitLegend::share(const VariantResult& variant) {
-  const std::string limit = readable_limit(variant);
-  if (limit.empty()) {
-    return {};
+std::string LimitLegend::text() const {
+  std::vector<std::string> words;
+  for (const Range& range : limits_) {
+    const std::string least = digits(range.least_gb_per_s);
+    const std::string most = digits(range.most_gb_per_s);
+    words.push_back(least == most ? fmt::format("{} {} GB/s", range.what, least)
+                                  : fmt::format("{} {} to {} GB/s", range.what, least, most));
   }
-  if (std::find(limits_.begin(), limits_.end(), limit) == limits_.end()) {
-    limits_.push_back(limit);
-  }
-  return fmt::format(" ({})", readable_fraction(*variant.fraction_of_limit));
+  return fmt::format("{}", fmt::join(words, ", "));
 }
-
-std::string LimitLegend::text() const { return fmt::format("{}", fmt::join(limits_, ", ")); }
 
 }  // namespace linkgain

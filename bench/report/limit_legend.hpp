@@ -11,16 +11,19 @@ namespace linkgain {
 class LimitLegend {
  public:
   /// " (73 %)", or empty where it is not known.
-  std::string share(const VariantResult& variant);
+  std::string share(const Case& definition, const VariantResult& variant);
 
-  /// "NVLink payload 450 GB/s, pinned host copy 55.3 GB/s", in order of appearance.
+  /// "NVLink payload 450 GB/s, pinned host copy of a rank alone 54.9 to 55.3 GB/s", in order of
+  /// appearance.
   std::string text() const;
 
  private:
-  std::vector<std::string> limits_;
+  struct Range {
+    std::string what;
+    double least_gb_per_s = 0.0;
+    double most_gb_per_s = 0.0;
+  };
+  std::vector<Range> limits_;
 };
-
-/// What limits a variant: "NVLink payload 450 GB/s"; empty where it is not known.
-std::string readable_limit(const VariantResult& variant);
 
 }  // namespace linkgain

@@ -113,23 +113,38 @@ std::string nvlink_rate(const Machine& machine) {
   return rate ? fmt::format("{:.4g} GB/s for each link and direction", *rate) : std::string{};
 }
 
+CopyRates slower_of(const std::optional<CopyRates>& a, const CopyRates& b) {
+  return a ? CopyRates{std::min(a->to_gpu_gb_per_s, b.to_gpu_gb_per_s),
+                       std::min(a->from_gpu_gb_per_s, b.from_gpu_gb_per_s)}
+           : b;
+}
+
 /// The slowest rank's each way; empty where some rank's was not measured.
 std::string host_copy(const Machine& machine) {
-  std::optional<HostCopyRates> slowest;
+  std::optional<CopyRates> at_once;
+  std::optional<CopyRates> alone;
+  bool all_alone = true;
   for (const RankInfo& rank : machine.ranks) {
     if (!rank.host_copy) {
       return {};
     }
-    const HostCopyRates& own = *rank.host_copy;
-    const HostCopyRates& known = slowest ? *slowest : own;
-    slowest = HostCopyRates{std::min(known.to_gpu_gb_per_s, own.to_gpu_gb_per_s),
-                            std::min(known.from_gpu_gb_per_s, own.from_gpu_gb_per_s)};
+    at_once = slower_of(at_once, rank.host_copy->at_once());
+    all_alone = all_alone && rank.host_copy->alone;
+    if (all_alone) {
+      alone = slower_of(alone, *rank.host_copy->alone);
+    }
   }
-  return slowest ? fmt::format(
-                       "{:.1f} GB/s to the GPU, {:.1f} GB/s back (slowest rank, all ranks "
-                       "at once)",
-                       slowest->to_gpu_gb_per_s, slowest->from_gpu_gb_per_s)
-                 : std::string{};
+  if (!at_once) {
+    return {};
+  }
+  std::string text =
+      fmt::format("{:.1f} GB/s to the GPU, {:.1f} GB/s back (slowest rank, all ranks at once)",
+                  at_once->to_gpu_gb_per_s, at_once->from_gpu_gb_per_s);
+  if (all_alone) {
+    text += fmt::format("; {:.1f} GB/s and {:.1f} GB/s (slowest rank, each alone)",
+                        alone->to_gpu_gb_per_s, alone->from_gpu_gb_per_s);
+  }
+  return text;
 }
 
 /// Columns that no rank fills are not there on a machine without GPUs.

@@ -11,13 +11,15 @@ namespace linkgain {
 namespace {
 
 /// In GB/s; bandwidths of the smallest messages say nothing, the CSV has their digits.
-std::string bandwidth_cell(const VariantResult& variant, LimitLegend& limits) {
+std::string bandwidth_cell(const Case& definition, const VariantResult& variant,
+                           LimitLegend& limits) {
   if (!variant.busbw) {
     return {};
   }
   const std::string with_unit = readable_bandwidth(*variant.busbw);
   const bool tiny = *variant.busbw > 0.0 && *variant.busbw < 0.00995;
-  return (tiny ? "<0.01" : with_unit.substr(0, with_unit.find(' '))) + limits.share(variant);
+  return (tiny ? "<0.01" : with_unit.substr(0, with_unit.find(' '))) +
+         limits.share(definition, variant);
 }
 
 /// Whether some ratio that is shown is less certain than was asked for.
@@ -71,7 +73,7 @@ std::vector<std::string> time_cells(const Case& definition, const VariantResult*
     return {"skipped " + legend.footnotes.number(one_line(*variant->skipped)), ""};
   }
   return {variant->time.has_value() ? readable_time(*variant->time) : "",
-          bandwidth_cell(*variant, legend.limits)};
+          bandwidth_cell(definition, *variant, legend.limits)};
 }
 
 std::vector<std::string> ratio_cells(const Comparison& comparison, Footnotes& footnotes) {

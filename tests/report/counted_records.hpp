@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "linkgain/core/limits.hpp"
 #include "report/sample_records.hpp"
 
 /// The sample records as a run with link counters, host copies and health leaves them.
@@ -38,15 +39,17 @@ inline WireEvidence uncounted(std::string reason) {
 inline Record complete(Record record) {
   for (RankInfo& rank : record.machine.ranks) {
     rank.gpu->nvlink_rate_gb_per_s = 26.5625;
-    rank.host_copy = HostCopyRates{55.4, 55.3};
+    rank.host_copy = HostCopyRates{55.4, 55.3, CopyRates{55.6, 55.5}};
   }
   for (CaseResult& result : record.cases) {
     for (VariantResult& variant : result.variants) {
       if (!variant.time) continue;
       const bool nvlink = variant.path == Path::nvlink;
       variant.evidence = counted(result.definition, nvlink ? 1.004 : 0.0);
-      variant.limit = nvlink ? "NVLink payload" : "pinned host copy";
-      variant.fraction_of_limit = *variant.busbw / (nvlink ? 450.0 : 55.3);
+      if (const auto limit = limit_of(record.machine, result.definition, variant.path)) {
+        variant.limit = limit->what;
+        variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
+      }
       variant.health = steady_health();
     }
   }

@@ -10,6 +10,7 @@
 namespace linkgain {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace linkgain::testing;
@@ -103,11 +104,37 @@ TEST(WiresSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
   EXPECT_THAT(wires_section(counted_case()), Not(HasSubstr("PCIe")));
 }
 
+TEST(Headline, NamesTheRangeOfALimit) {
+  Record record = complete(h200_record());
+  CaseResult other = record.cases[3];
+  other.definition.pair = Pair{0, 1};
+  other.variants[1].fraction_of_limit = *other.variants[1].busbw / 54.7;
+  record.cases.push_back(other);
+  EXPECT_THAT(headline(record), HasSubstr("pinned host copy of a rank alone 54.7 to 55.5 GB/s.\n"));
+}
+
+/// Records of the time when a pair was held against the rate of all ranks at once.
+TEST(Headline, ShowsNoShareOfWhatIsNoLimit) {
+  Record record = complete(h200_record());
+  record.cases.erase(record.cases.begin(), record.cases.begin() + 3);
+  VariantResult& host = record.cases[0].variants[1];
+  host.limit = "pinned host copy";
+  host.fraction_of_limit = 0.43;
+  EXPECT_THAT(headline(record), HasSubstr("23.7 GB/s (43 %) |"));
+  host.fraction_of_limit = 1.16;
+  EXPECT_THAT(headline(record), HasSubstr(" 23.7 GB/s |"));
+  host.fraction_of_limit = 0.43;
+  record.cases[0].definition.ranks = 4;
+  EXPECT_THAT(headline(record), AllOf(HasSubstr(" 23.7 GB/s |"), Not(HasSubstr("pinned host"))));
+}
+
 TEST(Headline, NamesTheLimitsOnce) {
   Record record = complete(h200_record());
   EXPECT_THAT(headline(record), HasSubstr("| 328.4 GB/s (73 %) | NVLink "));
   EXPECT_THAT(headline(record), HasSubstr("In brackets: busbw's share of the path's limit: NVLink "
-                                          "payload 450 GB/s, pinned host copy 55.3 GB/s.\n"));
+                                          "payload 450 GB/s, pinned host copy of all ranks at "
+                                          "once 55.3 GB/s, pinned host copy of a rank alone 55.5 "
+                                          "GB/s.\n"));
   for (CaseResult& result : record.cases) {
     for (VariantResult& variant : result.variants) variant.fraction_of_limit.reset();
   }
