@@ -211,6 +211,28 @@ install_reframe() {
     say "going on without ReFrame: its test is left out"
 }
 
+# unpack_promtool FOLDER: from Debian's package prometheus. That is not installed, since it would start a
+# server and have it started ever after.
+unpack_promtool() {
+  apt_update
+  mkdir -p "$1" || return
+  (cd "$1" && rm -f -- *.deb && apt-get download prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb |
+    tar -x --strip-components=3 ./usr/bin/promtool && rm -f -- *.deb) || return
+  [[ -x $1/promtool ]]
+}
+
+# install_promtool BUILD: into BUILD/promtool, where it is missing and may be fetched.
+install_promtool() {
+  ! command -v promtool >/dev/null && [[ ! -x $1/promtool/promtool ]] || return 0
+  if [[ -n $(installing_impossible) ]]; then
+    say "going on without promtool: its tests are left out"
+    return 0
+  fi
+  find_root
+  run_step "fetching promtool" "$1/logs/promtool.log" unpack_promtool "$1/promtool" ||
+    say "going on without promtool: its tests are left out"
+}
+
 check_cmake_version() {
   local version
   version=$(cmake --version | sed -n '1s/^cmake version //p')

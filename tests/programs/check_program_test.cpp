@@ -236,7 +236,7 @@ TEST_F(CheckProgram, WritesFilesForOtherPrograms) {
 
 TEST_F(CheckProgram, PrometheusFilePassesPromtool) {
   if (!is_on_path("promtool")) {
-    GTEST_SKIP() << "no promtool on PATH (Debian's package prometheus has it)";
+    GTEST_SKIP() << "no promtool on PATH (scripts/test --cluster gets it)";
   }
   make_baseline(8);
   check(run_like(1.0, "after"), {"--prometheus", "c.prom"});

@@ -222,6 +222,28 @@ test_test_ends_with_ctest() {
   expect_call '-L unit'
 }
 
+test_promtool_is_unpacked_and_its_server_not_installed() {
+  double apt-get <<<'[[ $* != "download prometheus" ]] || touch prometheus_2_amd64.deb
+    for word; do echo "$word" >>"$work/installed"; done'
+  double dpkg-deb <<<':'
+  double tar <<<'cp "$work/bin/ninja" promtool'
+  double ctest <<<'type -P promtool; echo "100% tests passed"'
+  run scripts/test --cluster
+  expect_status 0
+  expect_call 'apt-get download prometheus'
+  expect_call 'dpkg-deb --fsys-tarfile prometheus_2_amd64.deb'
+  expect_no_call 'install.*prometheus'
+  expect_output "$work/tree/build/ci/promtool/promtool"
+  : >"$work/calls"
+  run scripts/test --cluster
+  expect_no_call 'download'
+  rm -r "$work/tree/build/ci/promtool"
+  run scripts/test --cluster --no-install
+  expect_status 0
+  expect_output 'going on without promtool'
+  expect_no_call 'download'
+}
+
 test_test_fails_with_lint_but_ends_with_ctest() {
   mkdir -p "$work/tree/bench"
   for _ in {1..301}; do echo '//'; done >"$work/tree/bench/long.cpp"

@@ -82,7 +82,7 @@ TEST(CheckPrometheus, LeavesOutWhatIsNotKnown) {
 
 TEST(CheckPrometheus, PassesPromtool) {
   if (!test::is_on_path("promtool")) {
-    GTEST_SKIP() << "no promtool on PATH (Debian's package prometheus has it)";
+    GTEST_SKIP() << "no promtool on PATH (scripts/test --cluster gets it)";
   }
   for (const CheckResult& result : {troubled_check(), quiet_check(), hostile_check()}) {
     const test::ScratchFolder folder;
