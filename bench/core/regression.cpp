@@ -120,7 +120,11 @@ void judge_unknown_path(CaseCheck& check, const BaselineCase& reference,
 /// What a verdict that rests on few launches cannot know.
 void explain_few_launches(CaseCheck& check) {
   if (check.verdict == RegressionVerdict::inconclusive && !check.low) {
-    add_reason(check, "nothing is known of how launches differ: measure with --launches 8");
+    const bool several = std::max(check.reference_launches, check.launches) > 1;
+    add_reason(check, several
+                          ? "launches agree to the last digit, as no measured ones do, so how far "
+                            "the next would differ is not known: was a record copied or edited?"
+                          : "nothing is known of how launches differ: measure with --launches 8");
   }
   if (check.verdict == RegressionVerdict::slower && check.launches == 1) {
     add_reason(check, "by one launch, which may be a stray one: measure with --launches 8");

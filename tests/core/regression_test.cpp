@@ -11,6 +11,7 @@ namespace linkgain::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 /// Eight launches about `time` whose logs have a standard deviation of `deviation`.
@@ -76,6 +77,18 @@ TEST(Check, NeedsASpread) {
   EXPECT_THAT(check.reason, HasSubstr("nothing is known of how launches differ"));
   EXPECT_EQ(check_one(one, launches_of(sized(8), eight(2e-3))).verdict, RegressionVerdict::slower)
       << "the candidate's launches tell the spread";
+}
+
+TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
+  const std::vector<double> alike(8, 1e-3);
+  const Baseline baseline = baseline_of(std::vector{launches_of(sized(8), alike)}, {});
+  for (const CaseLaunches& launches :
+       {launches_of(sized(8), alike), launches_of(sized(8), {1e-3})}) {
+    const CaseCheck check = check_one(baseline, launches);
+    EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
+    EXPECT_THAT(check.reason, HasSubstr("launches agree to the last digit"));
+    EXPECT_THAT(check.reason, Not(HasSubstr("--launches 8")));
+  }
 }
 
 TEST(Check, FailsForMissingWrongAndElsewhereCases) {
