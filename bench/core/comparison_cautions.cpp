@@ -20,10 +20,12 @@ struct Explanation {
   const char* advice;
 };
 
-/// Links are what the comparison is about; their changes explain nothing away.
+/// Links between GPUs are what the comparison is about; their changes explain nothing away.
 constexpr Explanation kExplanations[] = {
     {ChangeKind::gpu, "other-gpus", "the GPUs differ",
      "compare runs of the same GPUs to see what the link is worth"},
+    {ChangeKind::pcie, "other-pcie", "what joins GPUs with the host differs",
+     "what goes through the host goes by it: look at PCIe with linkgain doctor"},
     {ChangeKind::clock, "other-clocks", "the GPUs' clocks or their limits differ",
      "look at clock limits and power limits with linkgain doctor"},
     {ChangeKind::driver, "other-driver", "the driver differs",

@@ -95,7 +95,7 @@ void add_gpu(Changes& changes, const std::string& label, const GpuInfo& before,
               active_links(after));
   changes.add(ChangeKind::link, label + " rate of an NVLink in GB/s", before.nvlink_rate_gb_per_s,
               after.nvlink_rate_gb_per_s);
-  changes.add(ChangeKind::link, label + " PCIe", pcie_of(before), pcie_of(after));
+  changes.add(ChangeKind::pcie, label + " PCIe", pcie_of(before), pcie_of(after));
   changes.add(ChangeKind::gpu, label + " PCI id", before.pci_bus_id, after.pci_bus_id);
   if (before.name != after.name) return;  // which have other limits and UUIDs by themselves
   changes.add(ChangeKind::gpu, label, before.uuid, after.uuid);
@@ -111,9 +111,9 @@ void add_gpus(Changes& changes, const Machine& before, const Machine& after) {
     const std::string label = gpu_label(after, rank.rank);
     if (same->gpu && rank.gpu) add_gpu(changes, label, *same->gpu, *rank.gpu);
     if (!same->host_copy || !rank.host_copy) continue;
-    changes.add_rate(ChangeKind::link, label + " copies to it", same->host_copy->to_gpu_gb_per_s,
+    changes.add_rate(ChangeKind::pcie, label + " copies to it", same->host_copy->to_gpu_gb_per_s,
                      rank.host_copy->to_gpu_gb_per_s, "GB/s");
-    changes.add_rate(ChangeKind::link, label + " copies from it",
+    changes.add_rate(ChangeKind::pcie, label + " copies from it",
                      same->host_copy->from_gpu_gb_per_s, rank.host_copy->from_gpu_gb_per_s, "GB/s");
   }
 }
@@ -229,6 +229,8 @@ std::string_view name_of(ChangeKind kind) {
   switch (kind) {
     case ChangeKind::link:
       return "link";
+    case ChangeKind::pcie:
+      return "pcie";
     case ChangeKind::gpu:
       return "gpu";
     case ChangeKind::clock:

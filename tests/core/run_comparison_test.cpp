@@ -205,6 +205,14 @@ TEST(CompareRuns, CautionsOfWhatElseMayExplainADifference) {
               HasSubstr("in b 3 of 20 samples were taken while a GPU was held back (thermal"));
   // The bridge is what is compared: no caution of it.
   EXPECT_THAT(codes_of(compare_runs(two_titans("a", false), two_titans("b", true), {})), IsEmpty());
+  // What goes through the host goes by that, bridge or not.
+  RunFigures slower_host = two_titans("b", true);
+  slower_host.machine.ranks[0].host_copy->from_gpu_gb_per_s = 25.0;
+  slower_host.machine.ranks[1].gpu->pcie_width = 8;
+  const RunComparison copies = compare_runs(two_titans("a", false), slower_host, {});
+  ASSERT_THAT(codes_of(copies), ElementsAre("other-pcie"));
+  EXPECT_THAT(copies.cautions[0].text, HasSubstr("GPU0 copies from it: 12.5 GB/s → 25 GB/s; "
+                                                 "GPU1 PCIe: gen 3 x16 → gen 3 x8"));
   RunFigures four = run_with("c", {timed("all_reduce/float32/sum/1GiB/np4", "p2p", launches)});
   EXPECT_THAT(codes_of(compare_runs(before, four, {})), ElementsAre("other-ranks"));
 }

@@ -10,7 +10,8 @@ namespace linkgain {
 
 /// What a change is one of.
 enum class ChangeKind {
-  link,      ///< what joins GPUs, and GPUs with the host
+  link,      ///< what joins GPUs
+  pcie,      ///< what joins GPUs with the host, and the rates of copies over it
   gpu,       ///< which GPUs
   clock,     ///< what clocks the GPUs reached, and what limits clocks and power
   driver,    ///< NVIDIA's driver
