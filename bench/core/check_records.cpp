@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "held_back.hpp"
 #include "linkgain/core/glob.hpp"
 #include "linkgain/core/regression.hpp"
 
@@ -47,6 +48,17 @@ void warn_of_variables(CheckResult& result, const Baseline& baseline, const Name
   }
 }
 
+/// Cases that are the same show it nowhere else.
+void warn_of_health(CheckResult& result, const NamedRecord& source) {
+  HealthSummary health;
+  for (const CaseResult& each : source.record.cases) {
+    for (const VariantResult& variant : each.variants) add_summary(health, variant.health);
+  }
+  if (health.unhealthy_samples == 0) return;
+  result.warnings.push_back(
+      {"held-back", fmt::format("{}: {}", source.name, held_back_text(health)), kHeldBackAdvice});
+}
+
 void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
   const BaselineSource own = source_of(source.record);
   if (std::find(baseline.sources.begin(), baseline.sources.end(), own) != baseline.sources.end()) {
@@ -59,6 +71,7 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
                                fmt::format("{}: {}", source.name, source.record.status),
                                "what was measured is checked; cases that are missing fail"});
   }
+  warn_of_health(result, source);
   warn_of_variables(result, baseline, source);
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "held_back.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -64,15 +65,8 @@ void add_throttling(std::vector<Warning>& cautions, const RunFigures& run) {
   HealthSummary health;
   for (const CaseFigures& figures : run.cases) add_summary(health, figures.health);
   if (health.unhealthy_samples == 0) return;
-  std::vector<std::string_view> events;
-  for (const ClockEvent event : clock_events(health.clock_event_reasons.value_or(0))) {
-    if (event != ClockEvent::power_cap) events.push_back(describe(event));
-  }
   cautions.push_back(
-      {"throttled",
-       fmt::format("in {} {} of {} samples were taken while a GPU was held back ({})", run.name,
-                   health.unhealthy_samples, health.samples, fmt::join(events, ", ")),
-       "mend cooling or power and measure again: linkgain doctor says what is wrong"});
+      {"throttled", fmt::format("in {} {}", run.name, held_back_text(health)), kHeldBackAdvice});
 }
 
 std::size_t most_launches(const RunComparison& comparison, bool after) {

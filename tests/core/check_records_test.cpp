@@ -89,6 +89,23 @@ TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
   EXPECT_THAT(warning_codes(check({before()}, made_from(before()))), ElementsAre("own-baseline"));
 }
 
+/// Cases that are the same have no line of their own that could tell.
+TEST(CheckRecords, WarnsOfGpusThatWereHeldBack) {
+  const Record hot = changed(after(), [](Record& r) {
+    HealthSummary& health = r.cases[0].variants[0].health;
+    health.clock_event_reasons = 0x44;
+    health.samples = 20;
+    health.unhealthy_samples = 3;
+    r.cases[1].variants[0].health = health;
+  });
+  const CheckResult result = check({hot}, made_from(before()));
+  EXPECT_EQ(count_of(result, RegressionVerdict::same), 2);
+  ASSERT_THAT(warning_codes(result), ElementsAre("held-back"));
+  EXPECT_EQ(result.warnings[0].text,
+            "after: 6 of 40 samples were taken while a GPU was held back (thermal slowdown "
+            "(hardware))");
+}
+
 TEST(CheckRecords, RepeatsThatABaselineIsWeak) {
   const Record weak = run_of({{sized(8), "p2p", {1e-3, 1.01e-3}}});
   EXPECT_THAT(warning_codes(check({after()}, made_from(weak))), ElementsAre("weak-baseline"));
