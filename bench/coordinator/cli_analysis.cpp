@@ -13,6 +13,7 @@ namespace {
 constexpr const char* kCompareExamples =
     "Examples:\n"
     "  linkgain compare before/record.json after/record.json\n"
+    "  linkgain compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json      another program's\n"
     "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
 
 constexpr const char* kFleetExamples =
@@ -38,7 +39,8 @@ CompareCommandLine::CompareCommandLine(CLI::App& program)
       ->add_option(
           "runs", runs_,
           "Before and after, or more for a trend: record.json, a run's directory, or JSON of "
-          "Google Benchmark or nccl-tests (-J)")
+          "Google Benchmark or nccl-tests (-J), several launches as one side by commas between "
+          "their files or as a directory of them")
       ->required();
   command_->add_option("--only", only_, "Operations: " + operation_names())
       ->delimiter(',')

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "assumed_spread.hpp"
 #include "held_back.hpp"
 #include "linkgain/core/units.hpp"
 
@@ -78,6 +79,25 @@ std::size_t most_launches(const RunComparison& comparison, bool after) {
   return most;
 }
 
+/// For the sides that need more launches, by the program that measured them.
+std::string advice_for_launches(const RunComparison& comparison, bool before, bool after) {
+  bool own = false;
+  bool foreign = false;
+  const auto add = [&](const RunFigures& run) {
+    (run.source == RunSource::record ? own : foreign) = true;
+  };
+  if (before) add(*comparison.before);
+  if (after) add(*comparison.after);
+  std::string advice = own ? "measure with linkgain run --launches 8" : "";
+  if (foreign) {
+    advice += fmt::format(
+        "{}run {} several times and give the files of a side together: a1.json,a2.json,a3.json, "
+        "or their directory",
+        own ? "; " : "", own ? "the other program" : "the program");
+  }
+  return advice;
+}
+
 void add_single_launches(std::vector<Warning>& cautions, const RunComparison& comparison) {
   const std::size_t before = most_launches(comparison, false);
   const std::size_t after = most_launches(comparison, true);
@@ -87,13 +107,11 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
                           : before == 1 ? fmt::format("{} has", comparison.before->name)
                                         : fmt::format("{} has", comparison.after->name);
   const std::string spread =
-      assumed ? fmt::format(
-                    "how far launches differ is assumed, not measured ({:.1f} % from 1 MiB "
-                    "on, {:.0f} % for all else)",
-                    100 * kAssumedSpread, 100 * kAssumedSmallSpread)
+      assumed ? fmt::format("how far launches differ is assumed, not measured ({})",
+                            assumed_spreads_text(comparison))
               : "how far launches differ is known from the other side alone";
   cautions.push_back({"one-launch", fmt::format("{} one launch only: {}", who, spread),
-                      "measure with linkgain run --launches 8"});
+                      advice_for_launches(comparison, before == 1, after == 1)});
 }
 
 void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
@@ -136,7 +154,7 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
   cautions.push_back({"other-ranks",
                       fmt::format("{} measured {} ranks, {} {}: their cases are others",
                                   comparison.before->name, before, comparison.after->name, after),
-                      "measure both sides with the same --np"});
+                      "measure both sides with as many ranks"});
 }
 
 }  // namespace

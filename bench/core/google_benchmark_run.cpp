@@ -34,6 +34,7 @@ std::optional<double> counter(const Json& entry, const char* name) {
 struct Repetitions {
   std::vector<double> times;
   std::optional<double> median;
+  std::optional<double> deviation;  ///< standard deviation, of aggregates
   std::string failure;
   const Json* shown = nullptr;  ///< the entry whose counters stand for all
 };
@@ -56,6 +57,8 @@ void add_entry(Repetitions& repetitions, const Json& entry) {
     repetitions.times.push_back(time_of(entry));
   } else if (is_median) {
     repetitions.median = time_of(entry);
+  } else if (entry.value("aggregate_name", "") == "stddev") {
+    repetitions.deviation = time_of(entry);
   }
 }
 
@@ -66,6 +69,10 @@ std::optional<Case> definition_of(const std::string& name) {
   } catch (const UsageError&) {
     return std::nullopt;
   }
+}
+
+std::optional<double> relative(const std::optional<double>& deviation, double time) {
+  return deviation ? std::optional(*deviation / time) : std::nullopt;
 }
 
 void set_times(CaseFigures& figures, const Repetitions& repetitions) {
@@ -79,6 +86,8 @@ void set_times(CaseFigures& figures, const Repetitions& repetitions) {
   figures.time = Seconds{time};
   figures.launches = {{0, Seconds{time}}};
   figures.sample_error = log_median_error(repetitions.times);
+  figures.sample_deviation = !repetitions.times.empty() ? log_deviation(repetitions.times)
+                                                        : relative(repetitions.deviation, time);
 }
 
 CaseFigures case_of(const std::string& name, const std::string& variant,
@@ -114,6 +123,12 @@ std::optional<std::string> text_at(const Json& object, const char* key) {
   return found->get<std::string>();
 }
 
+/// Contexts of before the backend stood in them have NCCL's version where NCCL was measured.
+BackendKind backend_of(const Json& context) {
+  if (const auto name = text_at(context, "backend")) return parse_backend(*name);
+  return context.contains("nccl") ? BackendKind::nccl : BackendKind::mpi;
+}
+
 void read_context(RunFigures& run, const Json& context) {
   run.started = context.value("date", "");
   run.machine.host = context.value("host_name", "");
@@ -124,7 +139,8 @@ void read_context(RunFigures& run, const Json& context) {
   software.mpi = text_at(context, "mpi").value_or("");
   const std::string version = text_at(context, "linkgain").value_or("");
   software.linkgain = version.substr(0, version.find(' '));
-  if (!version.empty()) run.settings = settings_of(environment_of(context));
+  if (version.empty()) return;
+  run.settings = settings_of(backend_of(context), environment_of(context));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "foreign_runs.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/names.hpp"
 #include "linkgain/core/steering_variables.hpp"
 
 namespace linkgain {
@@ -129,7 +131,8 @@ Environment environment_of(const Json& document) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (equals == std::string::npos ||
-        !(name.starts_with("NCCL_") || name == "CUDA_VISIBLE_DEVICES")) {
+        !(name.starts_with("NCCL_") || name.starts_with("OMPI_MCA_btl") ||
+          name.starts_with("OMPI_MCA_pml") || name == "CUDA_VISIBLE_DEVICES")) {
       continue;
     }
     environment[name] = text.substr(equals + 1);
@@ -159,18 +162,32 @@ void read_machine(RunFigures& run, const Json& document) {
   }
 }
 
+/// Open MPI's own choice of transports is not written down.
+std::string mpi_variant_of(const Environment& environment) {
+  const auto transports = environment.find("OMPI_MCA_btl");
+  if (transports == environment.end() || transports->second.starts_with('^')) return "mpi";
+  const std::vector<std::string> names = split(transports->second, ',');
+  const auto has = [&](const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (has("vader") || has("sm")) return "shared-memory";
+  return has("tcp") ? "tcp" : "mpi";
+}
+
 }  // namespace
 
-std::string variant_of(const Environment& environment) {
+std::string variant_of(BackendKind backend, const Environment& environment) {
+  if (backend == BackendKind::mpi) return mpi_variant_of(environment);
   for (const auto& [name, value] : environment) {
     if (forbids_p2p(name, value)) return "host";
   }
   return "p2p";
 }
 
-Settings settings_of(const Environment& environment) {
+Settings settings_of(BackendKind backend, const Environment& environment) {
   Settings settings;
-  settings.variants = {{variant_of(environment), {}}};
+  settings.backend = name_of(backend);
+  settings.variants = {{variant_of(backend, environment), {}}};
   settings.environment_in_force = {environment};
   return settings;
 }
@@ -181,9 +198,8 @@ RunFigures read_nccl_tests(const Json& document, const std::string& name) {
   run.source = RunSource::nccl_tests;
   run.started = document.value("start_time", "");
   read_machine(run, document);
-  run.settings = settings_of(environment_of(document));
   const bool gpus = !run.machine.ranks.empty() && run.machine.ranks.front().gpu.has_value();
-  run.settings.backend = gpus ? "nccl" : "mpi";
+  run.settings = settings_of(gpus ? BackendKind::nccl : BackendKind::mpi, environment_of(document));
   const auto arguments = document.at("args").get<std::vector<std::string>>();
   const Case pattern = pattern_of(document, arguments);
   const std::string& variant = run.settings.variants.front().name;

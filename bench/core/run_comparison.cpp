@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "assumed_spread.hpp"
 #include "comparison_cautions.hpp"
 #include "linkgain/core/launch_shift.hpp"
 #include "linkgain/core/training_summary.hpp"
@@ -66,7 +67,7 @@ class VariantMatch {
 using Spreads = std::vector<std::optional<Spread>>;
 
 /// How launches of each case of a run differ. Of benchmarks of other programs it is not known which
-/// are like each other.
+/// are like each other: each has the spread of its own launches.
 Spreads spreads_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
@@ -76,17 +77,11 @@ Spreads spreads_of(const RunFigures& run) {
   }
   Spreads spreads = pooled_spreads(all);
   for (std::size_t i = 0; i < spreads.size(); ++i) {
-    if (!run.cases[i].definition) spreads[i].reset();
+    if (run.cases[i].definition) continue;
+    all[i].launches = run.cases[i].launches;
+    spreads[i] = pooled_spreads(std::span(&all[i], 1)).front();
   }
   return spreads;
-}
-
-/// An assumption never claims more than the samples themselves show.
-ComparisonSpread assumed_spread(const CaseFigures& before, const CaseFigures& after) {
-  const bool known = before.definition && after.definition;
-  const double assumed = known ? assumed_deviation(before.definition->size) : kAssumedSmallSpread;
-  return {std::max({assumed, before.sample_error.value_or(0.0), after.sample_error.value_or(0.0)}),
-          std::nullopt};
 }
 
 /// The spreads of two runs.
@@ -103,7 +98,7 @@ class BothSpreads {
     const auto pooled = combine_spreads(spreads_before_.at(place_of(before, before_)),
                                         spreads_after_.at(place_of(after, after_)));
     return pooled ? ComparisonSpread{pooled->deviation, pooled->degrees_of_freedom}
-                  : assumed_spread(before, after);
+                  : assumed_spread(spread_source(before_, before), before, after);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
 
 #include "linkgain/core/statistics.hpp"
@@ -68,6 +69,15 @@ CaseFigures case_figures(const CaseResult& result, const VariantResult& variant)
   return figures;
 }
 
+std::vector<double> logs_of(const std::vector<double>& values) {
+  std::vector<double> logs;
+  for (const double value : values) {
+    if (!(value > 0.0)) throw std::invalid_argument("a logarithm needs values above zero");
+    logs.push_back(std::log(value));
+  }
+  return logs;
+}
+
 }  // namespace
 
 std::string_view name_of(RunSource source) {
@@ -84,15 +94,21 @@ std::string_view name_of(RunSource source) {
 
 std::optional<double> log_median_error(const std::vector<double>& values) {
   if (values.size() < 2) return std::nullopt;
-  std::vector<double> logs;
-  for (const double value : values) {
-    if (!(value > 0.0)) throw std::invalid_argument("a logarithm needs values above zero");
-    logs.push_back(std::log(value));
-  }
+  std::vector<double> logs = logs_of(values);
   const double centre = median(logs);
   for (double& log : logs) log = std::abs(log - centre);
   return std::sqrt(std::numbers::pi / 2.0) * 1.4826 * median(logs) /
          std::sqrt(static_cast<double>(logs.size()));
+}
+
+std::optional<double> log_deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return std::nullopt;
+  const std::vector<double> logs = logs_of(values);
+  const auto count = static_cast<double>(logs.size());
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
+  double squares = 0.0;
+  for (const double log : logs) squares += (log - mean) * (log - mean);
+  return std::sqrt(squares / (count - 1.0));
 }
 
 RunFigures figures_of(const Record& record, const std::string& name) {

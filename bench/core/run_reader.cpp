@@ -2,21 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
+#include <vector>
 
 #include "foreign_runs.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/journal.hpp"
+#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kWhatToGive =
-    "give a record.json or the directory of a run, a JSON document of Google Benchmark, or a file "
-    "of nccl-tests' -J";
+    "give a record.json or the directory of a run, JSON of Google Benchmark or of "
+    "nccl-tests' -J: a file, several with commas between them, or a directory of them";
 
 /// Whose document it is; absent where it is nobody's that is known.
 std::optional<RunSource> source_of(const nlohmann::json& document) {
@@ -68,15 +74,62 @@ RunFigures parse_run(std::string_view text, const std::string& name) {
   return read_foreign(document, *source, name);
 }
 
-RunFigures read_run(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) {
-    return figures_of(read_record(path), path.string());
-  }
+namespace {
+
+RunFigures read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw UsageError(fmt::format("cannot read {}", path.string()), kWhatToGive);
   std::stringstream content;
   content << file.rdbuf();
   return parse_run(content.str(), path.string());
+}
+
+/// By name.
+std::vector<fs::path> documents_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".json") {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Each file a launch. What a run of linkgain's says of health and paths is its own: records are
+/// not merged.
+RunFigures read_launches(const std::vector<fs::path>& files, const std::string& name) {
+  std::vector<RunFigures> runs;
+  std::set<fs::path> known;
+  for (const fs::path& file : files) {
+    runs.push_back(read_file(file));
+    if (runs.back().source == RunSource::record) {
+      throw UsageError(fmt::format("{}: a record is a side of its own", runs.back().name),
+                       "several files make one side where another program wrote them; several "
+                       "launches of linkgain's are one record: linkgain run --launches 8");
+    }
+    if (!known.insert(fs::canonical(file)).second) {
+      throw UsageError(fmt::format("{} is given twice as a launch", runs.back().name),
+                       "each launch counts once");
+    }
+  }
+  return runs.size() == 1 ? std::move(runs.front()) : merge_launches(runs, name);
+}
+
+}  // namespace
+
+RunFigures read_run(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  if (fs::is_directory(path)) {
+    const bool own = fs::exists(path / "record.json") || fs::exists(path / "journal.jsonl");
+    const std::vector<fs::path> files = own ? std::vector<fs::path>{} : documents_in(path);
+    return files.empty() ? figures_of(read_record(path), name) : read_launches(files, name);
+  }
+  if (name.find(',') == std::string::npos || fs::exists(path)) return read_file(path);
+  std::vector<fs::path> files;
+  for (const std::string& each : split(name, ',')) files.emplace_back(each);
+  return read_launches(files,
+                       fmt::format("{} and {} more", files.front().string(), files.size() - 1));
 }
 
 }  // namespace linkgain

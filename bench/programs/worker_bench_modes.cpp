@@ -30,12 +30,14 @@ std::vector<std::pair<std::string, std::string>> context_of(const protocol::Hell
   std::vector<std::pair<std::string, std::string>> context{
       {"linkgain", fmt::format("{} ({})", software.linkgain, software.build)},
       {"machine", fmt::format("{}, {}", hello.machine.host, describe_ranks(hello.machine))},
-      {"mpi", software.mpi}};
+      {"mpi", software.mpi},
+      {"backend", hello.backend}};
   if (software.nccl_library) context.emplace_back("nccl", *software.nccl_library);
   if (software.driver) context.emplace_back("driver", *software.driver);
   std::string variables;
   for (const auto& [name, value] : hello.environment) {
-    if (name.starts_with("NCCL_")) variables += fmt::format(" {}={}", name, value);
+    const bool chooses_road = name == "OMPI_MCA_btl" || name == "OMPI_MCA_pml";
+    if (name.starts_with("NCCL_") || chooses_road) variables += fmt::format(" {}={}", name, value);
   }
   if (!variables.empty()) context.emplace_back("environment", variables.substr(1));
   return context;

@@ -96,7 +96,7 @@ TEST(CompareRuns, AssumesASpreadForBenchmarksOfOtherPrograms) {
   const RunFigures run = run_with("a", {foreign, timed(kLarge, "", {1.0, 1.5})});
   const RunComparison alike = compare_runs(run, run, {});
   EXPECT_FALSE(alike.cases.at(0).spread->degrees_of_freedom);
-  EXPECT_EQ(alike.cases.at(0).spread->deviation, kAssumedSmallSpread);
+  EXPECT_EQ(alike.cases.at(0).spread->deviation, kAssumedProgramSpread);
 }
 
 TEST(CompareRuns, JudgesByIntervalAndThreshold) {

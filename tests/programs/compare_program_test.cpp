@@ -108,6 +108,28 @@ TEST(CompareProgram, TakesWhatOtherProgramsWrote) {
                     HasSubstr("all_reduce 1 MiB "), HasSubstr("other-settings")));
 }
 
+TEST(CompareProgram, TakesSeveralFilesOfAnotherProgramAsLaunches) {
+  const ScratchFolder folder;
+  for (const std::string side : {"a", "b"}) {
+    std::filesystem::create_directory(folder.path() / side);
+    for (int launch = 0; launch < 3; ++launch) {
+      const std::string time = (side == "a" ? "15." : "22.") + std::to_string(launch);
+      write(folder.path() / side / (std::to_string(launch) + ".json"),
+            with_replaced(kNcclTests, "\"time\": 15.5", "\"time\": " + time));
+    }
+  }
+  const Outcome folders = run_program(linkgain(folder, {"compare", "a", "b", "--json"}));
+  ASSERT_EQ(folders.status, 0) << folders.error;
+  const Json comparison = Json::parse(folders.output).at("comparisons").at(0);
+  EXPECT_EQ(comparison.at("cases").at(0).at("verdict"), "slower");
+  EXPECT_THAT(comparison.at("cases").at(0).at("before").at("launch_medians_s"), SizeIs(3));
+  EXPECT_THAT(comparison.at("cautions"), IsEmpty());
+  const Outcome lists = run_program(
+      linkgain(folder, {"compare", "a/0.json,a/1.json,a/2.json", "b/0.json,b/1.json,b/2.json"}));
+  EXPECT_THAT(lists.output, AllOf(HasSubstr("a/0.json and 2 more"), HasSubstr("slower")))
+      << lists.error;
+}
+
 TEST(CompareProgram, ShowsATrendOfThree) {
   const Outcome outcome = compare({kFirst, kSecond, kFirst, "--metric", "busbw"});
   EXPECT_EQ(outcome.status, 0) << outcome.error;

@@ -62,7 +62,18 @@ inline constexpr Bytes kSteadySize{std::int64_t{1} << 20};
 inline constexpr double kAssumedSpread = 0.015;
 inline constexpr double kAssumedSmallSpread = 0.15;
 
-/// Of the two, the one for cases of this size.
+/// In CPU memory a transfer's time is that of its CPUs, and other work on them may double it: eight
+/// launches of all_reduce on two cores that were also compiling differed by up to a factor of ten.
+/// With this, only a factor of four or more shows between single launches.
+inline constexpr double kAssumedCpuSpread = 0.5;
+
+/// Benchmarks of other programs. Where code, stack and heap came to lie at a start alone moves them
+/// by several percent (Mytkowicz, Diwan, Hauswirth, Sweeney: Producing Wrong Data Without Doing
+/// Anything Obviously Wrong, ASPLOS 2009), which repetitions within a process do not show. The
+/// standard deviation of repetitions, where there are some, is added to it in squares.
+inline constexpr double kAssumedProgramSpread = 0.05;
+
+/// On GPUs, for cases of this size.
 double assumed_deviation(Bytes size);
 
 }  // namespace linkgain

@@ -1,0 +1,257 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "core/compared_runs.hpp"
+#include "linkgain/core/errors.hpp"
+#include "linkgain/core/run_comparison.hpp"
+#include "linkgain/core/run_reader.hpp"
+#include "support/program.hpp"
+
+/// What other programs wrote, from their files to the verdict.
+namespace linkgain::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+/// Google Benchmark's document of one benchmark, of these repetitions.
+std::string benchmark_of(const std::vector<double>& nanoseconds, const std::string& host = "box") {
+  std::vector<std::string> entries;
+  for (const double time : nanoseconds) {
+    entries.push_back(
+        fmt::format(R"({{"name": "BM_sort/64", "run_name": "BM_sort/64", "run_type": "iteration",)"
+                    R"( "real_time": {}, "time_unit": "ns", "busbw": 10.0}})",
+                    time));
+  }
+  return fmt::format(R"({{"context": {{"host_name": "{}"}}, "benchmarks": [{}]}})", host,
+                     fmt::join(entries, ", "));
+}
+
+std::string nccl_tests_document() {
+  std::ifstream stream(std::string(TEST_DATA) + "/nccl_tests.json", std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// As linkgain-bench writes it where no GPU is.
+std::string cpu_memory_document(const std::string& time = "15.5") {
+  std::string text = nccl_tests_document();
+  text = replaced(text, "all_reduce_perf", "linkgain-bench");
+  text = replaced(text, "22803", "null");
+  text = replaced(text, "\"time\": 15.5", "\"time\": " + time);
+  for (const std::string device : {"0", "1"}) {
+    text = replaced(text, "\"device\": " + device, "\"device\": null");
+    text = replaced(text, "NVIDIA H200", "CPU memory");
+  }
+  return text;
+}
+
+class ForeignFiles : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = folder_.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  test::ScratchFolder folder_;
+};
+
+std::string refusal(const std::string& path) {
+  try {
+    read_run(path);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+CaseComparison first_case(const RunFigures& before, const RunFigures& after) {
+  return compare_runs(before, after, {}).cases.at(0);
+}
+
+TEST_F(ForeignFiles, WithCommasBetweenThemAreLaunchesOfOneRun) {
+  const RunFigures run = read_run(write("a,1.json", benchmark_of({100.0, 102.0, 90.0})));
+  EXPECT_THAT(run.cases.at(0).launches, SizeIs(1)) << "a file whose name has a comma";
+  const std::string first = write("a1.json", benchmark_of({100.0, 102.0, 90.0}));
+  const std::string second = write("a2.json", benchmark_of({121.0}));
+  const RunFigures both = read_run(first + "," + second);
+  EXPECT_EQ(both.name, first + " and 1 more");
+  ASSERT_THAT(both.cases, SizeIs(1));
+  const CaseFigures& own = both.cases[0];
+  ASSERT_THAT(own.launches, SizeIs(2));
+  EXPECT_THAT(own.launches[0].time.value, DoubleNear(100e-9, 1e-18));
+  EXPECT_THAT(own.launches[1].time.value, DoubleNear(121e-9, 1e-18));
+  EXPECT_EQ(own.launches[1].launch, 1);
+  EXPECT_THAT(own.time->value, DoubleNear(110e-9, 1e-18)) << "the geometric mean";
+  EXPECT_THAT(*own.busbw, DoubleNear(10.0 * 100.0 / 110.0, 1e-9));
+}
+
+TEST_F(ForeignFiles, OfADirectoryAreLaunchesOfOneRun) {
+  for (const int launch : {1, 2, 3}) {
+    write(fmt::format("a/{}.json", launch), benchmark_of({100.0 + launch}));
+  }
+  write("a/readme.txt", "of Monday");
+  const std::string folder = (folder_.path() / "a").string();
+  const RunFigures run = read_run(folder);
+  EXPECT_EQ(run.name, folder);
+  EXPECT_THAT(run.cases.at(0).launches, SizeIs(3));
+}
+
+TEST_F(ForeignFiles, HaveNoTimeOfACaseThatFailedInOne) {
+  const std::string good =
+      write("good.json", replaced(nccl_tests_document(), "\"nwrong\": 3", "\"nwrong\": 0"));
+  const std::string bad = write("bad.json", nccl_tests_document());
+  const RunFigures run = read_run(good + "," + bad);
+  EXPECT_THAT(run.cases.at(0).launches, SizeIs(2));
+  EXPECT_EQ(run.cases.at(1).no_time, "wrong data: 3 elements in " + bad);
+  EXPECT_FALSE(run.cases.at(1).time);
+}
+
+TEST_F(ForeignFiles, AreRefusedAsOneRunWhereTheyAreNot) {
+  const std::string first = write("a1.json", benchmark_of({100.0}));
+  const std::string elsewhere = write("a2.json", benchmark_of({100.0}, "other"));
+  const std::string tests = write("a3.json", nccl_tests_document());
+  EXPECT_THAT(refusal(first + "," + elsewhere),
+              AllOf(HasSubstr("not launches of one program on one machine"),
+                    HasSubstr("host: box → other")));
+  EXPECT_THAT(refusal(first + "," + tests), HasSubstr("Google Benchmark → nccl-tests"));
+  EXPECT_THAT(refusal(first + "," + first), HasSubstr("given twice"));
+  EXPECT_THAT(refusal(first + "," + RESULTS_FOLDER "/2xH200-default/record.json"),
+              HasSubstr("a record is a side of its own"));
+  EXPECT_THAT(refusal(first + ",/nowhere.json"), HasSubstr("cannot read /nowhere.json"));
+  EXPECT_THAT(refusal(first + ","), HasSubstr("cannot read"));
+}
+
+/// Five repetitions of one start each that scatter by 0.1 %, and half as much time again.
+TEST(ForeignComparison, FindsWhatIsFarBeyondTheScatterOfRepetitions) {
+  const std::vector<double> times{100.0, 100.1, 100.2, 100.3, 100.4};
+  std::vector<double> slow = times;
+  for (double& time : slow) time *= 1.5;
+  const RunFigures before = parse_run(benchmark_of(times), "before.json");
+  const CaseComparison row = first_case(before, parse_run(benchmark_of(slow), "after.json"));
+  EXPECT_EQ(row.verdict, CaseVerdict::slower);
+  // 0, 1, 2, 3 and 4 thousandths have a variance of 2.5.
+  EXPECT_THAT(row.spread->deviation,
+              DoubleNear(std::hypot(kAssumedProgramSpread, std::sqrt(2.5) * 1e-3), 1e-6));
+  EXPECT_EQ(first_case(before, before).verdict, CaseVerdict::inconclusive)
+      << "one start each shows no sameness";
+}
+
+TEST(ForeignComparison, TrustsNoRepetitionsThatScatter) {
+  const RunFigures before = parse_run(benchmark_of({100.0, 150.0, 70.0}), "before.json");
+  const RunFigures after = parse_run(benchmark_of({150.0, 230.0, 100.0}), "after.json");
+  EXPECT_EQ(first_case(before, after).verdict, CaseVerdict::inconclusive);
+}
+
+TEST(ForeignComparison, TakesTheDeviationOfAggregates) {
+  const auto document = [](double time) {
+    return fmt::format(
+        R"({{"context": {{}}, "benchmarks": [{{"name": "a_median", "run_name": "a", "run_type":)"
+        R"( "aggregate", "aggregate_name": "median", "real_time": {0}, "time_unit": "ns"}},)"
+        R"( {{"name": "a_stddev", "run_name": "a", "run_type": "aggregate", "aggregate_name":)"
+        R"( "stddev", "real_time": {1}, "time_unit": "ns"}}]}})",
+        time, 0.12 * time);
+  };
+  const RunFigures before = parse_run(document(100.0), "before.json");
+  const CaseComparison row = first_case(before, parse_run(document(130.0), "after.json"));
+  EXPECT_THAT(row.spread->deviation, DoubleNear(0.13, 1e-9)) << "5, 12, 13";
+  EXPECT_EQ(row.verdict, CaseVerdict::inconclusive);
+}
+
+TEST_F(ForeignFiles, SeveralTellHowFarLaunchesDiffer) {
+  const auto side = [&](const std::string& name, double centre) {
+    for (const int launch : {0, 1, 2}) {
+      write(fmt::format("{}/{}.json", name, launch),
+            benchmark_of({centre * std::exp(0.002 * (launch - 1))}));
+    }
+    return read_run(folder_.path() / name);
+  };
+  const RunFigures before = side("before", 100.0);
+  const RunComparison comparison = compare_runs(before, side("after", 104.0), {});
+  const CaseComparison& row = comparison.cases.at(0);
+  EXPECT_THAT(row.spread->deviation, DoubleNear(0.002, 1e-9));
+  EXPECT_EQ(row.spread->degrees_of_freedom, 4);
+  EXPECT_EQ(row.verdict, CaseVerdict::slower);
+  EXPECT_THAT(comparison.cautions, IsEmpty());
+  EXPECT_EQ(first_case(before, side("again", 100.1)).verdict, CaseVerdict::same);
+}
+
+TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
+  const RunFigures run = parse_run(benchmark_of({100.0}), "g.json");
+  const RunComparison foreign = compare_runs(run, run, {});
+  ASSERT_THAT(foreign.cautions, SizeIs(1));
+  EXPECT_EQ(foreign.cautions[0].code, "one-launch");
+  EXPECT_THAT(foreign.cautions[0].text,
+              AllOf(HasSubstr("5 % for benchmarks of other programs"), Not(HasSubstr("MiB"))));
+  EXPECT_THAT(foreign.cautions[0].advice,
+              AllOf(HasSubstr("run the program several times"), HasSubstr("a1.json,a2.json"),
+                    Not(HasSubstr("linkgain run"))));
+  RunFigures own = two_titans("r.json", true);
+  own.cases = {timed("all_reduce/float32/sum/1MiB/np2", "p2p", {1.0})};
+  const RunComparison mixed = compare_runs(own, parse_run(nccl_tests_document(), "n.json"), {});
+  EXPECT_THAT(mixed.cautions.at(0).advice,
+              AllOf(HasSubstr("linkgain run --launches 8; run the other program several times")));
+  EXPECT_THAT(mixed.cautions.at(0).text, HasSubstr("1.5 % from 1 MiB on"));
+}
+
+/// CPUs share their time with all else: what one launch of each took tells next to nothing.
+TEST(ForeignComparison, AssumesNoSpreadOfGpusInCpuMemory) {
+  const RunFigures before = parse_run(cpu_memory_document(), "before.json");
+  EXPECT_EQ(before.settings.backend, "mpi");
+  const RunFigures after = parse_run(cpu_memory_document("7.75"), "after.json");
+  const RunComparison comparison = compare_runs(before, after, {});
+  EXPECT_EQ(comparison.cases.at(0).verdict, CaseVerdict::inconclusive);
+  EXPECT_THAT(comparison.cautions.at(0).text, HasSubstr("50 % in CPU memory"));
+}
+
+TEST(ForeignVariants, AreThoseOfTheBackend) {
+  const std::string cpu = cpu_memory_document();
+  const auto variant = [](const std::string& text) {
+    return parse_run(text, "file.json").cases.at(0).variant;
+  };
+  EXPECT_EQ(variant(cpu), "mpi");
+  const auto with = [&](const std::string& variable) {
+    return replaced(cpu, "NCCL_DEBUG=INFO", variable);
+  };
+  EXPECT_EQ(variant(with("OMPI_MCA_btl=self,vader")), "shared-memory");
+  EXPECT_EQ(variant(with("OMPI_MCA_btl=self,tcp")), "tcp");
+  EXPECT_EQ(variant(with("OMPI_MCA_btl=^openib")), "mpi");
+  EXPECT_EQ(variant(with("NCCL_P2P_DISABLE=1")), "mpi");
+  EXPECT_EQ(variant(replaced(nccl_tests_document(), "NCCL_DEBUG=INFO", "NCCL_P2P_DISABLE=1")),
+            "host");
+}
+
+TEST(ForeignVariants, OfGoogleBenchmarkAreThoseOfTheBackendToo) {
+  const auto variant = [](const std::string& context) {
+    const std::string text = fmt::format(
+        R"({{"context": {{"linkgain": "0.1.0 of nccl and mpi"{}}}, "benchmarks": [)"
+        R"({{"name": "all_reduce/float32/sum/1KiB/np2", "real_time": 8.0, "time_unit": "us"}}]}})",
+        context);
+    const RunFigures run = parse_run(text, "file.json");
+    return run.settings.backend + " " + run.cases.at(0).variant;
+  };
+  EXPECT_EQ(variant(""), "mpi mpi") << "as before the backend stood in it: NCCL has a version";
+  EXPECT_EQ(variant(R"(, "nccl": "2.28.3")"), "nccl p2p");
+  EXPECT_EQ(variant(R"(, "backend": "mpi", "nccl": "2.28.3")"), "mpi mpi");
+  EXPECT_EQ(variant(R"(, "backend": "mpi", "environment": "OMPI_MCA_btl=self,tcp")"), "mpi tcp");
+}
+
+}  // namespace
+}  // namespace linkgain::testing
