@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "linkgain/core/backend.hpp"
+#include "linkgain/core/convergence.hpp"
 #include "linkgain/core/steering_variables.hpp"
 #include "verdict_parts.hpp"
 
@@ -102,12 +104,11 @@ void judge_convergence(Record& record) {
   std::vector<std::string> trainings;
   std::vector<std::string> differing;
   for (const CaseResult& result : record.cases) {
-    const bool ended_early = result.stopped == "job lost" || result.stopped == "interrupted";
-    if (result.ratios.empty() || result.converged || ended_early) continue;
-    const bool ran_all_steps = result.definition.training && result.stopped != "out of time";
-    auto& group = result.stopped == "launches differ" ? differing
-                  : ran_all_steps                     ? trainings
-                                                      : open;
+    const std::optional<Remedy> remedy = remedy_for(result);
+    if (!remedy) continue;
+    auto& group = *remedy == Remedy::launches ? differing
+                  : *remedy == Remedy::steps  ? trainings
+                                              : open;
     group.push_back(case_name(result.definition));
   }
   const double percent = 100 * record.settings.precision;

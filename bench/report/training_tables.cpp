@@ -14,6 +14,8 @@
 #include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "outcome_sentences.hpp"
+#include "training_cells.hpp"
+#include "training_grid.hpp"
 #include "training_words.hpp"
 #include "wires.hpp"
 #include "wording.hpp"
@@ -61,12 +63,6 @@ std::string missing_trainings(const Record& record) {
   return text;
 }
 
-std::string time_cell(const Record& record, const VariantResult& variant) {
-  if (has_wrong_data(variant)) return "**WRONG DATA**";
-  if (!variant.time) return variant.skipped ? "skipped" : "not measured";
-  return readable_time(time_of_all_steps(record.settings, *variant.time));
-}
-
 std::string row_name(Contrast contrast, const CaseResult& result, std::size_t variant) {
   if (contrast == Contrast::variant) return result.variants[variant].variant;
   return variant == 0 ? "Y" : "N";
@@ -77,16 +73,9 @@ std::string page_table(const Record& record, const CaseResult& result) {
   MarkdownTable table(
       {{std::string(words_of(contrast).title), Alignment::left}, {"Time", Alignment::right}});
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    table.add_row({row_name(contrast, result, i), time_cell(record, result.variants[i])});
+    table.add_row({row_name(contrast, result, i), training_time_cell(record, result.variants[i])});
   }
   return table.text();
-}
-
-/// Exposed communication where it is to be shown: not of wrong data.
-std::optional<Seconds> shown_exposed(const Record& record, const CaseResult& result,
-                                     std::size_t variant) {
-  if (has_wrong_data(result.variants[variant])) return std::nullopt;
-  return exposed_communication(record, result, variant);
 }
 
 /// "0.91 of 80.2 ms"; empty where it is not known.
@@ -156,10 +145,21 @@ std::string loss_text(const Record& record, const CaseResult& result) {
   return text + ".";
 }
 
-std::string conditions(const Record& record, const CaseResult& result) {
-  return fmt::format("\n{}, {}. {}{}\n", training_sentence(result.definition),
+/// Why a speed-up above may differ from the quotient of the times beside it.
+std::string estimate_text(const std::vector<Comparison>& comparisons) {
+  const bool any_speed_up =
+      std::any_of(comparisons.begin(), comparisons.end(), [](const Comparison& comparison) {
+        return comparison.ratio != nullptr && comparison.outcome != Outcome::wrong_data &&
+               comparison.outcome != Outcome::same_road;
+      });
+  return any_speed_up ? " Speed-ups are estimated round by round, not from these medians." : "";
+}
+
+std::string conditions(const Record& record, const CaseResult& result,
+                       const std::vector<Comparison>& comparisons) {
+  return fmt::format("\n{}, {}. {}{}{}\n", training_sentence(result.definition),
                      readable_tokens(record.settings), steps_text(record, result),
-                     loss_text(record, result));
+                     estimate_text(comparisons), loss_text(record, result));
 }
 
 std::string first_training(const Record& record, const CaseResult& result) {
@@ -176,77 +176,7 @@ std::string first_training(const Record& record, const CaseResult& result) {
       comparisons.empty() && !exposed.empty()) {
     text += fmt::format("\n{}\n", exposed.substr(1));
   }
-  return text + conditions(record, result) + wires_sentence(contrast, result);
-}
-
-std::vector<MarkdownTable::Column> columns_of(const CaseResult& result) {
-  std::vector<MarkdownTable::Column> columns{{"Strategy", Alignment::left},
-                                             {"Precision", Alignment::left}};
-  for (const VariantResult& variant : result.variants) {
-    columns.push_back({variant.variant, Alignment::right});
-    columns.push_back({"exposed", Alignment::right});
-  }
-  for (std::size_t i = 1; i < result.variants.size(); ++i) {
-    const std::string than =
-        result.variants.size() > 2 ? " than " + result.variants[i].variant : std::string{};
-    columns.push_back({"Less time" + than, Alignment::right});
-    columns.push_back({"Speed-up (95 % CI)", Alignment::right});
-  }
-  return columns;
-}
-
-void add_ratio_cells(std::vector<std::string>& cells, const CaseResult& result,
-                     const Comparison& comparison) {
-  const bool same_road = comparison.outcome == Outcome::same_road;
-  if (comparison.ratio == nullptr || same_road || comparison.outcome == Outcome::wrong_data) {
-    cells.insert(cells.end(), {"", same_road ? "same road" : ""});
-    return;
-  }
-  const RatioText ratio = readable_ratio(*comparison.ratio);
-  cells.push_back(readable_percent(less_time(comparison.ratio->estimate)));
-  cells.push_back((ratio.low ? fmt::format("{} ({} to {})", ratio.estimate, *ratio.low, *ratio.high)
-                             : ratio.estimate) +
-                  (result.converged ? "" : " *"));
-}
-
-std::vector<std::string> cells_of(const Record& record, const CaseResult& result,
-                                  ModelSize usual_model) {
-  const TrainingParameters& training = *result.definition.training;
-  std::string strategy = strategy_text(training);
-  if (training.model != usual_model) strategy += fmt::format(", {}", name_of(training.model));
-  std::vector<std::string> cells{strategy, std::string(name_of(training.precision))};
-  for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    const VariantResult& variant = result.variants[i];
-    cells.push_back(time_cell(record, variant) +
-                    (have_losses_parted(record, result, i) ? " !" : ""));
-    const std::optional<Seconds> exposed = shown_exposed(record, result, i);
-    cells.push_back(exposed ? fmt::format("{:.2f} ms a step", 1e3 * exposed->value) : "");
-  }
-  for (const Comparison& comparison : compare_variants(record, result)) {
-    add_ratio_cells(cells, result, comparison);
-  }
-  return cells;
-}
-
-std::string all_trainings(const Record& record, const std::vector<const CaseResult*>& trainings) {
-  MarkdownTable table(columns_of(*trainings.front()));
-  bool all_converged = true;
-  bool all_learn_alike = true;
-  for (const CaseResult* result : trainings) {
-    table.add_row(cells_of(record, *result, trainings.front()->definition.training->model));
-    all_converged = all_converged && result->converged;
-    for (std::size_t i = 1; i < result->variants.size(); ++i) {
-      all_learn_alike = all_learn_alike && !have_losses_parted(record, *result, i);
-    }
-  }
-  std::string legend;
-  if (!all_converged) legend += "- `*` not converged: more `--steps` narrow the interval\n";
-  if (!all_learn_alike) {
-    legend += fmt::format("- `!` its loss is off from {}'s by more than rounding explains\n",
-                          trainings.front()->variants.front().variant);
-  }
-  return "\nEvery strategy and precision of this run, for as many steps:\n\n" + table.text() +
-         (legend.empty() ? "" : "\n" + legend);
+  return text + conditions(record, result, comparisons) + wires_sentence(contrast, result);
 }
 
 }  // namespace
@@ -255,7 +185,10 @@ std::string training_tables(const Record& record) {
   const std::vector<const CaseResult*> trainings = trainings_of(record, true);
   std::string text;
   if (!trainings.empty()) text = first_training(record, *trainings.front());
-  if (trainings.size() > 1) text += all_trainings(record, trainings);
+  if (trainings.size() > 1) {
+    text += "\nEvery strategy and precision of this run, for as many steps:\n\n" +
+            training_grid(record, trainings);
+  }
   text += missing_trainings(record);
   return trainings.empty() && !text.empty() ? text.substr(1) : text;
 }

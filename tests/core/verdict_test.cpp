@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "linkgain/core/convergence.hpp"
 #include "linkgain/core/steering_variables.hpp"
 #include "verdict_records.hpp"
 
@@ -170,6 +173,27 @@ TEST(Judge, AdvisesMoreLaunchesWhereTheyDifferAndNotMoreTime) {
                                              HasSubstr("/8B/"), Not(HasSubstr("/1KiB/"))));
   EXPECT_THAT(record.warnings[1].advice,
               AllOf(HasSubstr("--launches"), Not(HasSubstr("--budget"))));
+}
+
+TEST(RemedyFor, IsWhatEndedTheSampling) {
+  CaseResult result = good_record().cases[0];
+  EXPECT_EQ(remedy_for(result), std::nullopt) << "it converged";
+  result.converged = false;
+  result.stopped = "out of rounds";
+  EXPECT_EQ(remedy_for(result), Remedy::time);
+  result.definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  EXPECT_EQ(remedy_for(result), Remedy::steps);
+  result.stopped = "out of time";
+  EXPECT_EQ(remedy_for(result), Remedy::time) << "it did not run all its steps";
+  result.stopped = "launches differ";
+  EXPECT_EQ(remedy_for(result), Remedy::launches);
+  for (const char* early : {"job lost", "interrupted"}) {
+    result.stopped = early;
+    EXPECT_EQ(remedy_for(result), std::nullopt);
+  }
+  result.stopped = "out of rounds";
+  result.ratios.clear();
+  EXPECT_EQ(remedy_for(result), std::nullopt);
 }
 
 TEST(Judge, ACaseWithoutARatioCannotConverge) {
