@@ -8,12 +8,12 @@
 #include "kernels/element.hpp"
 #include "kernels/layer_norm.hpp"
 #include "kernels/matrix_dropout.hpp"
+#include "linkgain/core/parameter_table.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/model/gpu_memory.hpp"
 #include "linkgain/model/gpu_model.hpp"
-#include "linkgain/model/parameter_table.hpp"
 
 namespace linkgain::on_gpu {
 

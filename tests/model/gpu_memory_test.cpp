@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/token_rows.hpp"
+#include "linkgain/core/parameter_table.hpp"
 #include "linkgain/core/training_parameters.hpp"
-#include "linkgain/model/parameter_table.hpp"
 
 namespace linkgain {
 namespace {

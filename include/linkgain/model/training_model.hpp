@@ -5,8 +5,8 @@
 
 #include "linkgain/core/flat_memory.hpp"
 #include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/core/parameter_table.hpp"
 #include "linkgain/model/optimizer.hpp"
-#include "linkgain/model/parameter_table.hpp"
 
 namespace linkgain {
 

@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "linkgain/core/training_strategy.hpp"
 #include "linkgain/model/optimizer.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "linkgain/model/training_model.hpp"
 #include "linkgain/runtime/training_communication.hpp"
-#include "linkgain/workloads/training_strategy.hpp"
 
 namespace linkgain {
 

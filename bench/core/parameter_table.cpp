@@ -1,4 +1,4 @@
-#include "linkgain/model/parameter_table.hpp"
+#include "linkgain/core/parameter_table.hpp"
 
 #include <fmt/format.h>
 

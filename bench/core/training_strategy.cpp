@@ -1,4 +1,4 @@
-#include "linkgain/workloads/training_strategy.hpp"
+#include "linkgain/core/training_strategy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

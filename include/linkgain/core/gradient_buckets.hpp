@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "linkgain/core/data_type.hpp"
+#include "linkgain/core/parameter_table.hpp"
 #include "linkgain/core/training_case.hpp"
 #include "linkgain/core/units.hpp"
-#include "linkgain/model/parameter_table.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "linkgain/workloads/gradient_buckets.hpp"
+#include "linkgain/core/gradient_buckets.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/workloads/training_strategy.hpp"
+#include "linkgain/core/training_strategy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

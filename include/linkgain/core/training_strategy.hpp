@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "linkgain/core/data_type.hpp"
+#include "linkgain/core/gradient_buckets.hpp"
+#include "linkgain/core/parameter_table.hpp"
 #include "linkgain/core/training_case.hpp"
-#include "linkgain/model/parameter_table.hpp"
-#include "linkgain/workloads/gradient_buckets.hpp"
 
 namespace linkgain {
 
