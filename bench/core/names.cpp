@@ -1,6 +1,7 @@
 #include "linkgain/core/names.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -69,6 +70,16 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
   parts.emplace_back(text.substr(begin));
   return parts;
+}
+
+std::string listed(std::span<const std::string_view> names, std::string_view last) {
+  if (names.size() < 2) return std::string(names.empty() ? std::string_view{} : names.front());
+  return fmt::format("{} {} {}", fmt::join(names.first(names.size() - 1), ", "), last,
+                     names.back());
+}
+
+std::string go_with(std::span<const std::string_view> options) {
+  return fmt::format("{} {} with", listed(options), options.size() > 1 ? "go" : "goes");
 }
 
 }  // namespace linkgain

@@ -36,6 +36,23 @@ TrainingSelection with_options(TrainingSelection selection, const TrainingSelect
   return selection;
 }
 
+/// The options that were given, in the order of the help.
+std::vector<std::string_view> options_of(const TrainingSelection& asked) {
+  std::vector<std::string_view> options;
+  const auto add = [&](bool is_given, std::string_view option) {
+    if (is_given) options.push_back(option);
+  };
+  add(!asked.models.empty(), "--model-size");
+  add(!asked.strategies.empty(), "--strategy");
+  add(!asked.precisions.empty(), "--training-precision");
+  add(asked.samples.has_value(), "--batch");
+  add(asked.length.has_value(), "--sequence");
+  add(asked.dropout.has_value(), "--dropout");
+  add(asked.buckets.has_value(), "--buckets");
+  add(asked.bucket_mib.has_value(), "--bucket-mb");
+  return options;
+}
+
 }  // namespace
 
 std::vector<int> parse_gpus(std::string_view text) {
@@ -119,7 +136,7 @@ Selection with_options(Selection selection, const SelectionOptions& options) {
                          .patterns = !options.patterns.empty(),
                          .buffers = !options.buffers.empty(),
                          .kernels = options.kernels,
-                         .training = options.training != TrainingSelection{}};
+                         .training = options_of(options.training)};
   if (!options.sizes.empty()) selection.sizes = options.sizes;
   if (!options.types.empty()) selection.types = options.types;
   if (!options.reductions.empty()) selection.reductions = options.reductions;

@@ -166,7 +166,7 @@ bool has_usual_kernel(OperationKind operation) {
   return has_kernel(c);
 }
 
-constexpr std::array<ParameterOption, 8> kParameterOptions{{
+constexpr std::array<ParameterOption, 7> kParameterOptions{{
     {"--type", &AskedFor::types, has_type},
     {"--reduction", &AskedFor::reductions, has_reduction},
     {"--in-place", &AskedFor::in_place, has_in_place_form},
@@ -174,9 +174,6 @@ constexpr std::array<ParameterOption, 8> kParameterOptions{{
     {"--pattern", &AskedFor::patterns, has_pair},
     {"--buffers", &AskedFor::buffers, calls_a_library},
     {"--kernels", &AskedFor::kernels, has_usual_kernel},
-    {"--model-size, --strategy, --training-precision, --batch, --sequence, --dropout, --buckets "
-     "and --bucket-mb",
-     &AskedFor::training, is_training},
 }};
 
 /// A parameter is refused where nothing that was asked for has it.
@@ -195,6 +192,22 @@ void require_use_of(const ParameterOption& option, const std::vector<Selection>&
   }
   throw UsageError(fmt::format("{} goes with {}", option.name, fmt::join(takers, ", ")),
                    fmt::format("add --only {}, or leave it out", takers.front()));
+}
+
+/// Options of trainings are refused where there is none.
+void require_use_of_training(const std::vector<Selection>& selections) {
+  const auto trains = [](const Selection&, OperationKind operation) {
+    return is_training(operation);
+  };
+  if (any_operation(selections, trains)) return;
+  for (const Selection& selection : selections) {
+    const std::vector<std::string_view>& options = selection.asked_for.training;
+    if (options.empty()) continue;
+    throw UsageError(
+        fmt::format("{} {}", go_with(options), name_of(OperationKind::gpt2_step)),
+        fmt::format("add --only {}, or leave {} out", name_of(OperationKind::gpt2_step),
+                    options.size() > 1 ? "them" : "it"));
+  }
 }
 
 /// Of a case's size and ranks.
@@ -258,6 +271,7 @@ std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, Ba
   require_use_of_pair(selections);
   require_use_of_root(selections);
   for (const ParameterOption& option : kParameterOptions) require_use_of(option, selections);
+  require_use_of_training(selections);
   std::vector<Case> cases;
   for (const Selection& selection : selections) {
     for (const OperationKind operation : selection.operations) {

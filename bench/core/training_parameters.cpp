@@ -9,6 +9,7 @@
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {
@@ -127,8 +128,12 @@ std::vector<TrainingParameters> combinations(const TrainingSelection& selection)
   const std::vector<TrainingStrategy> strategies = strategies_of(selection);
   const bool are_chosen = selection.buckets || selection.bucket_mib;
   if (are_chosen && std::none_of(strategies.begin(), strategies.end(), has_buckets)) {
-    throw UsageError("--buckets and --bucket-mb go with the strategies ddp and zero2",
-                     "leave them out: zero3 reduces a block's gradients at once");
+    std::vector<std::string_view> options;
+    if (selection.buckets) options.emplace_back("--buckets");
+    if (selection.bucket_mib) options.emplace_back("--bucket-mb");
+    throw UsageError(fmt::format("{} the strategies ddp and zero2", go_with(options)),
+                     fmt::format("leave {} out: zero3 reduces a block's gradients at once",
+                                 options.size() > 1 ? "them" : "it"));
   }
   std::vector<TrainingParameters> all;
   for (const ModelSize model : selection.models) {

@@ -116,6 +116,24 @@ std::string refusal(const Words& only, const SelectionTexts& texts) {
   return refusal(with_options(selection, read_selection(texts)), 2, BackendKind::nccl);
 }
 
+TEST(ParametersAskedFor, OfTrainingsAreNamedWhereThereIsNone) {
+  SelectionTexts texts = naming(&SelectionTexts::strategies, "zero2");
+  EXPECT_EQ(refusal({"all_reduce"}, texts),
+            "--strategy goes with gpt2_step / add --only gpt2_step, or leave it out");
+  texts.samples = 2;
+  EXPECT_EQ(refusal({"all_reduce"}, texts),
+            "--strategy and --batch go with gpt2_step / add --only gpt2_step, or leave them out");
+  texts.models = {"tiny"};
+  texts.training_precisions = {"fp32"};
+  texts.length = 8;
+  texts.dropout = 0.0;
+  texts.bucket_rule = "legacy";
+  texts.bucket_mib = 2;
+  EXPECT_THAT(refusal({"copy_push"}, texts),
+              StartsWith("--model-size, --strategy, --training-precision, --batch, --sequence, "
+                         "--dropout, --buckets and --bucket-mb go with gpt2_step /"));
+}
+
 TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
   const Words memory{"copy_push", "latency"};
   const std::string calls =

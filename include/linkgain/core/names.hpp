@@ -17,4 +17,10 @@ std::string unknown_name(std::string_view what, std::string_view name,
 /// Splits at a separator; an empty text gives no parts, empty parts are kept.
 std::vector<std::string> split(std::string_view text, char separator);
 
+/// "A", "A and B", "A, B and C".
+std::string listed(std::span<const std::string_view> names, std::string_view last = "and");
+
+/// "--steps goes with", "--steps and --tokens go with".
+std::string go_with(std::span<const std::string_view> options);
+
 }  // namespace linkgain

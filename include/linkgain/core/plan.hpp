@@ -25,7 +25,7 @@ struct AskedFor {
   bool patterns = false;
   bool buffers = false;
   bool kernels = false;
-  bool training = false;  ///< any of TrainingSelection
+  std::vector<std::string_view> training;  ///< the options that set TrainingSelection
 };
 
 /// A product of parameters: one curve for every combination that makes sense, every size on each.
