@@ -195,7 +195,7 @@ void RunCommandLine::read_job() {
   if (!texts_.schedule.empty()) options_.sequential = parse_schedule(texts_.schedule);
   if (!texts_.hostfile.empty()) options_.hostfile = texts_.hostfile;
   if (!texts_.out.empty()) options_.out = texts_.out;
-  if (options_.tokens) options_.token_count = open_token_file(*options_.tokens).tokens;
+  if (options_.tokens) options_.token_facts = survey_token_file(*options_.tokens);
   options_.color = !texts_.no_color;
 }
 

@@ -9,10 +9,12 @@
 
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/core/errors.hpp"
+#include "linkgain/core/gpt2_config.hpp"
 #include "linkgain/core/names.hpp"
 #include "linkgain/core/token_file.hpp"
 #include "linkgain/core/variants.hpp"
 #include "memory_fit.hpp"
+#include "training_fit.hpp"
 
 namespace linkgain {
 namespace {
@@ -164,14 +166,29 @@ void require_range(double value, double low, double high, std::string_view optio
   throw UsageError(fmt::format("{} {} is outside {} to {}", option, value, low, high));
 }
 
+void require_tokens(const RunOptions& options, const TrainingParameters& training) {
+  const TokenFacts& facts = options.token_facts;
+  require_sequence(*options.tokens, facts.count, training.length);
+  require_known(*options.tokens, facts.largest, facts.largest_at,
+                gpt2_config(training.model).vocabulary);
+}
+
+[[noreturn]] void refuse_without_training(const RunOptions& options) {
+  std::vector<std::string_view> given;
+  if (options.steps) given.emplace_back("--steps");
+  if (options.tokens) given.emplace_back("--tokens");
+  throw UsageError(
+      fmt::format("{} gpt2_step", go_with(given)),
+      fmt::format("add --only gpt2_step, or leave {} out", given.size() > 1 ? "them" : "it"));
+}
+
 /// What trainings run, where there are some.
 std::optional<TrainingPlan> choose_training(const RunOptions& options, const RunPlan& plan) {
   const bool any = std::any_of(plan.cases.begin(), plan.cases.end(),
                                [](const Case& c) { return c.training.has_value(); });
   if (!any) {
     if (!options.steps && !options.tokens) return std::nullopt;
-    throw UsageError("--steps and --tokens go with gpt2_step",
-                     "add --only gpt2_step, or leave them out");
+    refuse_without_training(options);
   }
   TrainingPlan training;
   training.steps = options.steps.value_or(training.steps);
@@ -184,7 +201,7 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
   }
   if (!options.tokens) return training;
   for (const Case& c : plan.cases) {
-    if (c.training) require_sequence(*options.tokens, options.token_count, c.training->length);
+    if (c.training) require_tokens(options, *c.training);
   }
   training.tokens = std::filesystem::absolute(*options.tokens).string();
   return training;
@@ -239,6 +256,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   require_range(plan.deadline.value, 1, 86400, "--deadline");
   if (plan.budget) require_range(plan.budget->value, 1, 604800, "--budget");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
+  fit_ranks(options, plan);
   plan.training = choose_training(options, plan);
   choose_schedule(options, site, plan);
   fit_memory(options, site, plan);

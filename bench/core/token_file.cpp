@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <vector>
 
 #include "linkgain/core/errors.hpp"
 
@@ -66,6 +67,33 @@ TokenFileStart open_token_file(const std::filesystem::path& path) {
   check_header(name, header, bytes);
   file.tokens = header[2];
   return file;
+}
+
+TokenFacts survey_token_file(const std::filesystem::path& path) {
+  constexpr std::int64_t kTokensAtOnce = 1 << 16;
+  TokenFileStart file = open_token_file(path);
+  TokenFacts facts{file.tokens, -1, 0};
+  std::vector<std::uint16_t> tokens;
+  for (std::int64_t place = 0; place < facts.count; place += kTokensAtOnce) {
+    tokens.resize(static_cast<std::size_t>(std::min(kTokensAtOnce, facts.count - place)));
+    if (!file.stream.read(reinterpret_cast<char*>(tokens.data()),
+                          static_cast<std::streamsize>(tokens.size() * sizeof(std::uint16_t)))) {
+      throw UsageError(fmt::format("cannot read all of the token file {}", path.string()));
+    }
+    const auto largest = std::ranges::max_element(tokens);
+    if (*largest <= facts.largest) continue;
+    facts.largest = *largest;
+    facts.largest_at = place + (largest - tokens.begin());
+  }
+  return facts;
+}
+
+void require_known(const std::filesystem::path& path, int token, std::int64_t place,
+                   int vocabulary) {
+  if (token < vocabulary) return;
+  throw UsageError(fmt::format("{} has token {} at place {}: the model knows {} tokens",
+                               path.string(), token, place, vocabulary),
+                   "take a larger model, or a text with fewer tokens");
 }
 
 void require_sequence(const std::filesystem::path& path, std::int64_t tokens, std::int64_t length) {

@@ -1,14 +1,14 @@
 #include "linkgain/core/training_strategy.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <numeric>
 #include <stdexcept>
 #include <string>
 
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {
@@ -57,12 +57,11 @@ std::vector<ParameterRange> gathers_of(const ParameterTable& table, const Segmen
 
 /// "2, 4 or 8"; empty where only one rank has equal shards.
 std::string possible_ranks(std::int64_t divisor) {
-  std::vector<int> ranks;
+  std::vector<std::string> ranks;
   for (int i = 2; i <= kMostRanks; ++i) {
-    if (divisor % i == 0) ranks.push_back(i);
+    if (divisor % i == 0) ranks.push_back(fmt::format("{}", i));
   }
-  if (ranks.size() < 2) return fmt::format("{}", fmt::join(ranks, ""));
-  return fmt::format("{} or {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "), ranks.back());
+  return listed(std::vector<std::string_view>(ranks.begin(), ranks.end()), "or");
 }
 
 [[noreturn]] void refuse_ranks(TrainingStrategy strategy, int ranks, std::int64_t divisor) {
@@ -96,6 +95,20 @@ StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& tabl
   }
   if (shards_optimizer(strategy)) require_equal_shards(strategy, plan.buckets, ranks);
   return plan;
+}
+
+BucketSettings bucket_settings(const TrainingParameters& training) {
+  BucketSettings buckets{training.buckets, {}};
+  if (training.bucket_mib) buckets.limit = Bytes{std::int64_t{*training.bucket_mib} << 20};
+  return buckets;
+}
+
+void require_equal_shards(const TrainingParameters& training, int ranks) {
+  if (!shards_optimizer(training.strategy)) return;
+  const bool is_double = training.precision == TrainingPrecision::fp64;
+  plan_strategy(training.strategy, ParameterTable(gpt2_config(training.model)),
+                bucket_settings(training), is_double ? DataType::float64 : DataType::float32,
+                ranks);
 }
 
 double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,

@@ -70,9 +70,7 @@ class GeneratedTokens : public TokenSource {
 void check_tokens(const std::string& path, std::span<const std::uint16_t> tokens, int vocabulary) {
   const auto found = std::ranges::find_if(tokens, [&](int token) { return token >= vocabulary; });
   if (found == tokens.end()) return;
-  throw UsageError(fmt::format("{} has token {} at place {}: the model knows {} tokens", path,
-                               *found, found - tokens.begin(), vocabulary),
-                   "take a larger model, or a text with fewer tokens");
+  require_known(path, *found, found - tokens.begin(), vocabulary);
 }
 
 }  // namespace

@@ -66,10 +66,7 @@ std::unique_ptr<TokenSource> make_tokens(const TrainingParameters& training,
 TrainingSettings settings_of(const TrainingParameters& training, const TrainingPlan& plan) {
   TrainingSettings settings;
   settings.strategy = training.strategy;
-  settings.buckets.rule = training.buckets;
-  if (training.bucket_mib) {
-    settings.buckets.limit = Bytes{std::int64_t{*training.bucket_mib} << 20};
-  }
+  settings.buckets = bucket_settings(training);
   // One step in each block is not timed.
   settings.steps = plan.steps + plan.steps / kStepsPerBlock + kStepsBeside;
   return settings;

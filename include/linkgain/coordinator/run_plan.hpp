@@ -9,6 +9,7 @@
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/record.hpp"
+#include "linkgain/core/token_file.hpp"
 
 namespace linkgain {
 
@@ -28,7 +29,7 @@ struct RunOptions : SelectionOptions {
   Seconds deadline{60.0};
   std::optional<std::int64_t> steps;  ///< of trainings
   std::optional<std::filesystem::path> tokens;
-  std::int64_t token_count = 0;     ///< of the file `tokens`
+  TokenFacts token_facts;           ///< of the file `tokens`
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;

@@ -17,6 +17,21 @@ struct TokenFileStart {
 /// is cut off or longer than it says. Of the tokens themselves nothing is read.
 TokenFileStart open_token_file(const std::filesystem::path& path);
 
+/// What decides whether a model can be trained on a file.
+struct TokenFacts {
+  std::int64_t count = 0;
+  int largest = 0;
+  std::int64_t largest_at = 0;  ///< the first place of it, from 0
+};
+
+/// Reads all of a token file. Throws UsageError as open_token_file() does.
+TokenFacts survey_token_file(const std::filesystem::path& path);
+
+/// Throws UsageError where a model that knows the tokens below `vocabulary` does not know `token`,
+/// which stands at `place` of `path`.
+void require_known(const std::filesystem::path& path, int token, std::int64_t place,
+                   int vocabulary);
+
 /// Throws UsageError where `tokens`, those of `path`, hold no sequence of `length` and the token
 /// after it.
 void require_sequence(const std::filesystem::path& path, std::int64_t tokens, std::int64_t length);

@@ -6,6 +6,7 @@
 #include "linkgain/core/gradient_buckets.hpp"
 #include "linkgain/core/parameter_table.hpp"
 #include "linkgain/core/training_case.hpp"
+#include "linkgain/core/training_parameters.hpp"
 
 namespace linkgain {
 
@@ -34,6 +35,12 @@ struct StrategyPlan {
 /// UsageError where shards would not be equal, with the numbers of ranks for which they are.
 StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& table,
                            const BucketSettings& buckets, DataType type, int ranks);
+
+/// The buckets that a case asks for.
+BucketSettings bucket_settings(const TrainingParameters& training);
+
+/// Throws UsageError where plan_strategy() would for a case on so many ranks.
+void require_equal_shards(const TrainingParameters& training, int ranks);
 
 /// Of the memory that a model gives to communication.
 struct TrainingTypes {
