@@ -20,7 +20,8 @@ namespace {
 constexpr const char* kExitCodes =
     "Exit status: 0 success; 1 a problem or regression was found; 2 usage or unreadable input; "
     "3 this machine cannot run it; 4 wrong data; 5 wrong path; 6 incomplete (a job hung, died or "
-    "timed out; the record is kept); 7 inconclusive; 8 unhealthy; 128+n ended by signal n.";
+    "timed out, the record is kept; or nothing asked for was measured); 7 inconclusive; 8 "
+    "unhealthy; 128+n ended by signal n.";
 
 constexpr const char* kTopoExamples =
     "Examples:\n"

@@ -248,6 +248,7 @@ ExitCode judge(Record& record) {
   judge_convergence(record);
   judge_budget(record);
   const bool is_unhealthy = judge_health(record);
+  if (judge_absence(record)) record.status = "incomplete";
   if (record.status == "job lost" || record.status == "incomplete") return ExitCode::incomplete;
   if (wrong_data) return ExitCode::wrong_data;
   if (wrong_path) return ExitCode::wrong_path;

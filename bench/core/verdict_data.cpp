@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "linkgain/core/backend.hpp"
@@ -15,6 +17,28 @@ std::string_view memory_advice(const Record& record) {
              ? "then check the host's memory (errors in `dmesg`)"
              : "then check the GPUs' memory (nvidia-smi -q -d ECC) and NCCL's release notes for "
                "corruption bugs";
+}
+
+/// A step without communication, which is there for others to be held against.
+bool is_yardstick(const CaseResult& result) {
+  return result.definition.training && !uses_link(result.definition);
+}
+
+bool was_measured(const CaseResult& result) {
+  return std::any_of(result.variants.begin(), result.variants.end(),
+                     [](const VariantResult& variant) { return variant.time.has_value(); });
+}
+
+/// ": " and the first reason that is known, with its case; empty where none is.
+std::string why_not(const Record& record) {
+  for (const CaseResult& result : record.cases) {
+    if (was_measured(result)) continue;
+    for (const VariantResult& variant : result.variants) {
+      if (!variant.skipped) continue;
+      return fmt::format(": {}: {}", case_name(result.definition), *variant.skipped);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -33,6 +57,21 @@ bool judge_data(Record& record) {
     }
   }
   return wrong;
+}
+
+bool judge_absence(Record& record) {
+  if (record.status != "complete" || record.cases.empty()) return false;
+  const bool all_are_yardsticks =
+      std::all_of(record.cases.begin(), record.cases.end(), is_yardstick);
+  for (const CaseResult& result : record.cases) {
+    const bool counts = all_are_yardsticks || !is_yardstick(result);
+    if (counts && was_measured(result)) return false;
+  }
+  add_once(record, {"nothing-measured",
+                    fmt::format("nothing was measured of what was asked for{}", why_not(record)),
+                    "the record has the reason of every case; ask for what this machine can do, "
+                    "or give more time with --budget"});
+  return true;
 }
 
 void judge_losses(Record& record) {

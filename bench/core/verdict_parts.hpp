@@ -33,6 +33,10 @@ std::string named(const std::vector<std::string>& cases);
 /// Whether some check found wrong data.
 bool judge_data(Record& record);
 
+/// Whether nothing was measured of what was asked for, in a run that was not cut short. The step
+/// without communication counts only where it was all that was asked for.
+bool judge_absence(Record& record);
+
 /// Warns of trainings whose losses differ between variants by more than rounding explains. That is
 /// no proof of wrong data, for a variant may compute otherwise, and decides nothing.
 void judge_losses(Record& record);

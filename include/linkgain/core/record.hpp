@@ -178,7 +178,8 @@ struct Record {
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no wires were looked at
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
-  /// "complete", "interrupted", "job lost", or "incomplete" when read from a cut journal.
+  /// "complete", "interrupted", "job lost", or "incomplete" when read from a cut journal or when
+  /// nothing was measured of what was asked for.
   std::string status = "incomplete";
   int exit_code = 0;
   std::vector<Sample> samples;

@@ -8,7 +8,8 @@ namespace linkgain {
 /// What a finished record says about itself: adds warnings for wrong data, a wrong path, links that
 /// other work used, evidence that is missing, GPUs that were held back, cases that did not
 /// converge, variants that took the same road and variables inherited from the caller that steer
-/// NCCL. Returns the exit code in design.md's order: incomplete, wrong data, wrong path, unhealthy,
+/// NCCL. Where nothing was measured of what was asked for, the status becomes "incomplete". Returns
+/// the exit code in design.md's order: incomplete, wrong data, wrong path, unhealthy,
 /// success.
 ///
 /// Wrong path, by the links' counters where they may judge, and by NCCL's transport lines or,
