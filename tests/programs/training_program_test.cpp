@@ -81,7 +81,7 @@ TEST_F(TrainingProgram, HoldsStrategiesAgainstEachOther) {
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   const std::vector<std::string> lines = lines_of(outcome.output);
   for (const char* strategy : {"ddp", "zero2", "zero3"}) {
-    EXPECT_THAT(lines, Contains(StartsWith(std::string("| ") + strategy + " ")));
+    EXPECT_THAT(lines, Contains(StartsWith(std::string("| fp64 ") + strategy + " ")));
   }
   const json cases = record()["cases"];
   ASSERT_EQ(cases.size(), 4U);
