@@ -147,8 +147,11 @@ void add_host(Changes& changes, const Machine& before, const Machine& after) {
   changes.add(ChangeKind::host, "kernel", before.kernel, after.kernel);
 }
 
-/// Names of files differ in every run and steer nothing.
-bool is_of_interest(const std::string& name) { return name != "NCCL_DEBUG_FILE"; }
+/// Names of files differ in every run and steer nothing; nor does where mpirun looks for hosts,
+/// which older records have.
+bool is_of_interest(const std::string& name) {
+  return name != "NCCL_DEBUG_FILE" && name != "OMPI_MCA_ras";
+}
 
 std::string shown_value(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);

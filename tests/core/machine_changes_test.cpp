@@ -65,6 +65,7 @@ TEST(Changes, NameVariablesByVariant) {
   after.settings.environment_in_force[0]["NCCL_ALGO"] = "Ring";
   after.settings.environment_in_force[1].erase("NCCL_P2P_DISABLE");
   after.settings.environment_in_force[1]["NCCL_DEBUG_FILE"] = "/tmp/x";
+  after.settings.environment_in_force[1]["OMPI_MCA_ras"] = "^slurm";
   EXPECT_THAT(texts(before, after), ElementsAre("NCCL_ALGO with p2p: not set → Ring",
                                                 "NCCL_P2P_DISABLE with host: 1 → not set"));
 }

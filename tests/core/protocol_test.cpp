@@ -170,7 +170,7 @@ TEST(MayBeRecorded, OnlyWhatSteersTheMeasurement) {
   }
   for (const char* name : {"", "PATH", "HOME", "NCCL", "MY_NCCL_ALGO", "CUDA_VISIBLE_DEVICES_2",
                            "AWS_SECRET_ACCESS_KEY", "OMPI_COMM_WORLD_RANK", "nccl_algo",
-                           "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES", "CUBLAS"}) {
+                           "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES", "CUBLAS", "OMPI_MCA_ras"}) {
     EXPECT_FALSE(may_be_recorded(name)) << name;
   }
 }
