@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "held_back.hpp"
 #include "linkgain/core/glob.hpp"
+#include "linkgain/core/held_back.hpp"
 #include "linkgain/core/regression.hpp"
 
 namespace linkgain {

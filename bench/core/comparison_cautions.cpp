@@ -9,7 +9,7 @@
 #include <string>
 
 #include "assumed_spread.hpp"
-#include "held_back.hpp"
+#include "linkgain/core/held_back.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {

@@ -32,22 +32,23 @@ bool scatters(OperationKind operation) {
 
 /// Empty where a rank that the case names is not there.
 std::vector<Port> ports_of(const Machine& machine, const Case& c) {
+  if (c.pair) {
+    const RankInfo* from = find_rank(machine, c.pair->from);
+    const RankInfo* to = find_rank(machine, c.pair->to);
+    if (from == nullptr || to == nullptr) return {};
+    return {{from, c.pair->both, true}, {to, true, c.pair->both}};
+  }
+  if (gathers(c.operation) || scatters(c.operation)) {
+    const RankInfo* root = find_rank(machine, c.root);
+    if (root == nullptr) return {};
+    return {{root, gathers(c.operation), scatters(c.operation)}};
+  }
   std::vector<Port> ports;
   for (const RankInfo& rank : machine.ranks) {
-    if (c.pair) {
-      const bool both = c.pair->both;
-      if (rank.rank == c.pair->from) ports.push_back({&rank, both, true});
-      if (rank.rank == c.pair->to) ports.push_back({&rank, true, both});
-    } else if (gathers(c.operation) || scatters(c.operation)) {
-      const bool in = gathers(c.operation);
-      if (rank.rank == c.root) ports.push_back({&rank, in, !in});
-    } else {
-      ports.push_back({&rank, c.operation != OperationKind::device_to_host,
-                       c.operation != OperationKind::host_to_device});
-    }
+    ports.push_back({&rank, c.operation != OperationKind::device_to_host,
+                     c.operation != OperationKind::host_to_device});
   }
-  const std::size_t expected = c.pair ? 2 : 1;
-  return ports.size() < expected ? std::vector<Port>{} : ports;
+  return ports;
 }
 
 bool measured_alone(const Port& port) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace linkgain {
 namespace {
 
@@ -12,9 +10,8 @@ constexpr std::string_view kWithoutP2p = " without P2P";
 /// What a number of links stands for if the pair's own were not counted.
 std::optional<int> links_of_two(const Machine& machine, const PairLink& link) {
   if (machine.ranks.size() != 2) return std::nullopt;
-  const auto rank = std::find_if(machine.ranks.begin(), machine.ranks.end(),
-                                 [&](const RankInfo& each) { return each.rank == link.from; });
-  if (rank == machine.ranks.end() || !rank->gpu) return std::nullopt;
+  const RankInfo* rank = find_rank(machine, link.from);
+  if (rank == nullptr || !rank->gpu) return std::nullopt;
   const std::optional<int> active = rank->gpu->nvlink_links_active;
   return active.value_or(0) > 0 ? active : std::nullopt;
 }

@@ -50,6 +50,12 @@ std::string label_of(const PairLink& link) {
   return pair_label(link.nvlinks, link.nvlink.value_or(false), link.ancestor);
 }
 
+const RankInfo* find_rank(const Machine& machine, int rank) {
+  const auto found = std::find_if(machine.ranks.begin(), machine.ranks.end(),
+                                  [&](const RankInfo& each) { return each.rank == rank; });
+  return found != machine.ranks.end() ? &*found : nullptr;
+}
+
 const PairLink* find_link(const Machine& machine, int rank, int other) {
   const auto link = std::find_if(machine.links.begin(), machine.links.end(), [&](const auto& each) {
     return std::minmax(each.from, each.to) == std::minmax(rank, other);

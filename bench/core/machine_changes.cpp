@@ -17,12 +17,6 @@ namespace {
 /// Rates of copies and clocks wander by a few percent from run to run.
 constexpr double kNoticeableRate = 0.05;
 
-const RankInfo* find_rank(const Machine& machine, int number) {
-  const auto rank = std::find_if(machine.ranks.begin(), machine.ranks.end(),
-                                 [&](const RankInfo& each) { return each.rank == number; });
-  return rank == machine.ranks.end() ? nullptr : &*rank;
-}
-
 /// Collects changes; a side that is empty is not known.
 class Changes {
  public:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "health_section.hpp"
+#include "linkgain/core/held_back.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,14 +31,8 @@ void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
   if (summary.unhealthy_samples == 0) {
     parts.emplace_back("no sample held back");
   } else {
-    std::vector<std::string_view> events;
-    for (const ClockEvent event : clock_events(summary.clock_event_reasons.value_or(0))) {
-      if (event != ClockEvent::power_cap) {
-        events.push_back(describe(event));
-      }
-    }
     parts.push_back(fmt::format("{} of {} samples HELD BACK by {}", summary.unhealthy_samples,
-                                summary.samples, fmt::join(events, ", ")));
+                                summary.samples, held_back_by(summary)));
   }
   if (summary.power_capped_samples > 0) {
     parts.push_back(fmt::format("{} of {} samples at the power limit", summary.power_capped_samples,

@@ -116,6 +116,9 @@ bool same_gpus(const Machine& a, const Machine& b);
 /// Whether all ranks are on the same host, as where there are none.
 bool on_one_host(const Machine& machine);
 
+/// The rank of this number; null where there is none. It lives as long as `machine`.
+const RankInfo* find_rank(const Machine& machine, int rank);
+
 /// What the driver says of two ranks, in whichever order; null where it was not asked. It lives as
 /// long as `machine`.
 const PairLink* find_link(const Machine& machine, int rank, int other);
