@@ -36,11 +36,17 @@ double slope_before(Points points, std::size_t i) {
   return i < 2 ? last : std::max(last, slope(points[i - 2], points[i - 1]));
 }
 
-/// The largest of the two intervals that begin at points[i], never negative; there is one at least.
+/// Of the interval that begins at points[i], and of the next one too where that is near: where it
+/// begins no further away, by ratio of sizes, than points[i] is from the size before. Never
+/// negative; there is one interval at least.
 double exponent_after(Points points, std::size_t i) {
+  constexpr double kRounding = 1.01;
   const double first = std::max(0.0, growth_exponent(points[i], points[i + 1]));
-  return i + 2 < points.size() ? std::max(first, growth_exponent(points[i + 1], points[i + 2]))
-                               : first;
+  const bool next_is_near =
+      size_ratio(points[i], points[i + 1]) <= kRounding * size_ratio(points[i - 1], points[i]);
+  return i + 2 < points.size() && next_is_near
+             ? std::max(first, growth_exponent(points[i + 1], points[i + 2]))
+             : first;
 }
 
 /// Between points[i] and the next one.

@@ -16,6 +16,7 @@
 namespace linkgain {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -113,6 +114,7 @@ TEST(CurvePoints, LeaveOutWhatDidNotConverge) {
 TEST(CurveSteps, OfTheRecordsThatAreKept) {
   EXPECT_THAT(steps_in("2xH200-all_reduce-1"), ElementsAre(Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-all_reduce-2"), ElementsAre(Pair("p2p", "2MiB")));
+  EXPECT_THAT(steps_in("2xH200-kernels"), Contains(Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-default"), IsEmpty());
   EXPECT_THAT(steps_in("4xH200-default"), IsEmpty());
 }

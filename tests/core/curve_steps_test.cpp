@@ -82,6 +82,17 @@ TEST(CurveSteps, FindsTheProtocolStepOfTwoH200) {
   EXPECT_EQ(steps[0].to.plan.protocol, "SIMPLE");
 }
 
+TEST(CurveSteps, FindsItWhereLargerSizesAreFarApart) {
+  std::vector<CurvePoint> points;
+  const std::vector<double> times{5.38, 6.66, 8.10, 14.44, 28.31, 77.24, 250.54, 898.38, 3266.60};
+  const std::vector<Bytes> sizes = parse_sizes("8,64K,256K,1M,2M,16M,64M,256M,1G");
+  ASSERT_EQ(sizes.size(), times.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    points.push_back(point(sizes[i], times[i] * kMicrosecond));
+  }
+  EXPECT_THAT(steps_to(points), ElementsAre("2MiB"));
+}
+
 TEST(CurveSteps, ThePaceIsThatOfTheStepsOwnGrowth) {
   std::vector<CurvePoint> points = doubling({10, 10, 11, 33, 36, 48});
   points.erase(points.begin() + 4);  // four times the size after the step, 33 to 48

@@ -46,7 +46,9 @@ inline constexpr double kLeastStep = 1.15;
 ///   better protocol from there on, or a floor under small sizes, only bends it down. So the line
 ///   through the sizes before, the steeper of two intervals, is an upper bound;
 /// - the growth exponent of such a line only rises with size, and so does that of data that drop
-///   out of a cache. So the exponent of the sizes after, the larger of two intervals, is another.
+///   out of a cache. So the exponent of the sizes after is another: of the next interval, or of the
+///   one behind it where that is larger and no further away than the step is wide. Far behind it
+///   sizes are bound by bandwidth alone, and would allow any step.
 /// Whether sizes double or grow sixteenfold makes no difference to either.
 /// A fall is one where the time before is kLeastStep times the time after.
 /// A single size that stands apart from all others is neither: a rise must hold against the size
