@@ -22,14 +22,6 @@ struct Port {
   bool out = true;
 };
 
-bool gathers(OperationKind operation) {
-  return operation == OperationKind::gather || operation == OperationKind::all_to_one;
-}
-
-bool scatters(OperationKind operation) {
-  return operation == OperationKind::scatter || operation == OperationKind::one_to_all;
-}
-
 /// Empty where a rank that the case names is not there.
 std::vector<Port> ports_of(const Machine& machine, const Case& c) {
   if (c.pair) {
@@ -38,10 +30,10 @@ std::vector<Port> ports_of(const Machine& machine, const Case& c) {
     if (from == nullptr || to == nullptr) return {};
     return {{from, c.pair->both, true}, {to, true, c.pair->both}};
   }
-  if (gathers(c.operation) || scatters(c.operation)) {
+  if (goes_to_root(c.operation) || comes_from_root(c.operation)) {
     const RankInfo* root = find_rank(machine, c.root);
     if (root == nullptr) return {};
-    return {{root, gathers(c.operation), scatters(c.operation)}};
+    return {{root, goes_to_root(c.operation), comes_from_root(c.operation)}};
   }
   std::vector<Port> ports;
   for (const RankInfo& rank : machine.ranks) {
@@ -106,7 +98,7 @@ std::string nvlink_version_name(int nvml_version) {
 }
 
 bool loads_few_ranks(const Case& c) {
-  return c.pair.has_value() || gathers(c.operation) || scatters(c.operation);
+  return c.pair.has_value() || goes_to_root(c.operation) || comes_from_root(c.operation);
 }
 
 std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path) {

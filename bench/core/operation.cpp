@@ -72,6 +72,14 @@ bool has_reduction(OperationKind operation) { return traits_of(operation).reduce
 
 bool has_root(OperationKind operation) { return traits_of(operation).rooted; }
 
+bool goes_to_root(OperationKind operation) {
+  return operation == OperationKind::gather || operation == OperationKind::all_to_one;
+}
+
+bool comes_from_root(OperationKind operation) {
+  return operation == OperationKind::scatter || operation == OperationKind::one_to_all;
+}
+
 bool has_pair(OperationKind operation) { return traits_of(operation).paired; }
 
 bool needs_pair(OperationKind operation) { return traits_of(operation).always_paired; }

@@ -65,8 +65,8 @@ std::string part_roads(const Record& record) {
            "IOMMU/ACS, a virtual machine)";
   }
   if (offers_nvlink(record.machine)) {
-    return "NVLink joins every pair and P2P works: the warning of a wrong path says what to do, or "
-           "compare variants of which one forbids P2P";
+    return "NVLink joins every pair and P2P works: follow the warning of a wrong path where there "
+           "is one, else compare variants of which one forces nothing and one forbids P2P";
   }
   return "where the driver allows P2P, --variant p2p-sys lets NCCL use it over PCIe across the "
          "host bridge";

@@ -113,20 +113,50 @@ std::string open_p2p(const Record& record, const Case& definition, std::size_t v
       witness_of(definition));
 }
 
-/// Of the variant that forces nothing, where NVLink joins every pair.
+/// Whether messages of the case go between these two.
+bool joins(const PairLink& link, const Case& definition, int ranks) {
+  const auto [low, high] = std::minmax(link.from, link.to);
+  if (definition.pair) {
+    return std::minmax(definition.pair->from, definition.pair->to) == std::minmax(low, high);
+  }
+  if (has_pair(definition.operation)) return high - low == 1 || (low == 0 && high == ranks - 1);
+  const bool has_one_end =
+      goes_to_root(definition.operation) || comes_from_root(definition.operation);
+  return !has_one_end || low == definition.root || high == definition.root;
+}
+
+bool are_joined(const std::vector<PairLink>& links) {
+  return all_pairs(links, &PairLink::nvlink).value_or(false) &&
+         all_pairs(links, &PairLink::p2p).value_or(false);
+}
+
+/// Whether NVLink joins all ranks between which messages of the case go, where it may not join
+/// others. Trees and rings of collectives may go between any two.
+bool offers_nvlink(const Machine& machine, const Case& definition) {
+  std::vector<PairLink> links = machine.links;
+  std::erase_if(links, [&](const PairLink& link) {
+    return !joins(link, definition, static_cast<int>(machine.ranks.size()));
+  });
+  return are_joined(links);
+}
+
+/// Of a variant that keeps nothing off NVLink, where it joins the ranks of the case.
 std::optional<Contradiction> against_nvlink(const Record& record, const Case& definition,
                                             std::size_t variant, const VariantResult& result) {
   const std::optional<double> share =
       result.evidence ? result.evidence->judged_share() : std::nullopt;
   const bool too_few = share && *share < kAllNvlink;
+  const bool joins_all = offers_nvlink(record.machine);
+  // NCCL's transport lines are those of all ranks: where some pairs have no NVLink they are mixed.
+  const bool mixed = result.path == Path::mixed && joins_all && !share;
   const bool elsewhere = result.path == Path::host_memory || result.path == Path::network ||
-                         result.path == Path::pcie_p2p || (result.path == Path::mixed && !share);
+                         result.path == Path::pcie_p2p || mixed;
   if (!too_few && !elsewhere) return std::nullopt;
   const std::string carried =
       share ? fmt::format("NVLink carried {} of the expected bytes", percent(*share)) : "";
   return Contradiction{
-      fmt::format("NVLink joins every pair and nothing forbids P2P, and yet the path is {}",
-                  name_of(result.path)),
+      fmt::format("NVLink joins {} and nothing forbids P2P, and yet the path is {}",
+                  joins_all ? "every pair" : "these ranks", name_of(result.path)),
       carried, open_p2p(record, definition, variant)};
 }
 
@@ -183,13 +213,13 @@ std::optional<Contradiction> contradiction(const Record& record, std::size_t var
     return std::nullopt;
   }
   if (!forbidden_by_caller(record, variant).empty()) return std::nullopt;
-  if (forced.empty() && offers_nvlink(record.machine)) {
+  const bool asks_for_p2p = forced.size() == 1 && value_of(forced, "NCCL_P2P_LEVEL") == "SYS";
+  if ((forced.empty() || asks_for_p2p) && offers_nvlink(record.machine, definition)) {
     return against_nvlink(record, definition, variant, result);
   }
   if (forced.empty() && offers_near_p2p(record.machine)) {
     return against_pcie(record, definition, variant, result);
   }
-  const bool asks_for_p2p = forced.size() == 1 && value_of(forced, "NCCL_P2P_LEVEL") == "SYS";
   return asks_for_p2p ? against_p2p(record, definition, result) : std::nullopt;
 }
 
@@ -209,10 +239,7 @@ Warning warning_of(const std::string& variant, const Found& found) {
 
 }  // namespace
 
-bool offers_nvlink(const Machine& machine) {
-  return all_pairs(machine.links, &PairLink::nvlink).value_or(false) &&
-         all_pairs(machine.links, &PairLink::p2p).value_or(false);
-}
+bool offers_nvlink(const Machine& machine) { return are_joined(machine.links); }
 
 bool judge_paths(Record& record) {
   if (record.settings.backend == "mpi") return false;

@@ -32,10 +32,10 @@ std::int64_t left_stride(const ProductShape& shape) {
 }  // namespace
 
 std::string description(const ProductShape& shape) {
-  return fmt::format("{} x {} x {} (rows x columns x inner){}{}{}", shape.rows, shape.columns,
+  return fmt::format("{} x {} x {} (rows x columns x inner){}{}{}{}", shape.rows, shape.columns,
                      shape.inner, shape.left_transposed ? ", left transposed" : "",
                      shape.right_transposed ? ", right transposed" : "",
-                     shape.has_bias ? ", bias" : "");
+                     shape.has_bias ? ", bias" : "", shape.adds ? ", added" : "");
 }
 
 struct ProductPlan::Handles {
@@ -198,9 +198,9 @@ bool MatrixProducts::run(const ProductPlan& plan, std::size_t candidate,
     handles.operation.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
   }
   constexpr float kOne = 1.0F;
-  constexpr float kZero = 0.0F;
+  const float kept = plan.shape_.adds ? 1.0F : 0.0F;
   return cublas().matmul(library_->handle, handles.operation.handle, &kOne, operands.right,
-                         handles.right.handle, operands.left, handles.left.handle, &kZero,
+                         handles.right.handle, operands.left, handles.left.handle, &kept,
                          operands.result, handles.result.handle, operands.result,
                          handles.result.handle, &handles.algorithms[candidate], workspace_.data(),
                          static_cast<std::size_t>(workspace_.size().value),

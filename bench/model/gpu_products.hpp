@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "gpu_state.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
@@ -42,19 +44,22 @@ class Products {
  private:
   struct Plans {
     const gpu::ProductPlan* forward = nullptr;
-    const gpu::ProductPlan* weight_gradient = nullptr;
+    const gpu::ProductPlan* weight_gradient = nullptr;  ///< null for the head
     const gpu::ProductPlan* input_gradient = nullptr;
   };
 
   const gpu::ProductPlan* plan(gpu::ProductShape shape);
   Plans plans_of(Projection projection);
   Plans plans_of_head();
+  /// A part of the sum over all tokens: `tokens` of them.
+  const gpu::ProductPlan* plan_of_head_weight(std::int64_t tokens, bool adds);
   void run(const gpu::ProductPlan& plan, const gpu::ProductOperands& operands);
 
   State& state_;
   gpu::MatrixProducts products_;
   std::array<Plans, kProjections> blocks_;
   Plans head_;
+  std::vector<const gpu::ProductPlan*> head_weight_parts_;
 };
 
 }  // namespace linkgain::on_gpu

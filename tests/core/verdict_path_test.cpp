@@ -195,6 +195,14 @@ TEST(Evidence, PartlyJoinedGpusMayMix) {
   EXPECT_THAT(codes(record), Not(::testing::Contains("wrong-path")));
 }
 
+TEST(Evidence, P2pOfEveryDistanceIsPromisedNvlinkWhereItIs) {
+  Record record = counted_record(0.4, 0.0);
+  record.settings.variants[0] = {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}};
+  record.settings.environment_in_force[0] = record.settings.variants[0].environment;
+  for (CaseResult& result : record.cases) result.variants[0].variant = "p2p-sys";
+  EXPECT_EQ(judge(record), ExitCode::wrong_path);
+}
+
 TEST(Evidence, HostsMayMixSharedMemoryAndNetwork) {
   Record record = good_record();
   set_path(record, 1, Path::mixed);

@@ -90,12 +90,14 @@ void expect_product(MatrixProducts& products, const ProductShape& shape, const S
   const ProductOperands operands{left.memory.data(), right.memory.data(), bias.memory.data(),
                                  result.memory.data()};
   const ProductPlan& plan = products.plan(shape, operands, stream);
+  result.upload_to(stream);  // the search may have added to it
   products.multiply(plan, operands, stream);
   result.download_from(stream);
   const double bound = bound_of(shape) * std::sqrt(static_cast<double>(shape.inner));
   for (std::int64_t i = 0; i < shape.rows; ++i) {
     for (std::int64_t j = 0; j < shape.columns; ++j) {
       double sum = shape.has_bias ? bias.values[static_cast<std::size_t>(j)] : 0.0;
+      if (shape.adds) sum += before[static_cast<std::size_t>(i * shape.columns + j)];
       for (std::int64_t k = 0; k < shape.inner; ++k) {
         const std::int64_t at_left = shape.left_transposed ? k * stride + i : i * stride + k;
         const std::int64_t at_right =
@@ -155,6 +157,19 @@ TEST_F(MatrixProductTest, takes_the_first_columns_of_a_wider_matrix) {
                     .precision = precision},
                    stream);
   }
+}
+
+TEST_F(MatrixProductTest, adds_to_what_is_there) {
+  const Stream stream;
+  MatrixProducts products;
+  expect_product(products,
+                 {.rows = 192,
+                  .columns = 64,
+                  .inner = 96,
+                  .left_transposed = true,
+                  .precision = TrainingPrecision::fp32,
+                  .adds = true},
+                 stream);
 }
 
 TEST_F(MatrixProductTest, plans_each_shape_once) {

@@ -52,6 +52,12 @@ bool has_reduction(OperationKind operation);
 /// Whether one rank sends to or receives from all others.
 bool has_root(OperationKind operation);
 
+/// Whether all other ranks send to the root alone: gather and all_to_one.
+bool goes_to_root(OperationKind operation);
+
+/// Whether the root alone sends to all others: scatter and one_to_all.
+bool comes_from_root(OperationKind operation);
+
 /// Whether it can go between two ranks; send_recv and copies that name none are the ring.
 bool has_pair(OperationKind operation);
 

@@ -16,9 +16,11 @@ namespace linkgain {
 /// of our own work, by own_path():
 /// - P2P is off (NCCL_P2P_DISABLE=1 in force), and messages went by P2P or bytes over NVLink; or
 ///   shared memory is off as well, and messages went through host memory;
-/// - the variant forces nothing, NVLink joins every pair, nothing of the caller's forbids P2P, and
-///   NVLink did not carry the messages;
+/// - the variant forces nothing, or asks for P2P of every distance, NVLink joins all ranks between
+///   which messages of the case go, nothing of the caller's forbids P2P, and NVLink did not carry
+///   the messages;
 /// - the variant asks for P2P of every distance, the driver allows it, and it was not used.
+/// A variant that forces anything else promises nothing.
 ///
 /// Unhealthy is an exit code only with Settings::require_healthy, and then also where clock events
 /// were not measured: such a run cannot be shown to be healthy.

@@ -16,7 +16,8 @@
 
 namespace linkgain::gpu {
 
-/// result = left right, where left is rows × inner and right inner × columns, all row-major.
+/// result = left right, or result += left right, where left is rows × inner and right inner ×
+/// columns, all row-major.
 struct ProductShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -29,6 +30,7 @@ struct ProductShape {
   kernels::TrainingPrecision precision = kernels::TrainingPrecision::fp32;
   DataType result = DataType::float32;  ///< float32, or bfloat16 with bf16
   bool has_bias = false;                ///< adds a row of `columns` elements to each row
+  bool adds = false;                    ///< to what the result has, a float32
 
   /// Additions and multiplications.
   double operations() const {
