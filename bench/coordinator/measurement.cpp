@@ -67,7 +67,7 @@ class CaseRun {
   void open_in(std::size_t place);
   bool sample_round(BalancedOrder& order, int round);
   void sample_one(const Opened& opened, const Turn& turn);
-  protocol::RunReply run_batch(const Opened& opened, std::int64_t operations, int round);
+  protocol::RunReply run_batch(const Opened& opened, std::int64_t operations);
   protocol::CountersReply read_counters(Job& job) const;
   void keep_evidence();
   std::vector<Ratio> ratios() const;
@@ -86,6 +86,7 @@ class CaseRun {
   std::vector<std::vector<double>> times_;  ///< this launch's, by place and round
   std::vector<WireCount> wires_;            ///< this launch's, by place
   /// The counters after the round's last batch, where no job has run since.
+  bool counts_round_ = false;
   std::optional<protocol::CountersReply> last_reading_;
 };
 
@@ -145,12 +146,10 @@ Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
 
 /// Some rounds' batches are counted, outside the time that is taken. In such a round nothing runs
 /// between one job's batch and the next one's.
-protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations, int round) {
+protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations) {
   Job& job = *jobs_[opened.place].job;
   const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
-  if (!settings_.wires.counting || !WireCount::counts(result_.definition, round)) {
-    return job.run(opened.reply.handle, operations, deadline);
-  }
+  if (!counts_round_) return job.run(opened.reply.handle, operations, deadline);
   const protocol::CountersReply before = last_reading_ ? *last_reading_ : read_counters(job);
   last_reading_.reset();
   protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
@@ -169,7 +168,8 @@ protocol::CountersReply CaseRun::read_counters(Job& job) const {
 
 void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   const std::int64_t operations = opened.reply.execution.operations_per_sample;
-  const protocol::RunReply reply = run_batch(opened, operations, turn.round);
+  const protocol::RunReply reply = run_batch(opened, operations);
+  if (settings_.health_spent) settings_.health_spent(reply.health_seconds);
   Sample sample;
   sample.case_index = case_index_;
   sample.variant = jobs_[opened.place].variant;
@@ -192,6 +192,9 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
 bool CaseRun::sample_round(BalancedOrder& order, int round) {
   const std::vector<Opened> opened = opened_;
   last_reading_.reset();
+  const WireSettings& wires = settings_.wires;
+  counts_round_ = wires.counting && WireCount::counts(result_.definition, round) &&
+                  (round == 0 || !wires.affordable || wires.affordable());
   int position = 0;
   for (int index : order.next()) {
     const Opened& one = opened[static_cast<std::size_t>(index)];

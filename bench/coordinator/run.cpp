@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "evidence_cost.hpp"
 #include "linkgain/coordinator/host_copies.hpp"
 #include "linkgain/coordinator/measurement.hpp"
 #include "linkgain/coordinator/run_pace.hpp"
@@ -68,9 +69,7 @@ Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWrit
   settings_.precision = plan.precision;
   settings_.clock = world.clock;
   settings_.wires.counting = plan.backend == BackendKind::nccl;
-  if (settings_.wires.counting) record_.evidence_cost.emplace();
-  settings_.wires.asked = [this](double seconds) { record_.evidence_cost->probes_s += seconds; };
-  settings_.wires.spent = [this](double seconds) { record_.evidence_cost->counters_s += seconds; };
+  if (settings_.wires.counting) account_for_evidence(settings_, record_.evidence_cost.emplace());
   settings_.wires.plan_of = [this](int variant, int index) {
     return probes_.plan_of(variant, index);
   };

@@ -70,11 +70,13 @@ WireEvidence read_evidence(const In& json) {
 }
 
 Out write_evidence_cost(const EvidenceCost& cost) {
-  return {{"probes_s", cost.probes_s}, {"counters_s", cost.counters_s}};
+  return {{"probes_s", cost.probes_s},
+          {"counters_s", cost.counters_s},
+          {"health_s", nullable(cost.health_s)}};
 }
 
 EvidenceCost read_evidence_cost(const In& json) {
-  return {json.at("probes_s"), json.at("counters_s")};
+  return {json.at("probes_s"), json.at("counters_s"), optional_at<double>(json, "health_s")};
 }
 
 Out write_health_summary(const HealthSummary& summary) {

@@ -82,7 +82,8 @@ Out write_reply(const RunReply& reply) {
   return {{"reply", "run"},
           {"seconds", json::array_of(reply.seconds, nullable)},
           {"health", json::array_of(reply.health, json::write_health)},
-          {"loss", nullable(reply.loss)}};
+          {"loss", nullable(reply.loss)},
+          {"health_seconds", reply.health_seconds}};
 }
 
 Out write_reply(const VerifyReply& reply) {
@@ -141,6 +142,7 @@ RunReply read_run(const In& in) {
   }
   reply.health = json::vector_of<Health>(in.at("health"), json::read_health);
   reply.loss = json::optional_at<double>(in, "loss");
+  reply.health_seconds = in.at("health_seconds");
   return reply;
 }
 

@@ -31,10 +31,14 @@ std::string_view source_of_algorithms(const Record& record) {
 
 std::string cost_of(const Record& record) {
   if (!record.evidence_cost) return {};
+  const EvidenceCost& cost = *record.evidence_cost;
+  const std::string health = cost.health_s
+                                 ? fmt::format(", reading temperatures, power and clocks {}",
+                                               readable_time(Seconds{*cost.health_s}))
+                                 : "";
   return fmt::format(
-      " Reading counters took {} of the run, asking NCCL for algorithm and protocol {}.",
-      readable_time(Seconds{record.evidence_cost->counters_s}),
-      readable_time(Seconds{record.evidence_cost->probes_s}));
+      " Reading counters took {} of the run{}, asking NCCL for algorithm and protocol {}.",
+      readable_time(Seconds{cost.counters_s}), health, readable_time(Seconds{cost.probes_s}));
 }
 
 bool is_judged(const VariantResult& variant) {

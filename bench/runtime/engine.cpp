@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <string>
 
@@ -221,7 +222,10 @@ protocol::Reply Engine::run(const protocol::Run& command) {
     if (!time) return std::nullopt;
     return time->value / static_cast<double>(command.operations);
   }();
-  return gather_run(session_, {per_operation, target.operation->loss()}, monitor_.health());
+  const auto before = std::chrono::steady_clock::now();
+  const Health health = monitor_.health();
+  const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - before;
+  return gather_run(session_, {per_operation, target.operation->loss(), health, reading.count()});
 }
 
 protocol::Reply Engine::verify(const protocol::Verify& command) {

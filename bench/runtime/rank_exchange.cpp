@@ -38,14 +38,16 @@ std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
   return ranks;
 }
 
-protocol::RunReply gather_run(Session& session, const RankBatch& own, const Health& health) {
-  constexpr std::size_t kFields = 6;
+protocol::RunReply gather_run(Session& session, const RankBatch& own) {
+  constexpr std::size_t kFields = 7;
+  const Health& health = own.health;
   const std::vector<double> all = session.gather(std::vector<double>{
       own.seconds_per_operation.value_or(kAbsent), present_or_infinite(own.loss),
       health.temperature_c ? static_cast<double>(*health.temperature_c) : kAbsent,
       health.power_w.value_or(kAbsent),
       health.sm_clock_mhz ? static_cast<double>(*health.sm_clock_mhz) : kAbsent,
-      health.clock_event_reasons ? static_cast<double>(*health.clock_event_reasons) : kAbsent});
+      health.clock_event_reasons ? static_cast<double>(*health.clock_event_reasons) : kAbsent,
+      own.health_seconds});
   protocol::RunReply reply;
   std::vector<double> losses;
   for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
@@ -53,6 +55,7 @@ protocol::RunReply gather_run(Session& session, const RankBatch& own, const Heal
     if (!std::isnan(all[i + 1])) losses.push_back(all[i + 1]);
     reply.health.push_back({present<int>(all[i + 2]), present<double>(all[i + 3]),
                             present<int>(all[i + 4]), present<std::uint64_t>(all[i + 5])});
+    reply.health_seconds = std::max(reply.health_seconds, all[i + 6]);
   }
   const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   if (!losses.empty()) reply.loss = sum / static_cast<double>(losses.size());

@@ -15,10 +15,12 @@ std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own);
 struct RankBatch {
   std::optional<double> seconds_per_operation;
   std::optional<double> loss;
+  Health health;
+  double health_seconds = 0.0;  ///< what reading it took
 };
 
-/// The loss is the mean over the ranks that have one.
-protocol::RunReply gather_run(Session& session, const RankBatch& own, const Health& health);
+/// The loss is the mean over the ranks that have one, what reading health took that of the slowest.
+protocol::RunReply gather_run(Session& session, const RankBatch& own);
 
 protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
                                         const std::string& why_no_nvlink);

@@ -81,6 +81,19 @@ TEST_F(RunEvidence, TakesThePlanThatTheJobItselfTells) {
   EXPECT_DOUBLE_EQ(bench.record.evidence_cost.value().probes_s, 0.125);
 }
 
+TEST_F(RunEvidence, CostsWhatReadingTook) {
+  for (int variant : {0, 1}) {
+    FakeScript slow = job(variant == 0 ? 3e-4 : 3e-3, variant == 0 ? kSize : 0);
+    slow.health_time = Seconds{1e-4};
+    slow.counters_time = Seconds{0.25};
+    bench.script_of_launch[{variant, 0}] = slow;
+  }
+  bench.execute();
+  const EvidenceCost cost = bench.record.evidence_cost.value();
+  EXPECT_NEAR(cost.health_s.value(), 1e-4 * static_cast<double>(bench.record.samples.size()), 1e-9);
+  EXPECT_NEAR(cost.counters_s, 0.25 * 3, 1e-9) << "far above what a run pays: the first round's";
+}
+
 TEST_F(RunEvidence, CorrectsThePathThatNcclsLogSpokeOf) {
   bench.add_probes({}, {kRing});
   bench.path_of = [](int, int) { return Path::nvlink; };

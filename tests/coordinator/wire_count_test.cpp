@@ -56,6 +56,21 @@ TEST(WireCount, CountsAgainLaterSoThatAChangeOfPathShows) {
   EXPECT_EQ(readings(bench.traces[1]), 2 * 2);
 }
 
+TEST(WireCount, CountsOnceWhereMoreIsNotAffordable) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  int asked = 0;
+  bench.settings.wires.affordable = [&] {
+    ++asked;
+    return false;
+  };
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]), 2);
+  EXPECT_EQ(readings(bench.traces[1]), 2);
+  EXPECT_EQ(asked, 1) << "once for a round, whatever the variants";
+  EXPECT_TRUE(bench.result.variants[0].evidence);
+}
+
 TEST(WireCount, FindsTheShareThatNvlinkCarried) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   count(bench, 64 * kMiB);

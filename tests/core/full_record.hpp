@@ -236,7 +236,7 @@ inline Record full_record() {
   Record record;
   record.started = "2026-11-20T16:40:00Z";
   record.wall_seconds = 14.125;
-  record.evidence_cost = {0.75, 0.25};
+  record.evidence_cost = {0.75, 0.25, 0.125};
   record.machine = full_machine();
   record.settings = {.argv = {"linkgain", "run", "--out", "my \\ results"},
                      .backend = "nccl",

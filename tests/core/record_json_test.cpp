@@ -178,6 +178,7 @@ bool is_optional(const std::string& key) {
                                        "evidence",
                                        "form",
                                        "health",
+                                       "health_s",
                                        "fraction_of_limit",
                                        "host_copy",
                                        "exposed_s",

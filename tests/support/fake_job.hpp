@@ -84,6 +84,8 @@ struct FakeScript {
   /// What every rank's links carry in one operation; empty: no counters anywhere.
   std::vector<LinkCounters> carried{};
   std::vector<std::optional<HostCopyRates>> host_copy{};
+  Seconds health_time{};               ///< that reading health takes after every batch
+  Seconds counters_time{};             ///< that reading counters takes
   std::optional<TransferPlan> plan{};  ///< told of every case, where it is asked for
   std::vector<FakeFailure> failures{};
 };
@@ -212,6 +214,8 @@ class FakeJob : public Job {
       reply.seconds.push_back(takes_part ? std::optional<double>(own) : std::nullopt);
       reply.health.push_back({40 + rank, std::nullopt, 1980, std::nullopt});
     }
+    clock_.advance(script_.health_time);
+    reply.health_seconds = script_.health_time.value;
     return reply;
   }
 
@@ -227,6 +231,7 @@ class FakeJob : public Job {
   }
 
   protocol::Reply answer(const protocol::Counters&, Seconds, bool) {
+    clock_.advance(script_.counters_time);
     return protocol::CountersReply{clock_.counters(script_.carried), {}};
   }
 

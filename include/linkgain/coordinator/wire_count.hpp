@@ -19,12 +19,15 @@ struct WireSettings {
   std::function<TransferPlan(int variant, int case_index)> plan_of;
   std::function<void(double seconds)> asked;  ///< told what asking a job took; may be empty
   std::function<void(double seconds)> spent;  ///< told how long each reading took; may be empty
+  /// Whether counting once more leaves the run's cost within bounds; may be empty: always.
+  std::function<bool()> affordable;
 };
 
 /// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
 /// a millisecond, so not every round is counted: where the share is judged the first, the
 /// eleventh and every twentieth after that, so that a path that changes in between shows; elsewhere
-/// the first.
+/// the first. But for the first ones are left out while looking has cost more than a run may pay
+/// for it.
 class WireCount {
  public:
   WireCount(const Case& c, TransferPlan plan, bool several_hosts);

@@ -82,6 +82,7 @@ struct RunReply {
   std::vector<std::optional<double>> seconds;  ///< per operation, per rank
   std::vector<Health> health;
   std::optional<double> loss{};  ///< of a training's last step: the mean over ranks
+  double health_seconds = 0.0;   ///< what reading `health` took on the slowest rank
 };
 struct VerifyReply {
   Verification verification;

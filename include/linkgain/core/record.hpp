@@ -162,10 +162,11 @@ struct Settings {
   bool require_healthy = false;  ///< a sample of a GPU that was held back decides the exit code
 };
 
-/// What looking at the wires cost the run, in seconds of its wall time.
+/// What looking at the wires and at the GPUs' health cost the run, in seconds of its wall time.
 struct EvidenceCost {
   double probes_s = 0.0;  ///< asking NCCL for algorithm and protocol, or waiting for probe launches
-  double counters_s = 0.0;  ///< reading counters between batches
+  double counters_s = 0.0;         ///< reading counters between batches
+  std::optional<double> health_s;  ///< reading temperatures, power and clocks after batches
   bool operator==(const EvidenceCost&) const = default;
 };
 
