@@ -3,6 +3,7 @@
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/limits.hpp"
+#include "linkgain/core/verdict.hpp"
 #include "run_support.hpp"
 
 namespace linkgain::testing {
@@ -79,6 +80,22 @@ TEST_F(RunEvidence, TakesThePlanThatTheJobItselfTells) {
   EXPECT_TRUE(result(0).evidence.value().judged);
   EXPECT_FALSE(result(1).evidence.value().judged) << "nobody knows its plan";
   EXPECT_DOUBLE_EQ(bench.record.evidence_cost.value().probes_s, 0.125);
+}
+
+TEST_F(RunEvidence, ThatContradictsAVariantEndsTheRunAsAWrongPath) {
+  bench.plan.variants[1].environment = {{"NCCL_P2P_DISABLE", "1"}};
+  bench.machine.links[0].p2p = true;
+  bench.add_probes({}, {kRing});
+  bench.execute();
+  EXPECT_EQ(judge(bench.record), ExitCode::success);
+  bench.script_of_launch[{0, 0}] = job(3e-4, 0);
+  bench.record = {};
+  bench.execute();
+  EXPECT_EQ(judge(bench.record), ExitCode::wrong_path) << "NVLink joins the GPUs, nothing over it";
+  bench.script_of_launch = {{{1, 0}, job(3e-3, kSize)}};
+  bench.record = {};
+  bench.execute();
+  EXPECT_EQ(judge(bench.record), ExitCode::wrong_path) << "P2P is off, and yet it carried bytes";
 }
 
 TEST_F(RunEvidence, CostsWhatReadingTook) {
