@@ -48,6 +48,14 @@ Selection all_types(BackendKind backend) {
   return selection;
 }
 
+/// Our own all-reduce kernels for the types of 16 bits: beside NCCL's of all_types().
+Selection short_kernels() {
+  Selection selection = ladder(OperationKind::all_reduce, "64K,16M");
+  selection.types = {DataType::float16, DataType::bfloat16};
+  selection.kernels = {true};
+  return selection;
+}
+
 /// Every pair of ranks, each way alone and both at once.
 Selection pair_matrix(BackendKind backend) {
   Selection pairs = ladder(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
@@ -186,6 +194,7 @@ ProfilePlan full_plan(BackendKind backend) {
   plan.selections = {all_trainings(backend), reduce, exchange, pair_matrix(backend),
                      all_types(backend)};
   if (backend == BackendKind::nccl) {
+    plan.selections.push_back(short_kernels());
     const std::vector<Selection> memory = memory_work();
     plan.selections.insert(plan.selections.end(), memory.begin(), memory.end());
   }

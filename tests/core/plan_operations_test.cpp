@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -268,6 +269,14 @@ TEST(Kernels, AreInTheFullProfileOfGpusAlone) {
   };
   EXPECT_GT(count(BackendKind::nccl), 0U);
   EXPECT_EQ(count(BackendKind::mpi), 0U);
+  const ProfilePlan plan = plan_of(Profile::full, BackendKind::nccl);
+  const std::vector<std::string> names = names_of(expand(plan.selections, 2, BackendKind::nccl));
+  for (const char* type : {"float32", "float16", "bfloat16"}) {
+    const std::string library = fmt::format("all_reduce/{}/sum/16MiB/np2", type);
+    EXPECT_THAT(names, testing::IsSupersetOf({library, library + "/kernel"}));
+  }
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << "each once";
+  EXPECT_NO_THROW(expand(plan.selections, 9, BackendKind::nccl));
 }
 
 }  // namespace
