@@ -11,12 +11,13 @@
 #include "linkgain/telemetry/doctor.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/load_watch.hpp"
-#include "worker_inquiry.hpp"
+#include "program_inquiry.hpp"
 
 namespace linkgain {
 namespace {
 
-/// For the worker's description, from its start; the machine is looked at meanwhile.
+/// For what the worker and mpirun say of themselves, from their start; the machine is looked at
+/// meanwhile.
 constexpr Seconds kDescribeLimit{2.3};
 /// How long host and GPUs copy, what starting takes at most, and how often they are looked
 /// at.
@@ -26,9 +27,11 @@ constexpr Seconds kBetweenLooks{0.1};
 
 Survey survey_with_worker(const SurveySources& sources, const SignalWatch& watch) {
   const Deadline limit(kDescribeLimit);
-  WorkerInquiry worker({"--describe"}, sources.environment);
+  ProgramInquiry worker(worker_program(), {"--describe"}, sources.environment);
+  ProgramInquiry mpirun(find_mpirun(sources), {"--version"}, sources.environment);
   Survey survey = survey_machine(sources);
   survey.software.worker = software_in(worker.line(limit.remaining(), watch));
+  survey.software.mpirun_version = mpi_version_in(mpirun.output(limit.remaining(), watch));
   return survey;
 }
 
@@ -42,7 +45,7 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
   if (survey.gpus.empty()) return;
   const Deadline limit(kLoadLimit);
   LoadWatch gpus(survey);
-  WorkerInquiry worker({"--load", fmt::to_string(kLoadSeconds)}, environment);
+  ProgramInquiry worker(worker_program(), {"--load", fmt::to_string(kLoadSeconds)}, environment);
   while (true) {
     const Reading<bool> end = worker.ended_well(kBetweenLooks, watch);
     if (end.measured()) break;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <compare>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "checks.hpp"
@@ -14,6 +15,7 @@ namespace linkgain {
 namespace {
 
 constexpr CheckGroup kGroup = CheckGroup::software;
+constexpr std::string_view kOpenMpi = "Open MPI";
 
 struct Version {
   int major_part = 0;
@@ -117,6 +119,40 @@ Finding check_nccl_bugs(const Software& software) {
                        "update to NCCL 2.28.7 or later, or leave symmetric memory out");
 }
 
+/// That of the library that the worker is linked with.
+Reading<MpiVersion> library_of(const Reading<Software>& worker) {
+  if (!worker.measured()) return Reading<MpiVersion>::missing(worker.reason());
+  return mpi_version_in(worker.value().mpi);
+}
+
+/// `value` names the mpirun and its version.
+Finding judge_launcher(const Check& check, const std::string& value, const MpiVersion& launcher,
+                       const Reading<MpiVersion>& library) {
+  const std::string both = library.measured() ? fmt::format("{}; linkgain-bench's library is {}",
+                                                            value, describe(library.value()))
+                                              : value;
+  if (launcher.implementation != kOpenMpi) {
+    return check.problem(both, "linkgain run starts its ranks with options of Open MPI's mpirun",
+                         "put the folder of Open MPI's mpirun first on PATH (module load openmpi)");
+  }
+  if (!library.measured()) {
+    return check.not_checkable(
+        fmt::format("{}; whether it fits linkgain-bench's library is not "
+                    "known: {}",
+                    value, library.reason()));
+  }
+  const MpiVersion& other = library.value();
+  if (other.implementation == launcher.implementation && other.major_part == launcher.major_part) {
+    return check.ok(other == launcher ? value : both);
+  }
+  return check.problem(
+      both,
+      "ranks that the launcher of another MPI starts do not find each other: each is alone, or "
+      "MPI_Init fails",
+      fmt::format("put the folder of the mpirun of {} {} first on PATH, or build linkgain with {}",
+                  other.implementation, other.major_part, describe(launcher)));
+}
+
 Finding check_launcher(const Survey& survey) {
   const Check check(kGroup, "mpirun", kHost);
   const SoftwareSurvey& software = survey.software;
@@ -126,11 +162,15 @@ Finding check_launcher(const Survey& survey) {
         "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
   }
   const std::string& path = software.mpirun.value();
-  const std::string mpi = software.worker.measured() && !software.worker.value().mpi.empty()
-                              ? fmt::format("{}, {}", path, software.worker.value().mpi)
-                              : path;
-  if (!software.root || software.root_allowed) return check.ok(mpi);
-  return check.ok(mpi + ", as root: linkgain run tells mpirun that this is meant");
+  const Reading<MpiVersion>& launcher = software.mpirun_version;
+  if (!launcher.measured()) {
+    return check.not_checkable(fmt::format("{}: {}", path, launcher.reason()), "mpirun --version");
+  }
+  std::string value = fmt::format("{}, {}", path, describe(launcher.value()));
+  if (software.root && !software.root_allowed) {
+    value += ", as root: linkgain run tells mpirun that this is meant";
+  }
+  return judge_launcher(check, value, launcher.value(), library_of(software.worker));
 }
 
 }  // namespace

@@ -82,11 +82,14 @@ HostSurvey survey_host(const SurveySources& sources, const std::vector<std::stri
   return host;
 }
 
+Reading<std::string> find_mpirun(const SurveySources& sources) {
+  if (const auto mpirun = find_program("mpirun", sources.environment)) return mpirun->string();
+  return Reading<std::string>::missing("it is not on PATH");
+}
+
 SoftwareSurvey survey_software(const SurveySources& sources) {
   SoftwareSurvey software;
-  const auto mpirun = find_program("mpirun", sources.environment);
-  software.mpirun = mpirun ? Reading<std::string>(mpirun->string())
-                           : Reading<std::string>::missing("it is not on PATH");
+  software.mpirun = find_mpirun(sources);
   software.root = ::geteuid() == 0;
   software.root_allowed = value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT") == "1" &&
                           value_of(sources.environment, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == "1";

@@ -51,6 +51,7 @@ TEST(DoctorProgram, AsksTheWorkerForItsVersions) {
   const ScratchFolder folder;
   const Outcome outcome = run_program(doctor(folder, "h200x2", {"--json"}));
   EXPECT_THAT(verdict_of(outcome, "worker", "host"), testing::AnyOf("ok", "warning"));
+  EXPECT_EQ(verdict_of(outcome, "mpirun", "host"), "ok");
   EXPECT_EQ(Json::parse(outcome.output)["schema"], "linkgain.diagnosis/1");
   EXPECT_EQ(Json::parse(outcome.output)["exit_code"], outcome.status);
 }
@@ -142,6 +143,37 @@ TEST(DoctorProgram, SaysWhyThereWasNoLoad) {
   request.environment["CUDA_VISIBLE_DEVICES"] = "";
   const Outcome outcome = run_program(request);
   EXPECT_EQ(verdict_of(outcome, "load", "host"), "not checkable");
+}
+
+/// `linkgain doctor` with a folder first on PATH whose mpirun is this script.
+ProgramRequest doctor_with_mpirun(const ScratchFolder& folder, const std::string& script) {
+  const auto mpirun = folder.path() / "mpirun";
+  std::ofstream(mpirun) << "#!/bin/sh\n" << script << "\n";
+  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+  ProgramRequest request = doctor(folder, "h200x2", {"--json"});
+  request.environment["PATH"] = folder.path().string() + ":/usr/bin:/bin";
+  return request;
+}
+
+TEST(DoctorProgram, AsksMpirunWhichMpiItIsOf) {
+  const ScratchFolder folder;
+  for (const char* words :
+       {"HYDRA build details:\\n    Version:    4.0.2\\n", "mpirun (Open MPI) 99.0.3\\n"}) {
+    const Outcome outcome =
+        run_program(doctor_with_mpirun(folder, std::string("printf '") + words + "'"));
+    EXPECT_EQ(outcome.status, 1) << words;
+    EXPECT_EQ(verdict_of(outcome, "mpirun", "host"), "problem") << words;
+  }
+}
+
+TEST(DoctorProgram, AnMpirunThatSaysNothingDoesNotHoldItUp) {
+  const ScratchFolder folder;
+  Program running(doctor_with_mpirun(folder, "exec sleep 60"));
+  const Outcome outcome = running.finish(20.0);
+  EXPECT_EQ(verdict_of(outcome, "mpirun", "host"), "not checkable");
+  EXPECT_THAT(outcome.output, HasSubstr("mpirun did not answer"));
+  EXPECT_LT(outcome.seconds, 3.0);
+  EXPECT_TRUE(running.processes().empty());
 }
 
 /// `linkgain` beside a worker that is this script.

@@ -84,13 +84,14 @@ inline SoftwareSurvey healthy_software() {
   SoftwareSurvey software;
   software.worker = Software{.linkgain = "0.2.0",
                              .build = "nccl+mpi, sm_90, Release",
-                             .mpi = "Open MPI 4.1.4",
+                             .mpi = "Open MPI v4.1.4",
                              .driver = "580.159.04",
                              .cuda_driver = "13.0",
                              .cuda_runtime = "13.0",
                              .nccl_header = "2.28.9",
                              .nccl_library = "2.28.9"};
   software.mpirun = std::string("/usr/bin/mpirun");
+  software.mpirun_version = MpiVersion{"Open MPI", 4, "4.1.4"};
   return software;
 }
 
@@ -131,7 +132,7 @@ inline Survey no_gpu_survey() {
   survey.software = healthy_software();
   survey.software.worker = Software{.linkgain = "0.2.0",
                                     .build = "mpi, Release",
-                                    .mpi = "Open MPI 4.1.4",
+                                    .mpi = "Open MPI v4.1.4",
                                     .driver = {},
                                     .cuda_driver = {},
                                     .cuda_runtime = {},

@@ -143,6 +143,44 @@ TEST(DoctorSoftware, Launcher) {
   expect_finding(survey, "mpirun", "host", problem, "not on PATH");
 }
 
+/// A healthy machine whose `mpirun --version` says this.
+Survey with_launcher(const std::string& text) {
+  Survey survey = healthy_survey();
+  survey.software.mpirun_version = mpi_version_in(text);
+  return survey;
+}
+
+TEST(DoctorSoftware, LauncherOfAnotherMpi) {
+  expect_finding(with_launcher("HYDRA build details:\n    Version:    4.0.2\n"), "mpirun", "host",
+                 problem,
+                 "/usr/bin/mpirun, MPICH 4.0.2; linkgain-bench's library is Open MPI 4.1.4");
+  const Survey newer = with_launcher("mpirun (Open MPI) 5.0.3\n");
+  expect_finding(newer, "mpirun", "host", problem,
+                 "/usr/bin/mpirun, Open MPI 5.0.3; linkgain-bench's library is Open MPI 4.1.4");
+  EXPECT_THAT(finding_of(newer, "mpirun", "host").advice,
+              HasSubstr("the mpirun of Open MPI 4 first on PATH"));
+  expect_finding(with_launcher("mpirun (Open MPI) 4.1.7\n"), "mpirun", "host", ok,
+                 "/usr/bin/mpirun, Open MPI 4.1.7; linkgain-bench's library is Open MPI 4.1.4");
+  Survey both = with_launcher("HYDRA build details:\n    Version:    4.0.2\n");
+  Software mpich = software();
+  mpich.mpi = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7\n";
+  both.software.worker = mpich;
+  expect_finding(both, "mpirun", "host", problem, "library is MPICH 4.0.2");
+}
+
+TEST(DoctorSoftware, LauncherThatCannotBeHeldAgainstTheLibrary) {
+  expect_finding(with_launcher("usage: mpirun PROGRAM"), "mpirun", "host", not_checkable,
+                 "/usr/bin/mpirun: 'usage: mpirun PROGRAM' names no version");
+  Survey silent = healthy_survey();
+  silent.software.mpirun_version = Reading<MpiVersion>::missing("mpirun did not answer");
+  expect_finding(silent, "mpirun", "host", not_checkable, "/usr/bin/mpirun: mpirun did not answer");
+  Survey survey = healthy_survey();
+  survey.software.worker = Reading<Software>::missing("'linkgain-bench' is not on PATH");
+  expect_finding(survey, "mpirun", "host", not_checkable, "'linkgain-bench' is not on PATH");
+  survey.software.mpirun_version = MpiVersion{"MPICH", 4, "4.0.2"};
+  expect_finding(survey, "mpirun", "host", problem, "MPICH 4.0.2");
+}
+
 Survey with_settings(std::vector<NcclSetting> settings, std::vector<std::string> faults = {}) {
   Survey survey = healthy_survey();
   survey.software.nccl = {std::move(settings), std::move(faults)};

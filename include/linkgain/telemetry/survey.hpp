@@ -9,6 +9,7 @@
 #include "linkgain/core/machine.hpp"
 #include "linkgain/core/topology.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
+#include "linkgain/telemetry/mpi_version.hpp"
 #include "linkgain/telemetry/nccl_settings.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
@@ -75,6 +76,8 @@ struct SoftwareSurvey {
   /// As linkgain-bench says of itself; missing where it could not be asked.
   Reading<Software> worker = Reading<Software>::missing("linkgain-bench was not asked");
   Reading<std::string> mpirun;  ///< its path
+  /// As `mpirun --version` says; missing where it could not be asked.
+  Reading<MpiVersion> mpirun_version = Reading<MpiVersion>::missing("mpirun was not asked");
   bool root = false;
   bool root_allowed = false;  ///< Open MPI was told that root is meant
   NcclSettings nccl;
@@ -106,7 +109,11 @@ struct SurveySources {
 /// Those of this process: its user's home by the password file, as NCCL takes it.
 SurveySources sources_of_this_process(Environment environment);
 
-/// Looks at everything but the worker. Never throws for what is missing.
+/// The path of the mpirun that `linkgain run` would start.
+Reading<std::string> find_mpirun(const SurveySources& sources);
+
+/// Looks at everything but what the worker and mpirun say of themselves. Never throws for what is
+/// missing.
 Survey survey_machine(const SurveySources& sources);
 
 }  // namespace linkgain

@@ -1,4 +1,4 @@
-#include "worker_inquiry.hpp"
+#include "program_inquiry.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,14 +22,14 @@ std::filesystem::path make_error_file() {
   return name;
 }
 
-/// The worker's own error, which has its advice on the line below; else the last line that says
-/// something, such as the dynamic linker's.
-std::string error_in(const std::filesystem::path& path) {
-  constexpr std::string_view kOwn = "linkgain-bench: ";
+/// The program's own error, as the worker words it with its advice on the line below; else the last
+/// line that says something, such as the dynamic linker's.
+std::string error_in(const std::filesystem::path& path, const std::string& program) {
+  const std::string own_start = program + ": ";
   std::ifstream file(path);
   std::string last;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(kOwn)) return line.substr(kOwn.size());
+    if (line.starts_with(own_start)) return line.substr(own_start.size());
     if (!line.empty()) last = line;
   }
   return last;
@@ -37,10 +37,13 @@ std::string error_in(const std::filesystem::path& path) {
 
 }  // namespace
 
-WorkerInquiry::WorkerInquiry(std::vector<std::string> arguments, const Environment& environment) {
+ProgramInquiry::ProgramInquiry(const Reading<std::string>& program,
+                               std::vector<std::string> arguments, const Environment& environment)
+    : name_(std::filesystem::path(program.value_or("")).filename()), reason_(program.reason()) {
+  if (!program.measured()) return;
   try {
     error_file_ = make_error_file();
-    arguments.insert(arguments.begin(), worker_path().string());
+    arguments.insert(arguments.begin(), program.value());
     process_ =
         std::make_unique<Process>(ProcessRequest{std::move(arguments), environment, error_file_});
   } catch (const std::exception& error) {
@@ -48,25 +51,42 @@ WorkerInquiry::WorkerInquiry(std::vector<std::string> arguments, const Environme
   }
 }
 
-WorkerInquiry::~WorkerInquiry() {
+ProgramInquiry::~ProgramInquiry() {
   process_.reset();
   std::error_code error;
   std::filesystem::remove(error_file_, error);
 }
 
-Reading<std::string> WorkerInquiry::line(Seconds deadline, const SignalWatch& watch) {
+Reading<std::string> ProgramInquiry::line(Seconds deadline, const SignalWatch& watch) {
   if (!process_) return Reading<std::string>::missing(reason_);
   ReadResult result = process_->read_line(deadline, &watch);
   if (result.outcome == Transfer::done) return std::move(result.line);
   if (result.outcome == Transfer::timed_out) {
-    return Reading<std::string>::missing(
-        fmt::format("linkgain-bench did not answer within {:.1f} s", deadline.value));
+    return Reading<std::string>::missing(silent_for(deadline));
   }
   process_->wait(Seconds{1.0}, &watch);
   return Reading<std::string>::missing(last_words());
 }
 
-Reading<bool> WorkerInquiry::ended_well(Seconds deadline, const SignalWatch& watch) {
+Reading<std::string> ProgramInquiry::output(Seconds deadline, const SignalWatch& watch) {
+  if (!process_) return Reading<std::string>::missing(reason_);
+  const Deadline end(deadline);
+  std::string text;
+  while (true) {
+    const ReadResult result = process_->read_line(end.remaining(), &watch);
+    if (result.outcome == Transfer::timed_out) {
+      return Reading<std::string>::missing(silent_for(deadline));
+    }
+    text += result.line;
+    if (result.outcome == Transfer::ended) break;
+    text += '\n';
+  }
+  if (!text.empty()) return text;
+  process_->wait(Seconds{1.0}, &watch);
+  return Reading<std::string>::missing(last_words());
+}
+
+Reading<bool> ProgramInquiry::ended_well(Seconds deadline, const SignalWatch& watch) {
   if (!process_) return Reading<bool>::missing(reason_);
   const auto end = process_->wait(deadline, &watch);
   if (!end) return Reading<bool>::missing({});
@@ -74,12 +94,24 @@ Reading<bool> WorkerInquiry::ended_well(Seconds deadline, const SignalWatch& wat
   return Reading<bool>::missing(last_words());
 }
 
-std::string WorkerInquiry::last_words() {
+std::string ProgramInquiry::last_words() {
   const auto end = process_->wait(Seconds{0.0});
   const std::string how = end ? describe(*end) : "no output";
-  const std::string words = error_in(error_file_);
-  if (words.empty()) return "linkgain-bench: " + how;
+  const std::string words = error_in(error_file_, name_);
+  if (words.empty()) return fmt::format("{}: {}", name_, how);
   return fmt::format("{} ({})", words, how);
+}
+
+std::string ProgramInquiry::silent_for(Seconds deadline) const {
+  return fmt::format("{} did not answer within {:.1f} s", name_, deadline.value);
+}
+
+Reading<std::string> worker_program() {
+  try {
+    return worker_path().string();
+  } catch (const Error& error) {
+    return Reading<std::string>::missing(error.what());
+  }
 }
 
 Reading<Software> software_in(const Reading<std::string>& line) {

@@ -1,4 +1,4 @@
-#include "worker_inquiry.hpp"
+#include "program_inquiry.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::string hello_line() {
   return protocol::encode(protocol::Reply{reply});
 }
 
-TEST(WorkerInquiry, ReadsTheSoftwareOfADescription) {
+TEST(ProgramInquiry, ReadsTheSoftwareOfADescription) {
   const Reading<Software> software = software_in(hello_line());
   ASSERT_TRUE(software.measured()) << software.reason();
   EXPECT_EQ(software.value().linkgain, "0.2.0");
@@ -31,7 +31,7 @@ TEST(WorkerInquiry, ReadsTheSoftwareOfADescription) {
   EXPECT_FALSE(software.value().cuda_runtime);
 }
 
-TEST(WorkerInquiry, SaysWhyThereIsNoDescription) {
+TEST(ProgramInquiry, SaysWhyThereIsNoDescription) {
   EXPECT_EQ(software_in(Reading<std::string>::missing("it is gone")).reason(), "it is gone");
   EXPECT_THAT(software_in(std::string("Usage: linkgain-bench")).reason(),
               HasSubstr("of another version"));
@@ -59,43 +59,63 @@ class WorkerScript : public ::testing::Test {
 
 TEST_F(WorkerScript, ItsFirstLineIsTheAnswer) {
   write("echo \"asked: $1 $2\"; echo more");
-  WorkerInquiry worker({"--load", "5"}, environment());
+  ProgramInquiry worker(worker_program(), {"--load", "5"}, environment());
   EXPECT_EQ(worker.line(Seconds{10.0}, watch_), Reading<std::string>("asked: --load 5"));
   EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_), Reading<bool>(true));
 }
 
 TEST_F(WorkerScript, ItsLastWordsAreTheReason) {
   write("echo first >&2; echo 'no CUDA here' >&2; exit 3");
-  WorkerInquiry worker({"--load", "5"}, environment());
+  ProgramInquiry worker(worker_program(), {"--load", "5"}, environment());
   EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
   EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
 }
 
 TEST_F(WorkerScript, ItsOwnErrorGoesBeforeItsAdvice) {
   write("printf 'linkgain-bench: no CUDA here\\n                install it\\n' >&2; exit 3");
-  WorkerInquiry worker({"--load", "5"}, environment());
+  ProgramInquiry worker(worker_program(), {"--load", "5"}, environment());
   EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
 }
 
 TEST_F(WorkerScript, WithoutWordsHowItEndedIs) {
   write("kill -9 $$");
-  WorkerInquiry worker({"--describe"}, environment());
+  ProgramInquiry worker(worker_program(), {"--describe"}, environment());
   EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), "linkgain-bench: SIGKILL");
 }
 
 TEST_F(WorkerScript, OneThatIsSilentIsLeft) {
   write("exec sleep 60");
-  WorkerInquiry worker({"--describe"}, environment());
+  ProgramInquiry worker(worker_program(), {"--describe"}, environment());
   EXPECT_THAT(worker.line(Seconds{0.1}, watch_).reason(), HasSubstr("did not answer within 0.1 s"));
   const Reading<bool> end = worker.ended_well(Seconds{0.0}, watch_);
   EXPECT_FALSE(end.measured());
   EXPECT_EQ(end.reason(), "") << "it still runs";
 }
 
+TEST_F(WorkerScript, AllOfItsOutput) {
+  write("echo first; echo second >&2; printf third; exit 3");
+  ProgramInquiry worker(worker_program(), {"--version"}, environment());
+  EXPECT_EQ(worker.output(Seconds{10.0}, watch_), Reading<std::string>("first\nthird"));
+}
+
+TEST_F(WorkerScript, OutputThatDoesNotEndIsNotWaitedFor) {
+  write("echo first; exec sleep 60");
+  ProgramInquiry worker(worker_program(), {"--version"}, environment());
+  EXPECT_THAT(worker.output(Seconds{0.2}, watch_).reason(),
+              HasSubstr("linkgain-bench did not answer within 0.2 s"));
+}
+
+TEST_F(WorkerScript, NoOutputSaysWhy) {
+  write("echo 'refused' >&2; exit 1");
+  ProgramInquiry worker(worker_program(), {"--version"}, environment());
+  EXPECT_EQ(worker.output(Seconds{10.0}, watch_).reason(), "refused (exit status 1)");
+}
+
 TEST_F(WorkerScript, OneThatIsNotThereIsNotStarted) {
-  WorkerInquiry worker({"--describe"}, environment());
+  ProgramInquiry worker(worker_program(), {"--describe"}, environment());
   const std::string reason = worker.line(Seconds{1.0}, watch_).reason();
   EXPECT_THAT(reason, HasSubstr("linkgain-bench"));
+  EXPECT_EQ(worker.output(Seconds{1.0}, watch_).reason(), reason);
   EXPECT_EQ(worker.ended_well(Seconds{1.0}, watch_).reason(), reason);
 }
 
