@@ -20,6 +20,7 @@ Out write_gpu(const GpuInfo& gpu) {
           {"nvlink_links", nullable(gpu.nvlink_links)},
           {"nvlink_links_active", nullable(gpu.nvlink_links_active)},
           {"nvlink_rate_gb_per_s", nullable(gpu.nvlink_rate_gb_per_s)},
+          {"nvlink_total_gb_per_s", nullable(gpu.nvlink_total_gb_per_s)},
           {"pcie_generation", nullable(gpu.pcie_generation)},
           {"pcie_width", nullable(gpu.pcie_width)},
           {"most_sm_clock_mhz", nullable(gpu.most_sm_clock_mhz)},
@@ -42,6 +43,7 @@ GpuInfo read_gpu(const In& json) {
   gpu.nvlink_links = optional_at<int>(json, "nvlink_links");
   gpu.nvlink_links_active = optional_at<int>(json, "nvlink_links_active");
   gpu.nvlink_rate_gb_per_s = optional_at<double>(json, "nvlink_rate_gb_per_s");
+  gpu.nvlink_total_gb_per_s = optional_at<double>(json, "nvlink_total_gb_per_s");
   gpu.pcie_generation = optional_at<int>(json, "pcie_generation");
   gpu.pcie_width = optional_at<int>(json, "pcie_width");
   gpu.most_sm_clock_mhz = optional_at<int>(json, "most_sm_clock_mhz");

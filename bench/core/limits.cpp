@@ -9,10 +9,10 @@ namespace linkgain {
 namespace {
 
 std::optional<Limit> nvlink_limit(const GpuInfo& gpu) {
-  if (gpu.nvlink_links_active.value_or(0) <= 0 || !gpu.nvlink_rate_gb_per_s) return std::nullopt;
-  const double rate = *gpu.nvlink_links_active * *gpu.nvlink_rate_gb_per_s;
+  const std::optional<double> rate = nvlink_total(gpu);
+  if (!rate) return std::nullopt;
   const std::optional<double> share = nvlink_payload_share(gpu.nvlink_version.value_or(0));
-  return share ? Limit{rate * *share, "NVLink payload"} : Limit{rate, "NVLink rate"};
+  return share ? Limit{*rate * *share, "NVLink payload"} : Limit{*rate, "NVLink rate"};
 }
 
 /// A rank's link and the directions in which it carries what busbw counts.

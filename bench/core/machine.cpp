@@ -33,6 +33,19 @@ std::string value_of(const Environment& environment, const std::string& name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
+std::optional<double> nvlink_total(const GpuInfo& gpu) {
+  if (gpu.nvlink_links_active.value_or(0) <= 0) return std::nullopt;
+  if (gpu.nvlink_total_gb_per_s || !gpu.nvlink_rate_gb_per_s) return gpu.nvlink_total_gb_per_s;
+  return *gpu.nvlink_links_active * *gpu.nvlink_rate_gb_per_s;
+}
+
+bool has_unequal_nvlinks(const GpuInfo& gpu) {
+  const std::optional<double> total = nvlink_total(gpu);
+  if (!total || !gpu.nvlink_rate_gb_per_s) return false;
+  constexpr double kRounding = 1e-6;
+  return *total > *gpu.nvlink_links_active * *gpu.nvlink_rate_gb_per_s * (1.0 + kRounding);
+}
+
 bool same_gpus(const Machine& a, const Machine& b) {
   const auto same = [](const RankInfo& one, const RankInfo& other) {
     if (one.host != other.host || one.gpu.has_value() != other.gpu.has_value()) return false;

@@ -89,6 +89,10 @@ void add_gpu(Changes& changes, const std::string& label, const GpuInfo& before,
               active_links(after));
   changes.add(ChangeKind::link, label + " rate of an NVLink in GB/s", before.nvlink_rate_gb_per_s,
               after.nvlink_rate_gb_per_s);
+  if (has_unequal_nvlinks(before) || has_unequal_nvlinks(after)) {
+    changes.add(ChangeKind::link, label + " rate of all NVLinks in GB/s", nvlink_total(before),
+                nvlink_total(after));
+  }
   changes.add(ChangeKind::pcie, label + " PCIe", pcie_of(before), pcie_of(after));
   changes.add(ChangeKind::gpu, label + " PCI id", before.pci_bus_id, after.pci_bus_id);
   if (before.name != after.name) return;  // which have other limits and UUIDs by themselves

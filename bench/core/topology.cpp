@@ -18,7 +18,10 @@ Reading<double> rate_of(const NvlinkInfo& nvlink) {
   if (!nvlink.active.measured()) return Reading<double>::missing(nvlink.active.reason());
   if (nvlink.active.value() == 0) return Reading<double>::missing("no link is active");
   if (!nvlink.rate_gb_per_s.measured()) return nvlink.rate_gb_per_s;
-  return nvlink.active.value() * nvlink.rate_gb_per_s.value();
+  const double full = nvlink.rate_gb_per_s.value();
+  double rate = nvlink.active.value() * full;
+  for (const SlowNvlink& link : nvlink.slower) rate -= full - link.rate_gb_per_s;
+  return rate;
 }
 
 Reading<double> payload_limit_of(const NvlinkInfo& nvlink) {

@@ -27,6 +27,16 @@ Out write_version(const Reading<int>& version) {
   return {{"not_measured", fmt::format("NVML's version {} has no known name", version.value())}};
 }
 
+/// Active links whose rate is below link_gb_per_s.
+Out write_slower(const NvlinkInfo& nvlink) {
+  if (!nvlink.rate_gb_per_s.measured()) return write_reading(nvlink.rate_gb_per_s);
+  Out links = Out::array();
+  for (const SlowNvlink& link : nvlink.slower) {
+    links.push_back({{"link", link.link}, {"gb_per_s", link.rate_gb_per_s}});
+  }
+  return links;
+}
+
 Out write_nvlink(const NvlinkInfo& nvlink) {
   const Reading<double> rate = rate_of(nvlink);
   const Out both_ways = rate.measured() ? Out(2 * rate.value()) : write_reading(rate);
@@ -35,6 +45,7 @@ Out write_nvlink(const NvlinkInfo& nvlink) {
           {"links_active", write_reading(nvlink.active)},
           {"to_switch", write_reading(nvlink.switched)},
           {"link_gb_per_s", write_reading(nvlink.rate_gb_per_s)},
+          {"slower_links", write_slower(nvlink)},
           {"direction_gb_per_s", write_reading(rate)},
           {"both_ways_gb_per_s", both_ways},
           {"payload_direction_gb_per_s", write_reading(payload_limit_of(nvlink))}};

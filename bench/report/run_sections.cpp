@@ -100,17 +100,22 @@ std::string pcie_cell(const GpuInfo& gpu) {
              : std::string{};
 }
 
-/// "26.6 GB/s per link and direction", of all GPUs alike; empty where they differ or none is known.
+/// "26.6 GB/s for each link and direction", of all GPUs alike; empty where they differ or none is
+/// known. Of a GPU whose links differ it is the slowest link's.
 std::string nvlink_rate(const Machine& machine) {
   std::optional<double> rate;
+  bool unequal = false;
   for (const RankInfo& rank : machine.ranks) {
     const std::optional<double> own = rank.gpu ? rank.gpu->nvlink_rate_gb_per_s : std::nullopt;
     if (!own || (rate && *rate != *own)) {
       return {};
     }
     rate = own;
+    unequal = unequal || has_unequal_nvlinks(*rank.gpu);
   }
-  return rate ? fmt::format("{:.4g} GB/s for each link and direction", *rate) : std::string{};
+  if (!rate) return {};
+  return fmt::format("{:.4g} GB/s {}for each link and direction", *rate,
+                     unequal ? "or more, not alike, " : "");
 }
 
 CopyRates slower_of(const std::optional<CopyRates>& a, const CopyRates& b) {

@@ -82,6 +82,12 @@ std::optional<std::string> same_lack(const Topology& topology) {
                           : "none that the driver tells of: " + first.reason();
 }
 
+/// The fastest active link's rate, "< 26.5625" where others are slower.
+std::string link_rate_cell(const NvlinkInfo& nvlink, Notes& notes) {
+  const std::string rate = rate_cell(nvlink.rate_gb_per_s, 4, notes);
+  return nvlink.slower.empty() ? rate : "< " + rate;
+}
+
 void add_nvlink_row(const TopologyGpu& gpu, TextTable& table, Notes& notes) {
   const std::string label = fmt::format("GPU{}", gpu.index);
   const NvlinkInfo& nvlink = gpu.nvlink;
@@ -96,8 +102,22 @@ void add_nvlink_row(const TopologyGpu& gpu, TextTable& table, Notes& notes) {
                                : nvlink.switched.value()   ? "a switch"
                                                            : "GPUs directly";
   table.add_row({label, version_cell(nvlink.version, notes), links_cell(nvlink, notes), leads_to,
-                 rate_cell(nvlink.rate_gb_per_s, 4, notes), rate_cell(rate, 2, notes), both_ways,
+                 link_rate_cell(nvlink, notes), rate_cell(rate, 2, notes), both_ways,
                  rate_cell(payload_limit_of(nvlink), 1, notes)});
+}
+
+/// "  GPU0: link 3 has 13.2812 GB/s." for every GPU whose active links differ.
+std::string slower_links(const Topology& topology) {
+  std::string text;
+  for (const TopologyGpu& gpu : topology.gpus) {
+    std::string separator = fmt::format("  GPU{}: ", gpu.index);
+    for (const SlowNvlink& link : gpu.nvlink.slower) {
+      text += fmt::format("{}link {} has {:.4f} GB/s", separator, link.link, link.rate_gb_per_s);
+      separator = ", ";
+    }
+    if (!gpu.nvlink.slower.empty()) text += ".\n";
+  }
+  return text;
 }
 
 std::string status_cell(const Reading<P2pStatus>& status, Notes& notes) {
@@ -181,10 +201,14 @@ std::string nvlink_section(const Topology& topology, Notes& notes) {
                    {"Both ways", Alignment::right},
                    {"Payload one way", Alignment::right}});
   for (const TopologyGpu& gpu : topology.gpus) add_nvlink_row(gpu, table, notes);
+  const std::string slower = slower_links(topology);
   return table.text() +
-         "  In GB/s (1e9 B/s): per link as the driver says, times active links; payload: what "
-         "coding "
-         "leaves.\n";
+         fmt::format(
+             "  In GB/s (1e9 B/s): per link as the driver says{}; payload: what coding "
+             "leaves.\n",
+             slower.empty() ? ", times active links"
+                            : " (< : some are slower), summed over active links") +
+         slower;
 }
 
 std::string p2p_section(const Topology& topology, Notes& notes) {

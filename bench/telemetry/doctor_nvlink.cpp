@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "checks.hpp"
 #include "linkgain/core/units.hpp"
@@ -83,6 +85,27 @@ Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGp
   return judge_partial(check, survey, links, value);
 }
 
+/// "link 3 at 13.2812, link 7 at 13.2812 of 26.5625 GB/s"
+std::string slower_than(const NvlinkInfo& nvlink) {
+  std::vector<std::string> slower;
+  for (const SlowNvlink& link : nvlink.slower) {
+    slower.push_back(fmt::format("link {} at {:.4f}", link.link, link.rate_gb_per_s));
+  }
+  return fmt::format("{} of {:.4f} GB/s", fmt::join(slower, ", "), nvlink.rate_gb_per_s.value());
+}
+
+Finding check_rate(const GpuSurvey& gpu, const NvlinkInfo& nvlink) {
+  const Check check(kGroup, "nvlink-rate", subject_of(gpu));
+  if (!nvlink.rate_gb_per_s.measured()) return check.not_checkable(nvlink.rate_gb_per_s.reason());
+  if (nvlink.slower.empty()) {
+    return check.ok(fmt::format("{:.4f} GB/s on every link", nvlink.rate_gb_per_s.value()));
+  }
+  return check.warning(slower_than(nvlink),
+                       "a link that trained at a lower rate carries less, and what is spread "
+                       "evenly over all links waits for it",
+                       reseat(nvlink.switched.value_or(false)));
+}
+
 Finding check_errors(const GpuSurvey& gpu) {
   const Check check(kGroup, "nvlink-errors", subject_of(gpu));
   if (!gpu.nvlink_errors.measured()) return check.not_checkable(gpu.nvlink_errors.reason());
@@ -107,7 +130,9 @@ void check_nvlink(const Survey& survey, Findings& findings) {
     const TopologyGpu* links = links_of(survey, gpu);
     if (links == nullptr) continue;
     findings.push_back(check_links(survey, gpu, *links));
-    if (links->nvlink.active.value_or(0) > 0) findings.push_back(check_errors(gpu));
+    if (links->nvlink.active.value_or(0) <= 0) continue;
+    findings.push_back(check_rate(gpu, links->nvlink));
+    findings.push_back(check_errors(gpu));
   }
 }
 

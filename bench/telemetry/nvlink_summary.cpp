@@ -27,6 +27,25 @@ std::vector<int> numbers_of_dark(const NvlinkStates& links) {
   return dark;
 }
 
+/// The fastest active link's rate and the links that are slower; no rate where one link's is not
+/// known, since the links' sum is not then.
+void add_rates(const NvlinkStates& links, NvlinkInfo& info) {
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    if (!link.value().rate_gb_per_s) {
+      info.rate_gb_per_s = Reading<double>::missing(kNotSaid);
+      return;
+    }
+    const double rate = *link.value().rate_gb_per_s;
+    info.rate_gb_per_s = std::max(info.rate_gb_per_s.value_or(rate), rate);
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (!is_active(links[i])) continue;
+    const double rate = *links[i].value().rate_gb_per_s;
+    if (rate < info.rate_gb_per_s.value()) info.slower.push_back({static_cast<int>(i), rate});
+  }
+}
+
 }  // namespace
 
 NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count) {
@@ -88,10 +107,8 @@ NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {
     ++active;
     const NvlinkState& state = link.value();
     if (state.version && !info.version.measured()) info.version = *state.version;
-    if (const std::optional<double> rate = state.rate_gb_per_s) {
-      info.rate_gb_per_s = std::min(info.rate_gb_per_s.value_or(*rate), *rate);
-    }
   }
+  add_rates(links, info);
   info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);
   info.switched = reason ? Reading<bool>::missing(*reason) : leads_to_switch(links);
   info.dark = reason ? Reading<std::vector<int>>::missing(*reason) : numbers_of_dark(links);

@@ -100,6 +100,10 @@ void Nvml::Device::read_links(GpuInfo& gpu) const {
   gpu.nvlink_links = links.possible.optional();
   gpu.nvlink_links_active = links.active.optional();
   gpu.nvlink_rate_gb_per_s = links.rate_gb_per_s.optional();
+  for (const SlowNvlink& link : links.slower) {
+    gpu.nvlink_rate_gb_per_s = std::min(*gpu.nvlink_rate_gb_per_s, link.rate_gb_per_s);
+  }
+  gpu.nvlink_total_gb_per_s = rate_of(links).optional();
 }
 
 }  // namespace linkgain

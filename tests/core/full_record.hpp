@@ -40,8 +40,8 @@ inline auto members(const CaseResult& value) {
   return std::tie(a, b, c, d, e);
 }
 inline auto members(const GpuInfo& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
 }
 inline auto members(const RankInfo& value) {
   const auto& [a, b, c, d, e, f] = value;
@@ -116,6 +116,7 @@ inline Machine full_machine() {
               .nvlink_links = 18,
               .nvlink_links_active = 17,
               .nvlink_rate_gb_per_s = 26.562,
+              .nvlink_total_gb_per_s = 451.5,
               .pcie_generation = 5,
               .pcie_width = 16,
               .most_sm_clock_mhz = 1980,

@@ -71,6 +71,21 @@ TEST(Limit, OfNvlinkIsThePayloadOfTheSlowestRank) {
   EXPECT_EQ(limit->what, "NVLink payload");
 }
 
+TEST(Limit, OfLinksThatDifferIsTheirSum) {
+  RankInfo slow = rank_with(18, 13.28125, 6);
+  slow.gpu->nvlink_total_gb_per_s = 17 * 26.5625 + 13.28125;
+  EXPECT_TRUE(has_unequal_nvlinks(*slow.gpu));
+  const Machine machine = machine_of({rank_with(18, 26.5625, 6), slow});
+  EXPECT_NEAR(limit_of(machine, kAllReduce, Path::nvlink).value().gb_per_s, 17.5 * 25.0, 1e-9);
+}
+
+TEST(Limit, OfOlderRecordsIsThatOfAlikeLinks) {
+  const RankInfo old = rank_with(18, 26.5625, 6);
+  ASSERT_FALSE(old.gpu->nvlink_total_gb_per_s);
+  EXPECT_FALSE(has_unequal_nvlinks(*old.gpu));
+  EXPECT_DOUBLE_EQ(nvlink_total(*old.gpu).value(), 18 * 26.5625);
+}
+
 TEST(Limit, OfNvlinkIsThatOfTheRanksThatTheBytesPass) {
   const Machine machine =
       machine_of({rank_with(18, 26.5625, 6), rank_with(18, 26.5625, 6), rank_with(9, 26.5625, 6)});

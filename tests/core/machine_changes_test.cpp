@@ -48,6 +48,19 @@ TEST(Changes, NameGpusLinksAndHost) {
   EXPECT_THAT(texts(before, after), ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 2 x NVIDIA H200"));
 }
 
+TEST(Changes, TellTheSumOfNvlinksThatDiffer) {
+  RunFigures before = two_titans("a", true);
+  for (RankInfo& rank : before.machine.ranks) {
+    rank.gpu->nvlink_links_active = 2;
+    rank.gpu->nvlink_rate_gb_per_s = 12.5;
+  }
+  RunFigures after = before;
+  after.machine.ranks[1].gpu->nvlink_total_gb_per_s = 25.0;
+  EXPECT_THAT(texts(before, after), IsEmpty()) << "an older record's links are alike";
+  after.machine.ranks[1].gpu->nvlink_total_gb_per_s = 37.5;
+  EXPECT_THAT(texts(before, after), ElementsAre("GPU1 rate of all NVLinks in GB/s: 25 → 37.5"));
+}
+
 TEST(Changes, LeaveOutWhatOneSideDoesNotTell) {
   RunFigures before = two_titans("a", true);
   before.machine = {};

@@ -97,33 +97,6 @@ TEST(RecordJson, WritesTheShareOfNvlinkForOtherReaders) {
   EXPECT_TRUE(full_document()["cases"][0]["variants"][2]["evidence"].is_null());
 }
 
-/// A record of the time before evidence and health has none of their members.
-TEST(RecordJson, ReadsRecordsWithoutEvidenceAndHealth) {
-  Json document = full_document();
-  for (Json& result : document["cases"]) {
-    for (Json& variant : result["variants"]) {
-      for (const char* key : {"evidence", "fraction_of_limit", "limit", "health"}) {
-        variant.erase(key);
-      }
-    }
-  }
-  document["settings"].erase("require_healthy");
-  for (Json& rank : document["machine"]["ranks"]) rank.erase("host_copy");
-  for (Json& link : document["machine"]["links"]) {
-    for (const char* key : {"ancestor", "nvlinks", "label"}) link.erase(key);
-  }
-  const Record record = parse_record(document.dump(), "");
-  const VariantResult& variant = record.cases[0].variants[0];
-  EXPECT_FALSE(variant.evidence);
-  EXPECT_FALSE(variant.fraction_of_limit);
-  EXPECT_EQ(variant.limit, "");
-  EXPECT_EQ(variant.health, HealthSummary{});
-  EXPECT_FALSE(record.settings.require_healthy);
-  EXPECT_FALSE(record.machine.ranks[0].host_copy);
-  EXPECT_FALSE(record.machine.links[0].ancestor);
-  EXPECT_FALSE(record.machine.links[0].nvlinks);
-}
-
 TEST(RecordJson, NamesThePairsAsTheMatrixDoes) {
   const Json links = full_document()["machine"]["links"];
   EXPECT_EQ(links[0]["label"], "NV4");

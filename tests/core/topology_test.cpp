@@ -82,6 +82,13 @@ TEST(NvlinkRate, IsLinksTimesRateAsThePageReckons) {
   EXPECT_NEAR(payload_limit_of(nvlink(6, 18, 26.5625)).value(), 450.0, 1e-9);
 }
 
+TEST(NvlinkRate, IsTheSumWhereLinksDiffer) {
+  NvlinkInfo info = nvlink(6, 18, 26.5625);
+  info.slower = {{3, 13.28125}, {7, 0.28125}};
+  EXPECT_DOUBLE_EQ(rate_of(info).value(), 16 * 26.5625 + 13.28125 + 0.28125);
+  EXPECT_NEAR(payload_limit_of(info).value(), 16 * 25.0 + 12.5 + 0.28125 * 16 / 17, 1e-9);
+}
+
 TEST(NvlinkRate, SaysWhyItIsNotKnown) {
   NvlinkInfo info = nvlink(6, 0, 26.5625);
   EXPECT_EQ(rate_of(info).reason(), "no link is active");
@@ -125,6 +132,15 @@ TEST(TopologyJson, HoldsReadingsOrTheirReasons) {
   EXPECT_DOUBLE_EQ(links.at("direction_gb_per_s"), 478.125);
   EXPECT_DOUBLE_EQ(links.at("both_ways_gb_per_s"), 956.25);
   EXPECT_NEAR(links.at("payload_direction_gb_per_s").get<double>(), 450.0, 1e-9);
+  EXPECT_EQ(links.at("slower_links"), Json::array());
+}
+
+TEST(TopologyJson, NamesLinksThatAreSlower) {
+  Topology topology = small_machine();
+  topology.gpus[0].nvlink.slower = {{3, 13.25}};
+  const Json links = Json::parse(to_json(topology)).at("gpus").at(0).at("nvlink");
+  EXPECT_EQ(links.at("slower_links"), Json::array({{{"link", 3}, {"gb_per_s", 13.25}}}));
+  EXPECT_DOUBLE_EQ(links.at("direction_gb_per_s"), 17 * 26.5625 + 13.25);
 }
 
 TEST(TopologyJson, HoldsPairsAndNics) {

@@ -68,6 +68,7 @@ TEST(DoctorProgram, FindsTheFaultOfEachMachine) {
   const ScratchFolder folder;
   for (const Fault& fault :
        std::vector<Fault>{{"one-link-down", "nvlink-links", "GPU0", "problem"},
+                          {"one-link-slow", "nvlink-rate", "GPU1", "warning"},
                           {"p2p-refused", "p2p", "GPU0-GPU1", "problem"},
                           {"throttling", "power-limit", "GPU0", "ok"},
                           {"lost-gpu", "gpu-responds", "GPU1", "problem"},

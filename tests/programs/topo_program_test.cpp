@@ -75,6 +75,13 @@ TEST(TopoProgram, ShowsBridgesAsThePageReckons) {
   EXPECT_THAT(text_of("titan-rtx-nv2"), AllOf(HasSubstr("NV2"), HasSubstr("2 of 2")));
 }
 
+TEST(TopoProgram, SumsLinksThatDiffer) {
+  EXPECT_THAT(text_of("one-link-slow"),
+              AllOf(HasSubstr("< 26.5625   464.84     929.69"), HasSubstr(" 437.5\n"),
+                    HasSubstr("GPU0: link 3 has 13.2812 GB/s.\n"),
+                    HasSubstr("GPU1: link 3 has 13.2812 GB/s.\n")));
+}
+
 TEST(TopoProgram, ShowsWhatIsMissing) {
   EXPECT_THAT(text_of("titan-rtx-phb"),
               AllOf(HasSubstr("PHB"), HasSubstr("0 of 2"), HasSubstr("no link is active")));

@@ -50,6 +50,17 @@ TEST(DoctorNvlink, FewerBridgesThanFitMayBeMeant) {
   expect_finding(bridged(11, 12, 12), "nvlink-links", "GPU1", ok, "12 of 12");
 }
 
+TEST(DoctorNvlink, LinksThatAreSlowerThanOthersAreAWarning) {
+  expect_finding(healthy_survey(), "nvlink-rate", "GPU0", ok, "26.5625 GB/s on every link");
+  Survey survey = healthy_survey();
+  survey.topology.gpus[1].nvlink.slower = {{3, 13.28125}, {11, 13.28125}};
+  expect_finding(survey, "nvlink-rate", "GPU1", warning,
+                 "link 3 at 13.2812, link 11 at 13.2812 of 26.5625 GB/s");
+  EXPECT_THAT(finding_of(survey, "nvlink-rate", "GPU1").advice, HasSubstr("fabricmanager"));
+  survey.topology.gpus[0].nvlink.rate_gb_per_s = Reading<double>::missing("Not Supported");
+  expect_finding(survey, "nvlink-rate", "GPU0", not_checkable, "Not Supported");
+}
+
 TEST(DoctorNvlink, NoLinkActive) {
   expect_finding(bridged(0, 0, 4), "nvlink-links", "GPU0", warning, "0 of 4");
   expect_finding(bridged(0, 4, 4), "nvlink-links", "GPU0", warning, "0 of 4");

@@ -20,12 +20,14 @@ NvlinkState to_gpu(double rate) {
 
 Reading<NvlinkState> unanswered() { return Reading<NvlinkState>::missing("Unknown Error"); }
 
-TEST(NvlinkSummary, TakesTheSlowestRateAndNamesTheLinksThatAreDown) {
+TEST(NvlinkSummary, NamesTheLinksThatAreSlowerAndThoseThatAreDown) {
   const NvlinkInfo info = summary_of(4, {NvlinkState{}, to_gpu(14.0), to_gpu(7.0), NvlinkState{}});
   EXPECT_EQ(info.possible, Reading<int>(4));
   EXPECT_EQ(info.active, Reading<int>(2));
   EXPECT_EQ(info.version, Reading<int>(5));
-  EXPECT_EQ(info.rate_gb_per_s, Reading<double>(7.0));
+  EXPECT_EQ(info.rate_gb_per_s, Reading<double>(14.0));
+  EXPECT_THAT(info.slower, ::testing::ElementsAre(SlowNvlink{2, 7.0}));
+  EXPECT_EQ(rate_of(info), Reading<double>(21.0));
   EXPECT_EQ(info.switched, Reading<bool>(false));
   EXPECT_EQ(info.dark, Numbers(std::vector<int>{0, 3}));
 }
@@ -37,6 +39,18 @@ TEST(NvlinkSummary, OfALinkThatCannotBeReadKnowsNoNumbers) {
   EXPECT_EQ(info.active.reason(), "Unknown Error");
   EXPECT_EQ(info.switched.reason(), "Unknown Error");
   EXPECT_EQ(info.dark.reason(), "Unknown Error");
+}
+
+TEST(NvlinkSummary, HasNoRateWhereOneLinksIsNotKnown) {
+  NvlinkState silent = to_gpu(14.0);
+  silent.rate_gb_per_s.reset();
+  for (const NvlinkStates& links : {NvlinkStates{to_gpu(7.0), silent, to_gpu(14.0)},
+                                    NvlinkStates{silent, to_gpu(7.0), to_gpu(14.0)}}) {
+    const NvlinkInfo info = summary_of(3, links);
+    EXPECT_EQ(info.rate_gb_per_s.reason(), "the driver does not say");
+    EXPECT_TRUE(info.slower.empty());
+    EXPECT_EQ(rate_of(info).reason(), "the driver does not say");
+  }
 }
 
 TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {

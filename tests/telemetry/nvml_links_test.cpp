@@ -42,6 +42,7 @@ TEST_P(NvmlLinks, TellsWhatEachMachineHas) {
     EXPECT_THAT(info.nvlink_links_active, Optional(expected.active));
     EXPECT_EQ(info.nvlink_version, expected.version);
     EXPECT_EQ(info.nvlink_rate_gb_per_s, expected.rate);
+    EXPECT_EQ(info.nvlink_total_gb_per_s.value_or(0), expected.active * expected.rate.value_or(0));
     const NvlinkState last = gpu.nvlink(expected.links - 1).value();
     EXPECT_EQ(last.active, expected.active > 0);
     EXPECT_EQ(last.version, expected.version);
@@ -85,10 +86,11 @@ TEST(NvmlLink, ThatCannotBeReadLeavesTheirNumberUnknown) {
   EXPECT_THAT(info.nvlink_rate_gb_per_s, Optional(26.5625));
 }
 
-TEST(NvmlLink, ThatIsSlowestGivesTheRate) {
+TEST(NvmlLink, ThatIsSlowestGivesTheRateOfOneAndCountsInTheSum) {
   const NvmlScenario scenario("one-link-slow", NVML_DOUBLE);
-  EXPECT_THAT(links_of(scenario.gpu(0)).nvlink_rate_gb_per_s,
-              Optional(::testing::DoubleNear(26.5625 / 2, 0.001)));
+  const GpuInfo info = links_of(scenario.gpu(0));
+  EXPECT_THAT(info.nvlink_rate_gb_per_s, Optional(26.5625 / 2));
+  EXPECT_THAT(info.nvlink_total_gb_per_s, Optional(17.5 * 26.5625));
 }
 
 TEST(NvmlLink, NamesTheGpuAtItsOtherEnd) {

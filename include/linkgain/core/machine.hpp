@@ -36,7 +36,10 @@ struct GpuInfo {
   std::optional<int> nvlink_version;  ///< NVML's number: 6 is NVLink 4
   std::optional<int> nvlink_links;
   std::optional<int> nvlink_links_active;
-  std::optional<double> nvlink_rate_gb_per_s;  ///< of one link, one direction, as the driver says
+  /// Of one link, the slowest active one, one direction, as the driver says.
+  std::optional<double> nvlink_rate_gb_per_s;
+  /// Of all active links together; absent in older records.
+  std::optional<double> nvlink_total_gb_per_s;
   std::optional<int> pcie_generation;
   std::optional<int> pcie_width;
   /// What may hold the GPU back, as the driver says at the job's start. Clocks locked by nvidia-smi
@@ -46,6 +49,13 @@ struct GpuInfo {
   std::optional<int> most_custom_boost_clock_mhz;  ///< up to which a user lets it boost
   std::optional<double> power_limit_w;             ///< in force, whoever set it
 };
+
+/// The rate of all active NVLinks together, one direction; for older records, which lack it, that
+/// of as many links of the rate of one. Absent where no link is active or the rate is not known.
+std::optional<double> nvlink_total(const GpuInfo& gpu);
+
+/// Whether the active NVLinks are known to have different rates.
+bool has_unequal_nvlinks(const GpuInfo& gpu);
 
 /// Copies between pinned host memory and a GPU, 1e9 B/s, one way at a time.
 struct CopyRates {

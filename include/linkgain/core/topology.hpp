@@ -16,14 +16,22 @@ enum class Ancestor { self, pix, pxb, phb, node, sys };
 /// "X", "PIX", "PXB", "PHB", "NODE", "SYS".
 std::string_view label_of(Ancestor ancestor);
 
+/// An active NVLink whose rate is below that of others of its GPU.
+struct SlowNvlink {
+  int link = 0;
+  double rate_gb_per_s = 0.0;
+  bool operator==(const SlowNvlink&) const = default;
+};
+
 /// The GPU's NVLinks taken together.
 struct NvlinkInfo {
   Reading<int> version;              ///< NVML's number; nvlink_version_name() for people
   Reading<int> possible;             ///< links the GPU has
   Reading<int> active;               ///< of them
-  Reading<double> rate_gb_per_s;     ///< of one active link, one direction, 1e9 B/s
+  Reading<double> rate_gb_per_s;     ///< of one active link, one direction, 1e9 B/s; the fastest's
   Reading<bool> switched;            ///< the links lead to a switch, not to another GPU
   Reading<std::vector<int>> dark{};  ///< numbers of the links that are not active
+  std::vector<SlowNvlink> slower{};  ///< active links below rate_gb_per_s
 };
 
 /// All active links together, one direction, 1e9 B/s: their rate, and what of it is payload.

@@ -123,7 +123,7 @@ class Nvml::Device {
   Reading<bool> memory_remap_pending() const;
 
   /// Fills the NVLink and PCIe members of `gpu`. The version is that of the first active link, the
-  /// rate that of the slowest.
+  /// rate that of the slowest; no rate where one active link's is not known.
   void read_links(GpuInfo& gpu) const;
   /// Fills the clock and power limits of `gpu`: four calls, for once in a job. Whatever the driver
   /// lacks becomes absent; application clocks go with CUDA 14. A clock that nvidia-smi -lgc locked
