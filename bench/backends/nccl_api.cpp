@@ -80,6 +80,14 @@ ncclRedOp_t nccl_reduction(Reduction reduction) {
   throw std::logic_error("unhandled reduction");
 }
 
+ncclConfig_t communicator_config([[maybe_unused]] CommunicatorSettings settings) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  if (settings == CommunicatorSettings::as_nccl_tests) config.nvlinkCentricSched = 1;
+#endif
+  return config;
+}
+
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
 
 namespace {

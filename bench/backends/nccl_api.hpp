@@ -5,6 +5,7 @@
 #include <source_location>
 #include <string>
 
+#include "linkgain/backends/nccl_backend.hpp"
 #include "linkgain/core/data_type.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/units.hpp"
@@ -27,6 +28,10 @@ void check(ncclResult_t status,
 /// Throws MachineError where the header compiled against has no such type (float8 before 2.24).
 ncclDataType_t nccl_type(DataType type);
 ncclRedOp_t nccl_reduction(Reduction reduction);
+
+/// What ncclCommInitRankConfig() takes for such a communicator. nccl-tests asks for scheduling by
+/// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
+ncclConfig_t communicator_config(CommunicatorSettings settings);
 
 /// Throws MachineError where the header compiled against has no windows (before 2.27).
 void require_windows();

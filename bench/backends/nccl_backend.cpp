@@ -110,8 +110,9 @@ class GpuHostCopy : public HostCopy {
 
 class NcclBackend : public Backend {
  public:
-  NcclBackend(Session& session, const std::vector<int>& gpus)
+  NcclBackend(Session& session, const std::vector<int>& gpus, CommunicatorSettings settings)
       : session_(session),
+        settings_(settings),
         info_(gpu::device_info(take_device(session, gpus))),
         alignment_(Bytes{2 * sizeof(float)}) {
     gpu::check(cudaMemset(alignment_.data(), 0, 2 * sizeof(float)));
@@ -121,7 +122,7 @@ class NcclBackend : public Backend {
   BackendKind do_kind() const override { return BackendKind::nccl; }
   std::optional<GpuInfo> do_gpu() const override { return info_; }
   void do_connect() override {
-    communicator_ = make_communicator(session_);
+    communicator_ = make_communicator(session_, settings_);
     world_ = survey_ranks(session_, info_);
   }
 
@@ -156,6 +157,7 @@ class NcclBackend : public Backend {
   std::optional<Path> do_path() const override { return std::nullopt; }
 
   Session& session_;
+  CommunicatorSettings settings_;
   GpuInfo info_;
   gpu::Stream stream_;
   gpu::Event start_;
@@ -202,8 +204,9 @@ int load_links(Seconds time) {
   return count;
 }
 
-std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus) {
-  return std::make_unique<NcclBackend>(session, gpus);
+std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
+                                           CommunicatorSettings settings) {
+  return std::make_unique<NcclBackend>(session, gpus, settings);
 }
 
 }  // namespace linkgain

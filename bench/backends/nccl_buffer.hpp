@@ -14,8 +14,9 @@ namespace linkgain {
 /// communicator, which must outlive it. Move-only. Zero bytes are allowed and give a null address.
 class NcclBuffer {
  public:
-  /// Local to the rank: memory, for Buffers::registered registered. Throws CudaError or NcclError,
-  /// and MachineError where this NCCL has no windows for Buffers::symmetric.
+  /// Local to the rank: memory of cudaMalloc for Buffers::plain, else of ncclMemAlloc, for
+  /// Buffers::registered registered. Throws CudaError or NcclError, and MachineError where this
+  /// NCCL has no windows for Buffers::symmetric.
   NcclBuffer(Bytes size, Buffers kind, ncclComm_t communicator);
 
   /// Collective: for Buffers::symmetric makes the memory, of the same size on every rank, a window;

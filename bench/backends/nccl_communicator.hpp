@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "linkgain/backends/nccl_backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
 namespace linkgain {
@@ -17,6 +18,7 @@ using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
 
 /// Collective: one of all ranks of the session, each on the device that is current to it. Throws
 /// NcclError.
-Communicator make_communicator(Session& session);
+Communicator make_communicator(Session& session,
+                               CommunicatorSettings settings = CommunicatorSettings::usual);
 
 }  // namespace linkgain

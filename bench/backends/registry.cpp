@@ -8,19 +8,15 @@
 #include "linkgain/core/build_info.hpp"
 #include "linkgain/core/errors.hpp"
 
-#ifdef LINKGAIN_HAVE_NCCL
-#include "linkgain/backends/nccl_backend.hpp"
-#endif
-
 namespace linkgain {
 namespace {
 
 #ifdef LINKGAIN_HAVE_NCCL
-std::unique_ptr<Backend> make_nccl(Session& session, const std::vector<int>& gpus) {
-  return make_nccl_backend(session, gpus);
+std::unique_ptr<Backend> make_nccl(Session& session, const BackendOptions& options) {
+  return make_nccl_backend(session, options.gpus, options.settings);
 }
 #else
-std::unique_ptr<Backend> make_nccl(Session&, const std::vector<int>&) {
+std::unique_ptr<Backend> make_nccl(Session&, const BackendOptions&) {
   throw MachineError(fmt::format("this build has no nccl backend: {}", build_info().nccl_missing),
                      "install CUDA and NCCL and build again, or use --backend mpi");
 }
@@ -29,12 +25,12 @@ std::unique_ptr<Backend> make_nccl(Session&, const std::vector<int>&) {
 }  // namespace
 
 std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
-                                      const std::vector<int>& gpus, Bytes cache) {
+                                      const BackendOptions& options) {
   switch (kind) {
     case BackendKind::nccl:
-      return make_nccl(session, gpus);
+      return make_nccl(session, options);
     case BackendKind::mpi:
-      return make_mpi_backend(session, cache);
+      return make_mpi_backend(session, options.cache);
   }
   throw std::logic_error("unhandled backend");
 }

@@ -82,7 +82,7 @@ void RunCommandLine::add_selection_options() {
       ->type_name("R,...");
   command_
       ->add_option("--buffers", texts_.selection.buffers,
-                   "plain, registered (with NCCL), symmetric (NCCL's windows)")
+                   "plain, allocated (by NCCL), registered (with it), symmetric (its windows)")
       ->delimiter(',')
       ->type_name("KIND,...");
   command_->add_flag("--kernels", texts_.selection.kernels,

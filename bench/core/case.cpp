@@ -157,6 +157,8 @@ std::string_view name_of(Buffers buffers) {
   switch (buffers) {
     case Buffers::plain:
       return "plain";
+    case Buffers::allocated:
+      return "allocated";
     case Buffers::registered:
       return "registered";
     case Buffers::symmetric:

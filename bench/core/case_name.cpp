@@ -19,8 +19,9 @@ namespace linkgain {
 namespace {
 
 /// In the order in which a name has them.
-constexpr std::array<std::string_view, 8> kOptions{"inplace", "graph",  "registered", "symmetric",
-                                                   "root=R",  "kernel", "pair=A-B",   "both"};
+constexpr std::array<std::string_view, 9> kOptions{"inplace",    "graph",     "allocated",
+                                                   "registered", "symmetric", "root=R",
+                                                   "kernel",     "pair=A-B",  "both"};
 
 constexpr std::array<std::string_view, 8> kTrainingOptions{
     "none",        "zero2",   "zero3",      "buckets=legacy",
@@ -79,10 +80,10 @@ class CaseNameReader {
   const std::string& take(std::string_view field) {
     if (next_ == parts_.size()) {
       throw UsageError(fmt::format(
-          "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, registered, "
-          "symmetric, root=R, kernel, pair=A-B, both as needed (all_reduce/float32/sum/1GiB/np2, "
-          "send_recv/float32/1GiB/np2/pair=0-1, copy_push/256MiB/np2/pair=0-1, "
-          "gpt2_step/fp32/gpt2/np2)",
+          "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, allocated, "
+          "registered, symmetric, root=R, kernel, pair=A-B, both as needed "
+          "(all_reduce/float32/sum/1GiB/np2, send_recv/float32/1GiB/np2/pair=0-1, "
+          "copy_push/256MiB/np2/pair=0-1, gpt2_step/fp32/gpt2/np2)",
           field));
     }
     return parts_[next_++];
@@ -113,7 +114,7 @@ class CaseNameReader {
       bool graph = c.launch == LaunchMode::graph;
       set_once(graph, text);
       c.launch = LaunchMode::graph;
-    } else if (text == "registered" || text == "symmetric") {
+    } else if (text == "allocated" || text == "registered" || text == "symmetric") {
       read_buffers(c, text);
     } else if (text == "kernel") {
       set_once(c.kernel, text);

@@ -81,7 +81,8 @@ int root_of(const Json& row) {
   return value;
 }
 
-/// Set by -G and -R for all rows alike.
+/// Set by -G and -R for all rows alike. Without -R the buffers count as plain, so that their cases
+/// are those of others' runs.
 Case pattern_of(const Json& document, const std::vector<std::string>& arguments) {
   Case pattern;
   pattern.operation = operation_of(arguments);

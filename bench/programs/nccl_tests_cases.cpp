@@ -15,8 +15,13 @@ namespace {
 /// What a rank's share is a multiple of where elements are counted for one rank.
 constexpr std::int64_t kShareBytes = 16;
 
-/// What -R 0, 1 and 2 stand for.
-constexpr std::array kRegistrations{Buffers::plain, Buffers::registered, Buffers::symmetric};
+/// What -R 0, 1 and 2 stand for: nccl-tests has NCCL allocate all its buffers. Memory of MPI's is
+/// plain.
+Buffers buffers_of(int registration, BackendKind backend) {
+  constexpr std::array kKinds{Buffers::allocated, Buffers::registered, Buffers::symmetric};
+  const bool plain = registration == 0 && backend == BackendKind::mpi;
+  return plain ? Buffers::plain : kKinds.at(static_cast<std::size_t>(registration));
+}
 
 std::vector<DataType> types_of(const NcclTestsOptions& options, const NcclTestsMachine& machine) {
   if (options.type) return {*options.type};
@@ -69,7 +74,7 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
         if (reduction && has_reduction(c.operation)) c.reduction = *reduction;
         c.ranks = machine.ranks;
         if (options.graph_launches > 0) c.launch = LaunchMode::graph;
-        c.buffers = kRegistrations.at(static_cast<std::size_t>(options.registration));
+        c.buffers = buffers_of(options.registration, machine.backend);
         if (has_root(c.operation)) c.root = root;
         require_supported(machine.backend, c);
         curves.push_back({c, reduction ? std::string(name_of(*reduction)) : "none", root});

@@ -62,8 +62,12 @@ void require_two_ranks(const Session& session) {
 std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options) {
   const Bytes cache{
       std::min(last_level_cache().value_or(kUnknownCache.value), kLargestCache.value)};
-  return make_agreed(session,
-                     [&] { return make_backend(options.backend, session, options.gpus, cache); });
+  const bool as_nccl_tests = options.mode == WorkerOptions::Mode::nccl_tests;
+  const auto settings =
+      as_nccl_tests ? CommunicatorSettings::as_nccl_tests : CommunicatorSettings::usual;
+  return make_agreed(session, [&] {
+    return make_backend(options.backend, session, {options.gpus, settings, cache});
+  });
 }
 
 void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel& channel) {

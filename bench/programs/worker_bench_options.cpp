@@ -55,7 +55,8 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--root", selection.roots,
                  "ranks of broadcast, reduce, gather, scatter, all_to_one, one_to_all")
       ->delimiter(',');
-  app.add_option("--buffers", selection.buffers, "plain, registered, symmetric")->delimiter(',');
+  app.add_option("--buffers", selection.buffers, "plain, allocated, registered, symmetric")
+      ->delimiter(',');
   app.add_flag("--kernels", selection.kernels, "our own kernels, too, where there is one");
   app.add_flag("--in-place", selection.in_place, "in place, where an operation has that form");
   add_training_options(app, selection);

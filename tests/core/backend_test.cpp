@@ -75,7 +75,7 @@ TEST(RequireSupported, AsksForAReductionOnlyWhereThereIsOne) {
 TEST(RequireSupported, MpiHasPlainBuffersOnly) {
   Case c;
   c.size = Bytes{1024};
-  for (const Buffers buffers : {Buffers::registered, Buffers::symmetric}) {
+  for (const Buffers buffers : {Buffers::allocated, Buffers::registered, Buffers::symmetric}) {
     c.buffers = buffers;
     EXPECT_NO_THROW(require_supported(BackendKind::nccl, c));
     try {

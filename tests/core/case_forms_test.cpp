@@ -50,6 +50,8 @@ TEST(CaseForms, StandInTheNameInTheOneOrder) {
   ping.pair = Pair{1, 0, false};
   ping.buffers = Buffers::symmetric;
   EXPECT_EQ(case_name(ping), "ping_pong/float32/8B/np2/symmetric/pair=1-0");
+  ping.buffers = Buffers::allocated;
+  EXPECT_EQ(case_name(ping), "ping_pong/float32/8B/np2/allocated/pair=1-0");
 }
 
 TEST(CaseForms, AreReadBack) {

@@ -144,7 +144,7 @@ TEST(Protocol, RefusesWhatIsNoMessage) {
 TEST(Capabilities, OfNcclAreAll) {
   const Capabilities all = capabilities_of(BackendKind::nccl);
   EXPECT_EQ(all.operations.size(), kOperations.size());
-  EXPECT_THAT(all.buffers, ElementsAre("plain", "registered", "symmetric"));
+  EXPECT_THAT(all.buffers, ElementsAre("plain", "allocated", "registered", "symmetric"));
   EXPECT_EQ(all.types.size(), kDataTypes.size());
   EXPECT_THAT(all.reductions, ElementsAre("sum", "prod", "min", "max", "avg"));
   EXPECT_THAT(all.launch_modes, ElementsAre("stream", "graph"));

@@ -44,6 +44,18 @@ TEST_F(GpuNcclTests, AllReduceIsRightOnStreamAndAsGraph) {
   }
 }
 
+/// NCCL says which settings of a communicator are not its own.
+TEST_F(GpuNcclTests, TheCommunicatorHasTheSettingsOfNcclTests) {
+  const Outcome outcome =
+      run_shell(std::string("mpirun -np 2 --allow-run-as-root --bind-to none -x NCCL_DEBUG=INFO ") +
+                LINKGAIN_BENCH + " --backend nccl -b 64K -e 64K");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  if (outcome.output.find("nccl-headers=228") == std::string::npos) {
+    GTEST_SKIP() << "asked of NCCL 2.28 only";
+  }
+  EXPECT_THAT(outcome.output, HasSubstr("nvlinkCentricSched set to 1"));
+}
+
 TEST_F(GpuNcclTests, AllTypesAndReductionsAreRight) {
   const auto table = this->table("-b 64K -e 64K -d all -o all");
   EXPECT_GE(table.rows.size(), 10U * 5U);

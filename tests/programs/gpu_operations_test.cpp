@@ -99,6 +99,11 @@ TEST_P(GpuOperations, AreRightInPlaceAndFromAnotherRoot) {
                4 * 2 * 2);
 }
 
+TEST_P(GpuOperations, AreRightInBuffersThatNcclAllocated) {
+  expect_right("--only " + kAll + "--buffers allocated --sizes 16,64K,16M " + kBothLaunches,
+               kOperationsInAll * 3 * 2);
+}
+
 TEST_P(GpuOperations, AreRightInRegisteredBuffers) {
   expect_right("--only " + kAll + "--buffers registered --sizes 16,64K,16M " + kBothLaunches,
                kOperationsInAll * 3 * 2);

@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <vector>
 
 #include "linkgain/core/errors.hpp"
-#include "nccl_tests_cases.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain::test {
@@ -15,7 +13,6 @@ namespace {
 
 using linkgain::testing::ScopedEnvironment;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -184,73 +181,6 @@ TEST(NcclTestsOptions, FollowsNcclTestsVariablesOrSaysThatItDoesNot) {
   }
   const ScopedEnvironment split("NCCL_TESTS_SPLIT", "MOD 2");
   EXPECT_THAT(refusal({}), HasSubstr("NCCL_TESTS_SPLIT is set"));
-}
-
-const NcclTestsProgram& program(std::string_view name) {
-  for (const NcclTestsProgram& each : kNcclTestsPrograms) {
-    if (each.name == name) return each;
-  }
-  throw std::logic_error("no such program");
-}
-
-std::vector<std::string> names(const std::vector<NcclTestsCurve>& curves) {
-  std::vector<std::string> names;
-  for (const NcclTestsCurve& curve : curves) {
-    names.push_back(std::string(nccl_tests_name(curve.definition.type)) + " " + curve.reduction);
-  }
-  return names;
-}
-
-TEST(NcclTestsCases, AllGoesThroughWhatTheMachineHas) {
-  const NcclTestsProgram all_reduce = program("all_reduce_perf");
-  EXPECT_THAT(names(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::mpi, 2})),
-              ElementsAre("int8 sum", "uint8 sum", "int32 sum", "uint32 sum", "int64 sum",
-                          "uint64 sum", "float sum", "double sum"));
-  EXPECT_THAT(names(nccl_tests_curves(parse({"-o", "all"}), all_reduce, {BackendKind::nccl, 2})),
-              ElementsAre("float sum", "float prod", "float max", "float min", "float avg"));
-  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, true}),
-              SizeIs(12));
-  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
-              SizeIs(10));
-}
-
-TEST(NcclTestsCases, WhatTheBackendLacksIsRefused) {
-  const NcclTestsProgram all_reduce = program("all_reduce_perf");
-  for (const auto& arguments : std::vector<std::vector<const char*>>{
-           {"-d", "half"}, {"-o", "avg"}, {"-G", "1"}, {"-R", "1"}, {"-R", "2"}}) {
-    EXPECT_THROW(nccl_tests_curves(parse(arguments), all_reduce, {BackendKind::mpi, 2}), UsageError)
-        << arguments[0];
-  }
-}
-
-TEST(NcclTestsCases, SizesAreWholeElementsOrSharesOf16Bytes) {
-  Case c;
-  c.ranks = 3;
-  const auto size = [&](std::string_view name, std::int64_t bytes) {
-    const NcclTestsSize exact = nccl_tests_size(program(name), c, Bytes{bytes});
-    return std::pair(exact.elements, exact.size.value);
-  };
-  EXPECT_EQ(size("all_reduce_perf", 11), std::pair(2L, 8L));
-  EXPECT_EQ(size("all_gather_perf", 1000), std::pair(80L, 960L)) << "83 elements, 4 to a share";
-  EXPECT_EQ(size("alltoall_perf", 47), std::pair(0L, 0L));
-  c.type = DataType::int8;
-  EXPECT_EQ(size("reduce_scatter_perf", 48), std::pair(16L, 48L));
-}
-
-std::vector<std::int64_t> sizes(const NcclTestsOptions& options) {
-  std::vector<std::int64_t> all;
-  for (Bytes size = options.smallest; size.value > 0; size = next_nccl_tests_size(options, size)) {
-    all.push_back(size.value);
-  }
-  return all;
-}
-
-TEST(NcclTestsCases, SizesGrowByFactorOrStepAsFarAsTheEnd) {
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "100", "-f", "3"})), ElementsAre(8, 24, 72));
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "64", "-f", "2"})), ElementsAre(8, 16, 32, 64));
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "20", "-i", "5"})), ElementsAre(8, 13, 18));
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "2M", "-f", "1"})), ElementsAre(8, 1048584));
-  EXPECT_THAT(sizes(parse({})), ElementsAre(33554432));
 }
 
 }  // namespace

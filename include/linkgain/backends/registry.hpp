@@ -3,15 +3,23 @@
 #include <memory>
 #include <vector>
 
+#include "linkgain/backends/nccl_backend.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
 namespace linkgain {
 
-/// The backend of that kind on this rank; local to the rank. `gpus` and `cache` are for nccl and
-/// mpi, see there. Throws MachineError where this build has none or the rank has no device.
+/// What the kinds of backends take, see there: `gpus` and `settings` nccl, `cache` mpi.
+struct BackendOptions {
+  std::vector<int> gpus;
+  CommunicatorSettings settings = CommunicatorSettings::usual;
+  Bytes cache{};
+};
+
+/// The backend of that kind on this rank; local to the rank. Throws MachineError where this build
+/// has none or the rank has no device.
 std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
-                                      const std::vector<int>& gpus, Bytes cache);
+                                      const BackendOptions& options);
 
 /// CUDA, NCCL and the GPUs that CUDA shows to this process; nothing where the build has no nccl
 /// backend or there is no driver. For `--describe`.

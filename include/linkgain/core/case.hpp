@@ -28,11 +28,13 @@ enum class LaunchMode { stream, graph };
 std::string_view name_of(LaunchMode launch);
 LaunchMode parse_launch_mode(std::string_view name);
 
-/// What the memory of the operations is: allocated plainly; allocated by NCCL and registered with
-/// the communicator; or a window that all ranks registered together, at the same place in each.
-enum class Buffers { plain, registered, symmetric };
+/// What the memory of the operations is: allocated plainly, as frameworks do; allocated by NCCL
+/// and left at that; allocated by NCCL and registered with the communicator; or a window that all
+/// ranks registered together, at the same place in each.
+enum class Buffers { plain, allocated, registered, symmetric };
 
-inline constexpr std::array kBuffers{Buffers::plain, Buffers::registered, Buffers::symmetric};
+inline constexpr std::array kBuffers{Buffers::plain, Buffers::allocated, Buffers::registered,
+                                     Buffers::symmetric};
 
 std::string_view name_of(Buffers buffers);
 Buffers parse_buffers(std::string_view name);
@@ -80,9 +82,9 @@ struct Case {
 
 /// The name used in records, reports and as Google Benchmark name:
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
-/// `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field that the
-/// operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of type and
-/// size, and behind the ranks what trailing_text() says.
+/// `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
+/// that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of
+/// type and size, and behind the ranks what trailing_text() says.
 std::string case_name(const Case& c);
 
 /// The name without its size: what cases of one curve share.
