@@ -80,6 +80,17 @@ ncclRedOp_t nccl_reduction(Reduction reduction) {
   throw std::logic_error("unhandled reduction");
 }
 
+NcclExchanges nccl_exchanges() {
+  NcclExchanges found;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  // Looked up, as the library loaded may be older than the header.
+  found.alltoall = reinterpret_cast<decltype(&ncclAlltoAll)>(::dlsym(RTLD_DEFAULT, "ncclAlltoAll"));
+  found.gather = reinterpret_cast<decltype(&ncclGather)>(::dlsym(RTLD_DEFAULT, "ncclGather"));
+  found.scatter = reinterpret_cast<decltype(&ncclScatter)>(::dlsym(RTLD_DEFAULT, "ncclScatter"));
+#endif
+  return found.present() ? found : NcclExchanges{};
+}
+
 ncclConfig_t communicator_config([[maybe_unused]] CommunicatorSettings settings) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)

@@ -2,6 +2,7 @@
 
 #include <nccl.h>
 
+#include <cstddef>
 #include <source_location>
 #include <string>
 
@@ -32,6 +33,22 @@ ncclRedOp_t nccl_reduction(Reduction reduction);
 /// What ncclCommInitRankConfig() takes for such a communicator. nccl-tests asks for scheduling by
 /// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
 ncclConfig_t communicator_config(CommunicatorSettings settings);
+
+/// NCCL's own functions for what is otherwise sends and receives in one group.
+struct NcclExchanges {
+  using Alltoall = ncclResult_t (*)(const void* input, void* output, std::size_t count,
+                                    ncclDataType_t, ncclComm_t, cudaStream_t);
+  using Rooted = ncclResult_t (*)(const void* input, void* output, std::size_t count,
+                                  ncclDataType_t, int root, ncclComm_t, cudaStream_t);
+  Alltoall alltoall = nullptr;
+  Rooted gather = nullptr;
+  Rooted scatter = nullptr;
+
+  bool present() const { return alltoall != nullptr && gather != nullptr && scatter != nullptr; }
+};
+
+/// None of them where the header compiled against or the library loaded has not all (before 2.28).
+NcclExchanges nccl_exchanges();
 
 /// Throws MachineError where the header compiled against has no windows (before 2.27).
 void require_windows();

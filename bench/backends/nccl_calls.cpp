@@ -79,6 +79,10 @@ void Enqueuing::reduce() const {
 }
 
 void Enqueuing::alltoall() const {
+  if (call.exchanges.present()) {
+    return check(
+        call.exchanges.alltoall(input, output, part(), call.type, call.communicator, call.stream));
+  }
   in_group([&] {
     for (int peer = 0; peer < c.ranks; ++peer) {
       send(input_for(peer), part(), peer);
@@ -88,6 +92,10 @@ void Enqueuing::alltoall() const {
 }
 
 void Enqueuing::gather() const {
+  if (call.exchanges.present()) {
+    return check(call.exchanges.gather(input, output, part(), call.type, c.root, call.communicator,
+                                       call.stream));
+  }
   in_group([&] {
     send(input, part(), c.root);
     if (call.rank != c.root) return;
@@ -96,6 +104,10 @@ void Enqueuing::gather() const {
 }
 
 void Enqueuing::scatter() const {
+  if (call.exchanges.present()) {
+    return check(call.exchanges.scatter(input, output, part(), call.type, c.root, call.communicator,
+                                        call.stream));
+  }
   in_group([&] {
     receive(output, part(), c.root);
     if (call.rank != c.root) return;
@@ -137,6 +149,10 @@ void Enqueuing::receive(void* data, std::size_t count, int sender) const {
 void enqueue(const NcclCall& call, const void* input, void* output) {
   const Case& c = call.definition;
   call_library(Enqueuing{call, c, input, output}, c.operation);
+}
+
+bool is_grouped(const NcclCall& call) {
+  return is_exchange(call.definition.operation) && !call.exchanges.present();
 }
 
 }  // namespace linkgain

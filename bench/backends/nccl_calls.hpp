@@ -3,6 +3,7 @@
 #include <nccl.h>
 
 #include "linkgain/core/case.hpp"
+#include "nccl_api.hpp"
 
 namespace linkgain {
 
@@ -14,11 +15,15 @@ struct NcclCall {
   int rank;
   ncclComm_t communicator;
   cudaStream_t stream;
+  NcclExchanges exchanges;
 };
 
 /// Puts the operation into the stream once, a ping_pong there and back. `input` and `output` are
-/// where this rank's begin; null where it has none. alltoall, gather and scatter are sends and
-/// receives in one group, also to the rank itself, as nccl-tests measures them. Throws NcclError.
+/// where this rank's begin; null where it has none. Throws NcclError.
 void enqueue(const NcclCall& call, const void* input, void* output);
+
+/// Whether enqueue() makes the operation of sends and receives in one group, also to the rank
+/// itself, as nccl-tests does with such an NCCL: alltoall, gather and scatter where it has none.
+bool is_grouped(const NcclCall& call);
 
 }  // namespace linkgain

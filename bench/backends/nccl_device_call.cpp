@@ -12,7 +12,8 @@ NcclDeviceCall::NcclDeviceCall(const Case& c, const BufferPlan& plan, const Nccl
             nccl_reduction(c.reduction),
             context.rank,
             context.communicator,
-            context.stream->get()},
+            context.stream->get(),
+            nccl_exchanges()},
       pools_(c, plan, context) {}
 
 bool NcclDeviceCall::do_takes_part() const {
@@ -24,7 +25,7 @@ void NcclDeviceCall::do_enqueue(std::int64_t slot) {
 }
 
 std::string NcclDeviceCall::do_form() const {
-  return is_grouped(call_.definition.operation) ? std::string(kGroupedForm) : std::string{};
+  return is_grouped(call_) ? std::string(kGroupedForm) : std::string{};
 }
 
 }  // namespace linkgain

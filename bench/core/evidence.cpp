@@ -66,7 +66,7 @@ std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ran
 /// What message_size() is the size of, where that is not the case's own.
 std::string_view what_is_small(const Case& c) {
   if (c.operation == OperationKind::load_latency) return "loads ";
-  return is_grouped(c.operation) ? "messages " : "";
+  return is_exchange(c.operation) ? "messages " : "";
 }
 
 /// Why nothing is expected of NVLink, or the share is not judged; empty where it is.

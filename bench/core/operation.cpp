@@ -9,7 +9,7 @@ namespace linkgain {
 namespace {
 
 /// How the bytes go.
-enum class Form { collective, grouped, messages, copy, probe, training };
+enum class Form { collective, exchange, messages, copy, probe, training };
 
 /// What an operation has; the functions below say what each means.
 struct Traits {
@@ -30,9 +30,9 @@ constexpr std::array<Traits, kOperations.size()> kTraits{{
     {.name = "reduce_scatter", .reduces = true, .in_place = true, .split = true},
     {.name = "broadcast", .rooted = true, .in_place = true},
     {.name = "reduce", .reduces = true, .rooted = true, .in_place = true},
-    {.name = "alltoall", .form = Form::grouped, .split = true},
-    {.name = "gather", .form = Form::grouped, .rooted = true, .in_place = true, .split = true},
-    {.name = "scatter", .form = Form::grouped, .rooted = true, .in_place = true, .split = true},
+    {.name = "alltoall", .form = Form::exchange, .split = true},
+    {.name = "gather", .form = Form::exchange, .rooted = true, .in_place = true, .split = true},
+    {.name = "scatter", .form = Form::exchange, .rooted = true, .in_place = true, .split = true},
     {.name = "send_recv", .form = Form::messages, .paired = true},
     {.name = "ping_pong", .form = Form::messages, .paired = true, .always_paired = true},
     {.name = "copy_push", .form = Form::copy, .paired = true},
@@ -106,7 +106,7 @@ bool has_in_place_form(OperationKind operation) { return traits_of(operation).in
 
 bool is_split_over_ranks(OperationKind operation) { return traits_of(operation).split; }
 
-bool is_grouped(OperationKind operation) { return traits_of(operation).form == Form::grouped; }
+bool is_exchange(OperationKind operation) { return traits_of(operation).form == Form::exchange; }
 
 bool has_algorithm(OperationKind operation) {
   return traits_of(operation).form == Form::collective;

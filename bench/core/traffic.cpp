@@ -140,7 +140,7 @@ double largest_payload_of_a_rank(const Case& c, std::string_view algorithm) {
 
 Bytes message_size(const Case& c) {
   if (c.operation == OperationKind::load_latency) return Bytes{kLoadLatencyLine};
-  return is_grouped(c.operation) ? Bytes{c.size.value / c.ranks} : c.size;
+  return is_exchange(c.operation) ? Bytes{c.size.value / c.ranks} : c.size;
 }
 
 std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan) {

@@ -108,10 +108,10 @@ TEST(Assess, PcieIsAbsentByTheLargestShareOfOneRank) {
     EXPECT_FALSE(kept(three_quarters, kRing, 4));
     EXPECT_FALSE(kept(three_quarters, {"NVLS", "SIMPLE"}, 3)) << "taken for all of it";
   }
-  for (const OperationKind grouped :
+  for (const OperationKind exchange :
        {OperationKind::alltoall, OperationKind::gather, OperationKind::scatter}) {
-    EXPECT_TRUE(kept(grouped, kSimpleMessage, 3));
-    EXPECT_FALSE(kept(grouped, kSimpleMessage, 4));
+    EXPECT_TRUE(kept(exchange, kSimpleMessage, 3));
+    EXPECT_FALSE(kept(exchange, kSimpleMessage, 4));
   }
   for (const OperationKind whole : {OperationKind::broadcast, OperationKind::reduce}) {
     EXPECT_TRUE(kept(whole, kRing, 2));

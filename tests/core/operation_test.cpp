@@ -54,7 +54,7 @@ TEST(Operations, HaveWhatTheyHave) {
                                                     "broadcast", "reduce", "gather", "scatter"));
   EXPECT_THAT(those(is_split_over_ranks),
               ElementsAre("all_gather", "reduce_scatter", "alltoall", "gather", "scatter"));
-  EXPECT_THAT(those(is_grouped), ElementsAre("alltoall", "gather", "scatter"));
+  EXPECT_THAT(those(is_exchange), ElementsAre("alltoall", "gather", "scatter"));
   EXPECT_THAT(those(has_algorithm),
               ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"));
 }

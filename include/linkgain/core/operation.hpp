@@ -89,8 +89,9 @@ bool has_in_place_form(OperationKind operation);
 /// Whether the size is that of one rank's part times the ranks, so that it must divide by them.
 bool is_split_over_ranks(OperationKind operation);
 
-/// Whether it is made of sends and receives in one group instead of being one call of NCCL.
-bool is_grouped(OperationKind operation);
+/// Whether each rank's part goes to others as a message of its own: alltoall, gather and scatter.
+/// NCCL before 2.28 has no call for these, and they are sends and receives in one group.
+bool is_exchange(OperationKind operation);
 
 /// Whether it is one collective call, for which NCCL chooses an algorithm that its log names.
 bool has_algorithm(OperationKind operation);

@@ -71,7 +71,8 @@ struct Execution {
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   std::int64_t buffer_slots = 1;
   bool cold_data = false;  ///< successive operations walk at least twice the last-level cache
-  /// Of what calls an operation is made where it is not the library's one; "grouped send/recv".
+  /// Of what calls an operation is made where it is not the library's one; "grouped send/recv",
+  /// with an NCCL that has no alltoall, gather and scatter.
   std::string form{};
   /// Whether our own work went through host memory instead of straight to other GPUs' memory;
   /// absent where the library chose.
