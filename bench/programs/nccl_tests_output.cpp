@@ -42,7 +42,7 @@ std::string number(double value, std::size_t width) {
 
 std::string half_line(const NcclTestsResult& result) {
   const std::string wrong =
-      result.wrong ? fmt::format("  {:6g}", static_cast<double>(*result.wrong)) : "     N/A";
+      result.wrong ? fmt::format("  {:6g}", static_cast<double>(*result.wrong)) : "    N/A";
   return fmt::format("  {}  {}  {}{}", number(result.time.value * 1e6, 7),
                      number(result.algorithm_bandwidth_gb_per_s, 6),
                      number(result.bus_bandwidth_gb_per_s, 6), wrong);

@@ -91,7 +91,17 @@ TEST(NcclTestsOutput, NumbersLoseDecimalsUntilTheyFit) {
   row.in_place = {Seconds{12.345678}, 1234567.0, 0.004, std::nullopt};
   EXPECT_EQ(nccl_tests_line(row),
             "1099511627776  274877906944     float    none       3"
-            "   100000  1000.0  123457  1.23457e+06  1.2e+07   1e+06    0.00     N/A\n");
+            "   100000  1000.0  123457  1.23457e+06  1.2e+07   1e+06    0.00    N/A\n");
+}
+
+/// nccl-tests writes what was not checked one column narrower than a count: two blanks and " N/A"
+/// with one more in front.
+TEST(NcclTestsOutput, WhatWasNotCheckedHasTheCellOfNcclTests) {
+  NcclTestsRow row{Bytes{64}, 16, "float", "sum", -1};
+  row.out_of_place = row.in_place = {Seconds{5.03e-6}, 0.01, 0.01, std::nullopt};
+  EXPECT_EQ(nccl_tests_line(row),
+            "          64            16     float     sum      -1"
+            "     5.03    0.01    0.01    N/A     5.03    0.01    0.01    N/A\n");
 }
 
 TEST(NcclTestsOutput, TimeIsOneOfTheRanksOrTheirMean) {
