@@ -9,6 +9,7 @@
 #include "comparison.hpp"
 #include "footnotes.hpp"
 #include "linkgain/core/convergence.hpp"
+#include "linkgain/core/training_strategy.hpp"
 #include "linkgain/core/training_summary.hpp"
 #include "markdown_table.hpp"
 #include "training_cells.hpp"
@@ -24,6 +25,7 @@ constexpr bool kNeedsValues = true;
 /// What the rows were seen to need explained.
 struct Legend {
   bool exposed = false;
+  bool sharded = false;
   bool speed_up = false;
   bool difference = false;
   bool parted = false;
@@ -31,11 +33,26 @@ struct Legend {
   std::set<Remedy> remedies;
 };
 
-/// "fp32 zero2"; with the model where it is not that of the first row.
-std::string label_of(const TrainingParameters& training, ModelSize usual_model) {
+constexpr const char* kSharded = "†";
+
+/// Whether a row's exposed communication is less what sharding saves.
+bool shows_sharded(const Record& record, const CaseResult& result) {
+  if (!shards_optimizer(result.definition.training->strategy)) return false;
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    if (shown_exposed(record, result, i)) return true;
+  }
+  return false;
+}
+
+/// "fp32 ddp"; with the model where it is not that of the first row.
+std::string label_of(const Record& record, const CaseResult& result, ModelSize usual_model,
+                     Legend& legend) {
+  const TrainingParameters& training = *result.definition.training;
   std::string label = fmt::format("{} {}", name_of(training.precision), strategy_text(training));
   if (training.model != usual_model) label += fmt::format(", {}", name_of(training.model));
-  return label;
+  if (!shows_sharded(record, result)) return label;
+  legend.sharded = true;
+  return fmt::format("{} {}", label, kSharded);
 }
 
 std::string exposed_cell(const Record& record, const CaseResult& result, std::size_t variant,
@@ -159,7 +176,11 @@ std::string legend_text(const Record& record, const std::vector<std::string>& va
   const std::string& first = variants.front();
   const std::string other = variants.size() > 2 ? "the row's variant" : variants.back();
   std::string text;
-  if (legend.exposed) text += "- exposed: communication that computing did not hide, a step\n";
+  if (legend.exposed) {
+    text +=
+        "- exposed: a step's time less that of one without communication: what computing did not "
+        "hide, and by how much communication slows computing down\n";
+  }
   if (legend.speed_up) {
     text += fmt::format(
         "- Less time, speed-up: {} against {}; estimated round by round, not from the medians "
@@ -174,6 +195,11 @@ std::string legend_text(const Record& record, const std::vector<std::string>& va
         variants.size() > 2 ? first : variants.back());
   }
   Footnotes marks;
+  if (legend.sharded) {
+    marks.mark(kSharded,
+               "its exposed is less what sharding saves, and below 0 where that is more: a rank "
+               "updates its share of the parameters, without communication all of them");
+  }
   if (legend.not_converged) marks.mark("*", convergence_note(record, legend.remedies));
   if (legend.parted) {
     marks.mark("!", fmt::format("its loss is off from {}'s by more than rounding explains", first));
@@ -193,7 +219,7 @@ std::string training_grid(const Record& record, const std::vector<const CaseResu
   Legend legend;
   const ModelSize usual_model = trainings.front()->definition.training->model;
   for (const CaseResult* result : trainings) {
-    const std::string label = label_of(*result->definition.training, usual_model);
+    const std::string label = label_of(record, *result, usual_model, legend);
     (variants.size() > 2 ? add_rows : add_row)(table, record, *result, label, legend);
   }
   return table.text() + legend_text(record, variants, legend);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comparison.hpp"
+#include "linkgain/core/training_strategy.hpp"
 #include "linkgain/core/training_summary.hpp"
 #include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
@@ -98,7 +99,9 @@ std::string exposed_sentence(const Record& record, const CaseResult& result) {
     parts.push_back(fmt::format("{}{} {}", text, parts.empty() ? " a step" : "", with));
   }
   if (parts.empty()) return {};
-  return fmt::format(" Exposed communication: {}.", fmt::join(parts, ", "));
+  const bool is_sharded = shards_optimizer(result.definition.training->strategy);
+  return fmt::format(" Exposed communication{}: {}.",
+                     is_sharded ? ", less what sharding saves" : "", fmt::join(parts, ", "));
 }
 
 /// What the time is made of: by whom the steps were really run, and for how long.

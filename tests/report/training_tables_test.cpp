@@ -19,6 +19,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(TrainingTables, AreThePagesOwn) {
   const std::string text = training_tables(page_record());
@@ -120,6 +121,22 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
   EXPECT_THAT(row_of(text, "fp32 zero2"), EndsWith("| 8.080 | 3.0e-06 |"));
 }
 
+// What ranks share out they do not compute; without communication each computes all of it.
+TEST(TrainingTables, SayWhatExposedIsOfShardedStrategies) {
+  const char* const lead = "Exposed communication, less what sharding saves: ";
+  Record record = two_trainings();
+  std::string text = training_tables(record);
+  EXPECT_THAT(text, Not(HasSubstr(lead)));
+  EXPECT_THAT(row_of(text, "fp32 ddp"), Not(HasSubstr("†")));
+  EXPECT_THAT(row_of(text, "fp32 zero2"), StartsWith("| fp32 zero2 † | "));
+  EXPECT_THAT(text, HasSubstr("- `†` its exposed is less what sharding saves"));
+  EXPECT_THAT(text, Not(HasSubstr("communication that computing did not hide")));
+  std::swap(record.cases[0].definition, record.cases[2].definition);
+  EXPECT_THAT(training_tables(record), HasSubstr(lead));
+  record.cases.erase(record.cases.begin() + 1);
+  EXPECT_THAT(training_tables(record), Not(HasSubstr("†"))) << "nothing is shown";
+}
+
 TEST(TrainingTables, AdviseWhatTheWarningDoes) {
   for (const auto& [stopped, option] : {std::pair{"out of rounds", "`--steps`"},
                                         {"out of time", "`--budget`"},
@@ -197,8 +214,8 @@ TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
   for (int variant = 0; variant < 3; ++variant) add_blocks(record, zero2, variant, 0.6, 10.98);
   finish(record);
   const std::string text = training_tables(record);
-  for (const char* variant : {"| fp32 ddp   | p2p     |", "|            | host    |",
-                              "| fp32 zero2 | p2p     |", "|            | net     |"}) {
+  for (const char* variant : {"| fp32 ddp     | p2p     |", "|              | host    |",
+                              "| fp32 zero2 † | p2p     |", "|              | net     |"}) {
     EXPECT_THAT(text, HasSubstr(variant));
   }
   EXPECT_THAT(text, HasSubstr("p2p against the row's variant"));
