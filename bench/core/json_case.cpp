@@ -30,7 +30,9 @@ Out write_training(const TrainingResult& training) {
           {"first_loss", nullable(training.first_loss)},
           {"last_loss", nullable(training.last_loss)},
           {"loss_difference", nullable(training.loss_difference)},
-          {"exposed_s", nullable(training.exposed_s)}};
+          {"exposed_s", nullable(training.exposed_s)},
+          {"exposed_low_s", nullable(training.exposed_low_s)},
+          {"exposed_high_s", nullable(training.exposed_high_s)}};
 }
 
 TrainingResult read_training(const In& json) {
@@ -39,7 +41,9 @@ TrainingResult read_training(const In& json) {
           optional_at<double>(json, "first_loss"),
           optional_at<double>(json, "last_loss"),
           optional_at<double>(json, "loss_difference"),
-          optional_at<double>(json, "exposed_s")};
+          optional_at<double>(json, "exposed_s"),
+          optional_at<double>(json, "exposed_low_s"),
+          optional_at<double>(json, "exposed_high_s")};
 }
 
 Out write_variant_result(const VariantResult& result) {

@@ -8,14 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "linkgain/core/statistics.hpp"
-
 namespace linkgain {
 namespace {
-
-/// Ten groups are the fewest with some room in the signed-rank interval: of 55 Walsh averages the
-/// 9th from either end bound it, so one odd group does not set an end.
-constexpr std::size_t kFewestGroups = 10;
 
 std::vector<double> log_ratios(std::span<const double> first, std::span<const double> other) {
   if (first.size() != other.size() || first.empty()) {
@@ -86,17 +80,10 @@ double less_time(double ratio) { return 1.0 - 1.0 / ratio; }
 // the interval is too narrow: `correlated` says so, and StoppingRule asks for more rounds.
 Ratio estimate_ratio(std::span<const double> first, std::span<const double> other) {
   const std::vector<double> logs = log_ratios(first, other);
-  std::vector<double> groups = logs;
-  int rounds_per_group = 1;
-  bool correlated = lag1_autocorrelation(groups) > kCorrelationLimit;
-  while (correlated && logs.size() / (2 * rounds_per_group) >= kFewestGroups) {
-    rounds_per_group *= 2;
-    groups = group_means(logs, rounds_per_group);
-    correlated = lag1_autocorrelation(groups) > kCorrelationLimit;
-  }
-  Ratio ratio = from_logs(hodges_lehmann(groups), logs.size());
-  ratio.rounds_per_group = rounds_per_group;
-  ratio.correlated = correlated;
+  const Groups groups = grouped_while_correlated(logs);
+  Ratio ratio = from_logs(hodges_lehmann(groups.values), logs.size());
+  ratio.rounds_per_group = groups.length;
+  ratio.correlated = groups.correlated;
   return ratio;
 }
 

@@ -5,11 +5,16 @@
 #include <cstddef>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "linkgain/core/student_t.hpp"
 
 namespace linkgain {
 namespace {
+
+/// Ten groups are the fewest with some room in the signed-rank interval: of 55 Walsh averages the
+/// 9th from either end bound it, so one odd group does not set an end.
+constexpr std::size_t kFewestGroups = 10;
 
 void require_values(std::span<const double> values) {
   if (values.empty()) throw std::invalid_argument("an estimate needs at least one value");
@@ -60,13 +65,39 @@ std::vector<double> walsh_averages(std::span<const double> values) {
   return averages;
 }
 
-/// The k for which the interval from the k-th smallest to the k-th largest Walsh average is the
-/// shortest that still covers with `confidence`: coverage is 1 - 2 P(T+ <= k - 1). Zero: none does.
-std::size_t walsh_rank(std::size_t n, double confidence) {
-  const std::vector<double> distribution = signed_rank_distribution(static_cast<int>(n));
+/// The k for which the interval from the k-th smallest to the k-th largest average, or difference,
+/// is the shortest that still covers with `confidence`: coverage is 1 - 2 P(T+ <= k - 1), or of U.
+/// Zero: none does.
+std::size_t covering_rank(std::span<const double> distribution, double confidence) {
   std::size_t k = 0;
   while (k < distribution.size() && 1.0 - 2.0 * distribution[k] >= confidence) ++k;
   return k;
+}
+
+/// Their median, and the k-th smallest and largest of them; reorders them.
+SignedRankEstimate centre_of(std::vector<double>& values, std::size_t k) {
+  SignedRankEstimate result;
+  result.estimate = median_in_place(values);
+  if (k == 0) return result;
+  result.low = order_statistic(values, k - 1);
+  result.high = order_statistic(values, values.size() - k);
+  return result;
+}
+
+/// P(U = k) of i and j values, from those of one value less on either side: the largest of all is
+/// one of the i, and then above all j, or one of the j.
+std::vector<double> with_largest(int i, int j, std::span<const double> without_first,
+                                 std::span<const double> without_other) {
+  const auto above = static_cast<std::size_t>(j);
+  std::vector<double> chance(static_cast<std::size_t>(i) * above + 1, 0.0);
+  const double share = static_cast<double>(i) / (i + j);
+  for (std::size_t k = 0; k < without_first.size(); ++k) {
+    chance[k + above] += share * without_first[k];
+  }
+  for (std::size_t k = 0; k < without_other.size(); ++k) {
+    chance[k] += (1.0 - share) * without_other[k];
+  }
+  return chance;
 }
 
 }  // namespace
@@ -88,14 +119,9 @@ SignedRankEstimate hodges_lehmann(std::span<const double> values, double confide
   require_values(values);
   require_confidence(confidence);
   std::vector<double> averages = walsh_averages(values);
-  SignedRankEstimate result;
-  result.estimate = median_in_place(averages);
-  const std::size_t k = walsh_rank(values.size(), confidence);
-  if (k > 0) {
-    result.low = order_statistic(averages, k - 1);
-    result.high = order_statistic(averages, averages.size() - k);
-  }
-  return result;
+  const std::vector<double> distribution =
+      signed_rank_distribution(static_cast<int>(values.size()));
+  return centre_of(averages, covering_rank(distribution, confidence));
 }
 
 // Rank i is in T+ with probability 1/2: one convolution for each rank. Working with probabilities
@@ -115,6 +141,37 @@ std::vector<double> signed_rank_distribution(int n) {
   }
   std::partial_sum(probability.begin(), probability.end(), probability.begin());
   return probability;
+}
+
+SignedRankEstimate rank_sum_shift(std::span<const double> first, std::span<const double> other,
+                                  double confidence) {
+  require_values(first);
+  require_values(other);
+  require_confidence(confidence);
+  std::vector<double> differences;
+  differences.reserve(first.size() * other.size());
+  for (const double value : first) {
+    for (const double another : other) differences.push_back(another - value);
+  }
+  const std::vector<double> distribution =
+      rank_sum_distribution(static_cast<int>(first.size()), static_cast<int>(other.size()));
+  return centre_of(differences, covering_rank(distribution, confidence));
+}
+
+std::vector<double> rank_sum_distribution(int m, int n) {
+  if (m < 0 || n < 0) throw std::invalid_argument("a rank-sum distribution needs sizes from 0");
+  // Of i values on one side and 0 … n on the other; of none on either side U is 0.
+  std::vector<std::vector<double>> fewer(static_cast<std::size_t>(n) + 1, {1.0});
+  for (int i = 1; i <= m; ++i) {
+    std::vector<std::vector<double>> chances{{1.0}};
+    for (int j = 1; j <= n; ++j) {
+      chances.push_back(with_largest(i, j, fewer[static_cast<std::size_t>(j)], chances.back()));
+    }
+    fewer = std::move(chances);
+  }
+  std::vector<double> chance = std::move(fewer.back());
+  std::partial_sum(chance.begin(), chance.end(), chance.begin());
+  return chance;
 }
 
 SignedRankEstimate student_mean(std::span<const double> values, double confidence) {
@@ -147,6 +204,17 @@ double lag1_autocorrelation(std::span<const double> values) {
     if (i > 0) products += (values[i] - centre) * (values[i - 1] - centre);
   }
   return products / squares;
+}
+
+Groups grouped_while_correlated(std::span<const double> values) {
+  Groups groups{{values.begin(), values.end()}};
+  groups.correlated = lag1_autocorrelation(groups.values) > kCorrelationLimit;
+  while (groups.correlated && values.size() / (2 * groups.length) >= kFewestGroups) {
+    groups.length *= 2;
+    groups.values = group_means(values, groups.length);
+    groups.correlated = lag1_autocorrelation(groups.values) > kCorrelationLimit;
+  }
+  return groups;
 }
 
 std::vector<double> group_means(std::span<const double> values, int group) {

@@ -38,17 +38,42 @@ Losses judged_losses(const Record& record, const CaseResult& result, std::size_t
   return losses_of(samples);
 }
 
-/// Medians of a variant's samples of a case, by launch.
-std::map<int, double> medians(const Record& record, const CaseResult& result, std::size_t variant) {
+/// Times of blocks by launch.
+using Blocks = std::map<int, std::vector<double>>;
+
+Blocks blocks_of(const Record& record, const CaseResult& result, std::size_t variant) {
   const auto place = static_cast<int>(&result - record.cases.data());
-  std::map<int, std::vector<double>> times;
+  Blocks blocks;
   for (const Sample& sample : record.samples) {
     if (sample.case_index != place || sample.variant != static_cast<int>(variant)) continue;
-    times[sample.launch].push_back(sample.time().value);
+    blocks[sample.launch].push_back(sample.time().value);
   }
-  std::map<int, double> medians;
-  for (const auto& [launch, values] : times) medians[launch] = median(values);
-  return medians;
+  return blocks;
+}
+
+/// Of one launch: how much longer `training` takes than `computing`.
+SignedRankEstimate difference_between(const std::vector<double>& computing,
+                                      const std::vector<double>& training) {
+  SignedRankEstimate difference =
+      rank_sum_shift(computing, grouped_while_correlated(training).values);
+  difference.estimate = median(training) - median(computing);
+  return difference;
+}
+
+SignedRankEstimate over_launches(const std::vector<SignedRankEstimate>& launches) {
+  if (launches.size() == 1) return launches.front();
+  std::vector<double> differences;
+  for (const SignedRankEstimate& launch : launches) differences.push_back(launch.estimate);
+  SignedRankEstimate all = student_mean(differences);
+  all.estimate = median(differences);
+  return all;
+}
+
+ExposedCommunication exposed_of(const SignedRankEstimate& difference) {
+  ExposedCommunication exposed{.time = {difference.estimate}};
+  if (difference.low) exposed.low = Seconds{std::min(*difference.low, difference.estimate)};
+  if (difference.high) exposed.high = Seconds{std::max(*difference.high, difference.estimate)};
+  return exposed;
 }
 
 }  // namespace
@@ -64,21 +89,26 @@ const CaseResult* without_communication(const Record& record, const Case& traini
   return found == record.cases.end() ? nullptr : &*found;
 }
 
-std::optional<Seconds> exposed_communication(const Record& record, const CaseResult& result,
-                                             std::size_t variant) {
+bool ExposedCommunication::may_be_zero() const {
+  return low && high && low->value <= 0.0 && high->value >= 0.0;
+}
+
+std::optional<ExposedCommunication> exposed_communication(const Record& record,
+                                                          const CaseResult& result,
+                                                          std::size_t variant) {
   const CaseResult* const alone = without_communication(record, result.definition);
   if (alone == nullptr) return std::nullopt;
-  std::map<int, double> computing;
+  Blocks computing;
   for (std::size_t i = 0; i < alone->variants.size() && computing.empty(); ++i) {
-    computing = medians(record, *alone, i);
+    computing = blocks_of(record, *alone, i);
   }
-  std::vector<double> differences;
-  for (const auto& [launch, time] : medians(record, result, variant)) {
+  std::vector<SignedRankEstimate> launches;
+  for (const auto& [launch, blocks] : blocks_of(record, result, variant)) {
     const auto match = computing.find(launch);
-    if (match != computing.end()) differences.push_back(time - match->second);
+    if (match != computing.end()) launches.push_back(difference_between(match->second, blocks));
   }
-  if (differences.empty()) return std::nullopt;
-  return Seconds{median(differences)};
+  if (launches.empty()) return std::nullopt;
+  return exposed_of(over_launches(launches));
 }
 
 double loss_bound(const TrainingParameters& training, int ranks) {
@@ -104,8 +134,11 @@ void note_exposed_communication(Record& record) {
     if (!uses_link(result.definition)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       std::optional<TrainingResult>& training = result.variants[i].training;
-      const std::optional<Seconds> exposed = exposed_communication(record, result, i);
-      if (training && exposed) training->exposed_s = exposed->value;
+      const std::optional<ExposedCommunication> exposed = exposed_communication(record, result, i);
+      if (!training || !exposed) continue;
+      training->exposed_s = exposed->time.value;
+      if (exposed->low) training->exposed_low_s = exposed->low->value;
+      if (exposed->high) training->exposed_high_s = exposed->high->value;
     }
   }
 }

@@ -21,7 +21,8 @@ constexpr std::string_view kHeader =
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
     "model_size,training_precision,strategy,buckets,bucket_mib,batch,sequence,dropout,steps,"
-    "steps_time_s,steps_run,steps_run_time_s,exposed_s,first_loss,last_loss,loss_difference\n";
+    "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
+    "last_loss,loss_difference\n";
 
 template <typename Integer>
 std::string field(const std::optional<Integer>& value) {
@@ -148,6 +149,20 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
   return time ? std::optional(time->value) : std::nullopt;
 }
 
+/// With its interval. A step without communication is held against nothing.
+void add_exposed_fields(std::vector<std::string>& fields, const Record& record,
+                        const CaseResult& result, std::size_t variant) {
+  const std::optional<ExposedCommunication> exposed =
+      uses_link(result.definition) ? exposed_communication(record, result, variant) : std::nullopt;
+  if (!exposed) {
+    fields.insert(fields.end(), 3, "");
+    return;
+  }
+  fields.push_back(csv_field(std::optional(exposed->time.value)));
+  fields.push_back(csv_field(seconds_of(exposed->low)));
+  fields.push_back(csv_field(seconds_of(exposed->high)));
+}
+
 /// What came of it: the time of all steps that were asked for, and of those that were timed.
 void add_trained_fields(std::vector<std::string>& fields, const Record& record,
                         const CaseResult& result, const VariantResult& variant) {
@@ -156,15 +171,13 @@ void add_trained_fields(std::vector<std::string>& fields, const Record& record,
       variant.time ? seconds_of(time_of_all_steps(record.settings, *variant.time)) : std::nullopt));
   const auto place = static_cast<std::size_t>(&variant - result.variants.data());
   if (!variant.training || variant.training->steps == 0) {
-    fields.insert(fields.end(), 6, "");
+    fields.insert(fields.end(), 8, "");
     return;
   }
   const TrainingResult& training = *variant.training;
   fields.push_back(fmt::format("{}", training.steps));
   fields.push_back(csv_field(std::optional(training.sum.value)));
-  fields.push_back(csv_field(uses_link(result.definition)
-                                 ? seconds_of(exposed_communication(record, result, place))
-                                 : std::nullopt));
+  add_exposed_fields(fields, record, result, place);
   fields.push_back(csv_field(training.first_loss));
   fields.push_back(csv_field(training.last_loss));
   fields.push_back(csv_field(training.loss_difference));
@@ -188,7 +201,7 @@ std::string row(const Record& record, const CaseResult& result, const VariantRes
     add_training_fields(fields, *result.definition.training);
     add_trained_fields(fields, record, result, variant);
   } else {
-    fields.insert(fields.end(), 16, "");
+    fields.insert(fields.end(), 18, "");
   }
   return fmt::format("{}\n", fmt::join(fields, ","));
 }

@@ -1,6 +1,5 @@
 #include "training_cells.hpp"
 
-#include "linkgain/core/training_summary.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -11,8 +10,8 @@ std::string training_time_cell(const Record& record, const VariantResult& varian
   return readable_time(time_of_all_steps(record.settings, *variant.time));
 }
 
-std::optional<Seconds> shown_exposed(const Record& record, const CaseResult& result,
-                                     std::size_t variant) {
+std::optional<ExposedCommunication> shown_exposed(const Record& record, const CaseResult& result,
+                                                  std::size_t variant) {
   if (has_wrong_data(result.variants[variant])) return std::nullopt;
   return exposed_communication(record, result, variant);
 }

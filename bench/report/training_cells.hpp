@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/core/training_summary.hpp"
 
 /// What the tables of trainings have in common.
 namespace linkgain {
@@ -13,7 +13,7 @@ namespace linkgain {
 std::string training_time_cell(const Record& record, const VariantResult& variant);
 
 /// Exposed communication of a step where it is to be shown: not of wrong data.
-std::optional<Seconds> shown_exposed(const Record& record, const CaseResult& result,
-                                     std::size_t variant);
+std::optional<ExposedCommunication> shown_exposed(const Record& record, const CaseResult& result,
+                                                  std::size_t variant);
 
 }  // namespace linkgain

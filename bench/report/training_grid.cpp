@@ -25,6 +25,8 @@ constexpr bool kNeedsValues = true;
 /// What the rows were seen to need explained.
 struct Legend {
   bool exposed = false;
+  bool exposed_without_interval = false;
+  bool exposed_may_be_zero = false;
   bool sharded = false;
   bool speed_up = false;
   bool difference = false;
@@ -55,12 +57,21 @@ std::string label_of(const Record& record, const CaseResult& result, ModelSize u
   return fmt::format("{} {}", label, kSharded);
 }
 
+/// "1.80 ms (1.75 to 1.86)"; of what may be none the interval alone: "-0.40 to 0.90 ms ?".
 std::string exposed_cell(const Record& record, const CaseResult& result, std::size_t variant,
                          Legend& legend) {
-  const std::optional<Seconds> exposed = shown_exposed(record, result, variant);
+  const std::optional<ExposedCommunication> exposed = shown_exposed(record, result, variant);
   if (!exposed) return {};
   legend.exposed = true;
-  return fmt::format("{:.2f} ms", 1e3 * exposed->value);
+  const bool has_interval = exposed->low && exposed->high;
+  legend.exposed_without_interval = legend.exposed_without_interval || !has_interval;
+  const std::string time = fmt::format("{:.2f} ms", 1e3 * exposed->time.value);
+  if (!has_interval) return time;
+  const std::string low = fmt::format("{:.2f}", 1e3 * exposed->low->value);
+  const std::string high = fmt::format("{:.2f}", 1e3 * exposed->high->value);
+  if (!exposed->may_be_zero()) return fmt::format("{} ({} to {})", time, low, high);
+  legend.exposed_may_be_zero = true;
+  return fmt::format("{} to {} ms ?", low, high);
 }
 
 std::string loss_cell(const VariantResult& variant) {
@@ -107,11 +118,11 @@ std::vector<MarkdownTable::Column> columns_of(const std::vector<std::string>& va
   std::vector<MarkdownTable::Column> columns{{"Training"}};
   if (variants.size() > 2) {
     columns.insert(columns.end(), {{"Variant"}, {"Time", kRight}});
-    columns.push_back({"exposed", kRight, kNeedsValues});
+    columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
   } else {
     for (const std::string& variant : variants) {
       columns.push_back({variant, kRight});
-      columns.push_back({"exposed", kRight, kNeedsValues});
+      columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
     }
   }
   columns.push_back({"Less time", kRight, kNeedsValues});
@@ -180,6 +191,9 @@ std::string legend_text(const Record& record, const std::vector<std::string>& va
     text +=
         "- exposed: a step's time less that of one without communication: what computing did not "
         "hide, and by how much communication slows computing down\n";
+    if (legend.exposed_without_interval) {
+      text.insert(text.size() - 1, "; without an interval where blocks are too few for one");
+    }
   }
   if (legend.speed_up) {
     text += fmt::format(
@@ -195,6 +209,7 @@ std::string legend_text(const Record& record, const std::vector<std::string>& va
         variants.size() > 2 ? first : variants.back());
   }
   Footnotes marks;
+  if (legend.exposed_may_be_zero) marks.mark("?", "not told from 0, which the interval includes");
   if (legend.sharded) {
     marks.mark(kSharded,
                "its exposed is less what sharding saves, and below 0 where that is more: a rank "

@@ -79,19 +79,37 @@ std::string page_table(const Record& record, const CaseResult& result) {
   return table.text();
 }
 
-/// "0.91 of 80.2 ms"; empty where it is not known.
-std::string exposed_text(const Record& record, const CaseResult& result, std::size_t variant) {
-  const std::optional<Seconds> exposed = shown_exposed(record, result, variant);
+/// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not told from 0 (-0.40 to 0.90) of 80.2 ms"; empty
+/// where it is not known.
+std::string exposed_text(const Record& record, const CaseResult& result, std::size_t variant,
+                         bool is_first) {
+  const std::optional<ExposedCommunication> exposed = shown_exposed(record, result, variant);
   const std::optional<Seconds>& step = result.variants[variant].time;
   if (!exposed || !step) return {};
-  return fmt::format("{:.2f} of {:.1f} ms", 1e3 * exposed->value, 1e3 * step->value);
+  const std::string time =
+      exposed->may_be_zero() ? "not told from 0" : fmt::format("{:.2f}", 1e3 * exposed->time.value);
+  const std::string interval =
+      exposed->low && exposed->high
+          ? fmt::format(" ({}{:.2f} to {:.2f})", is_first ? "95 % CI " : "",
+                        1e3 * exposed->low->value, 1e3 * exposed->high->value)
+          : "";
+  return fmt::format("{}{} of {:.1f} ms", time, interval, 1e3 * step->value);
+}
+
+/// Whether a figure is shown as if it were exact.
+bool lacks_interval(const Record& record, const CaseResult& result) {
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    const std::optional<ExposedCommunication> exposed = shown_exposed(record, result, i);
+    if (exposed && !exposed->low) return true;
+  }
+  return false;
 }
 
 std::string exposed_sentence(const Record& record, const CaseResult& result) {
   const Contrast contrast = contrast_of(record, result);
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    const std::string text = exposed_text(record, result, i);
+    const std::string text = exposed_text(record, result, i, parts.empty());
     if (text.empty()) continue;
     const std::string with = contrast == Contrast::variant
                                  ? "with " + result.variants[i].variant
@@ -100,8 +118,9 @@ std::string exposed_sentence(const Record& record, const CaseResult& result) {
   }
   if (parts.empty()) return {};
   const bool is_sharded = shards_optimizer(result.definition.training->strategy);
-  return fmt::format(" Exposed communication{}: {}.",
-                     is_sharded ? ", less what sharding saves" : "", fmt::join(parts, ", "));
+  return fmt::format(" Exposed communication{}: {}{}.",
+                     is_sharded ? ", less what sharding saves" : "", fmt::join(parts, ", "),
+                     lacks_interval(record, result) ? "; too few blocks for an interval" : "");
 }
 
 /// What the time is made of: by whom the steps were really run, and for how long.

@@ -50,7 +50,7 @@ TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
     EXPECT_EQ(trained.launches_of(0), (std::set<int>{0, 1}));
     EXPECT_EQ(trained.launches_of(1), (std::set<int>{0, 1})) << "in every launch";
     const auto exposed = [&](std::size_t variant) {
-      return exposed_communication(record, record.cases[0], variant).value().value;
+      return exposed_communication(record, record.cases[0], variant).value().time.value;
     };
     EXPECT_NEAR(exposed(0), 0.0, 1e-12) << sequential;
     EXPECT_NEAR(exposed(1), 0.25, 1e-12) << sequential;

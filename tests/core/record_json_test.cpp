@@ -154,7 +154,6 @@ bool is_optional(const std::string& key) {
                                        "health_s",
                                        "fraction_of_limit",
                                        "host_copy",
-                                       "exposed_s",
                                        "label",
                                        "limit",
                                        "loss",
@@ -162,13 +161,13 @@ bool is_optional(const std::string& key) {
                                        "training",
                                        "require_healthy",
                                        "through_host"};
-  const std::vector<std::string> driver{
-      "nvlink_", "pcie_",        "lowest_",      "highest_", "clock_event_reasons",
-      "most_",   "application_", "power_limit_w"};
-  const bool told_by_driver = std::any_of(driver.begin(), driver.end(), [&](const auto& start) {
+  const std::vector<std::string> starts{
+      "nvlink_", "pcie_",        "lowest_",       "highest_", "clock_event_reasons",
+      "most_",   "application_", "power_limit_w", "exposed_"};
+  const bool starts_so = std::any_of(starts.begin(), starts.end(), [&](const auto& start) {
     return key.starts_with(start) && !key.ends_with("_by_rank");
   });
-  return told_by_driver || std::find(later.begin(), later.end(), key) != later.end();
+  return starts_so || std::find(later.begin(), later.end(), key) != later.end();
 }
 
 /// Removes every required member in turn, wherever it stands.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "launch_records.hpp"
+#include "linkgain/core/statistics.hpp"
 #include "linkgain/core/training_summary.hpp"
 
 namespace linkgain::testing {
@@ -19,9 +20,9 @@ Record three_launches() {
 }
 
 void expect_exposed(const Record& record, std::size_t variant, double seconds) {
-  const std::optional<Seconds> exposed = exposed_communication(record, record.cases[0], variant);
+  const auto exposed = exposed_communication(record, record.cases[0], variant);
   ASSERT_TRUE(exposed.has_value());
-  EXPECT_NEAR(exposed->value, seconds, 1e-12);
+  EXPECT_NEAR(exposed->time.value, seconds, 1e-12);
 }
 
 void forget(Record& record, int case_index, int launch) {
@@ -74,6 +75,89 @@ TEST(ExposedCommunication, IsNotedOfEveryTrainingThatCommunicates) {
   note_exposed_communication(record);
   EXPECT_NEAR(record.cases[0].variants[0].training->exposed_s.value(), 0.002, 1e-12);
   EXPECT_FALSE(record.cases[1].variants[0].training->exposed_s.has_value());
+}
+
+/// One launch, with blocks of each step that took so long.
+Record one_launch(const std::vector<double>& ddp, const std::vector<double>& none) {
+  Record record = run_of({{kDdp, "p2p", {}}, {kNone, "p2p", {}}});
+  for (const std::vector<double>* blocks : {&ddp, &none}) {
+    for (std::size_t round = 0; round < blocks->size(); ++round) {
+      Sample sample;
+      sample.case_index = blocks == &ddp ? 0 : 1;
+      sample.round = static_cast<int>(round);
+      sample.seconds = {(*blocks)[round]};
+      record.samples.push_back(sample);
+    }
+  }
+  return record;
+}
+
+ExposedCommunication exposed_of(const Record& record) {
+  return exposed_communication(record, record.cases[0], 0).value();
+}
+
+void expect_interval(const ExposedCommunication& exposed, double low, double high) {
+  ASSERT_TRUE(exposed.low && exposed.high);
+  EXPECT_NEAR(exposed.low->value, low, 1e-12);
+  EXPECT_NEAR(exposed.high->value, high, 1e-12);
+}
+
+// Of 25 differences the third from either end. The smallest are 10 - 14, 10 - 13 and 11 - 14, the
+// largest 15 - 10, 15 - 11 and 14 - 10.
+TEST(ExposedCommunication, HasTheRankSumIntervalOfBlocks) {
+  const std::vector<double> none{14, 10, 13, 11, 12};
+  const ExposedCommunication exposed = exposed_of(one_launch({10, 15, 11, 14, 12}, none));
+  EXPECT_NEAR(exposed.time.value, 0.0, 1e-12);
+  expect_interval(exposed, -3.0, 4.0);
+  EXPECT_TRUE(exposed.may_be_zero());
+  EXPECT_FALSE(exposed_of(one_launch({20, 25, 21, 24, 22}, none)).may_be_zero());
+  EXPECT_FALSE(exposed_of(one_launch({1, 2, 3, 4, 5}, none)).may_be_zero())
+      << "less than nothing is told from nothing, too";
+}
+
+TEST(ExposedCommunication, HasNoIntervalOfTooFewBlocks) {
+  const ExposedCommunication exposed = exposed_of(one_launch({1, 2, 3}, {2, 3, 4}));
+  EXPECT_NEAR(exposed.time.value, -1.0, 1e-12);
+  EXPECT_FALSE(exposed.low || exposed.high || exposed.may_be_zero());
+}
+
+// As estimate_ratio() does: blocks that drift are not as many observations as they are blocks.
+TEST(ExposedCommunication, AveragesBlocksThatAreCorrelated) {
+  std::vector<double> blocks;
+  for (int i = 0; i < 20; ++i) blocks.push_back(10.0 + 0.1 * i);
+  ASSERT_GT(lag1_autocorrelation(blocks), kCorrelationLimit);
+  const std::vector<double> none{1.0, 2.0, 3.0, 4.0, 5.0};
+  const SignedRankEstimate grouped = rank_sum_shift(none, group_means(blocks, 2));
+  const SignedRankEstimate plain = rank_sum_shift(none, blocks);
+  ASSERT_NE(grouped.low, plain.low);
+  expect_interval(exposed_of(one_launch(blocks, none)), grouped.low.value(), grouped.high.value());
+}
+
+TEST(ExposedCommunication, TakesALaunchForOneValue) {
+  const ExposedCommunication exposed = exposed_of(three_launches());
+  const SignedRankEstimate mean = student_mean(std::vector<double>{0.001, 0.002, 0.009});
+  expect_interval(exposed, mean.low.value(), mean.high.value());
+  EXPECT_TRUE(exposed.may_be_zero());
+}
+
+// The median of these launches lies outside the t interval of their mean.
+TEST(ExposedCommunication, LiesWithinItsInterval) {
+  std::vector<double> launches(7, 1.0);
+  launches.insert(launches.end(), 5, 1.5);
+  const SignedRankEstimate mean = student_mean(launches);
+  ASSERT_GT(mean.low.value(), 1.0);
+  for (double& launch : launches) launch += 1.0;
+  expect_interval(exposed_of(run_of({{kDdp, "p2p", launches},
+                                     {kNone, "p2p", std::vector<double>(launches.size(), 1.0)}})),
+                  1.0, mean.high.value());
+}
+
+TEST(ExposedCommunication, IsNotedWithItsInterval) {
+  Record record = one_launch({10, 15, 11, 14, 12}, {14, 10, 13, 11, 12});
+  TrainingResult& training = record.cases[0].variants[0].training.emplace();
+  note_exposed_communication(record);
+  EXPECT_NEAR(training.exposed_low_s.value(), -3.0, 1e-12);
+  EXPECT_NEAR(training.exposed_high_s.value(), 4.0, 1e-12);
 }
 
 TEST(TimeOfAllSteps, IsThatOfTheStepsThatWereAskedFor) {

@@ -63,11 +63,11 @@ Sample& sample_of(Record& record, int variant, int round) {
 
 TEST(ExposedCommunication, IsOfMediansOfTheSameLaunch) {
   Record record = trained_record();
-  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->value, 0.5);
-  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 1)->value, 1.5);
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5);
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 1)->time.value, 1.5);
   std::erase_if(record.samples,
                 [](const Sample& each) { return each.case_index == 1 && each.launch == 0; });
-  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->value, 0.5)
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5)
       << "launch 0 has nothing to be held against, and launch 1's would be 1 s off";
   std::erase_if(record.samples,
                 [](const Sample& each) { return each.case_index == 0 && each.launch == 1; });

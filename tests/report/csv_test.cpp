@@ -30,10 +30,11 @@ constexpr const char* kHeader =
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
     "model_size,training_precision,strategy,buckets,bucket_mib,batch,sequence,dropout,steps,"
-    "steps_time_s,steps_run,steps_run_time_s,exposed_s,first_loss,last_loss,loss_difference\n";
+    "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
+    "last_loss,loss_difference\n";
 
 /// What stands behind the columns of all operations in the rows of those that are no training.
-const std::string kNoTraining(16, ',');
+const std::string kNoTraining(18, ',');
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
 
@@ -115,6 +116,9 @@ TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {
   EXPECT_EQ(row["steps_run"], "200");
   EXPECT_NEAR(std::stod(row["steps_run_time_s"]), 131.44, 1e-9);
   EXPECT_NEAR(std::stod(row["exposed_s"]), 0.1572, 1e-12);
+  EXPECT_NEAR(std::stod(row["exposed_low_s"]), 0.1572, 1e-12)
+      << "blocks took as long as each other";
+  EXPECT_NEAR(std::stod(row["exposed_high_s"]), 0.1572, 1e-12);
   EXPECT_EQ(row["first_loss"], "10.98");
   EXPECT_NEAR(std::stod(row["last_loss"]), 9.08, 1e-12);
   EXPECT_NEAR(std::stod(row["loss_difference"]), 0x1p-18, 1e-12);
@@ -126,7 +130,9 @@ TEST(Csv, LeavesOutWhatATrainingHasNot) {
   auto alone = row_of(text, 3);
   EXPECT_EQ(alone["strategy"], "none");
   EXPECT_EQ(alone["buckets"], "");
-  EXPECT_EQ(alone["exposed_s"], "");
+  for (const char* name : {"exposed_s", "exposed_low_s", "exposed_high_s"}) {
+    EXPECT_EQ(alone[name], "") << name;
+  }
   EXPECT_EQ(alone["steps_run"], "200");
   auto skipped = row_of(text, 4);
   EXPECT_EQ(skipped["skipped"], "uses no link between ranks");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,8 +29,8 @@ TEST(TrainingTables, AreThePagesOwn) {
                               "| Y      | 101.9 s |\n"
                               "| N      | 131.4 s |\n"));
   EXPECT_THAT(text, HasSubstr("With NVLink the training takes 22 % less time (1.29x, 95 % CI "));
-  EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 of 509.5 ms a step with it, 157.20 of "
-                              "657.2 ms without."));
+  EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 (95 % CI 9.50 to 9.50) of 509.5 ms a "
+                              "step with it, 157.20 (157.20 to 157.20) of 657.2 ms without."));
   EXPECT_THAT(text, HasSubstr("GPT-2 124M, fp32, ddp, 2 ranks of 4 x 1024 tokens, dropout 0.1, "
                               "generated tokens."));
   EXPECT_THAT(text,
@@ -86,8 +87,8 @@ TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
   add_blocks(record, zero3, 1, 0.10, 10.98);
   finish(record);
   const std::string text = training_tables(record);
-  EXPECT_THAT(text, HasSubstr("| fp32 ddp   | 101.9 s | 9.50 ms | 131.4 s | 157.20 ms |"));
-  EXPECT_THAT(text, HasSubstr("| bf16 zero3 |  4.00 s |         | 20.00 s |"));
+  EXPECT_THAT(text, HasSubstr("| fp32 ddp   | 101.9 s | 9.50 ms (9.50 to 9.50) | 131.4 s | "));
+  EXPECT_THAT(text, HasSubstr("| bf16 zero3 |  4.00 s |                        | 20.00 s |"));
   EXPECT_THAT(text, HasSubstr("80 %"));
   EXPECT_THAT(text, HasSubstr("estimated round by round, not from the medians beside them\n"));
 }
@@ -135,6 +136,43 @@ TEST(TrainingTables, SayWhatExposedIsOfShardedStrategies) {
   EXPECT_THAT(training_tables(record), HasSubstr(lead));
   record.cases.erase(record.cases.begin() + 1);
   EXPECT_THAT(training_tables(record), Not(HasSubstr("†"))) << "nothing is shown";
+}
+
+/// Changes times of a training's blocks with the first variant.
+template <typename Change>
+void change_blocks(Record& record, int place, Change change) {
+  for (Sample& sample : record.samples) {
+    if (sample.case_index != place || sample.variant != 0) continue;
+    for (std::optional<double>& seconds : sample.seconds) *seconds = change(*seconds, sample.round);
+  }
+  finish(record);
+}
+
+TEST(TrainingTables, SayWhereExposedCommunicationMayBeNone) {
+  Record record = two_trainings();
+  EXPECT_THAT(training_tables(record), Not(HasSubstr("`?`")));
+  // 490 and 509 ms by turns, where a step without communication takes 500.
+  change_blocks(record, 0, [](double seconds, int round) {
+    return round % 2 == 0 ? seconds - 0.0195 : seconds - 0.0005;
+  });
+  const std::string text = training_tables(record);
+  EXPECT_THAT(text, HasSubstr("Exposed communication: not told from 0 (95 % CI -10.00 to 9.00) of "
+                              "499.5 ms a step with it, 157.20 (157.20 to 157.20) of"));
+  EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" -10.00 to 9.00 ms ? |"));
+  EXPECT_THAT(text, HasSubstr("- `?` not told from 0, which the interval includes\n"));
+}
+
+TEST(TrainingTables, SayWhereBlocksAreTooFewForAnInterval) {
+  Record record = two_trainings();
+  EXPECT_THAT(training_tables(record), Not(HasSubstr("too few")));
+  std::erase_if(record.samples, [](const Sample& sample) { return sample.round > 2; });
+  finish(record);
+  const std::string text = training_tables(record);
+  EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 of 509.5 ms a step with it, 157.20 of "
+                              "657.2 ms without; too few blocks for an interval."));
+  EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" 9.50 ms |"));
+  EXPECT_THAT(text, HasSubstr("slows computing down; without an interval where blocks are too few "
+                              "for one\n"));
 }
 
 TEST(TrainingTables, AdviseWhatTheWarningDoes) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "linkgain/core/statistics.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {
@@ -35,8 +36,6 @@ Ratio estimate_ratio(std::span<const double> first, std::span<const double> othe
 /// The ratio over launches: mean of the log of each launch's estimate with the t interval. A
 /// single launch's ratio comes back as it is. Throws std::invalid_argument where there are none.
 Ratio combine_launches(std::span<const Ratio> launches);
-
-inline constexpr double kCorrelationLimit = 0.2;
 
 /// When to stop adding rounds. Looks happen at 20, 30, 45, 68, … rounds (times 1.5); a run stops
 /// when every interval's half width is within `precision` of its ratio, or at a limit.

@@ -90,6 +90,8 @@ struct TrainingResult {
   std::optional<double> loss_difference{};
   /// exposed_communication() of a run that is over; absent while it goes on.
   std::optional<double> exposed_s{};
+  std::optional<double> exposed_low_s{};  ///< its 95 % interval
+  std::optional<double> exposed_high_s{};
   bool operator==(const TrainingResult&) const = default;
 };
 

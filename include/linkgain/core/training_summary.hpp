@@ -11,11 +11,26 @@ namespace linkgain {
 /// The same training without communication; null where the record has none.
 const CaseResult* without_communication(const Record& record, const Case& training);
 
-/// What a step takes longer than one without communication: the difference of the two medians of
-/// the same launch, and of several launches the median. `result` is a case of `record`; the step
-/// without communication is the first variant's that measured it. Absent where no launch has both.
-std::optional<Seconds> exposed_communication(const Record& record, const CaseResult& result,
-                                             std::size_t variant);
+/// What a step takes longer than one without communication.
+struct ExposedCommunication {
+  Seconds time{};
+  std::optional<Seconds> low{};  ///< 95 % interval; absent where there are too few blocks
+  std::optional<Seconds> high{};
+
+  /// Whether there is an interval and 0 lies in it: the figure may then as well be none.
+  bool may_be_zero() const;
+};
+
+/// The difference of the two medians of the same launch, and of several launches the median.
+/// `result` is a case of `record`; the step without communication is the first variant's that
+/// measured it. Absent where no launch has both. The interval of one launch is that of
+/// rank_sum_shift() between its blocks, neighbours of which are averaged as estimate_ratio() does;
+/// those without communication, five at most, are too few for it. It knows nothing of a drift
+/// between the two. Of several launches each is one value, and the t interval theirs. It is widened
+/// where the difference of medians lies outside.
+std::optional<ExposedCommunication> exposed_communication(const Record& record,
+                                                          const CaseResult& result,
+                                                          std::size_t variant);
 
 /// Writes exposed_communication() into every training of a run that is over.
 void note_exposed_communication(Record& record);
