@@ -22,6 +22,8 @@ void WireCount::add(const protocol::CountersReply& before, const protocol::Count
   }
   WireEvidence found = assess(case_, plan_, operations, growths, several_hosts_);
   if (!found.nvlink_sent && !after.reason.empty()) found.reason += ": " + after.reason;
+  const bool pcie = found.pcie_sent && found.pcie_received;
+  if (!pcie && !after.pcie_reason.empty()) found.pcie_reason += ": " + after.pcie_reason;
   evidence_ = evidence_ ? combine(*evidence_, found) : found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 
@@ -47,20 +48,35 @@ std::optional<std::int64_t> sum(const std::vector<LinkCounters>& ranks, Counter 
   return total;
 }
 
-std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ranks) {
+/// Which ranks lack a counter of `kind`; empty where none does.
+std::string who_lacks(const Case& c, const std::vector<LinkCounters>& ranks, std::string_view kind,
+                      const std::vector<Counter>& counters) {
   if (ranks.size() != static_cast<std::size_t>(c.ranks)) {
     return fmt::format("counters of {} of {} ranks", ranks.size(), c.ranks);
   }
-  std::size_t missing = 0;
-  std::size_t first = ranks.size();
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    if (ranks[rank].nvlink_sent) continue;
-    ++missing;
-    if (first == ranks.size()) first = rank;
-  }
+  const auto lacks = [&](const LinkCounters& rank) {
+    return std::any_of(counters.begin(), counters.end(),
+                       [&](Counter counter) { return !(rank.*counter); });
+  };
+  const auto missing = std::count_if(ranks.begin(), ranks.end(), lacks);
   if (missing == 0) return {};
-  if (missing == ranks.size()) return "the ranks' GPUs have no NVLink counters";
-  return fmt::format("GPU of rank {} has no NVLink counters", first);
+  if (missing == c.ranks) return fmt::format("the ranks' GPUs have no {} counters", kind);
+  const auto first = std::find_if(ranks.begin(), ranks.end(), lacks) - ranks.begin();
+  return fmt::format("GPU of rank {} has no {} counters", first, kind);
+}
+
+std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ranks) {
+  return who_lacks(c, ranks, "NVLink", {&LinkCounters::nvlink_sent});
+}
+
+/// Why PCIe bytes are not known; empty where they are.
+std::string why_no_pcie(const Case& c, const TransferPlan& plan, std::int64_t operations,
+                        const std::vector<LinkCounters>& ranks) {
+  std::string absent =
+      who_lacks(c, ranks, "PCIe", {&LinkCounters::pcie_sent, &LinkCounters::pcie_received});
+  if (!absent.empty() || !pcie_may_come_round(c, plan, operations)) return absent;
+  return fmt::format("the counters may have come round, which they do every {}",
+                     readable_bytes(Bytes{kPcieModulus}));
 }
 
 /// What message_size() is the size of, where that is not the case's own.
@@ -152,6 +168,7 @@ WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operat
     evidence.expected = *bytes * static_cast<double>(operations);
   }
   evidence.reason = first_reason(c, evidence, growth_by_rank, several_hosts);
+  evidence.pcie_reason = why_no_pcie(c, plan, operations, growth_by_rank);
   evidence.judged = evidence.reason.empty();
   return evidence;
 }
@@ -169,6 +186,7 @@ WireEvidence combine(const WireEvidence& a, const WireEvidence& b) {
   both.pcie_received = sum(a.pcie_received, b.pcie_received);
   both.expected = sum(a.expected, b.expected);
   both.reason = a.reason.empty() ? b.reason : a.reason;
+  both.pcie_reason = a.pcie_reason.empty() ? b.pcie_reason : a.pcie_reason;
   both.judged = a.judged && b.judged;
   return both;
 }

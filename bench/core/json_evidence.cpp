@@ -52,7 +52,8 @@ Out write_evidence(const WireEvidence& evidence) {
           {"expected_bytes", nullable(evidence.expected)},
           {"nvlink_share", nullable(evidence.nvlink_share())},
           {"judged", evidence.judged},
-          {"reason", evidence.reason}};
+          {"reason", evidence.reason},
+          {"pcie_reason", evidence.pcie_reason}};
 }
 
 WireEvidence read_evidence(const In& json) {
@@ -66,6 +67,7 @@ WireEvidence read_evidence(const In& json) {
   evidence.expected = optional_at<double>(json, "expected_bytes");
   evidence.judged = json.at("judged");
   evidence.reason = json.at("reason");
+  evidence.pcie_reason = optional_at<std::string>(json, "pcie_reason").value_or("");
   return evidence;
 }
 

@@ -93,7 +93,8 @@ Out write_reply(const VerifyReply& reply) {
 Out write_reply(const CountersReply& reply) {
   return {{"reply", "counters"},
           {"ranks", json::array_of(reply.ranks, json::write_link_counters)},
-          {"reason", reply.reason}};
+          {"reason", reply.reason},
+          {"pcie_reason", reply.pcie_reason}};
 }
 
 Out write_reply(const HostCopyReply& reply) {
@@ -179,7 +180,7 @@ Reply read_reply(const In& in) {
   if (kind == "verify") return VerifyReply{json::read_verification(in.at("verification"))};
   if (kind == "counters") {
     return CountersReply{json::vector_of<LinkCounters>(in.at("ranks"), json::read_link_counters),
-                         in.at("reason")};
+                         in.at("reason"), in.at("pcie_reason")};
   }
   if (kind == "host_copy") return read_host_copy_reply(in);
   if (kind == "done") return DoneReply{};

@@ -86,7 +86,9 @@ std::string legend_of(const Topology& topology) {
 std::string models_of(const Topology& topology) {
   std::vector<std::pair<std::string, int>> counts;
   for (const TopologyGpu& gpu : topology.gpus) {
-    const std::string name = gpu.name.empty() ? "GPU that does not answer" : gpu.name;
+    const std::string name = !gpu.name.empty()       ? gpu.name
+                             : gpu.no_answer.empty() ? "GPU of unknown model"
+                                                     : "GPU that does not answer";
     const auto known = std::find_if(counts.begin(), counts.end(),
                                     [&](const auto& count) { return count.first == name; });
     if (known != counts.end()) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "footnotes.hpp"
 #include "linkgain/core/units.hpp"
@@ -94,6 +95,19 @@ std::string per_operation(const std::optional<Value>& bytes, const WireEvidence&
   return rounded_bytes(static_cast<double>(*bytes) / static_cast<double>(evidence.operations));
 }
 
+/// "(1) (2)": of the share, and of PCIe bytes where their columns are shown.
+std::string notes_of(const VariantResult& variant, bool pcie, Footnotes& reasons) {
+  std::string marks;
+  const auto add = [&](const std::string& reason) {
+    if (reason.empty()) return;
+    marks += (marks.empty() ? "" : " ") + reasons.number(one_line(reason));
+  };
+  add(variant.evidence ? variant.evidence->reason : "nothing was counted");
+  const std::string no_pcie = variant.evidence ? variant.evidence->pcie_reason : "";
+  if (pcie && !no_pcie.empty()) add("PCIe bytes not measured: " + no_pcie);
+  return marks;
+}
+
 std::vector<std::string> row_of(const std::string& label, const VariantResult& variant, bool pcie,
                                 Footnotes& reasons) {
   static const WireEvidence kNone;
@@ -110,8 +124,7 @@ std::vector<std::string> row_of(const std::string& label, const VariantResult& v
     cells.push_back(per_operation(evidence.pcie_sent, evidence));
     cells.push_back(per_operation(evidence.pcie_received, evidence));
   }
-  const std::string reason = variant.evidence ? evidence.reason : "nothing was counted";
-  cells.push_back(reason.empty() ? "" : reasons.number(one_line(reason)));
+  cells.push_back(notes_of(variant, pcie, reasons));
   return cells;
 }
 
@@ -123,6 +136,20 @@ bool any_evidence(const Record& record, Holds holds) {
         result.variants.begin(), result.variants.end(),
         [&](const VariantResult& variant) { return variant.evidence && holds(*variant.evidence); });
   });
+}
+
+/// What there is to say of PCIe bytes; empty where nothing is known of them.
+std::string words_on_pcie(const Record& record, bool pcie) {
+  if (pcie) {
+    return " PCIe bytes, out of the GPUs and into them, count everything, packet headers included.";
+  }
+  std::set<std::string> reasons;
+  any_evidence(record, [&](const WireEvidence& evidence) {
+    if (!evidence.pcie_reason.empty()) reasons.insert(one_line(evidence.pcie_reason));
+    return false;
+  });
+  if (reasons.empty()) return {};
+  return fmt::format(" PCIe bytes were not measured: {}.", fmt::join(reasons, "; "));
 }
 
 std::vector<MarkdownTable::Column> columns(bool pcie) {
@@ -182,13 +209,9 @@ std::string wires_section(const Record& record) {
     }
   }
   const std::string notes = reasons.text();
-  const std::string_view of_pcie =
-      pcie
-          ? " PCIe bytes, out of the GPUs and into them, count everything, packet headers included."
-          : "";
   return fmt::format("## Wires\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}",
-                     kWiresLead, source_of_algorithms(record), of_pcie, cost_of(record),
-                     table.text(), notes.empty() ? "" : "\n" + notes);
+                     kWiresLead, source_of_algorithms(record), words_on_pcie(record, pcie),
+                     cost_of(record), table.text(), notes.empty() ? "" : "\n" + notes);
 }
 
 }  // namespace linkgain

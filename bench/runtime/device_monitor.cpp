@@ -19,9 +19,9 @@ std::optional<int> DeviceMonitor::sm_clock_mhz() const {
   return device_ ? device_->sm_clock_mhz() : std::nullopt;
 }
 
-LinkCounters DeviceMonitor::link_counters(std::string& why_no_nvlink) const {
-  if (device_) return device_->link_counters(&why_no_nvlink);
-  why_no_nvlink = no_device_;
+LinkCounters DeviceMonitor::link_counters(AbsentCounters& why) const {
+  if (device_) return device_->link_counters(&why);
+  why = {no_device_, no_device_};
   return {};
 }
 

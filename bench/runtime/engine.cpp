@@ -237,9 +237,9 @@ protocol::Reply Engine::verify(const protocol::Verify& command) {
 }
 
 protocol::Reply Engine::counters() {
-  std::string why_no_nvlink;
-  const LinkCounters own = monitor_.link_counters(why_no_nvlink);
-  return gather_counters(session_, own, why_no_nvlink);
+  AbsentCounters why;
+  const LinkCounters own = monitor_.link_counters(why);
+  return gather_counters(session_, own, why);
 }
 
 protocol::Reply Engine::probe(const protocol::Probe& command) {

@@ -63,7 +63,7 @@ protocol::RunReply gather_run(Session& session, const RankBatch& own) {
 }
 
 protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
-                                        const std::string& why_no_nvlink) {
+                                        const AbsentCounters& why) {
   constexpr std::size_t kFields = 4;
   const auto number = [](const std::optional<std::int64_t>& value) {
     return value ? static_cast<double>(*value) : kAbsent;
@@ -77,9 +77,13 @@ protocol::CountersReply gather_counters(Session& session, const LinkCounters& ow
     reply.ranks.push_back({present<std::int64_t>(all[i]), present<std::int64_t>(all[i + 1]),
                            present<std::int64_t>(all[i + 2]), present<std::int64_t>(all[i + 3])});
   }
-  std::optional<std::string> reason;
-  if (!own.nvlink_sent) reason = fmt::format("rank {}: {}", session.rank(), why_no_nvlink);
-  reply.reason = session.first_text(reason).value_or("");
+  const auto first_reason = [&](bool has, const std::string& reason) {
+    std::optional<std::string> text;
+    if (!has) text = fmt::format("rank {}: {}", session.rank(), reason);
+    return session.first_text(text).value_or("");
+  };
+  reply.reason = first_reason(own.nvlink_sent.has_value(), why.nvlink);
+  reply.pcie_reason = first_reason(own.pcie_sent && own.pcie_received, why.pcie);
   return reply;
 }
 

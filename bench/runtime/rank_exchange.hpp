@@ -23,7 +23,7 @@ struct RankBatch {
 protocol::RunReply gather_run(Session& session, const RankBatch& own);
 
 protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
-                                        const std::string& why_no_nvlink);
+                                        const AbsentCounters& why);
 
 protocol::HostCopyReply gather_host_copy(Session& session, const std::optional<HostCopyRates>& own);
 

@@ -40,9 +40,14 @@ Indexes all_missing(std::size_t count, const std::string& reason) {
 
 /// The GPUs without any restriction, or why their order is not known.
 Reading<Order> physical_order(const std::vector<TopologyGpu>& gpus, const CudaSettings& settings) {
-  const auto silent = [](const TopologyGpu& gpu) { return gpu.pci_bus_id.empty(); };
+  const auto silent = [](const TopologyGpu& gpu) { return !gpu.no_answer.empty(); };
   if (std::any_of(gpus.begin(), gpus.end(), silent)) {
     return Reading<Order>::missing("a GPU does not answer, so CUDA's numbers may have moved");
+  }
+  const auto without_id = [](const TopologyGpu& gpu) { return gpu.pci_bus_id.empty(); };
+  if (std::any_of(gpus.begin(), gpus.end(), without_id)) {
+    return Reading<Order>::missing(
+        "the driver does not say the GPUs' PCI ids, which CUDA numbers them by");
   }
   const auto other_model = [&](const TopologyGpu& gpu) { return gpu.name != gpus.front().name; };
   const bool by_pci = settings.device_order == "PCI_BUS_ID";

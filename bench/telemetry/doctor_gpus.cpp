@@ -36,7 +36,11 @@ Finding check_present(const Survey& survey) {
   if (!on_bus.measured()) return check.not_checkable(on_bus.reason());
   const std::size_t present = on_bus.value().size();
   const std::size_t known = survey.gpus.size();
-  if (present <= known) return check.ok(fmt::format("the driver knows all {} on PCIe", known));
+  if (present < known) {
+    return check.not_checkable(
+        fmt::format("the kernel shows {} of the {} that the driver knows", present, known));
+  }
+  if (present == known) return check.ok(fmt::format("the driver knows all {} on PCIe", known));
   return check.warning(
       fmt::format("the driver knows {} of {} on PCIe", known, present),
       "the others failed to start, serve a virtual machine, or are kept from this container",
@@ -45,7 +49,11 @@ Finding check_present(const Survey& survey) {
 
 Finding check_responds(const GpuSurvey& gpu) {
   const Check check(kGroup, "gpu-responds", subject_of(gpu));
-  if (gpu.lost.empty()) return check.ok(gpu.name);
+  if (gpu.lost.empty()) {
+    if (!gpu.name.empty()) return check.ok(gpu.name);
+    if (gpu.temperature_c.measured()) return check.ok("yes; the driver does not say its model");
+    return check.not_checkable(gpu.temperature_c.reason());
+  }
   return check.problem(gpu.lost,
                        "the GPU fell off the bus: its work is lost, and jobs over all GPUs hang",
                        "restart the machine; if it comes again, check its power cables, its seat "

@@ -9,14 +9,12 @@ namespace {
 
 constexpr const char* kLacksNvlink = "the GPU has no NVLink";
 constexpr const char* kNoActive = "no link is active";
-constexpr const char* kNotSaid = "the driver does not say";
 
 bool is_active(const Reading<NvlinkState>& link) { return link.measured() && link.value().active; }
 
-/// Why version or rate is not known where every link could be read.
+/// Why version and rate are not known where no link is active.
 std::string silence_of(const NvlinkStates& links) {
-  if (links.empty()) return kLacksNvlink;
-  return std::none_of(links.begin(), links.end(), is_active) ? kNoActive : kNotSaid;
+  return links.empty() ? kLacksNvlink : kNoActive;
 }
 
 std::vector<int> numbers_of_dark(const NvlinkStates& links) {
@@ -32,16 +30,16 @@ std::vector<int> numbers_of_dark(const NvlinkStates& links) {
 void add_rates(const NvlinkStates& links, NvlinkInfo& info) {
   for (const Reading<NvlinkState>& link : links) {
     if (!is_active(link)) continue;
-    if (!link.value().rate_gb_per_s) {
-      info.rate_gb_per_s = Reading<double>::missing(kNotSaid);
+    if (!link.value().rate_gb_per_s.measured()) {
+      info.rate_gb_per_s = link.value().rate_gb_per_s;
       return;
     }
-    const double rate = *link.value().rate_gb_per_s;
+    const double rate = link.value().rate_gb_per_s.value();
     info.rate_gb_per_s = std::max(info.rate_gb_per_s.value_or(rate), rate);
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (!is_active(links[i])) continue;
-    const double rate = *links[i].value().rate_gb_per_s;
+    const double rate = links[i].value().rate_gb_per_s.value();
     if (rate < info.rate_gb_per_s.value()) info.slower.push_back({static_cast<int>(i), rate});
   }
 }
@@ -105,8 +103,7 @@ NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {
   for (const Reading<NvlinkState>& link : links) {
     if (!is_active(link)) continue;
     ++active;
-    const NvlinkState& state = link.value();
-    if (state.version && !info.version.measured()) info.version = *state.version;
+    if (!info.version.measured()) info.version = link.value().version;
   }
   add_rates(links, info);
   info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);

@@ -10,20 +10,23 @@ using nvml_api::NvlinkErrorCounter;
 
 constexpr std::int64_t kBytesPerKibibyte = 1024;
 
+/// Of the first that is missing; empty where none is.
+std::string reason_of(const Reading<std::int64_t>& sent, const Reading<std::int64_t>& received) {
+  return sent.measured() ? received.reason() : sent.reason();
+}
+
 std::optional<std::int64_t> from_kibibytes(const Reading<std::int64_t>& reading) {
   return reading.measured() ? std::optional(reading.value() * kBytesPerKibibyte) : std::nullopt;
 }
 
 }  // namespace
 
-LinkCounters Nvml::Device::link_counters(std::string* why_no_nvlink) const {
+LinkCounters Nvml::Device::link_counters(AbsentCounters* why) const {
   const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkDataSent, kAllLinks},
                                                  {nvml_api::kFieldNvlinkDataReceived, kAllLinks},
                                                  {nvml_api::kFieldPcieSent, 0},
                                                  {nvml_api::kFieldPcieReceived, 0}});
-  if (why_no_nvlink != nullptr && !(values[0].measured() && values[1].measured())) {
-    *why_no_nvlink = values[0].measured() ? values[1].reason() : values[0].reason();
-  }
+  if (why != nullptr) *why = {reason_of(values[0], values[1]), reason_of(values[2], values[3])};
   return {.nvlink_sent = from_kibibytes(values[0]),
           .nvlink_received = from_kibibytes(values[1]),
           .pcie_sent = values[2].optional(),

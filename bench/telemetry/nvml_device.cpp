@@ -31,6 +31,16 @@ std::optional<std::string> read_text(const Function& function, nvml_api::Handle 
 
 }  // namespace
 
+std::string Nvml::Device::silence() const {
+  const auto id = library_->read<nvml_api::PciInfo>(library_->pci_info, handle_);
+  nvml_api::Text text{};
+  const nvml_api::Result named =
+      library_->name(handle_, text.data(), static_cast<unsigned int>(text.size()));
+  if (id.measured() || named == kSuccess) return {};
+  if (library_->pci_info.found()) return id.reason();
+  return library_->name.found() ? library_->why(library_->name, named) : std::string();
+}
+
 std::optional<std::string> Nvml::Device::name() const { return read_text(library_->name, handle_); }
 
 std::optional<std::string> Nvml::Device::uuid() const { return read_text(library_->uuid, handle_); }

@@ -1,4 +1,6 @@
 // Nvml::Device: the GPU's own links, NVLink and PCIe.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "linkgain/telemetry/nvml.hpp"
@@ -46,14 +48,15 @@ Reading<int> Nvml::Device::nvlink_count() const {
   return static_cast<int>(kMostNvlinks);
 }
 
-std::optional<double> Nvml::Device::nvlink_rate(unsigned int link) const {
+Reading<double> Nvml::Device::nvlink_rate(unsigned int link) const {
   Reading<std::int64_t> speed =
       library_->field(handle_, {.id = nvml_api::kFieldNvlinkSpeed, .scope = link});
   if (!speed.measured()) {  // drivers before 515
     speed = library_->field(handle_, {.id = nvml_api::kFieldNvlinkCommonSpeed});
   }
-  if (speed.value_or(0) <= 0) {
-    return std::nullopt;
+  if (!speed.measured()) return Reading<double>::missing(speed.reason());
+  if (speed.value() <= 0) {
+    return Reading<double>::missing(fmt::format("the driver says {} MB/s", speed.value()));
   }
   return nvml_readings::nvlink_rate_gb_per_s(speed.value());
 }
@@ -66,11 +69,9 @@ Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
   }
   NvlinkState state;
   state.active = enabled.value() == EnableState::on;
-  state.version =
-      to_int(library_->read<unsigned int>(library_->nvlink_version, handle_, number)).optional();
-  if (state.active) {
-    state.rate_gb_per_s = nvlink_rate(number);
-  }
+  state.version = to_int(library_->read<unsigned int>(library_->nvlink_version, handle_, number));
+  state.rate_gb_per_s =
+      state.active ? nvlink_rate(number) : Reading<double>::missing("the link is not active");
   const auto type =
       library_->read<nvml_api::NvlinkDeviceType>(library_->nvlink_remote_type, handle_, number);
   const auto pci_info =

@@ -20,7 +20,7 @@ std::string loss_in(const Reading<T>& reading) {
 GpuSurvey survey_gpu(const Nvml::Device& device, int index, const std::filesystem::path& sys) {
   GpuSurvey gpu;
   gpu.index = index;
-  gpu.name = device.name().value_or("GPU");
+  gpu.name = device.name().value_or("");
   gpu.pci_bus_id = device.pci_bus_id().value_or("");
   gpu.temperature_c = device.temperature_c();
   gpu.lost = loss_in(gpu.temperature_c);

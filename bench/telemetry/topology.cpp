@@ -48,13 +48,11 @@ void survey_place(const std::filesystem::path& sys, TopologyGpu& gpu, Device& de
 }
 
 TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
-  const Reading<std::string> id = device.nvml->pci_bus_id();
-  const std::optional<std::string> name = device.nvml->name();
-  if (!id.measured() && !name) return silent_gpu(id.reason());
+  if (const std::string reason = device.nvml->silence(); !reason.empty()) return silent_gpu(reason);
   TopologyGpu gpu;
-  gpu.name = name.value_or("");
+  gpu.name = device.nvml->name().value_or("");
   gpu.uuid = device.nvml->uuid().value_or("");
-  gpu.pci_bus_id = id.value_or("");
+  gpu.pci_bus_id = device.nvml->pci_bus_id().value_or("");
   gpu.pcie = device.nvml->pcie();
   const Reading<int> links = device.nvml->nvlink_count();
   device.links = read_nvlinks(*device.nvml, links);

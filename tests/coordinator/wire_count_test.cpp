@@ -131,6 +131,21 @@ TEST(WireCount, SaysWhyThereIsNothingToJudge) {
   EXPECT_THAT(evidence.reason, ::testing::HasSubstr("rank 1"));
 }
 
+TEST(WireCount, SaysWhyPcieBytesAreAbsent) {
+  const LinkCounters some{0, 0, 0, {}};
+  const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
+  WireCount unsupported(all_reduce(64 * kMiB), kRing, false);
+  unsupported.add(reply, reply, 1);
+  EXPECT_EQ(unsupported.evidence()->pcie_reason,
+            "the ranks' GPUs have no PCIe counters: rank 0: Not Supported (NVML error 3)");
+  const LinkCounters all{0, 0, 0, 0};
+  WireCount round(all_reduce(1024 * kMiB), kRing, false);
+  round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
+  EXPECT_FALSE(round.evidence()->pcie_sent);
+  EXPECT_EQ(round.evidence()->pcie_reason,
+            "the counters may have come round, which they do every 4 GiB");
+}
+
 TEST(WireCount, ALossWhileReadingIsALostJob) {
   FakeScript lost = carrying(0);
   lost.failures = {{"counters", FakeFailure::Kind::lost, {}, 2}};

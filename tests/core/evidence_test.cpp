@@ -65,6 +65,7 @@ TEST(Assess, NoGpuWithCountersIsSaidAsSuch) {
   EXPECT_EQ(evidence.reason, "the ranks' GPUs have no NVLink counters");
   EXPECT_EQ(evidence.expected, 536870912.0);
   EXPECT_EQ(evidence.pcie_sent, std::nullopt);
+  EXPECT_EQ(evidence.pcie_reason, "the ranks' GPUs have no PCIe counters");
   EXPECT_FALSE(evidence.judged);
 }
 
@@ -73,6 +74,7 @@ TEST(Assess, CountersOfSomeRanksAreNoSum) {
   EXPECT_EQ(evidence.nvlink_sent, std::nullopt);
   EXPECT_EQ(evidence.pcie_sent, std::nullopt);
   EXPECT_EQ(evidence.reason, "counters of 1 of 2 ranks");
+  EXPECT_EQ(evidence.pcie_reason, "counters of 1 of 2 ranks");
   EXPECT_FALSE(evidence.judged);
 }
 

@@ -175,6 +175,7 @@ inline std::vector<Sample> full_samples() {
 inline WireEvidence missing_evidence() {
   WireEvidence evidence;
   evidence.reason = "the driver's \"counters\" are absent";
+  evidence.pcie_reason = "may have come round";
   return evidence;
 }
 

@@ -48,5 +48,13 @@ TEST(OlderRecords, AreReadWithoutTheSumOfNvlinks) {
   EXPECT_DOUBLE_EQ(nvlink_total(gpu).value(), 17 * 26.562);
 }
 
+TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
+  Json document = full_document();
+  Json& evidence = document["cases"][0]["variants"][1]["evidence"];
+  EXPECT_EQ(evidence.erase("pcie_reason"), 1U);
+  const Record record = parse_record(document.dump(), "");
+  EXPECT_EQ(record.cases[0].variants[1].evidence->pcie_reason, "");
+}
+
 }  // namespace
 }  // namespace linkgain::testing

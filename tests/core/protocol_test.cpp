@@ -80,9 +80,11 @@ TEST(Protocol, HelloRepliesRoundTrip) {
 
 TEST(Protocol, ReadingsOfLinksRoundTrip) {
   const CountersReply counters{{{std::int64_t{1} << 52, 2, std::nullopt, 4}, {}},
-                               "rank 1: no NVML"};
+                               "rank 1: no NVML",
+                               "rank 0: Not Supported"};
   EXPECT_EQ(reply_back(counters).ranks, counters.ranks);
   EXPECT_EQ(reply_back(counters).reason, "rank 1: no NVML");
+  EXPECT_EQ(reply_back(counters).pcie_reason, "rank 0: Not Supported");
   const HostCopyReply copies{{HostCopyRates{34.8, 1.0 / 3, CopyRates{55.4, 2.0 / 3}},
                               HostCopyRates{34.8, 1.0 / 3}, std::nullopt}};
   EXPECT_EQ(reply_back(copies).ranks, copies.ranks);

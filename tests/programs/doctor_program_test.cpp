@@ -101,6 +101,16 @@ TEST(DoctorProgram, AnOldDriverThatDoesNotCountLinksIsNotTakenForPcie) {
               AllOf(HasSubstr("reads and writes over NVLink (NV?)"), Not(HasSubstr("over PCIe"))));
 }
 
+TEST(DoctorProgram, OfADriverThatTellsNothingFindsNothingOk) {
+  const ScratchFolder folder;
+  ProgramRequest request = doctor(folder, "", {"--json"});
+  request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE_MINIMAL;
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(verdict_of(outcome, "gpu-responds", "GPU0"), "not checkable");
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("has no nvmlDeviceGetTemperature"), Not(HasSubstr("not answer"))));
+}
+
 TEST(DoctorProgram, WorksWithoutAnyGpu) {
   const ScratchFolder folder;
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});

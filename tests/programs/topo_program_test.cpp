@@ -92,6 +92,16 @@ TEST(TopoProgram, ShowsWhatIsMissing) {
   EXPECT_THAT(text_of("pcie-trained-down"), HasSubstr("gen 1 x4 (at most gen 3 x16)"));
 }
 
+TEST(TopoProgram, OfADriverThatTellsNothingNamesWhatItLacks) {
+  const ScratchFolder folder;
+  ProgramRequest request = topo(folder, "");
+  request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE_MINIMAL;
+  const Outcome outcome = run_program(request);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("2 x GPU of unknown model"),
+                                    HasSubstr("has no nvmlDeviceGetCurrPcieLinkGeneration"),
+                                    Not(HasSubstr("not answer"))));
+}
+
 TEST(TopoProgram, PrintsTheSameAsJson) {
   const ScratchFolder folder;
   const Json json = json_of(topo(folder, "h200x8", {"--json"}));

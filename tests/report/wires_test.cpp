@@ -104,6 +104,24 @@ TEST(WiresSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
   EXPECT_THAT(wires_section(counted_case()), Not(HasSubstr("PCIe")));
 }
 
+TEST(WiresSection, SaysWhyPcieBytesAreAbsent) {
+  Record record = counted_case();
+  std::vector<VariantResult>& variants = record.cases[0].variants;
+  for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have come round";
+  EXPECT_THAT(wires_section(record),
+              AllOf(HasSubstr(" PCIe bytes were not measured: may have come round."),
+                    Not(HasSubstr("PCIe out"))));
+  variants[1].evidence->pcie_reason.clear();
+  variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
+  variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
+  EXPECT_THAT(wires_section(record),
+              AllOf(HasSubstr("| 100.4 % |          |          | (1)  |"),
+                    HasSubstr("| 2.00 GiB | 1.00 GiB |      |"),
+                    HasSubstr("- `(1)` PCIe bytes not measured: may have come round\n")));
+  variants[0].evidence->reason = "protocol LL, not SIMPLE";
+  EXPECT_THAT(wires_section(record), HasSubstr("| (1) (2) |"));
+}
+
 TEST(Headline, NamesTheRangeOfALimit) {
   Record record = complete(h200_record());
   CaseResult other = record.cases[3];

@@ -51,6 +51,12 @@ TEST(CudaOrder, IsByPciIdWhateverTheOrderOfTheGpusHere) {
   EXPECT_THAT(visible("2,0", mixed), ElementsAre(0, 1, -1));
 }
 
+TEST(CudaOrder, IsNotKnownOfGpusWithoutPciIds) {
+  std::vector<TopologyGpu> gpus = kThree;
+  gpus[1].pci_bus_id.clear();
+  EXPECT_THAT(reasons(gpus, {}), Each(HasSubstr("does not say the GPUs' PCI ids")));
+}
+
 TEST(CudaOrder, ComparesLongerDomainsAsNumbers) {
   const std::vector<TopologyGpu> two{gpu("GPU-1", "00010000:01:00.0"),
                                      gpu("GPU-2", "0000FFFF:01:00.0")};
@@ -107,6 +113,7 @@ TEST(DeviceOrder, OfDifferentModelsIsKnownByPciOnly) {
 
 TEST(DeviceOrder, IsNotKnownWhereAGpuDoesNotAnswer) {
   std::vector<TopologyGpu> gpus = kThree;
+  gpus[1].no_answer = "GPU is lost";
   gpus[0] = TopologyGpu{};
   EXPECT_THAT(reasons(gpus, {}), Each(HasSubstr("does not answer")));
   EXPECT_THAT(visible("GPU-b3", gpus), ElementsAre(-1, -1, 0));

@@ -45,6 +45,9 @@ TEST(DoctorGpus, Present) {
   expect_finding(survey, "gpus-present", "host", ok, "all 2");
   survey.host.nvidia_devices = std::vector<std::string>(8, "0000:01:00.0");
   expect_finding(survey, "gpus-present", "host", warning, "2 of 8");
+  survey.host.nvidia_devices = std::vector<std::string>{};
+  expect_finding(survey, "gpus-present", "host", not_checkable,
+                 "the kernel shows 0 of the 2 that the driver knows");
   survey.host.nvidia_devices = Reading<std::vector<std::string>>::missing("there is no /sys");
   expect_finding(survey, "gpus-present", "host", not_checkable, "no /sys");
 }
@@ -60,6 +63,14 @@ TEST(DoctorGpus, OneThatFellOffTheBusIsAProblemAndAskedNothingElse) {
     if (finding.subject != "GPU1") continue;
     EXPECT_EQ(finding.id, "gpu-responds");
   }
+}
+
+TEST(DoctorGpus, OneThatTheDriverTellsNothingOfIsNotTakenToRespond) {
+  Survey survey = healthy_survey();
+  survey.gpus[0].name.clear();
+  expect_finding(survey, "gpu-responds", "GPU0", ok, "does not say its model");
+  survey.gpus[0].temperature_c = Reading<int>::missing("this driver's NVML has no such function");
+  expect_finding(survey, "gpu-responds", "GPU0", not_checkable, "has no such function");
 }
 
 TEST(DoctorGpus, MemoryRows) {

@@ -43,13 +43,13 @@ TEST(NvlinkSummary, OfALinkThatCannotBeReadKnowsNoNumbers) {
 
 TEST(NvlinkSummary, HasNoRateWhereOneLinksIsNotKnown) {
   NvlinkState silent = to_gpu(14.0);
-  silent.rate_gb_per_s.reset();
+  silent.rate_gb_per_s = Reading<double>::missing("Not Supported");
   for (const NvlinkStates& links : {NvlinkStates{to_gpu(7.0), silent, to_gpu(14.0)},
                                     NvlinkStates{silent, to_gpu(7.0), to_gpu(14.0)}}) {
     const NvlinkInfo info = summary_of(3, links);
-    EXPECT_EQ(info.rate_gb_per_s.reason(), "the driver does not say");
+    EXPECT_EQ(info.rate_gb_per_s.reason(), "Not Supported");
     EXPECT_TRUE(info.slower.empty());
-    EXPECT_EQ(rate_of(info).reason(), "the driver does not say");
+    EXPECT_EQ(rate_of(info).reason(), "Not Supported");
   }
 }
 
@@ -57,8 +57,8 @@ TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {
   EXPECT_EQ(summary_of(0, {}).version.reason(), "the GPU has no NVLink");
   EXPECT_EQ(summary_of(1, {NvlinkState{}}).version.reason(), "no link is active");
   NvlinkState silent = to_gpu(14.0);
-  silent.version.reset();
-  EXPECT_EQ(summary_of(1, {silent}).version.reason(), "the driver does not say");
+  silent.version = Reading<int>::missing("Unknown Error");
+  EXPECT_EQ(summary_of(1, {silent}).version.reason(), "Unknown Error");
   const NvlinkInfo none = summary_of(Reading<int>::missing("Not Supported"), {});
   EXPECT_EQ(none.version.reason(), "Not Supported");
   EXPECT_EQ(none.active.reason(), "Not Supported");

@@ -45,13 +45,14 @@ TEST(NvmlCounters, OfPcieWrapAt32Bits) {
 
 TEST(NvmlCounters, ThatFailAreAbsentOneByOne) {
   const NvmlScenario scenario("some-fields", NVML_DOUBLE);
-  std::string why;
+  AbsentCounters why;
   const LinkCounters counters = scenario.gpu(0).link_counters(&why);
   EXPECT_TRUE(counters.nvlink_sent.has_value());
   EXPECT_EQ(counters.nvlink_received, std::nullopt);
   EXPECT_TRUE(counters.pcie_sent.has_value());
   EXPECT_EQ(counters.pcie_received, std::nullopt);
-  EXPECT_EQ(why, "Not Supported (NVML error 3)");
+  EXPECT_EQ(why.nvlink, "Not Supported (NVML error 3)");
+  EXPECT_EQ(why.pcie, "Not Supported (NVML error 3)");
 }
 
 struct Absence {
@@ -64,10 +65,11 @@ class NvmlCountersAbsent : public ::testing::TestWithParam<Absence> {};
 
 TEST_P(NvmlCountersAbsent, SayWhy) {
   const NvmlScenario scenario(GetParam().scenario, GetParam().library);
-  std::string why;
+  AbsentCounters why;
   const LinkCounters counters = scenario.gpu(1).link_counters(&why);
   EXPECT_EQ(counters, LinkCounters{});
-  EXPECT_EQ(why, GetParam().why);
+  EXPECT_EQ(why.nvlink, GetParam().why);
+  EXPECT_EQ(why.pcie, GetParam().why);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -80,11 +82,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(NvmlCounters, OfPcieAreThereWithoutNvlink) {
   const NvmlScenario scenario("no-nvlink", NVML_DOUBLE);
-  std::string why;
+  AbsentCounters why;
   const LinkCounters counters = scenario.gpu(0).link_counters(&why);
   EXPECT_EQ(counters.nvlink_sent, std::nullopt);
   EXPECT_TRUE(counters.pcie_sent.has_value());
-  EXPECT_EQ(why, "Not Supported (NVML error 3)");
+  EXPECT_EQ(why.nvlink, "Not Supported (NVML error 3)");
+  EXPECT_EQ(why.pcie, "");
 }
 
 void expect_errors(const Reading<NvlinkErrors>& errors, std::int64_t replays,

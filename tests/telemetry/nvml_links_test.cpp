@@ -45,8 +45,8 @@ TEST_P(NvmlLinks, TellsWhatEachMachineHas) {
     EXPECT_EQ(info.nvlink_total_gb_per_s.value_or(0), expected.active * expected.rate.value_or(0));
     const NvlinkState last = gpu.nvlink(expected.links - 1).value();
     EXPECT_EQ(last.active, expected.active > 0);
-    EXPECT_EQ(last.version, expected.version);
-    EXPECT_EQ(last.rate_gb_per_s, expected.rate);
+    EXPECT_EQ(last.version.optional(), expected.version);
+    EXPECT_EQ(last.rate_gb_per_s.optional(), expected.rate);
     EXPECT_EQ(last.remote, expected.remote);
   }
 }
@@ -71,8 +71,8 @@ TEST(NvmlLink, ThatIsDownIsThereButNotActive) {
   const NvmlScenario scenario("one-link-down", NVML_DOUBLE);
   const NvlinkState down = scenario.gpu(0).nvlink(0).value();
   EXPECT_FALSE(down.active);
-  EXPECT_EQ(down.version, std::nullopt);
-  EXPECT_EQ(down.rate_gb_per_s, std::nullopt);
+  EXPECT_EQ(down.version.reason(), kNotSupported);
+  EXPECT_EQ(down.rate_gb_per_s.reason(), "the link is not active");
   EXPECT_EQ(down.remote, NvlinkRemote::unknown);
   EXPECT_EQ(down.remote_pci_bus_id, "");
   EXPECT_TRUE(scenario.gpu(0).nvlink(1).value().active);
@@ -136,11 +136,19 @@ TEST(NvmlLink, IsFoundByStatesWhereNoFieldWorks) {
   }
 }
 
+TEST(NvmlLink, WithoutARateSaysWhy) {
+  EXPECT_EQ(NvmlScenario("no-fields", NVML_DOUBLE).gpu(0).nvlink(0).value().rate_gb_per_s.reason(),
+            kNotSupported);
+  EXPECT_EQ(
+      NvmlScenario("failing-fields", NVML_DOUBLE).gpu(0).nvlink(0).value().rate_gb_per_s.reason(),
+      "Unknown Error (NVML error 999)");
+}
+
 TEST(NvmlLink, OfAnOldDriverHasNoOtherEnd) {
   const NvmlScenario old("titan-rtx-nv2", NVML_DOUBLE_OLD);
   const NvlinkState link = old.gpu(0).nvlink(0).value();
   EXPECT_TRUE(link.active);
-  EXPECT_THAT(link.rate_gb_per_s, Optional(25.78125));
+  EXPECT_EQ(link.rate_gb_per_s, Reading<double>(25.78125));
   EXPECT_EQ(link.remote, NvlinkRemote::unknown);
   EXPECT_EQ(link.remote_pci_bus_id, "");
 }

@@ -22,8 +22,8 @@ class SurveyTopology : public ::testing::Test {
  protected:
   void SetUp() override { unsetenv("CUDA_VISIBLE_DEVICES"); }
 
-  Topology survey(const std::string& scenario) const {
-    const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
+  Topology survey(const std::string& scenario, const char* double_name = NVML_DOUBLE) const {
+    const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", double_name);
     const ScopedEnvironment name("LINKGAIN_NVML_SCENARIO", scenario);
     return survey_topology(sys_.root());
   }
@@ -130,6 +130,38 @@ TEST_F(SurveyTopology, KeepsAGpuThatIsLost) {
     EXPECT_THAT(labels(topology), ElementsAre("?", "?"));
     EXPECT_EQ(topology.pairs[0].read.reason(), topology.gpus[1].no_answer);
   }
+}
+
+/// A lost GPU of a driver that is too old to tell PCI ids is lost nevertheless.
+TEST_F(SurveyTopology, OfAnOldDriverKeepsAGpuThatIsLost) {
+  const Topology topology = survey("lost-gpu", NVML_DOUBLE_OLD);
+  EXPECT_EQ(topology.gpus[0].no_answer, "");
+  EXPECT_THAT(topology.gpus[1].no_answer, HasSubstr("GPU is lost"));
+}
+
+TEST_F(SurveyTopology, OfAnOldDriverSaysWhatItDoesNotTell) {
+  const Topology topology = survey("h200x2", NVML_DOUBLE_OLD);
+  for (const TopologyGpu& gpu : topology.gpus) {
+    EXPECT_EQ(gpu.no_answer, "");
+    EXPECT_THAT(gpu.cuda_index.reason(), HasSubstr("does not say the GPUs' PCI ids"));
+  }
+}
+
+TEST_F(SurveyTopology, OfADriverThatTellsNothingIsNotOfGpusThatDoNotAnswer) {
+  const Topology topology = survey("", NVML_DOUBLE_MINIMAL);
+  ASSERT_THAT(topology.gpus, SizeIs(2));
+  for (const TopologyGpu& gpu : topology.gpus) {
+    EXPECT_EQ(gpu.no_answer, "");
+    EXPECT_EQ(gpu.name, "");
+    EXPECT_THAT(gpu.pcie.width.reason(), HasSubstr("has no nvmlDeviceGetCurrPcieLinkWidth"));
+  }
+}
+
+TEST_F(SurveyTopology, OfRatesThatCannotBeReadSaysWhy) {
+  EXPECT_EQ(survey("no-fields").gpus[0].nvlink.rate_gb_per_s.reason(),
+            "Not Supported (NVML error 3)");
+  EXPECT_EQ(survey("failing-fields").gpus[0].nvlink.rate_gb_per_s.reason(),
+            "Unknown Error (NVML error 999)");
 }
 
 TEST_F(SurveyTopology, SaysWhyThereAreNoGpus) {

@@ -21,6 +21,12 @@ struct LinkCounters {
   bool operator==(const LinkCounters&) const = default;
 };
 
+/// Why a GPU lacks counters; empty where it has both of the kind.
+struct AbsentCounters {
+  std::string nvlink;
+  std::string pcie;
+};
+
 /// One counter's growth for each member; absent where either end is, and for NVLink where the
 /// counter went backwards (a driver that was loaded anew).
 LinkCounters growth(const LinkCounters& before, const LinkCounters& after);
@@ -40,6 +46,8 @@ struct WireEvidence {
   std::optional<double> expected;
   /// Why nvlink_sent or `expected` is absent, or why the share is not judged; empty where it is.
   std::string reason;
+  /// Why pcie_sent or pcie_received is absent; empty where both are there, and in older records.
+  std::string pcie_reason;
 
   /// nvlink_sent / expected.
   std::optional<double> nvlink_share() const;

@@ -90,6 +90,7 @@ struct VerifyReply {
 struct CountersReply {
   std::vector<LinkCounters> ranks;
   std::string reason;  ///< why the first rank without NVLink counters has none; empty: all have
+  std::string pcie_reason{};  ///< the same of PCIe
 };
 struct HostCopyReply {
   std::vector<std::optional<HostCopyRates>> ranks;  ///< absent where a rank has no GPU

@@ -19,8 +19,8 @@ class DeviceMonitor {
   /// About 4 us.
   Health health() const;
   std::optional<int> sm_clock_mhz() const;
-  /// About 1.2 ms: for between batches. Where NVLink's are absent the reason is given.
-  LinkCounters link_counters(std::string& why_no_nvlink) const;
+  /// About 1.2 ms: for between batches. Of those that are absent the reason is given.
+  LinkCounters link_counters(AbsentCounters& why) const;
 
   /// Fills in the NVLink and PCIe members and the limits of clocks and power.
   void complete(GpuInfo& gpu) const;

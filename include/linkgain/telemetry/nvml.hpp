@@ -52,8 +52,8 @@ enum class NvlinkRemote { gpu, npu, nvswitch, unknown };
 
 struct NvlinkState {
   bool active = false;
-  std::optional<int> version;           ///< NVML's number
-  std::optional<double> rate_gb_per_s;  ///< one direction, 1e9 B/s; absent of a link that is down
+  Reading<int> version;           ///< NVML's number; missing of a link that is down
+  Reading<double> rate_gb_per_s;  ///< one direction, 1e9 B/s; missing of a link that is down
   NvlinkRemote remote = NvlinkRemote::unknown;
   std::string remote_pci_bus_id;  ///< empty where the driver does not say
 };
@@ -78,6 +78,9 @@ enum class ComputeModeName { shared, exclusive_thread, prohibited, exclusive_pro
 /// library lacks the function, or NVML's own words ("Not Supported", "GPU is lost").
 class Nvml::Device {
  public:
+  /// Why the GPU answers nothing, in NVML's words. Empty where it does answer, and where this
+  /// driver's NVML lacks the functions that would tell.
+  std::string silence() const;
   std::optional<std::string> name() const;
   std::optional<std::string> uuid() const;
   std::optional<std::int64_t> memory_bytes() const;
@@ -100,8 +103,8 @@ class Nvml::Device {
   /// NVLink payload (fields 138, 139 over all links; about 0.8 ms), converted from the driver's
   /// KiB, and PCIe bytes (197, 198; 0.35 ms), which the driver counts modulo 2^32: the difference
   /// of two readings means something only modulo 2^32, and only while less than that moved.
-  /// `why_no_nvlink` is set where an NVLink counter is absent.
-  LinkCounters link_counters(std::string* why_no_nvlink = nullptr) const;
+  /// `why` says of what is absent why it is.
+  LinkCounters link_counters(AbsentCounters* why = nullptr) const;
   /// By PCIe; `self` of the same GPU. Two GPUs on one board's own switch are `pix`.
   Reading<Ancestor> common_ancestor(const Device& peer) const;
   /// Missing where the driver says that it does not know.
@@ -135,7 +138,7 @@ class Nvml::Device {
  private:
   friend class Nvml;
   Device(const Library* library, void* handle) : library_(library), handle_(handle) {}
-  std::optional<double> nvlink_rate(unsigned int link) const;
+  Reading<double> nvlink_rate(unsigned int link) const;
   Reading<NvlinkErrors> count_errors_by_link() const;
   Reading<P2pStatus> p2p(const Device& peer, nvml_api::P2pCapability capability) const;
   const Library* library_;

@@ -26,8 +26,8 @@ struct GpuLoad {
 
 /// The state of one GPU; its links are in the topology.
 struct GpuSurvey {
-  int index = 0;  ///< as nvidia-smi numbers it
-  std::string name;
+  int index = 0;     ///< as nvidia-smi numbers it
+  std::string name;  ///< empty where the driver does not say
   std::string pci_bus_id;
   std::string lost;  ///< why the driver cannot reach it; empty where it can
   Reading<PowerState> power;
