@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <regex>
 
 #include "programs/programs.hpp"
+#include "support/topo_matrix.hpp"
 
 /// `linkgain topo` on this machine's GPUs beside what NVIDIA's own tools say.
 namespace linkgain::test {
@@ -10,51 +10,6 @@ namespace {
 
 using testing::IsEmpty;
 using testing::Not;
-
-/// Rows "GPU0" and "NIC0" of a matrix by device, the header under "".
-using Matrix = std::map<std::string, std::vector<std::string>>;
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  const std::size_t end = text.find_last_not_of(" \t");
-  return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
-}
-
-/// Splits lines at the separators up to the first line after the matrix. Cells that are empty at a
-/// row's end are left out.
-Matrix matrix_of(const std::string& text, const std::regex& separator) {
-  const std::regex escape("\033\\[[0-9;]*m");
-  Matrix matrix;
-  for (const std::string& line : lines_of(std::regex_replace(text, escape, ""))) {
-    std::vector<std::string> cells;
-    for (std::sregex_token_iterator each(line.begin(), line.end(), separator, -1), end; each != end;
-         ++each) {
-      cells.push_back(trimmed(*each));
-    }
-    while (!cells.empty() && cells.back().empty()) cells.pop_back();
-    if (cells.size() < 2) {
-      if (!matrix.empty()) break;
-      continue;
-    }
-    const bool header = cells.front().empty() && cells[1].starts_with("GPU");
-    if (!header && matrix.empty()) continue;
-    const std::string name = cells.front();
-    cells.erase(cells.begin());
-    matrix.emplace(header ? "" : name, cells);
-  }
-  return matrix;
-}
-
-/// The columns that both have: devices, CPU and NUMA affinity.
-Matrix without_later_columns(Matrix matrix) {
-  const std::vector<std::string>& header = matrix.at("");
-  const auto last = std::find(header.begin(), header.end(), "NUMA Affinity");
-  const auto columns = static_cast<std::size_t>(last - header.begin()) + 1;
-  for (auto& [name, cells] : matrix) {
-    if (cells.size() > columns) cells.resize(columns);
-  }
-  return matrix;
-}
 
 ProgramRequest nvidia_smi(const std::vector<std::string>& arguments) {
   ProgramRequest request;
@@ -85,15 +40,13 @@ class TopoOnGpus : public testing::Test {
 
 TEST_F(TopoOnGpus, TheMatrixIsNvidiaSmisCellByCell) {
   const Outcome theirs = run_program(nvidia_smi({"topo", "-m"}));
-  const Matrix expected = without_later_columns(matrix_of(theirs.output, std::regex("\t")));
+  const Matrix expected = their_matrix(theirs.output);
   ASSERT_THAT(expected, Not(IsEmpty())) << theirs.output;
   const std::array<std::optional<std::string>, 2> settings{std::nullopt, "1,0"};
   for (const std::optional<std::string>& visible : settings) {
     const Outcome ours = topo(visible);
     EXPECT_EQ(ours.status, 0) << ours.error;
-    const std::string unindented =
-        std::regex_replace(ours.output, std::regex("\n  "), std::string("\n"));
-    EXPECT_EQ(matrix_of(unindented, std::regex("  +")), expected) << ours.output << theirs.output;
+    EXPECT_EQ(our_matrix(ours.output), expected) << ours.output << theirs.output;
   }
 }
 
