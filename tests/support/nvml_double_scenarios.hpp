@@ -26,6 +26,7 @@
 /// | p2p-error           | 2 x H200      | ?      | P2P status fails (999)                        |
 /// | throttling          | 2 x RTX 3090  | NV4    | GPU 0: 96 C, thermal slowdown (0x48); GPU 1:  |
 /// |                     |               |        | power brake (0x88), limit 200 W of 350 W      |
+/// | draws-too-much      | 2 x L4        | PHB    | GPU 1: 612 W of 72 W                          |
 /// | pcie-trained-down   | 2 x TITAN RTX | PHB    | GPU 1: generation 1 of 3, 4 lanes of 16       |
 /// | lost-gpu            | 2 x H200      | -      | GPU 1: every call fails, "GPU is lost" (15)   |
 /// | lost-gpu-at-start   | 2 x H200      | -      | and NVML hands out no handle for it           |
@@ -47,9 +48,10 @@
 ///
 /// All but H200's are hand-made from NVIDIA's data sheets. GPU n of every scenario has the UUID
 /// GPU-00000000-0000-0000-0000-00000000000n; with m = 6 + n in hexadecimal the PCI id of an H200 is
-/// 00000000:00:0m.0, of every other 00000000:0m:00.0. GPU 1 is busy (47 C, 612.345 W, 1980 MHz,
-/// event 0x4), every other idle (45 C, 81.974 W, 345 MHz, event 0x1), where a fault says nothing
-/// else. The PCIe links have 16 lanes.
+/// 00000000:00:0m.0, of every other 00000000:0m:00.0. GPU 1 is busy (47 C, 1980 MHz, event
+/// 0x4, an H200 at 612.345 W), every other idle (45 C, 345 MHz, event 0x1, an H200 at 81.974 W),
+/// where a fault says nothing else; none draws more than the limit in force, but GPU 1 of
+/// draws-too-much. The PCIe links have 16 lanes.
 ///
 /// Counters: reading k (from 1) of a GPU's counter after nvmlInit_v2 is its start + (k - 1) steps.
 /// The step is LINKGAIN_NVML_COUNTER_STEP bytes for NVLink sent and received over all links (a
@@ -84,6 +86,8 @@ struct Model {
   unsigned int nvlink_speed = 26562;  ///< MB/s, fractions cut off as the driver does
   bool nvswitch = true;
   unsigned int pcie_generation = 5;
+  unsigned int idle_power = 81974;
+  unsigned int busy_power = 612345;  ///< where the limit in force allows it
   unsigned int power_limit = 700000;
   unsigned int least_power_limit = 200000;
   unsigned int slowdown_temperature = 89;
@@ -99,6 +103,7 @@ struct Fault {
   bool lost = false;
   bool no_handle = false;
   unsigned int temperature = 0;
+  unsigned int power = 0;
   unsigned int power_limit = 0;
   unsigned int application_clock = 0;
   unsigned long long reasons = 0;

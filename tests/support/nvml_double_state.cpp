@@ -1,4 +1,6 @@
 // The NVML double: power, temperature, clocks and modes.
+#include <algorithm>
+
 #include "nvml_double_machine.hpp"
 
 using namespace linkgain::nvml_double;
@@ -48,7 +50,10 @@ Result nvmlDeviceGetTemperatureThreshold(Handle device, TemperatureThreshold thr
 }
 
 Result nvmlDeviceGetPowerUsage(Handle device, unsigned int* milliwatts) {
-  return answer(device, milliwatts, [](const Gpu& gpu) { return gpu.busy() ? 612345U : 81974U; });
+  return answer(device, milliwatts, [](const Gpu& gpu) {
+    const unsigned int usual = gpu.busy() ? model().busy_power : model().idle_power;
+    return gpu.fault.power != 0 ? gpu.fault.power : std::min(usual, power_limit_of(gpu));
+  });
 }
 
 Result nvmlDeviceGetEnforcedPowerLimit(Handle device, unsigned int* milliwatts) {

@@ -96,6 +96,17 @@ TEST(DoctorPower, CapIsExpectedOfABusyGpuOnly) {
   expect_finding(survey, "power-cap", "GPU0", not_checkable, "Not Supported");
 }
 
+TEST(DoctorPower, ADrawFarAboveTheLimitIsAWarning) {
+  Survey survey = healthy_survey();
+  survey.gpus[0].power = power_of(72.0, 72.0, 72.0);  // 82 W drawn: a short peak
+  expect_finding(survey, "power-cap", "GPU0", ok, "not reached now, 82 W drawn");
+  survey.gpus[0].power = power_of(60.0, 72.0, 72.0);
+  expect_finding(survey, "power-cap", "GPU0", warning, "82 W drawn of 60 W allowed");
+  survey.gpus[1].load = healthy_load();  // 150 W
+  survey.gpus[1].power = power_of(100.0, 100.0, 100.0);
+  expect_finding(survey, "power-cap", "GPU1", warning, "150 W drawn at most of 100 W allowed");
+}
+
 /// A healthy machine whose GPU0 is this hot.
 Survey at(int celsius) {
   Survey survey = healthy_survey();

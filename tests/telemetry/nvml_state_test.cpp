@@ -30,6 +30,20 @@ TEST(NvmlState, PowerIsInWatts) {
   EXPECT_THAT(power.most_limit_w, Optional(700.0));
 }
 
+/// What each model's GPU is allowed, so that a double does not look broken.
+TEST(NvmlState, NoGpuInOrderDrawsMoreThanItMay) {
+  for (const char* name :
+       {"h200x2", "titan-rtx-nv2", "rtx3090-nv4", "phb", "throttling", "pcie-trained-down"}) {
+    const NvmlScenario scenario(name, NVML_DOUBLE);
+    const PowerState idle = scenario.gpu(0).power().value();
+    const PowerState busy = scenario.gpu(1).power().value();
+    EXPECT_LT(idle.draw_w, busy.draw_w) << name;
+    EXPECT_LE(busy.draw_w, busy.limit_w.value()) << name;
+  }
+  const NvmlScenario broken("draws-too-much", NVML_DOUBLE);
+  EXPECT_GT(broken.gpu(1).power().value().draw_w, 600.0);
+}
+
 TEST(NvmlState, OfThrottlingGpus) {
   const NvmlScenario throttling("throttling", NVML_DOUBLE);
   const Nvml::Device hot = throttling.gpu(0);
