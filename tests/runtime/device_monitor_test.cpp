@@ -42,6 +42,49 @@ TEST(DeviceMonitor, TellsLinksOfThisHostOnly) {
   }
 }
 
+GpuInfo gpu_at(const std::string& pci_bus_id) {
+  GpuInfo gpu;
+  gpu.pci_bus_id = pci_bus_id;
+  return gpu;
+}
+
+TEST(DeviceMonitor, ReadsTheCountersOfItsOwnGpu) {
+  const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
+  const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "h200x2");
+  const ScopedEnvironment step("LINKGAIN_NVML_COUNTER_STEP", "1073741824");
+  const ScopedEnvironment pcie_step("LINKGAIN_NVML_PCIE_STEP", "1048576");
+  const DeviceMonitor monitor(gpu_at("00000000:00:07.0"));
+  AbsentCounters why;
+  const LinkCounters before = monitor.link_counters(why);
+  EXPECT_EQ(before.nvlink_sent, std::int64_t{72} << 20) << "the second GPU's start";
+  const LinkCounters moved = growth(before, monitor.link_counters(why));
+  EXPECT_EQ(moved.nvlink_sent, std::int64_t{1} << 30);
+  EXPECT_EQ(moved.nvlink_received, std::int64_t{1} << 30);
+  EXPECT_EQ(moved.pcie_sent, std::int64_t{1} << 20) << "although they came round";
+  EXPECT_EQ(moved.pcie_received, std::int64_t{1} << 20);
+  EXPECT_EQ(why.nvlink + why.pcie, "");
+}
+
+/// The reasons of counters that are absent, alike for NVLink and PCIe.
+std::string absent_counters(const std::optional<GpuInfo>& gpu) {
+  AbsentCounters why;
+  EXPECT_EQ(DeviceMonitor(gpu).link_counters(why), LinkCounters{});
+  EXPECT_EQ(why.nvlink, why.pcie);
+  return why.nvlink;
+}
+
+TEST(DeviceMonitor, SaysWhyThereAreNoCounters) {
+  const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
+  {
+    const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "failing-fields");
+    EXPECT_EQ(absent_counters(gpu_at("00000000:00:07.0")), "Unknown Error (NVML error 999)");
+    EXPECT_EQ(absent_counters(gpu_at("00000000:99:00.0")), "NVML knows no GPU at 00000000:99:00.0");
+    EXPECT_EQ(absent_counters(std::nullopt), "no GPU");
+  }
+  const ScopedEnvironment no_driver("LINKGAIN_NVML_SCENARIO", "no-driver");
+  EXPECT_THAT(absent_counters(gpu_at("00000000:00:07.0")), ::testing::HasSubstr("NVML"));
+}
+
 TEST(DeviceMonitor, CompletesAGpu) {
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
   const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "clock-limits");
