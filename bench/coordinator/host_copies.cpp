@@ -5,6 +5,20 @@
 #include <algorithm>
 
 namespace linkgain {
+namespace {
+
+/// Of each GPU's PCIe link what is more: an idle GPU may have trained it down.
+void keep_highest_links(const Machine& seen, Machine& machine) {
+  for (std::size_t i = 0; i < std::min(seen.ranks.size(), machine.ranks.size()); ++i) {
+    const std::optional<GpuInfo>& busy = seen.ranks[i].gpu;
+    std::optional<GpuInfo>& kept = machine.ranks[i].gpu;
+    if (!busy || !kept) continue;
+    kept->pcie_generation = std::max(kept->pcie_generation, busy->pcie_generation);
+    kept->pcie_width = std::max(kept->pcie_width, busy->pcie_width);
+  }
+}
+
+}  // namespace
 
 bool has_host_copies(const Machine& machine) {
   return std::any_of(machine.ranks.begin(), machine.ranks.end(),
@@ -18,6 +32,7 @@ void read_host_copies(Job& job, Seconds deadline, Machine& machine,
     for (std::size_t i = 0; i < std::min(rates.size(), machine.ranks.size()); ++i) {
       machine.ranks[i].host_copy = rates[i];
     }
+    if (has_host_copies(machine)) keep_highest_links(job.hello(deadline).machine, machine);
   } catch (const JobRefused& refusal) {
     warn({"no-host-copy",
           fmt::format("the rate of pinned host copies was not measured: {}", refusal.what()),

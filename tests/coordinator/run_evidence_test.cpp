@@ -204,6 +204,30 @@ TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
   EXPECT_TRUE(result(0).fraction_of_limit) << "NVLink's is known";
 }
 
+/// GPUs are greeted idle, when they may have trained their links down.
+TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
+  const auto greeted = [&](int generation, int width) {
+    protocol::HelloReply hello;
+    hello.backend = "nccl";
+    hello.machine = two_gpus();
+    for (RankInfo& rank : hello.machine.ranks) {
+      rank.gpu->pcie_generation = generation;
+      rank.gpu->pcie_width = width;
+    }
+    return hello;
+  };
+  bench.machine = greeted(1, 16).machine;
+  FakeScript script = job(3e-4, kSize);
+  script.later_hello = greeted(5, 8);
+  script.later_hello->machine.ranks[1].gpu->pcie_generation.reset();
+  bench.script_of_launch[{0, 0}] = script;
+  bench.execute();
+  const std::vector<RankInfo>& ranks = bench.record.machine.ranks;
+  EXPECT_EQ(ranks[0].gpu->pcie_generation, 5);
+  EXPECT_EQ(ranks[0].gpu->pcie_width, 16) << "what is more";
+  EXPECT_EQ(ranks[1].gpu->pcie_generation, 1) << "what is known";
+}
+
 TEST_F(RunEvidence, RanksOnSeveralHostsAreNotHeldAgainstNvlink) {
   bench.machine.ranks[1].host = "node2";
   bench.add_probes({}, {kRing});

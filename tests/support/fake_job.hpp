@@ -73,8 +73,9 @@ struct FakeFailure {
 /// Everything that decides what a FakeJob answers.
 struct FakeScript {
   protocol::HelloReply hello{};
-  double seconds = 1e-4;                            ///< per operation on the slowest rank
-  std::map<std::string, double> seconds_of_case{};  ///< for cases by name, instead of `seconds`
+  std::optional<protocol::HelloReply> later_hello{};  ///< of every one but the first
+  double seconds = 1e-4;                              ///< per operation on the slowest rank
+  std::map<std::string, double> seconds_of_case{};    ///< for cases by name, instead of `seconds`
   std::map<std::string, std::vector<double>> first_seconds_of_case{};  ///< of its first runs
   double noise = 0.0;   ///< standard deviation of a time's logarithm
   unsigned seed = 1;    ///< of the noise
@@ -177,7 +178,10 @@ class FakeJob : public Job {
     return found->second;
   }
 
-  protocol::Reply answer(const protocol::Hello&, Seconds, bool) { return script_.hello; }
+  protocol::Reply answer(const protocol::Hello&, Seconds, bool) {
+    const auto hellos = std::count(trace_.commands.begin(), trace_.commands.end(), "hello");
+    return hellos > 1 && script_.later_hello ? *script_.later_hello : script_.hello;
+  }
 
   protocol::Reply answer(const protocol::Open& open, Seconds, bool) {
     clock_.advance(script_.open_time);
