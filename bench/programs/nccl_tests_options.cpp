@@ -240,7 +240,13 @@ std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path)
     // nccl-tests is often built with a suffix: all_reduce_perf_mpi.
     if (file.starts_with(program.name)) return program;
   }
-  return std::nullopt;
+  if (!file.ends_with("_perf") && file.find("_perf_") == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::vector<std::string_view> names;
+  for (const NcclTestsProgram& program : kNcclTestsPrograms) names.push_back(program.name);
+  throw UsageError(unknown_name("program of nccl-tests", file, names),
+                   "call linkgain-bench by its own name, or by a link of one of these");
 }
 
 bool has_nccl_tests_flag(const std::vector<std::string>& arguments) {

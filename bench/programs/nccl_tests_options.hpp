@@ -71,7 +71,8 @@ inline constexpr std::array kNcclTestsTypes{
 inline constexpr std::array kNcclTestsReductions{Reduction::sum, Reduction::prod, Reduction::max,
                                                  Reduction::min, Reduction::avg};
 
-/// The program that `path`, the worker's own, is a link's name for ("./all_reduce_perf").
+/// The program that `path`, the worker's own, is a link's name for ("./all_reduce_perf"); absent
+/// where the name is none of that kind. Throws UsageError for another "..._perf".
 std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path);
 
 /// Whether one of `arguments`, those that linkgain-bench does not know, is a flag of nccl-tests.

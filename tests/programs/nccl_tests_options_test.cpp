@@ -127,6 +127,17 @@ TEST(NcclTestsOptions, ALinkNamesTheOperation) {
   EXPECT_FALSE(nccl_tests_program_called("/all_reduce_perf/linkgain-bench"));
 }
 
+TEST(NcclTestsOptions, LinksOfOtherProgramsAreRefused) {
+  for (const char* name :
+       {"alltoallv_perf", "bin/hypercube_perf", "hypercube_perf_mpi", "x_perf"}) {
+    EXPECT_THAT(refusal({}, name), AllOf(HasSubstr("unknown program of nccl-tests"),
+                                         HasSubstr("alltoall_perf"), HasSubstr("scatter_perf")))
+        << name;
+  }
+  EXPECT_FALSE(nccl_tests_program_called("/opt/alltoallv_perf/linkgain-bench"));
+  EXPECT_FALSE(nccl_tests_program_called("linkgain-performance"));
+}
+
 TEST(NcclTestsOptions, OnlyNamesOperations) {
   const NcclTestsOptions options = parse({"--only", "send_recv,all_reduce"});
   ASSERT_THAT(options.programs, SizeIs(2));

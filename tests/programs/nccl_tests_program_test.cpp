@@ -101,6 +101,14 @@ TEST_F(NcclTestsProgramTest, ALinkIsTheProgramOfThatName) {
   expect_consistent(own.rows[0], 1.0);
 }
 
+TEST_F(NcclTestsProgramTest, ALinkOfAProgramThatIsNotThereIsRefused) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(link_request(folder, "alltoallv_perf", {}));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.output, IsEmpty()) << "no other operation instead";
+  EXPECT_THAT(own_lines(outcome.error), Contains(HasSubstr("unknown program of nccl-tests 'all")));
+}
+
 TEST_F(NcclTestsProgramTest, EveryOperationHasATableOfItsOwn) {
   const Outcome outcome = run_program(
       request(2, {"--only", "all_reduce,send_recv", "-b", "64", "-e", "64", "-a", "0"}));
