@@ -20,7 +20,7 @@ enum class ElementType {
   float8e5m2,
 };
 
-enum class ReductionKind { sum, prod, min, max, avg };
+enum class ReductionKind { sum, prod, min, max, avg, mulsum };
 
 /// What the pattern has to know of an element type.
 struct ElementTraits {

@@ -7,6 +7,9 @@
 
 namespace linkgain::kernels {
 
+/// Of a rank's own factor of mulsum.
+inline constexpr std::int32_t kLargestFactor = 2;
+
 /// Which integers the ranks put in.
 struct InputRange {
   std::int32_t low;
@@ -71,8 +74,10 @@ inline int average_contributors(ElementType type, int ranks) {
 /// How low inputs go; as high as the sum of all contributors allows.
 enum class LowestInput { minus_highest, zero, one };
 
-constexpr InputRange sum_range(ElementType type, int ranks, int contributors, LowestInput lowest) {
-  const std::int64_t share = largest_sum(type) / contributors;
+/// `factor` is what inputs are multiplied by before, at most.
+constexpr InputRange sum_range(ElementType type, int ranks, int contributors, LowestInput lowest,
+                               std::int32_t factor = 1) {
+  const std::int64_t share = largest_sum(type) / factor / contributors;
   const std::int64_t limit = largest_input(type);
   const auto high = static_cast<std::int32_t>(share < limit ? share : limit);
   std::int32_t low = lowest == LowestInput::one ? 1 : 0;
@@ -87,10 +92,13 @@ inline InputRange input_range(ElementType type, ReductionKind reduction, int ran
   constexpr int kMostFactorsOfTwo = 8;
   const ElementTraits traits = traits_of(type);
   const LowestInput lowest = traits.is_signed ? LowestInput::minus_highest : LowestInput::zero;
-  const auto most = static_cast<int>(largest_sum(type) < ranks ? largest_sum(type) : ranks);
+  const std::int32_t factor = reduction == ReductionKind::mulsum ? kLargestFactor : 1;
+  const std::int64_t summands = largest_sum(type) / factor;
+  const auto most = static_cast<int>(summands < ranks ? summands : ranks);
   switch (reduction) {
     case ReductionKind::sum:
-      return sum_range(type, ranks, most, lowest);
+    case ReductionKind::mulsum:
+      return sum_range(type, ranks, most, lowest, factor);
     case ReductionKind::avg:
       if (traits.is_integer) return sum_range(type, ranks, most, lowest);
       if (!average_rounds(type, ranks)) return sum_range(type, ranks, most, LowestInput::zero);

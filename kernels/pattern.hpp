@@ -14,7 +14,8 @@
 //
 // No input and no result can be mistaken for memory that still holds kPoisonByte throughout:
 //  - as an 8-bit integer it is -91 or 165: sums stay within 90, products are powers of two;
-//  - as a wider integer it is beyond 10^9 in size: no result is beyond 10^6 for up to 1000 ranks;
+//  - as a wider integer it is beyond 10^9 in size: no result is beyond 2 * 10^6 for up to 1000
+//  ranks;
 //  - as a floating number it is negative and no integer, whereas sums, products, minima and
 //    maxima are integers and averages, their allowed error included, are not negative.
 
@@ -89,6 +90,11 @@ LINKGAIN_BOTH constexpr std::int32_t input_value(std::uint32_t seed, int rank, s
   return value + (range.skips_zero && value >= 0 ? 1 : 0);
 }
 
+/// What mulsum multiplies a rank's input by: 1 or kLargestFactor, which every type holds.
+LINKGAIN_BOTH constexpr std::int32_t factor_of(int rank) {
+  return rank % 2 == 0 ? 1 : kLargestFactor;
+}
+
 /// `combine` applied over the inputs of all ranks at `index`.
 template <typename Combine>
 LINKGAIN_BOTH constexpr std::int32_t fold_inputs(const Pattern& pattern, std::int64_t index,
@@ -98,6 +104,15 @@ LINKGAIN_BOTH constexpr std::int32_t fold_inputs(const Pattern& pattern, std::in
     result = combine(result, input_value(pattern.seed, rank, index, pattern.range));
   }
   return result;
+}
+
+/// All ranks' inputs at `index` added up, each times its rank's factor.
+LINKGAIN_BOTH constexpr std::int32_t sum_of_products(const Pattern& pattern, std::int64_t index) {
+  std::int32_t sum = 0;
+  for (int rank = 0; rank < pattern.ranks; ++rank) {
+    sum += factor_of(rank) * input_value(pattern.seed, rank, index, pattern.range);
+  }
+  return sum;
 }
 
 /// All ranks' inputs at `index` reduced without rounding or wrapping; for avg their sum.
@@ -113,6 +128,8 @@ LINKGAIN_BOTH constexpr std::int32_t reduced_inputs(const Pattern& pattern, std:
       return fold_inputs(pattern, index, [](Value a, Value b) { return b < a ? b : a; });
     case ReductionKind::max:
       return fold_inputs(pattern, index, [](Value a, Value b) { return a < b ? b : a; });
+    case ReductionKind::mulsum:
+      return sum_of_products(pattern, index);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "data_mapping.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <stdexcept>
 
@@ -76,8 +77,40 @@ kernels::ReductionKind reduction_kind(Reduction reduction) {
       return kernels::ReductionKind::max;
     case Reduction::avg:
       return kernels::ReductionKind::avg;
+    case Reduction::mulsum:
+      return kernels::ReductionKind::mulsum;
   }
   throw std::logic_error("unhandled reduction");
+}
+
+std::uint64_t factor_bits(DataType type, int rank) {
+  const auto factor = static_cast<std::uint64_t>(kernels::factor_of(rank));
+  // Powers of two have an exponent only.
+  const auto floating = [&](int bias, int fraction_bits) {
+    return static_cast<std::uint64_t>(bias + std::bit_width(factor) - 1) << fraction_bits;
+  };
+  switch (type) {
+    case DataType::float64:
+      return floating(1023, 52);
+    case DataType::float32:
+      return floating(127, 23);
+    case DataType::bfloat16:
+      return floating(127, 7);
+    case DataType::float16:
+      return floating(15, 10);
+    case DataType::float8e4m3:
+      return floating(7, 3);
+    case DataType::float8e5m2:
+      return floating(15, 2);
+    case DataType::int8:
+    case DataType::uint8:
+    case DataType::int32:
+    case DataType::uint32:
+    case DataType::int64:
+    case DataType::uint64:
+      return factor;
+  }
+  throw std::logic_error("unhandled data type");
 }
 
 kernels::Pattern verification_pattern(const Case& c) {

@@ -12,6 +12,9 @@ namespace linkgain {
 kernels::ElementType element_type(DataType type);
 kernels::ReductionKind reduction_kind(Reduction reduction);
 
+/// What mulsum multiplies this rank's data by, as an element of the type in the first bytes.
+std::uint64_t factor_bits(DataType type, int rank);
+
 /// The known data of a case: its reduction's, or plain data where bytes are only moved.
 kernels::Pattern verification_pattern(const Case& c);
 

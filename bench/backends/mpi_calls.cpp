@@ -48,6 +48,7 @@ MPI_Op mpi_reduction(Reduction reduction) {
     case Reduction::max:
       return MPI_MAX;
     case Reduction::avg:
+    case Reduction::mulsum:
       break;
   }
   throw MachineError(fmt::format("MPI has no reduction {}", name_of(reduction)));

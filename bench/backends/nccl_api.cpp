@@ -64,22 +64,6 @@ ncclDataType_t nccl_type(DataType type) {
   throw std::logic_error("unhandled data type");
 }
 
-ncclRedOp_t nccl_reduction(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum:
-      return ncclSum;
-    case Reduction::prod:
-      return ncclProd;
-    case Reduction::min:
-      return ncclMin;
-    case Reduction::max:
-      return ncclMax;
-    case Reduction::avg:
-      return ncclAvg;
-  }
-  throw std::logic_error("unhandled reduction");
-}
-
 NcclExchanges nccl_exchanges() {
   NcclExchanges found;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)

@@ -28,7 +28,6 @@ void check(ncclResult_t status,
 
 /// Throws MachineError where the header compiled against has no such type (float8 before 2.24).
 ncclDataType_t nccl_type(DataType type);
-ncclRedOp_t nccl_reduction(Reduction reduction);
 
 /// What ncclCommInitRankConfig() takes for such a communicator. nccl-tests asks for scheduling by
 /// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).

@@ -7,9 +7,10 @@
 namespace linkgain {
 
 NcclDeviceCall::NcclDeviceCall(const Case& c, const BufferPlan& plan, const NcclContext& context)
-    : call_{c,
+    : reduction_(c.reduction, c.type, context.rank, context.communicator),
+      call_{c,
             nccl_type(c.type),
-            nccl_reduction(c.reduction),
+            reduction_.get(),
             context.rank,
             context.communicator,
             context.stream->get(),

@@ -5,6 +5,7 @@
 #include "nccl_calls.hpp"
 #include "nccl_context.hpp"
 #include "nccl_pools.hpp"
+#include "nccl_reduction.hpp"
 
 namespace linkgain {
 
@@ -24,6 +25,7 @@ class NcclDeviceCall : public DeviceCall {
   std::optional<bool> do_through_host() const override { return std::nullopt; }
   std::optional<TransferPlan> do_plan() const override { return std::nullopt; }
 
+  NcclReduction reduction_;
   NcclCall call_;
   NcclPools pools_;
 };

@@ -57,7 +57,8 @@ void RunCommandLine::add_selection_options() {
       ->add_option("--type", texts_.selection.types, "Element types, float32 unless told otherwise")
       ->delimiter(',')
       ->type_name("TYPE,...");
-  command_->add_option("--reduction", texts_.selection.reductions, "sum, prod, min, max, avg")
+  command_
+      ->add_option("--reduction", texts_.selection.reductions, "sum, prod, min, max, avg, mulsum")
       ->delimiter(',')
       ->type_name("RED,...");
   command_->add_option("--launch", texts_.selection.launch_modes, "stream, graph")

@@ -53,7 +53,8 @@ bool supports(BackendKind backend, DataType type) {
 }
 
 bool supports(BackendKind backend, Reduction reduction) {
-  return backend == BackendKind::nccl || reduction != Reduction::avg;
+  const bool of_nccl = reduction == Reduction::avg || reduction == Reduction::mulsum;
+  return backend == BackendKind::nccl || !of_nccl;
 }
 
 bool supports(BackendKind backend, const TrainingParameters& training) {

@@ -69,6 +69,8 @@ std::string_view name_of(Reduction reduction) {
       return "max";
     case Reduction::avg:
       return "avg";
+    case Reduction::mulsum:
+      return "mulsum";
   }
   throw std::invalid_argument("no such reduction");
 }

@@ -1,11 +1,16 @@
 #include "nccl_tests_cases.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "linkgain/core/errors.hpp"
 
@@ -23,14 +28,16 @@ Buffers buffers_of(int registration, BackendKind backend) {
   return plain ? Buffers::plain : kKinds.at(static_cast<std::size_t>(registration));
 }
 
+bool has_type(const NcclTestsMachine& machine, DataType type) {
+  const bool is_float8 = type == DataType::float8e4m3 || type == DataType::float8e5m2;
+  return supports(machine.backend, type) && (!is_float8 || machine.has_float8);
+}
+
 std::vector<DataType> types_of(const NcclTestsOptions& options, const NcclTestsMachine& machine) {
   if (options.type) return {*options.type};
   std::vector<DataType> types;
-  for (const DataType type : kNcclTestsTypes) {
-    const bool is_float8 = type == DataType::float8e4m3 || type == DataType::float8e5m2;
-    if (!supports(machine.backend, type) || (is_float8 && !machine.has_float8)) continue;
-    types.push_back(type);
-  }
+  std::ranges::copy_if(kNcclTestsTypes, std::back_inserter(types),
+                       [&](DataType type) { return has_type(machine, type); });
   return types;
 }
 
@@ -82,6 +89,29 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
     }
   }
   return curves;
+}
+
+std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
+                                             const NcclTestsProgram& program,
+                                             const NcclTestsMachine& machine) {
+  std::vector<std::string_view> types;
+  std::vector<std::string_view> reductions;
+  for (const DataType type : kNcclTestsTypes) {
+    if (!options.type && !has_type(machine, type)) types.push_back(nccl_tests_name(type));
+  }
+  for (const Reduction reduction : kNcclTestsReductions) {
+    const bool asked = program.takes_reduction && !options.reduction;
+    if (asked && !supports(machine.backend, reduction)) reductions.push_back(name_of(reduction));
+  }
+  std::vector<std::string> comments;
+  const auto add = [&](const char* flag, std::span<const std::string_view> names) {
+    if (names.empty()) return;
+    comments.push_back(fmt::format("Leaving out -{} {}: the {} backend has none here", flag,
+                                   fmt::join(names, ", "), name_of(machine.backend)));
+  };
+  add("d", types);
+  add("o", reductions);
+  return comments;
 }
 
 NcclTestsSize nccl_tests_size(const NcclTestsProgram& program, const Case& c, Bytes size) {

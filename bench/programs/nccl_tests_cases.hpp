@@ -30,6 +30,11 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
                                               const NcclTestsProgram& program,
                                               const NcclTestsMachine& machine);
 
+/// What of `all` nccl_tests_curves() leaves out, as a comment says it; none where it is all there.
+std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
+                                             const NcclTestsProgram& program,
+                                             const NcclTestsMachine& machine);
+
 /// What one row is about: the count column, and the size that linkgain and the size column take.
 struct NcclTestsSize {
   std::int64_t elements = 0;

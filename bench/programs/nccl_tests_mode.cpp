@@ -167,8 +167,9 @@ class Table {
     report_.program = options.called_as.empty() ? program.name : options.called_as;
     report_.options = options;
     report_.hello = hello;
-    curves_ = nccl_tests_curves(options_, program,
-                                {backend.kind(), session.ranks(), has_float8(session, backend)});
+    const NcclTestsMachine machine{backend.kind(), session.ranks(), has_float8(session, backend)};
+    curves_ = nccl_tests_curves(options_, program, machine);
+    report_.notes = nccl_tests_left_out(options_, program, machine);
     const Bytes largest = largest_size(session, backend, options_);
     if (largest < options_.largest) {
       report_.notes.push_back(

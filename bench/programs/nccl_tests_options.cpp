@@ -91,14 +91,6 @@ DataType parse_type(const std::string& text) {
   throw UsageError(unknown_name("data type", text, names));
 }
 
-Reduction parse_operator(const std::string& text) {
-  if (text == "mulsum") {
-    throw UsageError("-o mulsum: NCCL's premultiplied sum cannot be measured",
-                     "use sum, prod, max, min, avg or all");
-  }
-  return parse_reduction(text);
-}
-
 NcclTestsProgram program_of(const std::string& operation) {
   const auto* found =
       std::ranges::find(kNcclTestsPrograms, operation, &NcclTestsProgram::operation);
@@ -131,7 +123,7 @@ std::unique_ptr<CLI::App> make_parser(NcclTestsOptions& options, Texts& texts) {
   number("-R,--local_register", options.registration, 0, 2,
          "plain, registered (1) or symmetric (2) buffers");
   app->add_option("-d,--datatype", texts.type, "type, by nccl-tests' name, or all (float)");
-  app->add_option("-o,--op", texts.reduction, "sum, prod, max, min, avg, all (sum)");
+  app->add_option("-o,--op", texts.reduction, "sum, prod, max, min, avg, mulsum, all (sum)");
   app->add_option("-J,--output_file", options.json_file, "file to write as JSON too");
   for (std::size_t i = 0; i < kFixed.size(); ++i) {
     app->add_option(kFixed[i].flag, texts.fixed[i],
@@ -284,7 +276,7 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
   if (texts.reduction == "all") {
     options.reduction.reset();
   } else if (!texts.reduction.empty()) {
-    options.reduction = parse_operator(texts.reduction);
+    options.reduction = parse_reduction(texts.reduction);
   }
   options.arguments.assign(argv, argv + argc);
   options.least_bandwidth_gb_per_s = least_bandwidth();

@@ -68,8 +68,9 @@ inline constexpr std::array kNcclTestsTypes{
     DataType::int8,    DataType::uint8,    DataType::int32,      DataType::uint32,
     DataType::int64,   DataType::uint64,   DataType::float16,    DataType::float32,
     DataType::float64, DataType::bfloat16, DataType::float8e4m3, DataType::float8e5m2};
-inline constexpr std::array kNcclTestsReductions{Reduction::sum, Reduction::prod, Reduction::max,
-                                                 Reduction::min, Reduction::avg};
+inline constexpr std::array kNcclTestsReductions{Reduction::sum, Reduction::prod,
+                                                 Reduction::max, Reduction::min,
+                                                 Reduction::avg, Reduction::mulsum};
 
 /// The program that `path`, the worker's own, is a link's name for ("./all_reduce_perf"); absent
 /// where the name is none of that kind. Throws UsageError for another "..._perf".

@@ -46,7 +46,8 @@ void add_options(CLI::App& app, Texts& texts) {
   app.add_option("--sizes", selection.sizes, "8:1G:x4, 1M:64M:+1M, or a list 8,64K,1G")
       ->capture_default_str();
   app.add_option("--type", selection.types, "float32 unless told otherwise")->delimiter(',');
-  app.add_option("--reduction", selection.reductions, "sum, prod, min, max, avg")->delimiter(',');
+  app.add_option("--reduction", selection.reductions, "sum, prod, min, max, avg, mulsum")
+      ->delimiter(',');
   app.add_option("--launch", selection.launch_modes, "stream, graph")->delimiter(',');
   app.add_option("--pattern", selection.patterns, "send_recv and copies: ring, one-way, both-ways")
       ->delimiter(',');

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/number_format.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -29,6 +31,16 @@ TEST(DataMapping, KeepsTheOrderOfTypesAndReductions) {
   for (const Reduction reduction : kReductions) {
     EXPECT_EQ(static_cast<int>(reduction_kind(reduction)), static_cast<int>(reduction))
         << name_of(reduction);
+  }
+}
+
+TEST(DataMapping, FactorsAreElementsOfTheType) {
+  for (const DataType type : kDataTypes) {
+    for (const int rank : {0, 1, 2, 7}) {
+      EXPECT_EQ(kernels::decode(element_type(type), factor_bits(type, rank)),
+                kernels::factor_of(rank))
+          << name_of(type) << ", rank " << rank;
+    }
   }
 }
 

@@ -57,6 +57,7 @@ T reduce(Reduction reduction, T a, T b) {
     case Reduction::max:
       return a < b ? b : a;
     case Reduction::avg:
+    case Reduction::mulsum:
       break;
   }
   throw std::logic_error("no such reduction here");

@@ -33,10 +33,11 @@ TEST(Backend, MpiLacksTheTypesThatMpiLacks) {
   }
 }
 
-TEST(Backend, MpiLacksAvgAndGraphs) {
+TEST(Backend, MpiLacksAvgMulsumAndGraphs) {
   for (const Reduction reduction : kReductions) {
     EXPECT_TRUE(supports(BackendKind::nccl, reduction));
-    EXPECT_EQ(supports(BackendKind::mpi, reduction), reduction != Reduction::avg);
+    const bool lacking = reduction == Reduction::avg || reduction == Reduction::mulsum;
+    EXPECT_NE(supports(BackendKind::mpi, reduction), lacking);
   }
   EXPECT_TRUE(supports(BackendKind::nccl, LaunchMode::graph));
   EXPECT_FALSE(supports(BackendKind::mpi, LaunchMode::graph));

@@ -121,7 +121,7 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
     }
   }
   // Reductions, launch modes, places; else pairs.
-  const int forms = 3 * 5 * 2 * 2 + 4 * 2 * 2 + 1 * 2 + 2 * 3 + 2 * 2;
+  const int forms = 3 * 6 * 2 * 2 + 4 * 2 * 2 + 1 * 2 + 2 * 3 + 2 * 2;
   EXPECT_EQ(seen, 12 * 3 * 3 * forms);
 }
 

@@ -53,7 +53,7 @@ TEST(Reductions, AreReadBackFromTheirNames) {
 TEST(Reductions, RefuseOtherNamesWithTheNearest) {
   EXPECT_THAT([] { parse_reduction("mxa"); },
               ThrowsMessage<UsageError>("unknown reduction 'mxa': did you mean max? (sum, prod, "
-                                        "min, max, avg)"));
+                                        "min, max, avg, mulsum)"));
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ TEST(FullProfile, HasEveryOperationInEveryForm) {
       }
       const std::string_view name = name_of(operation);
       const std::size_t all_types = gpu ? 12 : 8;
-      const std::size_t all_reductions = gpu ? 5 : 4;
+      const std::size_t all_reductions = gpu ? 6 : 4;
       EXPECT_EQ(types.size(), operation == OperationKind::send_recv ? 1U : all_types) << name;
       EXPECT_EQ(reductions.size(), has_reduction(operation) ? all_reductions : 1U) << name;
       EXPECT_EQ(in_place.size(), has_in_place_form(operation) ? 2U : 1U) << name;

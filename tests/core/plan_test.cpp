@@ -121,7 +121,7 @@ TEST(Profiles, FullHasEveryTypeReductionLaunchModeAndPair) {
     }
     const bool gpu = backend == BackendKind::nccl;
     EXPECT_EQ(types.size(), gpu ? 12U : 8U);
-    EXPECT_EQ(reductions.size(), gpu ? 5U : 4U);
+    EXPECT_EQ(reductions.size(), gpu ? 6U : 4U);
     EXPECT_EQ(launches.size(), gpu ? 2U : 1U);
     EXPECT_EQ(in_place.size(), 2U);
     EXPECT_EQ(pairs.size(), 6U + 3U);

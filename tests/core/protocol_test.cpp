@@ -148,7 +148,7 @@ TEST(Capabilities, OfNcclAreAll) {
   EXPECT_EQ(all.operations.size(), kOperations.size());
   EXPECT_THAT(all.buffers, ElementsAre("plain", "allocated", "registered", "symmetric"));
   EXPECT_EQ(all.types.size(), kDataTypes.size());
-  EXPECT_THAT(all.reductions, ElementsAre("sum", "prod", "min", "max", "avg"));
+  EXPECT_THAT(all.reductions, ElementsAre("sum", "prod", "min", "max", "avg", "mulsum"));
   EXPECT_THAT(all.launch_modes, ElementsAre("stream", "graph"));
 }
 

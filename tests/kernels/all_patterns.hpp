@@ -55,6 +55,17 @@ std::vector<Value> inputs_at(const Pattern& pattern, std::int64_t index) {
   return inputs;
 }
 
+/// What of the inputs is combined: with mulsum each times its rank's factor.
+template <typename Value>
+std::vector<Value> operands_at(const Pattern& pattern, std::int64_t index) {
+  std::vector<Value> operands = inputs_at<Value>(pattern, index);
+  if (pattern.reduction != ReductionKind::mulsum) return operands;
+  for (int rank = 0; rank < pattern.ranks; ++rank) {
+    operands[static_cast<std::size_t>(rank)] *= static_cast<Value>(factor_of(rank));
+  }
+  return operands;
+}
+
 inline bool is_floating(const Pattern& pattern) { return !traits_of(pattern.type).is_integer; }
 
 }  // namespace linkgain::kernels

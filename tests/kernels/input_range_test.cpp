@@ -35,12 +35,14 @@ TEST(InputRange, keeps_to_its_limits) {
 TEST(InputRange, eight_bit_sums_cannot_reach_the_poison) {
   for (const ElementType type : {ElementType::int8, ElementType::uint8}) {
     for (int ranks = 1; ranks <= 400; ++ranks) {
-      for (const ReductionKind reduction : {ReductionKind::sum, ReductionKind::avg}) {
+      for (const ReductionKind reduction :
+           {ReductionKind::sum, ReductionKind::avg, ReductionKind::mulsum}) {
         const InputRange range = input_range(type, reduction, ranks);
         const auto highest = range.low + static_cast<std::int32_t>(range.count) - 1;
+        const std::int32_t factor = reduction == ReductionKind::mulsum ? kLargestFactor : 1;
         ASSERT_GE(highest, 1);
         // As an int8 the poison is -91.
-        ASSERT_LE(range.contributors * std::max(highest, -range.low), 90) << ranks;
+        ASSERT_LE(factor * range.contributors * std::max(highest, -range.low), 90) << ranks;
       }
     }
   }

@@ -18,7 +18,7 @@ inline const std::vector<ElementType> kAllTypes{
 
 inline const std::vector<ReductionKind> kAllReductions{ReductionKind::sum, ReductionKind::prod,
                                                        ReductionKind::min, ReductionKind::max,
-                                                       ReductionKind::avg};
+                                                       ReductionKind::avg, ReductionKind::mulsum};
 
 /// A binary floating format in software, so that tests need neither a GPU nor CUDA's headers to
 /// say what a type's arithmetic gives.

@@ -29,14 +29,14 @@ TEST(Pattern, every_order_and_way_gives_what_is_expected) {
   for_each_pattern(1, kMostRanks, [](const Pattern& pattern) {
     for_each_index(25, [&](std::int64_t index) {
       if (is_floating(pattern)) {
-        expect_floats_agree(pattern, inputs_at<double>(pattern, index),
+        expect_floats_agree(pattern, operands_at<double>(pattern, index),
                             expected_real<double>(pattern, index));
         return;
       }
       const auto wrapped = decode_integer(
           pattern.type, encode_integer(pattern.type, expected_integer(pattern, index)));
       for (const std::int64_t got : simulate_integers(pattern.type, pattern.reduction,
-                                                      inputs_at<std::int64_t>(pattern, index))) {
+                                                      operands_at<std::int64_t>(pattern, index))) {
         ASSERT_EQ(got, wrapped);
       }
     });
@@ -52,7 +52,8 @@ TEST(Pattern, the_ends_of_the_range_stay_exact) {
     for (int low_ranks = 0; low_ranks <= pattern.range.contributors; ++low_ranks) {
       std::vector<double> inputs(static_cast<std::size_t>(pattern.ranks), 0.0);
       for (int rank = 0; rank < pattern.range.contributors; ++rank) {
-        inputs[static_cast<std::size_t>(rank)] = rank < low_ranks ? lowest : highest;
+        const double factor = pattern.reduction == ReductionKind::mulsum ? kLargestFactor : 1;
+        inputs[static_cast<std::size_t>(rank)] = factor * (rank < low_ranks ? lowest : highest);
       }
       double expected = reduce_in_sequence(
           inputs, [&](double a, double b) { return combine(pattern.reduction, a, b); });
@@ -82,6 +83,20 @@ TEST(Pattern, eight_bit_products_wrap) {
   for_each_index(
       2000, [&](std::int64_t index) { seen = seen || expected_integer(pattern, index) == 256; });
   EXPECT_TRUE(seen);
+}
+
+TEST(Pattern, mulsum_weighs_every_other_rank_twice) {
+  EXPECT_EQ(factor_of(0), 1);
+  EXPECT_EQ(factor_of(1), 2);
+  EXPECT_EQ(factor_of(2), 1);
+  const Pattern pattern = make_pattern(ElementType::float32, ReductionKind::mulsum, 3, kSeed);
+  int differs_from_sum = 0;
+  for_each_index(100, [&](std::int64_t index) {
+    const auto inputs = inputs_at<std::int64_t>(pattern, index);
+    ASSERT_EQ(reduced_inputs(pattern, index), inputs[0] + 2 * inputs[1] + inputs[2]);
+    differs_from_sum += inputs[1] == 0 ? 0 : 1;
+  });
+  EXPECT_GT(differs_from_sum, 290) << "of 300";
 }
 
 TEST(Pattern, integer_averages_truncate_toward_zero) {

@@ -25,6 +25,7 @@ inline double combine(ReductionKind reduction, double a, double b) {
   switch (reduction) {
     case ReductionKind::sum:
     case ReductionKind::avg:
+    case ReductionKind::mulsum:
       return a + b;
     case ReductionKind::prod:
       return a * b;

@@ -58,7 +58,7 @@ TEST_F(GpuNcclTests, TheCommunicatorHasTheSettingsOfNcclTests) {
 
 TEST_F(GpuNcclTests, AllTypesAndReductionsAreRight) {
   const auto table = this->table("-b 64K -e 64K -d all -o all");
-  EXPECT_GE(table.rows.size(), 10U * 5U);
+  EXPECT_GE(table.rows.size(), 10U * 6U);
   expect_right(table);
 }
 

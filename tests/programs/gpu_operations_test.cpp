@@ -86,9 +86,9 @@ TEST_P(GpuOperations, AreRightForEveryType) {
 TEST_P(GpuOperations, ReduceRightlyInEveryReduction) {
   expect_right(
       "--only reduce_scatter,reduce --sizes 1K,1M --type float32,bfloat16,int32 "
-      "--reduction sum,prod,min,max,avg " +
+      "--reduction sum,prod,min,max,avg,mulsum " +
           kBothLaunches,
-      2 * 2 * 3 * 5 * 2);
+      2 * 2 * 3 * 6 * 2);
 }
 
 TEST_P(GpuOperations, AreRightInPlaceAndFromAnotherRoot) {

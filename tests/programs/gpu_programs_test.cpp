@@ -20,9 +20,9 @@ const std::string kHost = "-x NCCL_P2P_DISABLE=1 -x NCCL_NVLS_ENABLE=0 ";
 const std::string kAllTypes =
     "--type float32,float16,bfloat16,float64,int8,uint8,int32,uint32,int64,uint64,float8e4m3,"
     "float8e5m2 ";
-const std::string kAllReductions = "--reduction sum,prod,min,max,avg ";
+const std::string kAllReductions = "--reduction sum,prod,min,max,avg,mulsum ";
 constexpr int kTypes = 12;
-constexpr int kReductions = 5;
+constexpr int kReductions = 6;
 
 /// Two ranks of the worker as a Google Benchmark program, every case as briefly as possible.
 Outcome run_worker(const std::string& mpirun_options, const std::string& options) {

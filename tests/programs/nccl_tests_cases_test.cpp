@@ -13,6 +13,7 @@ namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 NcclTestsOptions parse(const std::vector<const char*>& arguments) {
@@ -42,11 +43,28 @@ TEST(NcclTestsCases, AllGoesThroughWhatTheMachineHas) {
               ElementsAre("int8 sum", "uint8 sum", "int32 sum", "uint32 sum", "int64 sum",
                           "uint64 sum", "float sum", "double sum"));
   EXPECT_THAT(names(nccl_tests_curves(parse({"-o", "all"}), all_reduce, {BackendKind::nccl, 2})),
-              ElementsAre("float sum", "float prod", "float max", "float min", "float avg"));
+              ElementsAre("float sum", "float prod", "float max", "float min", "float avg",
+                          "float mulsum"));
   EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, true}),
               SizeIs(12));
   EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
               SizeIs(10));
+}
+
+TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {
+  const NcclTestsProgram all_reduce = program("all_reduce_perf");
+  const NcclTestsProgram broadcast = program("broadcast_perf");
+  const NcclTestsMachine mpi{BackendKind::mpi, 2, false};
+  const NcclTestsOptions all = parse({"-d", "all", "-o", "all"});
+  const std::string types =
+      "Leaving out -d half, bfloat16, f8e4m3, f8e5m2: the mpi backend has none here";
+  EXPECT_THAT(nccl_tests_left_out(all, all_reduce, mpi),
+              ElementsAre(types, "Leaving out -o avg, mulsum: the mpi backend has none here"));
+  EXPECT_THAT(nccl_tests_left_out(all, broadcast, mpi), ElementsAre(types)) << "has no reduction";
+  EXPECT_THAT(nccl_tests_left_out(parse({}), all_reduce, mpi), IsEmpty());
+  EXPECT_THAT(nccl_tests_left_out(all, all_reduce, {BackendKind::nccl, 2, true}), IsEmpty());
+  EXPECT_THAT(nccl_tests_left_out(all, all_reduce, {BackendKind::nccl, 2, false}),
+              ElementsAre("Leaving out -d f8e4m3, f8e5m2: the nccl backend has none here"));
 }
 
 TEST(NcclTestsCases, BuffersAreOfTheKindThatNcclTestsAllocates) {
@@ -65,8 +83,12 @@ TEST(NcclTestsCases, BuffersAreOfTheKindThatNcclTestsAllocates) {
 
 TEST(NcclTestsCases, WhatTheBackendLacksIsRefused) {
   const NcclTestsProgram all_reduce = program("all_reduce_perf");
-  for (const auto& arguments : std::vector<std::vector<const char*>>{
-           {"-d", "half"}, {"-o", "avg"}, {"-G", "1"}, {"-R", "1"}, {"-R", "2"}}) {
+  for (const auto& arguments : std::vector<std::vector<const char*>>{{"-d", "half"},
+                                                                     {"-o", "avg"},
+                                                                     {"-o", "mulsum"},
+                                                                     {"-G", "1"},
+                                                                     {"-R", "1"},
+                                                                     {"-R", "2"}}) {
     EXPECT_THROW(nccl_tests_curves(parse(arguments), all_reduce, {BackendKind::mpi, 2}), UsageError)
         << arguments[0];
   }

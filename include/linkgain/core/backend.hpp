@@ -13,8 +13,8 @@ std::string_view name_of(BackendKind backend);
 BackendKind parse_backend(std::string_view name);
 
 /// Throws UsageError where the backend has no such type, reduction, launch mode or memory in any
-/// version: MPI knows no float16, bfloat16 or float8, no avg, no graphs and no registered buffers.
-/// It trains the tiny model in fp64, which GPUs do not.
+/// version: MPI knows no float16, bfloat16 or float8, no avg or mulsum, no graphs and no registered
+/// buffers. It trains the tiny model in fp64, which GPUs do not.
 void require_supported(BackendKind backend, const Case& c);
 bool supports(BackendKind backend, OperationKind operation);
 bool supports(BackendKind backend, DataType type);

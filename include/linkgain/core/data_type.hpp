@@ -23,8 +23,9 @@ enum class DataType {
   float8e5m2,
 };
 
-/// Reductions in NCCL's sense; avg is the sum divided by the number of ranks.
-enum class Reduction { sum, prod, min, max, avg };
+/// Reductions in NCCL's sense; avg is the sum divided by the number of ranks, mulsum the sum of
+/// each rank's data times a factor of its own.
+enum class Reduction { sum, prod, min, max, avg, mulsum };
 
 inline constexpr std::array kDataTypes{
     DataType::float32, DataType::float16, DataType::bfloat16,   DataType::float64,
@@ -32,7 +33,7 @@ inline constexpr std::array kDataTypes{
     DataType::int64,   DataType::uint64,  DataType::float8e4m3, DataType::float8e5m2,
 };
 inline constexpr std::array kReductions{Reduction::sum, Reduction::prod, Reduction::min,
-                                        Reduction::max, Reduction::avg};
+                                        Reduction::max, Reduction::avg,  Reduction::mulsum};
 
 /// Bytes of one element.
 int size_of(DataType type);
