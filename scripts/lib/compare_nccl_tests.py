@@ -18,7 +18,17 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 # Bus bandwidth may differ by this share at 1 MiB and above, latency be higher by this up to 64 KiB.
 BANDWIDTH_TOLERANCE = 0.01
 LATENCY_TOLERANCE = 0.03
-OPERATIONS = ("all_reduce", "send_recv")
+OPERATIONS = (
+    "all_reduce",
+    "send_recv",
+    "all_gather",
+    "reduce_scatter",
+    "broadcast",
+    "reduce",
+    "alltoall",
+    "gather",
+    "scatter",
+)
 VARIANTS = ("p2p", "host")
 MODES = ("stream", "graph")
 
@@ -49,6 +59,8 @@ def parse_nccl_tests(text):
         # size count type redop root time algbw busbw #wrong, then the same four in place
         if len(fields) < 9 or not fields[0].isdigit() or not fields[1].isdigit():
             continue
+        if fields[0] == "0":  # too small for a part of every rank
+            continue
         measurements[int(fields[0])] = Measurement(float(fields[5]), float(fields[7]))
     return measurements
 
@@ -72,6 +84,18 @@ def parse_linkgain(text):
             raise ValueError(f"no size in the name {benchmark['name']}")
         measurements[parse_size(sizes[0])] = Measurement(benchmark["latency_us"], benchmark["busbw"])
     return measurements
+
+
+def own_buffers(folder):
+    """How linkgain-bench's buffers were allocated, from its cases' names."""
+    kinds = set()
+    for path in folder.iterdir():
+        if not LINKGAIN_FILE.fullmatch(path.name):
+            continue
+        for benchmark in json.loads(path.read_text(encoding="utf-8"))["benchmarks"]:
+            fields = benchmark["name"].split("/")
+            kinds.add("allocated by NCCL" if "allocated" in fields else "plain (cudaMalloc)")
+    return " or ".join(sorted(kinds))
 
 
 def read_launches(folder, pattern, parse):
@@ -177,7 +201,7 @@ def table(rows):
     return lines
 
 
-def markdown(rows_by_curve):
+def markdown(rows_by_curve, buffers):
     every = [row for rows in rows_by_curve.values() for row in rows]
     fewest, most = min(min(r.launches) for r in every), max(max(r.launches) for r in every)
     launches = str(fewest) if fewest == most else f"{fewest} to {most}"
@@ -188,6 +212,7 @@ def markdown(rows_by_curve):
         f"Medians of {launches} launches of each, two ranks. The ratio is linkgain / nccl-tests: of bus "
         "bandwidth at 1 MiB and above, of time below. The spread is slowest less fastest launch over the "
         "median, of each tool alone.",
+        f"Buffers: nccl-tests' allocated by NCCL, linkgain's {buffers}.",
         f"Limits kept: {sum(row.kept for row in judged)} of {len(judged)}.",
     ]
     for curve, rows in rows_by_curve.items():
@@ -207,7 +232,7 @@ def main():
     except (InputError, OSError) as error:
         print(f"compare_nccl_tests: {error}", file=sys.stderr)
         return 2
-    text = markdown(rows)
+    text = markdown(rows, own_buffers(arguments.folder))
     if arguments.output:
         arguments.output.write_text(text, encoding="utf-8")
     sys.stdout.write(text)

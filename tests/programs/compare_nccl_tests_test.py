@@ -21,10 +21,10 @@ def nccl_line(size, time_us, busbw):
     return f"{size} 2 float sum -1 {time_us} 0.0 {busbw} 0 99.9 9.9 9.9 0\n"
 
 
-def linkgain_json(rows, **extra):
+def linkgain_json(rows, kind="", **extra):
     benchmarks = [
         {
-            "name": f"all_reduce/float32/sum/{size}/np2",
+            "name": f"all_reduce/float32/sum/{size}/np2{kind}",
             "run_type": "iteration",
             "latency_us": time_us,
             "busbw": busbw,
@@ -46,6 +46,17 @@ class Parsers(unittest.TestCase):
     def test_send_recv_without_checks(self):
         text = "  64  16  float  none  -1  5.03  0.01  0.01  N/A  5.00  0.01  0.01  N/A\n"
         self.assertEqual(compare.parse_nccl_tests(text), {64: compare.Measurement(5.03, 0.01)})
+
+    def test_operations_without_reduction_or_with_parts(self):
+        text = (
+            "   0   0  float  none  -1  5.00  0.00  0.00  N/A  5.00  0.00  0.00  N/A\n"
+            "  64   8  float  none  -1  5.03  0.01  0.01  N/A  5.00  0.01  0.01  N/A\n"
+            "1048576 262144 float none 0 9.5 110.4 110.4 0 9.4 111.6 111.6 0\n"
+        )
+        measurements = compare.parse_nccl_tests(text)
+        self.assertNotIn(0, measurements, "too small for a part of every rank")
+        self.assertEqual(measurements[64], compare.Measurement(5.03, 0.01))
+        self.assertEqual(measurements[1 << 20], compare.Measurement(9.5, 110.4))
 
     def test_linkgain_json(self):
         text = linkgain_json([("8B", 6.5, 0.001), ("64KiB", 7.5, 8.7), ("1GiB", 3280.0, 327.0)])
@@ -94,11 +105,12 @@ class Limits(unittest.TestCase):
 
 
 class Program(unittest.TestCase):
-    def compare(self, own_rows, name="linkgain.all_reduce.p2p.stream.busbw.1.json"):
+    def compare(self, own_rows, name=None, operation="all_reduce", kind=""):
         with tempfile.TemporaryDirectory() as folder:
-            peer = Path(folder) / "nccl-tests.all_reduce.p2p.stream.all.1.txt"
+            peer = Path(folder) / f"nccl-tests.{operation}.p2p.stream.all.1.txt"
             peer.write_text(nccl_line(8, 6.5, 0.0) + nccl_line(1 << 20, 15.0, 70.0))
-            (Path(folder) / name).write_text(linkgain_json(own_rows))
+            name = name or f"linkgain.{operation}.p2p.stream.busbw.1.json"
+            (Path(folder) / name).write_text(linkgain_json(own_rows, kind))
             output = Path(folder) / "comparison.md"
             arguments = ["compare", folder, "--output", str(output)]
             with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(
@@ -113,6 +125,17 @@ class Program(unittest.TestCase):
         self.assertIn("Limits kept: 2 of 2.", text)
         self.assertIn("## all_reduce, p2p, stream", text)
         self.assertIn("| 1 MiB | 15.00 | 15.00 | 70.00 | 70.10 | 1.0014 | pass | – | 0.0 % | 0.0 % |", text)
+
+    def test_every_operation_has_its_table(self):
+        for operation in compare.OPERATIONS:
+            status, text = self.compare([("1MiB", 15.0, 70.1)], operation=operation)
+            self.assertEqual(status, 0)
+            self.assertIn(f"## {operation}, p2p, stream", text)
+
+    def test_buffers_are_named(self):
+        self.assertIn("linkgain's plain (cudaMalloc).", self.compare([("8B", 6.6, 0.1)])[1])
+        text = self.compare([("8B", 6.6, 0.1)], kind="/allocated")[1]
+        self.assertIn("linkgain's allocated by NCCL.", text)
 
     def test_a_limit_broken(self):
         status, text = self.compare([("8B", 7.15, 0.001), ("1MiB", 15.0, 70.1)])

@@ -262,7 +262,8 @@ test_comparison_runs_both_tools_in_turn() {
   double mpirun <<<'[[ ! -e $work/broken_job ]] || { echo "no such device"; exit 9; }
     [[ $* != *_perf* ]] || { echo "8 2 float sum -1 6.5 0.0 0.0 N/A 6.5 0.0 0.0 N/A"; exit; }
     for word; do [[ $word != --benchmark_out=* ]] || file=${word#*=}; done
-    echo "{\"benchmarks\": [{\"name\": \"x/8B/np2\", \"latency_us\": 6.5, \"busbw\": 0.1}]}" >"$file"'
+    [[ $* != *"--buffers allocated"* ]] || kind=/allocated
+    echo "{\"benchmarks\": [{\"name\": \"x/8B/np2$kind\", \"latency_us\": 6.5, \"busbw\": 0.1}]}" >"$file"'
   printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
   mkdir -p "$work/peer" "$work/build/bench/programs"
   cp "$work/bin/linkgain" "$work/build/bench/programs/linkgain-bench"
@@ -280,6 +281,26 @@ test_comparison_runs_both_tools_in_turn() {
     "$work/peer"
   expect_status 0
   [[ $(grep -c '^mpirun' "$work/calls") -eq 16 ]] || complain 'the latency rows are not 16 jobs'
+  expect_output "linkgain's allocated by NCCL."
+  expect_call '--only all_reduce --sizes 8,64,1K,8K,64K --launch graph --buffers allocated'
+  : >"$work/calls"
+  run scripts/compare-nccl-tests --launches 1 --operations all --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 3
+  expect_output 'has no all_gather_perf'
+  for program in all_gather reduce_scatter broadcast reduce alltoall gather scatter; do
+    cp "$work/bin/linkgain" "$work/peer/${program}_perf"
+  done
+  run scripts/compare-nccl-tests --launches 1 --operations all --limit busbw --buffers plain \
+    --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 0
+  expect_output '## scatter, host, stream'
+  expect_output "linkgain's plain (cudaMalloc)."
+  [[ $(grep -c '^mpirun' "$work/calls") -eq 36 ]] || complain 'one limit is not 4 jobs an operation'
+  expect_no_call '--buffers'
+  : >"$work/calls"
+  run scripts/compare-nccl-tests --launches 1 --operations gather --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 0
+  expect_call '--only gather --sizes 64,1K,8K,64K --launch graph'
   touch "$work/broken_job"
   run scripts/compare-nccl-tests --quick --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 6
@@ -313,7 +334,8 @@ test_wrong_options_start_nothing() {
   local words
   for words in 'quickstart --nope' 'quickstart --prefix' 'quickstart --preset ci' 'test --preset nope' \
     'test all' 'gpu-check' 'gpu-check a b' 'lint --fix' 'compare-nccl-tests' \
-    'compare-nccl-tests --launches 0 x' 'compare-nccl-tests --only all_gather x' \
+    'compare-nccl-tests --launches 0 x' 'compare-nccl-tests --only copy_push x' \
+    'compare-nccl-tests --operations all_gather,, x' 'compare-nccl-tests --buffers registered x' \
     'compare-nccl-tests --limit speed x'; do
     # shellcheck disable=SC2086 # words
     run scripts/$words
