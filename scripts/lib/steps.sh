@@ -87,12 +87,13 @@ configure() {
   grep '^-- linkgain ' "$build/logs/configure.log" | sed 's/^-- linkgain/linkgain: will be built:/' || true
 }
 
-# build BUILD
+# build BUILD [TARGET...]
 build() {
-  local jobs
+  local folder=$1 jobs
+  shift
   jobs=$(build_jobs)
-  run_step "building with $jobs jobs; the first time takes minutes" "$1/logs/build.log" \
-    cmake --build "$1" --parallel "$jobs"
+  run_step "building with $jobs jobs; the first time takes minutes" "$folder/logs/build.log" \
+    cmake --build "$folder" --parallel "$jobs" ${1+--target "$@"}
 }
 
 # has_preset NAME

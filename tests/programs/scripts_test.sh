@@ -330,6 +330,40 @@ test_gpu_check_builds_for_this_machine_and_ends_with_the_summary() {
   expect_status 3
 }
 
+test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
+  local log
+  mkdir -p "$work/staged/usr/include"
+  stage_gpu_software
+  double nvidia-smi <<<'[[ $1 == -L ]] && echo "GPU 0: A" || printf "9.0\n"'
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer
+  expect_status 3
+  expect_output 'compute-sanitizer is neither on PATH'
+  double compute-sanitizer <<<'[[ $* != *copy* ]] || [[ ! -e $work/hangs ]] || exit 124
+    echo "[  PASSED  ] 2 tests."; [[ $* != *racecheck* ]] || { cat "$work/races"; exit; }
+    echo "========= ERROR SUMMARY: 0 errors"'
+  log="========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"
+  echo "$log" >"$work/races"
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer --out "$work/out"
+  expect_status 0
+  expect_call '--target all_reduce_kernels_test copy_kernels_test latency_kernels_test'
+  expect_call '/latency_kernels_test --gtest_filter=LatencyKernels.*'
+  expect_no_call '^ctest'
+  [[ $(grep -c ': clean in' "$work/out/sanitizer.txt") -eq 6 ]] || complain 'not two tools over three tests'
+  [[ -f $work/out/sanitizer-memcheck-copy_kernels.log ]] || complain 'no log in --out'
+  echo "${log//0 warnings/1 warnings}" >"$work/races"
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer
+  expect_status 1
+  expect_output 'racecheck copy_kernels: NOT CLEAN'
+  echo "$log" >"$work/races"
+  touch "$work/hangs"
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer
+  expect_status 1
+  expect_output 'memcheck copy_kernels: NOT CLEAN in'
+  expect_output 'memcheck latency_kernels: clean in'
+  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer --all
+  expect_status 2
+}
+
 test_wrong_options_start_nothing() {
   local words
   for words in 'quickstart --nope' 'quickstart --prefix' 'quickstart --preset ci' 'test --preset nope' \
