@@ -23,7 +23,8 @@ struct MeasurementSettings {
   Seconds deadline{60.0};  ///< how long a job may be silent beyond the time its work takes
   double precision = 0.01;
   WireSettings wires;
-  std::function<void(double seconds)> health_spent;  ///< told what reading health took; may be empty
+  std::function<void(double seconds)>
+      health_spent;                          ///< told what reading health took; may be empty
   std::function<Seconds()> clock;            ///< monotonic
   std::function<void(const Warning&)> warn;  ///< told of every job that is lost
   std::function<void(int round)> progress;   ///< told after every round; may be empty
