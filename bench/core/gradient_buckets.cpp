@@ -48,7 +48,7 @@ std::vector<GradientBucket> gradient_buckets(const ParameterTable& table,
                                              const BucketSettings& settings, DataType type) {
   if (settings.limit && settings.limit->value < 1) {
     throw UsageError(fmt::format("buckets of {} bytes hold nothing", settings.limit->value),
-                     "take a limit of 1 MiB or more; 25 MiB is PyTorch's");
+                     "take a limit of 1 byte or more; 25 MiB is PyTorch's");
   }
   std::vector<GradientBucket> buckets;
   Bytes limit = first_limit(settings);

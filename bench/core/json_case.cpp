@@ -32,7 +32,8 @@ Out write_training(const TrainingResult& training) {
           {"loss_difference", nullable(training.loss_difference)},
           {"exposed_s", nullable(training.exposed_s)},
           {"exposed_low_s", nullable(training.exposed_low_s)},
-          {"exposed_high_s", nullable(training.exposed_high_s)}};
+          {"exposed_high_s", nullable(training.exposed_high_s)},
+          {"buckets", nullable(training.buckets)}};
 }
 
 TrainingResult read_training(const In& json) {
@@ -43,7 +44,8 @@ TrainingResult read_training(const In& json) {
           optional_at<double>(json, "loss_difference"),
           optional_at<double>(json, "exposed_s"),
           optional_at<double>(json, "exposed_low_s"),
-          optional_at<double>(json, "exposed_high_s")};
+          optional_at<double>(json, "exposed_high_s"),
+          optional_at<int>(json, "buckets")};
 }
 
 Out write_variant_result(const VariantResult& result) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "linkgain/core/statistics.hpp"
+#include "linkgain/core/training_strategy.hpp"
 #include "training_losses.hpp"
 
 namespace linkgain {
@@ -148,7 +149,9 @@ void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     summarise_variant(result.variants[i], result.definition, by_variant[i]);
     if (!is_training(result.definition.operation) || by_variant[i].empty()) continue;
-    result.variants[i].training = training_result(by_variant[i], by_variant.front());
+    TrainingResult& training =
+        result.variants[i].training.emplace(training_result(by_variant[i], by_variant.front()));
+    if (result.definition.training) training.buckets = bucket_count(*result.definition.training);
   }
   const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
   result.ratios.clear();

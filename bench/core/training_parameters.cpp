@@ -15,7 +15,11 @@ namespace linkgain {
 namespace {
 
 constexpr int kMostSamples = 4096;
-constexpr int kMostBucketMib = 4096;
+
+/// PyTorch's bucket_cap_mb takes fractions. Below this a bucket is hardly more than a tensor, of
+/// the tiny model too.
+constexpr double kLeastBucketMib = 0.01;
+constexpr double kMostBucketMib = 4096.0;
 
 /// What a training takes whatever its batch: room for kernels' partial sums (3 MiB for gpt2), and
 /// what lies between aligned parts.
@@ -30,11 +34,25 @@ int read_count(std::string_view field, std::string_view text, int least, int mos
   throw UsageError(fmt::format("field '{}': a number of {} to {}", field, least, most));
 }
 
-double read_probability(std::string_view field, std::string_view text) {
+bool is_bucket_size(double mib) { return mib >= kLeastBucketMib && mib <= kMostBucketMib; }
+
+/// Absent where the text is no number.
+std::optional<double> read_number(std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (whole && value >= 0.0 && value < 1.0) return value;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+double read_bucket_size(std::string_view field, std::string_view text) {
+  const std::optional<double> mib = read_number(text);
+  if (mib && is_bucket_size(*mib)) return *mib;
+  throw UsageError(fmt::format("field '{}': {} to {} MiB", field, kLeastBucketMib, kMostBucketMib));
+}
+
+double read_probability(std::string_view field, std::string_view text) {
+  const std::optional<double> value = read_number(text);
+  if (value && *value >= 0.0 && *value < 1.0) return *value;
   throw UsageError(fmt::format("field '{}': a probability from 0 on, below 1", field));
 }
 
@@ -175,7 +193,7 @@ bool read_field(TrainingParameters& training, std::string_view field) {
   if (key == "buckets") {
     training.buckets = parse_bucket_rule(value);
   } else if (key == "bucket-mb") {
-    training.bucket_mib = read_count(field, value, 1, kMostBucketMib);
+    training.bucket_mib = read_bucket_size(field, value);
   } else if (key == "batch") {
     training.samples = read_count(field, value, 1, kMostSamples);
   } else if (key == "sequence") {
@@ -205,9 +223,9 @@ void validate(const TrainingParameters& training) {
                       name_of(training.model), longest));
   require(training.dropout >= 0.0 && training.dropout < 1.0,
           fmt::format("dropout={}: a probability from 0 on, below 1", training.dropout));
-  require(
-      !training.bucket_mib || (*training.bucket_mib >= 1 && *training.bucket_mib <= kMostBucketMib),
-      fmt::format("bucket-mb={}: 1 to {} MiB", training.bucket_mib.value_or(0), kMostBucketMib));
+  require(!training.bucket_mib || is_bucket_size(*training.bucket_mib),
+          fmt::format("bucket-mb={}: {} to {} MiB", training.bucket_mib.value_or(0.0),
+                      kLeastBucketMib, kMostBucketMib));
   const bool chosen = training.bucket_mib || training.buckets != BucketRule::current;
   require(!chosen || has_buckets(training.strategy),
           fmt::format("field '{}': buckets can be chosen for ddp and zero2 only",

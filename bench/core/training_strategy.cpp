@@ -80,6 +80,11 @@ void require_equal_shards(TrainingStrategy strategy, std::span<const GradientBuc
   if (divisor % ranks != 0) refuse_ranks(strategy, ranks, divisor);
 }
 
+/// As ranks exchange them.
+DataType gradient_type(const TrainingParameters& training) {
+  return training.precision == TrainingPrecision::fp64 ? DataType::float64 : DataType::float32;
+}
+
 }  // namespace
 
 bool shards_optimizer(TrainingStrategy strategy) {
@@ -99,16 +104,24 @@ StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& tabl
 
 BucketSettings bucket_settings(const TrainingParameters& training) {
   BucketSettings buckets{training.buckets, {}};
-  if (training.bucket_mib) buckets.limit = Bytes{std::int64_t{*training.bucket_mib} << 20};
+  constexpr double kMebibyte = 1 << 20;
+  if (training.bucket_mib) {
+    buckets.limit = Bytes{static_cast<std::int64_t>(*training.bucket_mib * kMebibyte)};
+  }
   return buckets;
+}
+
+std::optional<int> bucket_count(const TrainingParameters& training) {
+  if (!has_buckets(training.strategy)) return std::nullopt;
+  const ParameterTable table(gpt2_config(training.model));
+  return static_cast<int>(
+      gradient_buckets(table, bucket_settings(training), gradient_type(training)).size());
 }
 
 void require_equal_shards(const TrainingParameters& training, int ranks) {
   if (!shards_optimizer(training.strategy)) return;
-  const bool is_double = training.precision == TrainingPrecision::fp64;
   plan_strategy(training.strategy, ParameterTable(gpt2_config(training.model)),
-                bucket_settings(training), is_double ? DataType::float64 : DataType::float32,
-                ranks);
+                bucket_settings(training), gradient_type(training), ranks);
 }
 
 double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,

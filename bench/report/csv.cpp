@@ -8,6 +8,7 @@
 
 #include "csv_fields.hpp"
 #include "linkgain/core/limits.hpp"
+#include "linkgain/core/training_strategy.hpp"
 #include "linkgain/core/training_summary.hpp"
 
 namespace linkgain {
@@ -20,7 +21,8 @@ constexpr std::string_view kHeader =
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
-    "model_size,training_precision,strategy,buckets,bucket_mib,batch,sequence,dropout,steps,"
+    "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
+    "steps,"
     "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
     "last_loss,loss_difference\n";
 
@@ -139,7 +141,8 @@ void add_training_fields(std::vector<std::string>& fields, const TrainingParamet
   fields.emplace_back(name_of(training.precision));
   fields.emplace_back(name_of(training.strategy));
   fields.emplace_back(buckets ? name_of(training.buckets) : std::string_view{});
-  fields.push_back(field(training.bucket_mib));
+  fields.push_back(csv_field(training.bucket_mib));
+  fields.push_back(field(bucket_count(training)));
   fields.push_back(fmt::format("{}", training.samples));
   fields.push_back(fmt::format("{}", training.length));
   fields.push_back(csv_field(std::optional(training.dropout)));
@@ -201,7 +204,7 @@ std::string row(const Record& record, const CaseResult& result, const VariantRes
     add_training_fields(fields, *result.definition.training);
     add_trained_fields(fields, record, result, variant);
   } else {
-    fields.insert(fields.end(), 18, "");
+    fields.insert(fields.end(), 19, "");
   }
   return fmt::format("{}\n", fmt::join(fields, ","));
 }

@@ -40,12 +40,16 @@ std::string refusal(const std::string& option, const std::string& value) {
 
 TEST(TrainingOptions, SayWhatKindOfNumberTheyTake) {
   EXPECT_EQ(refusal("--batch", "1.5"), "--batch 1.5 is no whole number");
-  EXPECT_EQ(refusal("--bucket-mb", "2.5"), "--bucket-mb 2.5 is no whole number");
+  EXPECT_EQ(refusal("--bucket-mb", "2.5x"), "--bucket-mb 2.5x is no number");
   EXPECT_EQ(refusal("--steps", "many"), "--steps many is no number");
   EXPECT_EQ(refusal("--sequence", "12x"), "--sequence 12x is no number");
   EXPECT_EQ(refusal("--batch", "99999999999999999999"),
             "--batch 99999999999999999999 is out of range");
   EXPECT_EQ(refusal("--dropout", "half"), "--dropout half is no number");
+}
+
+TEST(TrainingOptions, TakeFractionsOfABucketsSize) {
+  EXPECT_EQ(refusal("--bucket-mb", "0.25"), "accepted");
 }
 
 TEST(TrainingOptions, RefuseAnEmptyValue) {

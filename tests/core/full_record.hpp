@@ -205,7 +205,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
                      .unhealthy_samples = 2,
                      .power_capped_samples = 3};
   measured.execution = {12, 1, 6, 7, true, "grouped send/recv", false};
-  measured.training = TrainingResult{200, Seconds{101.9}, 10.98, 9.5, 1e-6, -1e-4, -3e-4, 2e-4};
+  measured.training = TrainingResult{200, Seconds{101.9}, 10.98, 9.5, 1e-6, -1e-4, -3e-4, 2e-4, 13};
   VariantResult wrong;
   wrong.variant = "host";
   wrong.time = Seconds{0.5};

@@ -146,6 +146,7 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
 bool is_optional(const std::string& key) {
   const std::vector<std::string> later{"alone",
                                        "ancestor",
+                                       "buckets",
                                        "discarded_per_sample",
                                        "evidence_cost",
                                        "evidence",

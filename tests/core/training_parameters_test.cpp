@@ -23,7 +23,8 @@ TEST(TrainingCases, AreNamedByWhatIsNotUsual) {
   for (const char* name :
        {"gpt2_step/fp32/gpt2/np2", "gpt2_step/bf16/gpt2/np8/zero3", "gpt2_step/fp64/tiny/np3/none",
         "gpt2_step/tf32/gpt2/np4/buckets=legacy/bucket-mb=50/batch=8/sequence=512/dropout=0",
-        "gpt2_step/fp32/tiny/np2/zero2/bucket-mb=1/sequence=16/dropout=0.25"}) {
+        "gpt2_step/fp32/tiny/np2/zero2/bucket-mb=1/sequence=16/dropout=0.25",
+        "gpt2_step/fp64/tiny/np2/bucket-mb=0.05"}) {
     EXPECT_EQ(case_name(training_case(name)), name);
   }
 }
@@ -36,7 +37,9 @@ TEST(TrainingCases, HaveOneSpelling) {
         "gpt2_step/fp32/gpt2/np2/graph", "gpt2_step/float32/sum/1GiB/np2", "gpt2_step/fp32/gpt2",
         "gpt2_step/fp32/gpt2/np2/batch=0", "gpt2_step/fp32/gpt2/np2/sequence=1025",
         "gpt2_step/fp32/gpt2/np2/dropout=1", "gpt2_step/fp32/gpt2/np2/zero3/buckets=legacy",
-        "gpt2_step/fp32/gpt2/np2/none/bucket-mb=4", "gpt2_step/fp32/gpt2/np1"}) {
+        "gpt2_step/fp32/gpt2/np2/none/bucket-mb=4", "gpt2_step/fp32/gpt2/np2/bucket-mb=4.0",
+        "gpt2_step/fp32/gpt2/np2/bucket-mb=0.001", "gpt2_step/fp32/gpt2/np2/bucket-mb=4097",
+        "gpt2_step/fp32/gpt2/np2/bucket-mb=nan", "gpt2_step/fp32/gpt2/np1"}) {
     EXPECT_THROW(training_case(name), UsageError) << name;
   }
 }
@@ -117,6 +120,23 @@ TEST(TrainingCombinations, HoldEveryPrecisionAgainstTheStepWithoutCommunication)
   EXPECT_THAT(names_of(selection),
               ElementsAre("fp32/gpt2/zero2/bucket-mb=5/batch=2", "fp32/gpt2/zero3/batch=2",
                           "fp32/gpt2/none/batch=2"));
+}
+
+TEST(TrainingCombinations, RefuseBucketsOfNoSensibleSize) {
+  TrainingSelection selection;
+  selection.models = {ModelSize::tiny};
+  selection.precisions = {TrainingPrecision::fp64};
+  selection.bucket_mib = 0.25;
+  EXPECT_THAT(names_of(selection), ElementsAre("fp64/tiny/bucket-mb=0.25", "fp64/tiny/none"));
+  for (const double mib : {0.001, 5000.0}) {
+    selection.bucket_mib = mib;
+    try {
+      combinations(selection);
+      FAIL() << mib;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(": 0.01 to 4096 MiB"));
+    }
+  }
 }
 
 TEST(TrainingCombinations, RefuseBucketsThatNoStrategyHas) {

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
+#include "linkgain/core/case.hpp"
 #include "linkgain/core/errors.hpp"
 
 namespace linkgain {
@@ -100,6 +102,36 @@ TEST(StrategyPlan, TakesAnyNumberOfRanksWhereNothingIsSharded) {
     EXPECT_NO_THROW(plan(TrainingStrategy::ddp, {}, ranks));
     EXPECT_NO_THROW(plan(TrainingStrategy::none, {}, ranks));
   }
+}
+
+std::optional<int> buckets_of(const std::string& name) {
+  return bucket_count(parse_case_name(name).training.value());
+}
+
+TEST(BucketCount, IsWhatAStrategyReduces) {
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2"), 13);
+  EXPECT_EQ(buckets_of("gpt2_step/bf16/gpt2/np2/zero2"), 13) << "gradients are float32 there too";
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2/buckets=legacy"), 14);
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2/zero3"), std::nullopt);
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2/none"), std::nullopt);
+}
+
+// All of the tiny model's gradients, 884,224 bytes in fp64, are less than the least whole number of
+// MiB. The legacy rule keeps its first limit of 1 MiB whatever was given.
+TEST(BucketCount, OfTheTinyModelIsMoreThanOneForFractionsOnly) {
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2"), 1);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/bucket-mb=1"), 1);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/buckets=legacy/bucket-mb=0.1"), 1);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/bucket-mb=0.1"), 7);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/zero2/bucket-mb=0.01"), 10);
+  EXPECT_NO_THROW(require_equal_shards(
+      parse_case_name("gpt2_step/fp64/tiny/np8/zero2/bucket-mb=0.01").training.value(), 8));
+}
+
+TEST(BucketSettings, LeaveOutAFractionOfAByteAsPyTorchDoes) {
+  TrainingParameters training;
+  training.bucket_mib = 0.3;
+  EXPECT_EQ(bucket_settings(training).limit, Bytes{314572}) << "of 314572.8";
 }
 
 // 497,759,232 bytes in fp32; the final norm has 6,144, the norm of the gradients 4.

@@ -55,8 +55,9 @@ TEST_F(TrainingProgram, PrintsThePagesTable) {
   EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | Time ")));
   EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
   EXPECT_THAT(lines, Contains(HasSubstr("Exposed communication: ")));
-  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("a tiny GPT-2, fp64, ddp, 2 ranks of 4 x 32 tokens"),
-                                    HasSubstr("run were 20 in "))));
+  EXPECT_THAT(lines, Contains(AllOf(
+                         HasSubstr("a tiny GPT-2, fp64, ddp (1 bucket), 2 ranks of 4 x 32 tokens"),
+                         HasSubstr("run were 20 in "))));
   const json cases = record()["cases"];
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_EQ(cases[0]["case"], "gpt2_step/fp64/tiny/np2");
@@ -88,6 +89,27 @@ TEST_F(TrainingProgram, HoldsStrategiesAgainstEachOther) {
   for (const std::size_t i : {0U, 1U, 2U}) {
     EXPECT_NEAR(cases[i]["variants"][0]["training"]["last_loss"], kLossOfTenSteps, kLossBound);
   }
+}
+
+// All gradients of the tiny model are less than 1 MiB.
+TEST_F(TrainingProgram, ReducesInAsManyBucketsAsAskedFor) {
+  const Outcome outcome =
+      train({"--strategy", "ddp,zero2", "--bucket-mb", "0.1", "--np", "2"}, "10");
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(lines_of(outcome.output),
+              Contains(HasSubstr("fp64, ddp, buckets of 0.1 MiB (7), 2 ranks")));
+  const json cases = record()["cases"];
+  ASSERT_EQ(cases.size(), 3U);
+  EXPECT_EQ(cases[0]["case"], "gpt2_step/fp64/tiny/np2/bucket-mb=0.1");
+  EXPECT_EQ(cases[2]["case"], "gpt2_step/fp64/tiny/np2/none");
+  for (const std::size_t i : {0U, 1U}) {
+    for (const json& variant : cases[i]["variants"]) {
+      EXPECT_EQ(variant["training"]["buckets"], 7);
+      EXPECT_EQ(variant["verification"]["wrong"], 0);
+      EXPECT_NEAR(variant["training"]["last_loss"], kLossOfTenSteps, kLossBound);
+    }
+  }
+  EXPECT_TRUE(cases[2]["variants"][0]["training"]["buckets"].is_null());
 }
 
 TEST_F(TrainingProgram, FindsRanksThatHaveGoneApart) {

@@ -65,7 +65,7 @@ TEST(ComparisonReport, ShowsLossesOfTheSameTrainingOnly) {
   EXPECT_THAT(text_of(before, after),
               HasSubstr("Loss after the last block: 7.529 before, 7.530 after."));
   after.settings.training->tokens = "wiki.bin";
-  EXPECT_THAT(text_of(before, after), AllOf(HasSubstr("not the same tokens in each run. Time is"),
+  EXPECT_THAT(text_of(before, after), AllOf(HasSubstr("not the same tokens in each\nrun. Time is"),
                                             HasSubstr("tokens of a training: generated → wiki.bin"),
                                             Not(HasSubstr("Loss"))));
   after.settings.training->tokens.clear();

@@ -29,12 +29,13 @@ constexpr const char* kHeader =
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
-    "model_size,training_precision,strategy,buckets,bucket_mib,batch,sequence,dropout,steps,"
+    "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
+    "steps,"
     "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
     "last_loss,loss_difference\n";
 
 /// What stands behind the columns of all operations in the rows of those that are no training.
-const std::string kNoTraining(18, ',');
+const std::string kNoTraining(19, ',');
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
 
@@ -108,6 +109,7 @@ TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {
   EXPECT_EQ(row["strategy"], "ddp");
   EXPECT_EQ(row["buckets"], "current");
   EXPECT_EQ(row["bucket_mib"], "") << "PyTorch's";
+  EXPECT_EQ(row["bucket_count"], "13");
   EXPECT_EQ(row["batch"], "4");
   EXPECT_EQ(row["sequence"], "1024");
   EXPECT_EQ(row["dropout"], "0.1");
@@ -130,6 +132,7 @@ TEST(Csv, LeavesOutWhatATrainingHasNot) {
   auto alone = row_of(text, 3);
   EXPECT_EQ(alone["strategy"], "none");
   EXPECT_EQ(alone["buckets"], "");
+  EXPECT_EQ(alone["bucket_count"], "");
   for (const char* name : {"exposed_s", "exposed_low_s", "exposed_high_s"}) {
     EXPECT_EQ(alone[name], "") << name;
   }
@@ -154,6 +157,7 @@ TEST(Csv, NamesBucketsThatWereChosen) {
   auto row = row_of(csv(record), 1);
   EXPECT_EQ(row["buckets"], "legacy");
   EXPECT_EQ(row["bucket_mib"], "8");
+  EXPECT_EQ(row["bucket_count"], "38");
   EXPECT_NEAR(std::stod(row["exposed_s"]), 0.0095, 1e-12) << "held against the same step";
 }
 

@@ -2,22 +2,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "linkgain/backends/mpi_backend.hpp"
+#include "logged_communication.hpp"
 #include "support/rank_test.hpp"
 #include "training_ranks.hpp"
 
 namespace linkgain {
 namespace {
 
+using testing::Event;
 using testing::EventLog;
 using testing::expect_near;
+using testing::LoggedCommunication;
 using testing::RankResult;
 using testing::RankTest;
 using testing::TrainingCase;
@@ -39,12 +44,35 @@ TrainingCase training(TrainingStrategy strategy) {
   return result;
 }
 
+/// Its gradients are less than 1 MiB.
+TrainingCase with_one_bucket(TrainingCase like) {
+  like.settings.buckets = {};
+  return like;
+}
+
+/// Where an event stands in a log; its size if nowhere.
+std::size_t place_of(const EventLog& events, const std::string& what, std::int64_t number) {
+  const auto found = std::ranges::find_if(
+      events, [&](const Event& event) { return event.what == what && event.number == number; });
+  return static_cast<std::size_t>(found - events.begin());
+}
+
+/// The reductions of a step's buckets.
+std::vector<Event> reductions_in(const EventLog& events, TrainingStrategy strategy) {
+  const char* const what = strategy == TrainingStrategy::ddp ? "all_reduce" : "reduce_scatter";
+  std::vector<Event> result;
+  std::ranges::copy_if(events, std::back_inserter(result),
+                       [&](const Event& event) { return event.what == what; });
+  return result;
+}
+
 class TrainingOverMpi : public RankTest {
  protected:
   static void SetUpTestSuite() {
     const auto backend = make_mpi_backend(*session, Bytes{1 << 20});
     for (const TrainingStrategy strategy : kStrategies) {
-      results_[strategy] = train_here(*backend, strategy);
+      results_[strategy] = train_here(*backend, training(strategy));
+      of_one_bucket_[strategy] = train_here(*backend, with_one_bucket(training(strategy)));
     }
     // Alike on all ranks; the others wait meanwhile.
     if (session->is_root()) expected_ = testing::train(testing::one_rank(training({}))).front();
@@ -52,13 +80,17 @@ class TrainingOverMpi : public RankTest {
   }
 
   /// This rank's part.
-  static RankResult train_here(Backend& backend, TrainingStrategy strategy) {
-    const TrainingCase how = training(strategy);
+  static RankResult train_here(Backend& backend, const TrainingCase& how) {
     EventLog log;
-    TrainingRun run = testing::make_run(how, backend.open_training_communication(nullptr), log);
+    TrainingRun run = testing::make_run(
+        how,
+        std::make_unique<LoggedCommunication>(backend.open_training_communication(nullptr), log),
+        log);
     RankResult result;
     for (int step = 0; step < how.steps; ++step) {
+      log.clear();
       run.run_step(step);
+      result.events = log;
       result.losses.push_back(run.read_loss());
       result.hashes.push_back(run.parameter_hash());
     }
@@ -68,7 +100,11 @@ class TrainingOverMpi : public RankTest {
 
   /// Collective: of each step, over ranks; empty but on rank 0.
   static std::vector<double> mean_losses(TrainingStrategy strategy) {
-    const std::vector<double>& own = results_[strategy].losses;
+    return mean_losses(results_[strategy]);
+  }
+
+  static std::vector<double> mean_losses(const RankResult& result) {
+    const std::vector<double>& own = result.losses;
     const std::vector<double> all = session->gather(own);
     std::vector<double> means(session->is_root() ? own.size() : 0, 0.0);
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -78,10 +114,12 @@ class TrainingOverMpi : public RankTest {
   }
 
   static std::map<TrainingStrategy, RankResult> results_;
+  static std::map<TrainingStrategy, RankResult> of_one_bucket_;
   static RankResult expected_;  ///< of one rank with all samples; on rank 0
 };
 
 std::map<TrainingStrategy, RankResult> TrainingOverMpi::results_;
+std::map<TrainingStrategy, RankResult> TrainingOverMpi::of_one_bucket_;
 RankResult TrainingOverMpi::expected_;
 
 TEST_F(TrainingOverMpi, FollowsOneRankWithAllSamples) {
@@ -101,6 +139,43 @@ TEST_F(TrainingOverMpi, LeavesTheSameBitsOnAllRanksAfterEveryStep) {
     const std::string hashes = ::testing::PrintToString(own);
     EXPECT_THAT(session->share(hashes), ::testing::Each(hashes)) << name_of(strategy);
     EXPECT_NE(own.front(), own.back()) << name_of(strategy);
+  }
+}
+
+constexpr std::array kWithBuckets{TrainingStrategy::ddp, TrainingStrategy::zero2};
+
+TEST_F(TrainingOverMpi, ReducesBucketsWhileBackwardGoesOn) {
+  for (const TrainingStrategy strategy : kWithBuckets) {
+    SCOPED_TRACE(name_of(strategy));
+    const EventLog& events = results_[strategy].events;
+    const std::vector<Event> reductions = reductions_in(events, strategy);
+    ASSERT_GT(reductions.size(), 3U);
+    const Event& first = reductions.front();
+    const std::size_t begin = place_of(events, first.what, first.number);
+    EXPECT_LT(begin, place_of(events, "backward", 1)) << "two segments are still to come";
+    const std::size_t progress = place_of({events.begin() + begin, events.end()}, "progress", 0);
+    EXPECT_LT(begin + progress, place_of(events, "backward", 0)) << "MPI had a turn meanwhile";
+    EXPECT_GT(place_of(events, "wait", first.number), place_of(events, "backward ended", 0));
+  }
+}
+
+TEST_F(TrainingOverMpi, ReducesOneBucketWhenBackwardHasComeToItsEnd) {
+  for (const TrainingStrategy strategy : kWithBuckets) {
+    SCOPED_TRACE(name_of(strategy));
+    const EventLog& events = of_one_bucket_[strategy].events;
+    const std::vector<Event> reductions = reductions_in(events, strategy);
+    ASSERT_EQ(reductions.size(), 1U);
+    EXPECT_GT(place_of(events, reductions[0].what, reductions[0].number),
+              place_of(events, "backward", 0));
+  }
+}
+
+TEST_F(TrainingOverMpi, LearnsTheSameWhateverItsBuckets) {
+  for (const TrainingStrategy strategy : kWithBuckets) {
+    SCOPED_TRACE(name_of(strategy));
+    const std::vector<double> losses = mean_losses(strategy);
+    expect_near(mean_losses(of_one_bucket_[strategy]), losses);
+    expect_near(of_one_bucket_[strategy].parameters, results_[strategy].parameters);
   }
 }
 

@@ -53,7 +53,7 @@ struct SelectionTexts {
   std::vector<std::string> strategies;
   std::vector<std::string> training_precisions;
   std::string bucket_rule;
-  std::optional<int> bucket_mib;
+  std::optional<double> bucket_mib;
   std::optional<int> samples;
   std::optional<int> length;
   std::optional<double> dropout;

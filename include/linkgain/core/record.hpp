@@ -92,6 +92,7 @@ struct TrainingResult {
   std::optional<double> exposed_s{};
   std::optional<double> exposed_low_s{};  ///< its 95 % interval
   std::optional<double> exposed_high_s{};
+  std::optional<int> buckets{};  ///< in which gradients go; absent where none can be chosen
   bool operator==(const TrainingResult&) const = default;
 };
 

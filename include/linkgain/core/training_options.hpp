@@ -31,8 +31,9 @@ void add_training_options(App& app, SelectionTexts& texts) {
                  "gpt2_step: gradients in buckets as PyTorch groups them now (current) or did in "
                  "2020 (legacy)")
       ->type_name("RULE");
-  app.add_option("--bucket-mb", texts.bucket_mib,
-                 "gpt2_step: size of a bucket in MiB; PyTorch's 1 and 25 unless given")
+  app.add_option(
+         "--bucket-mb", texts.bucket_mib,
+         "gpt2_step: size of a bucket in MiB, 0.01 to 4096; PyTorch's 1 and 25 unless given")
       ->type_name("MIB");
 }
 

@@ -28,7 +28,7 @@ struct TrainingParameters {
   TrainingPrecision precision = TrainingPrecision::fp32;
   TrainingStrategy strategy = TrainingStrategy::ddp;
   BucketRule buckets = BucketRule::current;  ///< of ddp and zero2
-  std::optional<int> bucket_mib;             ///< absent: PyTorch's limits
+  std::optional<double> bucket_mib;          ///< absent: PyTorch's limits
   int samples = kUsualSamples;               ///< of each rank
   int length = longest_sequence(ModelSize::gpt2);
   double dropout = kUsualDropout;
@@ -91,7 +91,7 @@ struct TrainingSelection {
   std::vector<TrainingPrecision> precisions;
   std::vector<TrainingStrategy> strategies;
   std::optional<BucketRule> buckets;
-  std::optional<int> bucket_mib;
+  std::optional<double> bucket_mib;
   std::optional<int> samples;
   std::optional<int> length;
   std::optional<double> dropout;

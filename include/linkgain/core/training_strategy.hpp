@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "linkgain/core/data_type.hpp"
@@ -36,8 +37,11 @@ struct StrategyPlan {
 StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& table,
                            const BucketSettings& buckets, DataType type, int ranks);
 
-/// The buckets that a case asks for.
+/// The buckets that a case asks for. A fraction of a byte is left out, as PyTorch does.
 BucketSettings bucket_settings(const TrainingParameters& training);
+
+/// How many that makes; absent of strategies for which buckets cannot be chosen.
+std::optional<int> bucket_count(const TrainingParameters& training);
 
 /// Throws UsageError where plan_strategy() would for a case on so many ranks.
 void require_equal_shards(const TrainingParameters& training, int ranks);
