@@ -131,8 +131,8 @@ std::string steps_text(const Record& record, const CaseResult& result) {
     runs.push_back(
         fmt::format("{} in {}", variant.training->steps, readable_time(variant.training->sum)));
   }
-  return fmt::format("Time is {} x the median step; run were {}.",
-                     counted(planned_steps(record.settings), "step", "steps"),
+  return fmt::format("Time is {} x the median of blocks of {} steps; run were {}.",
+                     counted(planned_steps(record.settings), "step", "steps"), kStepsPerBlock,
                      fmt::join(runs, runs.size() > 2 ? ", " : " and "));
 }
 

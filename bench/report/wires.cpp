@@ -18,16 +18,29 @@ constexpr std::string_view kWiresLead =
     "What the links' counters say, for one operation and all GPUs together: bytes that NVLink "
     "carried, and those that it must carry if every message goes over it.";
 
-/// Who named the algorithms that the table shows.
-std::string_view source_of_algorithms(const Record& record) {
-  const auto own = [](const CaseResult& result) { return is_own_work(result.definition); };
-  if (std::none_of(record.cases.begin(), record.cases.end(), own)) {
-    return "The algorithm is the one that NCCL's log names.";
-  }
-  if (std::all_of(record.cases.begin(), record.cases.end(), own)) {
-    return "The algorithm is the way that our own work took.";
-  }
-  return "The algorithm is the one that NCCL's log names, or the way that our own work took.";
+/// What a case's algorithm is known from.
+enum class Source { log, own_work, assumption };
+
+Source source_of(const Case& definition) {
+  if (definition.training) return Source::assumption;
+  return is_own_work(definition) ? Source::own_work : Source::log;
+}
+
+/// Where the algorithms are from that the table shows.
+std::string source_of_algorithms(const Record& record) {
+  const auto has = [&](Source source) {
+    return std::any_of(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
+      return source_of(result.definition) == source;
+    });
+  };
+  std::vector<std::string_view> found;
+  if (has(Source::log)) found.emplace_back("the one that NCCL's log names");
+  if (has(Source::own_work)) found.emplace_back("the way that our own work took");
+  std::string text;
+  if (!found.empty()) text = fmt::format("The algorithm is {}.", fmt::join(found, ", or "));
+  if (!has(Source::assumption)) return text;
+  return fmt::format("{}{} of gpt2_step is assumed: rings and protocol Simple.", text,
+                     text.empty() ? "The algorithm" : " That");
 }
 
 std::string cost_of(const Record& record) {
@@ -108,14 +121,19 @@ std::string notes_of(const VariantResult& variant, bool pcie, Footnotes& reasons
   return marks;
 }
 
-std::vector<std::string> row_of(const std::string& label, const VariantResult& variant, bool pcie,
-                                Footnotes& reasons) {
+/// Nothing where nothing goes from GPU to GPU, whatever older records say of it.
+std::string algorithm_cell(const Case& definition, const WireEvidence& evidence) {
+  return definition.training && !uses_link(definition) ? "" : readable_plan(evidence.plan);
+}
+
+std::vector<std::string> row_of(const std::string& label, const Case& definition,
+                                const VariantResult& variant, bool pcie, Footnotes& reasons) {
   static const WireEvidence kNone;
   const WireEvidence& evidence = variant.evidence ? *variant.evidence : kNone;
   std::vector<std::string> cells{label,
                                  variant.variant,
                                  std::string(readable_path(variant.path)),
-                                 readable_plan(evidence.plan),
+                                 algorithm_cell(definition, evidence),
                                  per_operation(evidence.nvlink_sent, evidence),
                                  per_operation(evidence.expected, evidence)};
   const std::optional<double> share = evidence.judged_share();
@@ -203,7 +221,7 @@ std::string wires_section(const Record& record) {
     std::string label = case_label(result.definition);
     for (const VariantResult& variant : result.variants) {
       if (variant.time) {
-        table.add_row(row_of(label, variant, pcie, reasons));
+        table.add_row(row_of(label, result.definition, variant, pcie, reasons));
         label.clear();
       }
     }

@@ -110,9 +110,11 @@ class TrainingOperation : public Operation {
     return execution;
   }
 
-  /// Buckets go by rings and protocol Simple, whatever NCCL's log says of single calls. With NVLink
-  /// multicast (NVLS), which more than two ranks may use, less is sent: nothing is known then.
+  /// Assumed: buckets go by rings and protocol Simple, whatever NCCL's log says of single calls.
+  /// With NVLink multicast (NVLS), which more than two ranks may use, less is sent: nothing is
+  /// known then. Without communication there is nothing to know.
   std::optional<TransferPlan> do_plan() const override {
+    if (settings_.strategy == TrainingStrategy::none) return TransferPlan{};
     const char* const multicast = std::getenv("NCCL_NVLS_ENABLE");
     const bool is_off = multicast != nullptr && std::string_view(multicast) == "0";
     if (session_.ranks() > 2 && !is_off) return TransferPlan{};

@@ -35,10 +35,11 @@ TEST(TrainingTables, AreThePagesOwn) {
       text,
       HasSubstr("GPT-2 124M, fp32, ddp (13 buckets), 2 ranks of 4 x 1024 tokens, dropout 0.1, "
                 "generated tokens."));
-  EXPECT_THAT(text,
-              HasSubstr("Time is 200 steps x the median step; run were 200 in 101.9 s and "
-                        "200 in 131.4 s. Speed-ups are estimated round by round, not from these "
-                        "medians."));
+  EXPECT_THAT(
+      text,
+      HasSubstr("Time is 200 steps x the median of blocks of 10 steps; run were 200 in 101.9 s and "
+                "200 in 131.4 s. Speed-ups are estimated round by round, not from these "
+                "medians."));
   EXPECT_THAT(text, HasSubstr("Loss 10.980 after the first block, 9.080 after the last; after "
                               "every block the same bits with host."));
 }

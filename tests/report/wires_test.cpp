@@ -6,6 +6,7 @@
 #include "linkgain/report/headline.hpp"
 #include "report/counted_records.hpp"
 #include "report/golden.hpp"
+#include "report/training_records.hpp"
 
 namespace linkgain {
 namespace {
@@ -98,6 +99,34 @@ TEST(WiresSection, SaysWhoNamedTheAlgorithms) {
       HasSubstr("the one that NCCL's log names, or the way that our own work took. A note"));
   record.cases = {own};
   EXPECT_THAT(wires_section(record), HasSubstr("algorithm is the way that our own work took. A"));
+}
+
+/// The page's training, its bytes counted.
+Record counted_training() {
+  Record record = page_record();
+  for (CaseResult& result : record.cases) {
+    WireEvidence& evidence = result.variants[0].evidence.emplace();
+    evidence.operations = 11;
+    evidence.plan = {"", "SIMPLE"};
+    evidence.nvlink_sent = 0;
+  }
+  return record;
+}
+
+TEST(WiresSection, SaysThatATrainingsAlgorithmIsAssumed) {
+  Record record = counted_training();
+  EXPECT_THAT(wires_section(record), HasSubstr("over it. The algorithm of gpt2_step is assumed: "
+                                               "rings and protocol Simple. A note"));
+  EXPECT_THAT(wires_section(record), Not(HasSubstr("NCCL's log")));
+  record.cases.push_back(counted_case().cases[0]);
+  EXPECT_THAT(wires_section(record), HasSubstr("the one that NCCL's log names. That of gpt2_step "
+                                               "is assumed: rings and protocol Simple. A note"));
+}
+
+TEST(WiresSection, NamesNoAlgorithmOfAStepWithoutCommunication) {
+  const std::string text = wires_section(counted_training());
+  EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2      | p2p     | NVLink      | SIMPLE    |"));
+  EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2 none | p2p     | unknown     |           |"));
 }
 
 TEST(WiresSection, LeavesPcieOutWhereNothingIsKnownOfIt) {

@@ -57,6 +57,16 @@ TEST_F(TrainingCheck, FindsNothingWhereNothingIsWrong) {
   }
 }
 
+TEST_F(TrainingCheck, AssumesNoProtocolWhereNothingIsSent) {
+  open("none");
+  EXPECT_EQ(operation_->plan(), TransferPlan{});
+  for (const char* strategy : {"", "zero2", "zero3"}) {
+    open(strategy);
+    EXPECT_EQ(operation_->plan(),
+              (session->ranks() > 2 ? TransferPlan{} : TransferPlan{"", "SIMPLE"}));
+  }
+}
+
 // Under zero2 and zero3 a rank's sums decide what all get: their parameters stay alike.
 TEST_F(TrainingCheck, FindsSumsThatAreOthers) {
   for (const char* strategy : {"", "zero2", "zero3"}) {
