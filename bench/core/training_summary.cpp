@@ -131,7 +131,7 @@ bool have_losses_parted(const Record& record, const CaseResult& result, std::siz
 
 void note_exposed_communication(Record& record) {
   for (CaseResult& result : record.cases) {
-    if (!uses_link(result.definition)) continue;
+    if (!may_stand_for_run(result.definition)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       std::optional<TrainingResult>& training = result.variants[i].training;
       const std::optional<ExposedCommunication> exposed = exposed_communication(record, result, i);
