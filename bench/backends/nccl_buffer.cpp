@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "linkgain/gpu/address_range.hpp"
 #include "nccl_api.hpp"
 
 namespace linkgain {
@@ -9,6 +10,7 @@ namespace linkgain {
 NcclBuffer::NcclBuffer(Bytes size, Buffers kind, ncclComm_t communicator)
     : size_(size),
       kind_(kind),
+      memory_(nullptr, Free{size}),
       registration_(nullptr, Deregister{communicator}),
       window_(nullptr, CloseWindow{communicator}) {
   if (kind == Buffers::plain) {
@@ -32,7 +34,10 @@ void NcclBuffer::prepare() {
   window_.reset(register_window(window_.get_deleter().communicator, memory_.get(), size_));
 }
 
-void NcclBuffer::Free::operator()(void* memory) const noexcept { ncclMemFree(memory); }
+void NcclBuffer::Free::operator()(void* memory) const noexcept {
+  ncclMemFree(memory);
+  gpu::retire_addresses(memory, size);
+}
 
 void NcclBuffer::Deregister::operator()(void* handle) const noexcept {
   ncclCommDeregister(communicator, handle);

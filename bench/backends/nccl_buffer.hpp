@@ -29,7 +29,12 @@ class NcclBuffer {
   void* window() const noexcept { return window_.get(); }
 
  private:
+  /// NCCL finds what it knows of a buffer by its addresses, and forgets what a captured graph
+  /// registered only some time after the graph is gone. Memory that came to lie there meanwhile
+  /// would be taken for the old one, and peers would read what is no longer there. So addresses are
+  /// not used twice.
   struct Free {
+    Bytes size{};
     void operator()(void* memory) const noexcept;
   };
   struct Deregister {

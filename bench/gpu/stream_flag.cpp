@@ -1,30 +1,13 @@
 #include "linkgain/gpu/stream_flag.hpp"
 
 #include <cuda.h>
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include "driver_function.hpp"
 #include "linkgain/core/errors.hpp"
 
 namespace linkgain::gpu {
 namespace {
-
-/// The driver's function of that name, null where there is none: the driver's library is not
-/// linked, as programs must start without it.
-void* driver_function(const char* name) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-  constexpr unsigned kVersion = 12000;
-  const cudaError_t status =
-      cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &found);
-#else
-  const cudaError_t status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
-#endif
-  if (status == cudaSuccess && found == cudaDriverEntryPointSuccess) return function;
-  cudaGetLastError();
-  return nullptr;
-}
 
 using StreamFlagFunction = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 

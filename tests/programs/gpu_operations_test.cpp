@@ -112,6 +112,15 @@ TEST_P(GpuOperations, AreRightInRegisteredBuffers) {
       kOperationsInPlace * 2);
 }
 
+/// Every case's memory is as large as the one's before, and would lie at the same addresses: NCCL
+/// still knows those from the graph before, with peers' addresses of memory that is gone.
+TEST_P(GpuOperations, AreRightWhereMemoryIsMadeAnewForEveryGraph) {
+  expect_right(
+      "--only all_reduce,all_gather --buffers registered,allocated --sizes 2M:64M:x2 --launch "
+      "graph",
+      2 * 2 * 6);
+}
+
 /// NCCL 2.28.3 to 2.28.6 have a defect in small all-reduces on symmetric memory, which such a
 /// failure here may be: doctor names it.
 TEST_P(GpuOperations, AreRightInSymmetricBuffers) {
