@@ -58,7 +58,7 @@ TEST(CompareProgram, FindsNoDifferenceBetweenTwoRunsOfOneMachine) {
 
 /// Single launches of small operations wander far; that is no difference.
 TEST(CompareProgram, AccusesNoRunOfTheSameMachine) {
-  const std::string third = RESULTS_FOLDER "/2xH200-default";
+  const std::string third = RESULTS_FOLDER "/2xH200-default-6e41737";
   for (const auto& runs : {std::vector{kFirst, third}, std::vector{kSecond, third}}) {
     const Json document = json_of(runs);
     for (const Json& each : document.at("comparisons").at(0).at("cases")) {
