@@ -117,8 +117,14 @@ bool measures(const Selection& selection, OperationKind operation) {
 
 bool trains(const Selection& selection) { return measures(selection, OperationKind::gpt2_step); }
 
-/// The profile's selections of the operations asked for; of one that the profile leaves out, its
-/// usual sizes. Trainings only where no sizes were asked for, or they themselves were.
+/// Whether the profile's copies and latencies are but a taste of them.
+bool has_tasters(Profile profile) {
+  return profile == Profile::quick || profile == Profile::standard;
+}
+
+/// The profile's selections of the operations asked for; of one that the profile leaves out, or has
+/// a taste of, its usual cases. Trainings only where no sizes were asked for, or they themselves
+/// were.
 std::vector<Selection> choose_operations(const RunOptions& options, BackendKind backend) {
   std::vector<Selection> profile = plan_of(options.profile, backend).selections;
   if (options.operations.empty()) {
@@ -128,7 +134,9 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
   }
   std::vector<Selection> chosen;
   for (OperationKind operation : options.operations) {
-    const auto of_operation = [operation](const Selection& s) { return measures(s, operation); };
+    const auto of_operation = [&](const Selection& s) {
+      return measures(s, operation) && !(s.where_possible && has_tasters(options.profile));
+    };
     if (std::none_of(profile.begin(), profile.end(), of_operation)) {
       chosen.push_back(usual_selection(operation, backend));
     }

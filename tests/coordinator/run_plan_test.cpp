@@ -176,6 +176,22 @@ TEST(Selections, CopiesThatWereAskedForAreRefusedWhereTheyCannotBe) {
   EXPECT_THAT(usage_error(options), HasSubstr("no multiple of the 16 bytes of copy_push"));
 }
 
+TEST(Selections, HaveMoreThanAProfilesTasteOfWhatIsNamed) {
+  const auto cases_of = [](OperationKind operation, Profile profile) {
+    RunOptions options;
+    options.profile = profile;
+    options.operations = {operation};
+    return make_plan(options, with_gpus(2)).cases.size();
+  };
+  for (const Profile profile : {Profile::quick, Profile::standard}) {
+    EXPECT_EQ(cases_of(OperationKind::copy_push, profile),
+              cases_of(OperationKind::copy_pull, profile));
+    EXPECT_GT(cases_of(OperationKind::latency, profile), 1U) << "8 B are the taste";
+  }
+  EXPECT_GT(cases_of(OperationKind::copy_push, Profile::full),
+            cases_of(OperationKind::copy_push, Profile::standard));
+}
+
 TEST(Selections, RefuseAPairWithoutAPattern) {
   RunOptions options;
   options.operations = {OperationKind::send_recv};
