@@ -35,8 +35,9 @@ void NcclBuffer::prepare() {
 }
 
 void NcclBuffer::Free::operator()(void* memory) const noexcept {
+  const gpu::AddressRange range = gpu::range_of(memory, size);
   ncclMemFree(memory);
-  gpu::retire_addresses(memory, size);
+  gpu::retire(range);
 }
 
 void NcclBuffer::Deregister::operator()(void* handle) const noexcept {

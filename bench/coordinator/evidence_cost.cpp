@@ -8,7 +8,7 @@ void account_for_evidence(MeasurementSettings& settings, EvidenceCost& cost) {
   settings.wires.spent = [&cost](double seconds) { cost.counters_s += seconds; };
   settings.health_spent = [&cost](double seconds) { *cost.health_s += seconds; };
   settings.wires.affordable = [&cost, clock = settings.clock, start = settings.clock()] {
-    const double spent = cost.probes_s + cost.counters_s + *cost.health_s;
+    const double spent = cost.counters_s + *cost.health_s;
     return spent <= kAffordableEvidence * (clock().value - start.value);
   };
 }

@@ -32,10 +32,17 @@ void read_host_copies(Job& job, Seconds deadline, Machine& machine,
     for (std::size_t i = 0; i < std::min(rates.size(), machine.ranks.size()); ++i) {
       machine.ranks[i].host_copy = rates[i];
     }
-    if (has_host_copies(machine)) keep_highest_links(job.hello(deadline).machine, machine);
   } catch (const JobRefused& refusal) {
     warn({"no-host-copy",
           fmt::format("the rate of pinned host copies was not measured: {}", refusal.what()),
+          refusal.advice()});
+  }
+  if (!has_host_copies(machine)) return;
+  try {
+    keep_highest_links(job.hello(deadline).machine, machine);
+  } catch (const JobRefused& refusal) {
+    warn({"idle-pcie-links",
+          fmt::format("PCIe links were read while GPUs were idle alone: {}", refusal.what()),
           refusal.advice()});
   }
 }

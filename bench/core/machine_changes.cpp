@@ -89,7 +89,9 @@ void add_gpu(Changes& changes, const std::string& label, const GpuInfo& before,
               active_links(after));
   changes.add(ChangeKind::link, label + " rate of an NVLink in GB/s", before.nvlink_rate_gb_per_s,
               after.nvlink_rate_gb_per_s);
-  if (has_unequal_nvlinks(before) || has_unequal_nvlinks(after)) {
+  // Older records know the slowest link's rate alone.
+  const bool both_know = before.nvlink_total_gb_per_s && after.nvlink_total_gb_per_s;
+  if (both_know && (has_unequal_nvlinks(before) || has_unequal_nvlinks(after))) {
     changes.add(ChangeKind::link, label + " rate of all NVLinks in GB/s", nvlink_total(before),
                 nvlink_total(after));
   }

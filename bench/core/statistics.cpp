@@ -65,9 +65,8 @@ std::vector<double> walsh_averages(std::span<const double> values) {
   return averages;
 }
 
-/// The k for which the interval from the k-th smallest to the k-th largest average, or difference,
-/// is the shortest that still covers with `confidence`: coverage is 1 - 2 P(T+ <= k - 1), or of U.
-/// Zero: none does.
+/// The k for which the interval from the k-th smallest to the k-th largest Walsh average is the
+/// shortest that still covers with `confidence`: coverage is 1 - 2 P(T+ <= k - 1). Zero: none does.
 std::size_t covering_rank(std::span<const double> distribution, double confidence) {
   std::size_t k = 0;
   while (k < distribution.size() && 1.0 - 2.0 * distribution[k] >= confidence) ++k;
@@ -82,22 +81,6 @@ SignedRankEstimate centre_of(std::vector<double>& values, std::size_t k) {
   result.low = order_statistic(values, k - 1);
   result.high = order_statistic(values, values.size() - k);
   return result;
-}
-
-/// P(U = k) of i and j values, from those of one value less on either side: the largest of all is
-/// one of the i, and then above all j, or one of the j.
-std::vector<double> with_largest(int i, int j, std::span<const double> without_first,
-                                 std::span<const double> without_other) {
-  const auto above = static_cast<std::size_t>(j);
-  std::vector<double> chance(static_cast<std::size_t>(i) * above + 1, 0.0);
-  const double share = static_cast<double>(i) / (i + j);
-  for (std::size_t k = 0; k < without_first.size(); ++k) {
-    chance[k + above] += share * without_first[k];
-  }
-  for (std::size_t k = 0; k < without_other.size(); ++k) {
-    chance[k] += (1.0 - share) * without_other[k];
-  }
-  return chance;
 }
 
 }  // namespace
@@ -143,37 +126,6 @@ std::vector<double> signed_rank_distribution(int n) {
   return probability;
 }
 
-SignedRankEstimate rank_sum_shift(std::span<const double> first, std::span<const double> other,
-                                  double confidence) {
-  require_values(first);
-  require_values(other);
-  require_confidence(confidence);
-  std::vector<double> differences;
-  differences.reserve(first.size() * other.size());
-  for (const double value : first) {
-    for (const double another : other) differences.push_back(another - value);
-  }
-  const std::vector<double> distribution =
-      rank_sum_distribution(static_cast<int>(first.size()), static_cast<int>(other.size()));
-  return centre_of(differences, covering_rank(distribution, confidence));
-}
-
-std::vector<double> rank_sum_distribution(int m, int n) {
-  if (m < 0 || n < 0) throw std::invalid_argument("a rank-sum distribution needs sizes from 0");
-  // Of i values on one side and 0 … n on the other; of none on either side U is 0.
-  std::vector<std::vector<double>> fewer(static_cast<std::size_t>(n) + 1, {1.0});
-  for (int i = 1; i <= m; ++i) {
-    std::vector<std::vector<double>> chances{{1.0}};
-    for (int j = 1; j <= n; ++j) {
-      chances.push_back(with_largest(i, j, fewer[static_cast<std::size_t>(j)], chances.back()));
-    }
-    fewer = std::move(chances);
-  }
-  std::vector<double> chance = std::move(fewer.back());
-  std::partial_sum(chance.begin(), chance.end(), chance.begin());
-  return chance;
-}
-
 SignedRankEstimate student_mean(std::span<const double> values, double confidence) {
   require_values(values);
   require_confidence(confidence);
@@ -186,6 +138,42 @@ SignedRankEstimate student_mean(std::span<const double> values, double confidenc
   const double standard_error = std::sqrt(squares / (n - 1.0) / n);
   const double half_width =
       standard_error * student_t_quantile(0.5 + confidence / 2.0, static_cast<int>(n) - 1);
+  result.low = result.estimate - half_width;
+  result.high = result.estimate + half_width;
+  return result;
+}
+
+namespace {
+
+/// Of the mean of so many values that scatter like these.
+double squared_error(std::span<const double> values) {
+  const double centre = mean(values);
+  double squares = 0.0;
+  for (const double value : values) squares += std::pow(value - centre, 2);
+  const double n = static_cast<double>(values.size());
+  return squares / (n - 1.0) / n;
+}
+
+}  // namespace
+
+SignedRankEstimate welch_difference(std::span<const double> first, std::span<const double> other,
+                                    double confidence) {
+  require_values(first);
+  require_values(other);
+  require_confidence(confidence);
+  SignedRankEstimate result;
+  result.estimate = mean(other) - mean(first);
+  if (first.size() < 2 || other.size() < 2) return result;
+  const double a = squared_error(first);
+  const double b = squared_error(other);
+  const auto free = [](std::span<const double> values) {
+    return static_cast<double>(values.size()) - 1.0;
+  };
+  const double weight = a * a / free(first) + b * b / free(other);
+  const double freedom = weight > 0.0 ? (a + b) * (a + b) / weight : free(first) + free(other);
+  const double half_width =
+      std::sqrt(a + b) *
+      student_t_quantile(0.5 + confidence / 2.0, std::max(1, static_cast<int>(freedom)));
   result.low = result.estimate - half_width;
   result.high = result.estimate + half_width;
   return result;

@@ -54,8 +54,8 @@ Blocks blocks_of(const Record& record, const CaseResult& result, std::size_t var
 /// Of one launch: how much longer `training` takes than `computing`.
 SignedRankEstimate difference_between(const std::vector<double>& computing,
                                       const std::vector<double>& training) {
-  SignedRankEstimate difference =
-      rank_sum_shift(computing, grouped_while_correlated(training).values);
+  SignedRankEstimate difference = welch_difference(grouped_while_correlated(computing).values,
+                                                   grouped_while_correlated(training).values);
   difference.estimate = median(training) - median(computing);
   return difference;
 }

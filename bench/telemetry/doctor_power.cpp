@@ -59,15 +59,18 @@ std::string draw_of(const GpuSurvey& gpu) {
   return gpu.power.measured() ? fmt::format(", {:.0f} W drawn", gpu.power.value().draw_w) : "";
 }
 
-/// ", 150 W drawn at most of 72 W" where that is far above the limit in force, which short peaks
-/// may exceed; empty elsewhere.
+/// "150 W drawn at most of 72 W allowed" where that is far above the limit in force, which short
+/// peaks may exceed; empty elsewhere.
 std::string far_above_limit(const GpuSurvey& gpu) {
   constexpr double kPeaks = 1.2;
   if (!gpu.power.measured() || !gpu.power.value().limit_w) return {};
   const double limit = *gpu.power.value().limit_w;
-  double draw = gpu.power.value().draw_w;
-  if (gpu.load.measured()) draw = gpu.load.value().highest_power_w.value_or(draw);
-  return draw > kPeaks * limit ? fmt::format("{} of {:.0f} W allowed", draw_of(gpu), limit) : "";
+  const bool under_load = gpu.load.measured() && gpu.load.value().highest_power_w.measured();
+  const double draw =
+      under_load ? gpu.load.value().highest_power_w.value() : gpu.power.value().draw_w;
+  if (draw <= kPeaks * limit) return {};
+  return fmt::format("{:.0f} W drawn{} of {:.0f} W allowed", draw, under_load ? " at most" : "",
+                     limit);
 }
 
 Finding check_cap(const GpuSurvey& gpu) {
@@ -75,7 +78,7 @@ Finding check_cap(const GpuSurvey& gpu) {
   const Reading<std::uint64_t> events = all_clock_events(gpu);
   if (!events.measured()) return check.not_checkable(events.reason());
   if (const std::string draw = far_above_limit(gpu); !draw.empty()) {
-    return check.warning(draw.substr(2),
+    return check.warning(draw,
                          "the GPU does not keep its power limit: cables and supply carry more than "
                          "they were chosen for, or what the GPU says is wrong",
                          fmt::format("see whether it stays (nvidia-smi -i {} -q -d POWER); if it "

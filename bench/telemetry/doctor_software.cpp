@@ -132,7 +132,9 @@ Finding judge_launcher(const Check& check, const std::string& value, const MpiVe
                                                             value, describe(library.value()))
                                               : value;
   if (launcher.implementation != kOpenMpi) {
-    return check.problem(both, "linkgain run starts its ranks with options of Open MPI's mpirun",
+    return check.problem(both,
+                         "linkgain run starts its ranks with options of Open MPI's mpirun, but "
+                         "for --launcher srun",
                          "put the folder of Open MPI's mpirun first on PATH (module load openmpi)");
   }
   if (!library.measured()) {

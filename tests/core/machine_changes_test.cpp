@@ -58,6 +58,8 @@ TEST(Changes, TellTheSumOfNvlinksThatDiffer) {
   after.machine.ranks[1].gpu->nvlink_total_gb_per_s = 25.0;
   EXPECT_THAT(texts(before, after), IsEmpty()) << "an older record's links are alike";
   after.machine.ranks[1].gpu->nvlink_total_gb_per_s = 37.5;
+  EXPECT_THAT(texts(before, after), IsEmpty()) << "or were not, which it does not say";
+  before.machine.ranks[1].gpu->nvlink_total_gb_per_s = 25.0;
   EXPECT_THAT(texts(before, after), ElementsAre("GPU1 rate of all NVLinks in GB/s: 25 → 37.5"));
 }
 

@@ -92,53 +92,49 @@ TEST(SignedRankDistribution, StaysExactForSeveralHundredValues) {
   }
 }
 
-TEST(RankSumDistribution, OfTwoAndTwoValuesCountedByHand) {
-  // Of the 6 orders of aabb: abab and baba have U = 1 and 3, abba and baab 2, the others 0 and 4.
-  const Values distribution = rank_sum_distribution(2, 2);
-  const Values counts{1, 2, 4, 5, 6};
-  ASSERT_EQ(distribution.size(), counts.size());
-  for (std::size_t k = 0; k < counts.size(); ++k) {
-    EXPECT_DOUBLE_EQ(distribution[k], counts[k] / 6.0) << k;
-  }
-  EXPECT_THAT(rank_sum_distribution(0, 3), ElementsAre(1.0));
-  EXPECT_THROW(rank_sum_distribution(-1, 3), std::invalid_argument);
+// The first of the examples of Welch's test on Wikipedia: t = -2.46 with 24.9 degrees of freedom.
+TEST(WelchDifference, IsThePublishedOne) {
+  const Values first{27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1,
+                     21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4};
+  const Values other{27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0,
+                     24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4};
+  const SignedRankEstimate difference = welch_difference(first, other);
+  EXPECT_NEAR(difference.estimate, 2.167, 1e-3);
+  const double half_width = difference.high.value() - difference.estimate;
+  EXPECT_NEAR(difference.estimate / half_width, 2.46 / 2.064, 0.005);
+  EXPECT_NEAR(difference.estimate - difference.low.value(), half_width, 1e-12);
 }
 
-TEST(RankSumDistribution, HasThePublishedCriticalValues) {
-  // Largest k with two-sided P <= 0.05, as in Mann and Whitney's tables in most textbooks.
-  struct Row {
-    int m, n;
-    std::size_t k;
-  };
-  for (const Row& row : {Row{4, 4, 0}, {5, 5, 2}, {5, 10, 8}, {5, 20, 20}, {10, 10, 23}}) {
-    const Values distribution = rank_sum_distribution(row.m, row.n);
-    EXPECT_EQ(distribution, rank_sum_distribution(row.m, row.n));
-    EXPECT_LE(distribution[row.k], 0.025) << row.m << ' ' << row.n;
-    EXPECT_GT(distribution[row.k + 1], 0.025) << row.m << ' ' << row.n;
-    EXPECT_NEAR(rank_sum_distribution(row.n, row.m)[row.k], distribution[row.k], 1e-15);
-    EXPECT_NEAR(distribution.back(), 1.0, 1e-12);
-  }
-}
-
-// Hollander, Wolfe and Chicken, example 4.1 (permeability of a membrane at term and earlier):
-// estimate 0.305, 96 % interval -0.15 to 0.76.
-TEST(RankSumShift, IsThePublishedOne) {
-  const Values earlier{1.15, 0.88, 0.90, 0.74, 1.21};
-  const Values at_term{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46};
-  const SignedRankEstimate shift = rank_sum_shift(earlier, at_term);
-  EXPECT_NEAR(shift.estimate, 0.305, 1e-12);
-  EXPECT_NEAR(shift.low.value(), -0.15, 1e-12);
-  EXPECT_NEAR(shift.high.value(), 0.76, 1e-12);
-}
-
-TEST(RankSumShift, NeedsSomeValuesForAnInterval) {
+TEST(WelchDifference, NeedsTwoValuesOnEitherSideForAnInterval) {
   const Values three{1, 2, 3};
-  EXPECT_DOUBLE_EQ(rank_sum_shift(three, Values{11, 12, 13, 14}).estimate, 10.5);
-  EXPECT_FALSE(rank_sum_shift(three, Values{11, 12, 13, 14}).low);
-  const SignedRankEstimate five = rank_sum_shift(three, Values{11, 12, 13, 14, 15});
-  EXPECT_THAT(five.low, testing::Optional(DoubleEq(8.0)));
-  EXPECT_THAT(five.high, testing::Optional(DoubleEq(14.0)));
-  EXPECT_THROW(rank_sum_shift(Values{}, three), std::invalid_argument);
+  EXPECT_DOUBLE_EQ(welch_difference(three, Values{12}).estimate, 10.0);
+  EXPECT_FALSE(welch_difference(three, Values{12}).low);
+  EXPECT_TRUE(welch_difference(three, Values{12, 13}).high);
+  EXPECT_THROW(welch_difference(Values{}, three), std::invalid_argument);
+  const SignedRankEstimate same = welch_difference(Values{1, 1}, Values{3, 3});
+  EXPECT_DOUBLE_EQ(same.low.value(), 2.0);
+  EXPECT_DOUBLE_EQ(same.high.value(), 2.0);
+}
+
+// Five blocks that scatter four times as much as the twenty of the other step, as of two GPUs at
+// their limit of power; and as much; and less.
+TEST(WelchDifference, CoversWhereOneScattersMore) {
+  std::mt19937 generator(20);
+  for (const double scatter : {4.0, 1.0, 0.25}) {
+    constexpr int kTrials = 4000;
+    int covered = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      const auto drawn = [&](std::size_t count, double deviation) {
+        std::normal_distribution<double> noise(0.0, deviation);
+        Values values(count);
+        std::generate(values.begin(), values.end(), [&] { return noise(generator); });
+        return values;
+      };
+      const SignedRankEstimate difference = welch_difference(drawn(5, scatter), drawn(20, 1.0));
+      covered += *difference.low <= 0.0 && 0.0 <= *difference.high ? 1 : 0;
+    }
+    EXPECT_NEAR(static_cast<double>(covered) / kTrials, 0.95, 0.015) << scatter;
+  }
 }
 
 TEST(HodgesLehmann, OfThreeValuesByHand) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -102,13 +103,18 @@ void expect_interval(const ExposedCommunication& exposed, double low, double hig
   EXPECT_NEAR(exposed.high->value, high, 1e-12);
 }
 
-// Of 25 differences the third from either end. The smallest are 10 - 14, 10 - 13 and 11 - 14, the
-// largest 15 - 10, 15 - 11 and 14 - 10.
-TEST(ExposedCommunication, HasTheRankSumIntervalOfBlocks) {
+void expect_interval(const ExposedCommunication& exposed, const SignedRankEstimate& difference) {
+  expect_interval(exposed, difference.low.value(), difference.high.value());
+}
+
+// Means 12.4 and 12, squared errors of them 0.86 and 0.5, 7.4 degrees of freedom.
+TEST(ExposedCommunication, HasTheIntervalOfBlocks) {
+  const std::vector<double> ddp{10, 15, 11, 14, 12};
   const std::vector<double> none{14, 10, 13, 11, 12};
-  const ExposedCommunication exposed = exposed_of(one_launch({10, 15, 11, 14, 12}, none));
+  const ExposedCommunication exposed = exposed_of(one_launch(ddp, none));
   EXPECT_NEAR(exposed.time.value, 0.0, 1e-12);
-  expect_interval(exposed, -3.0, 4.0);
+  expect_interval(exposed, welch_difference(none, ddp));
+  EXPECT_NEAR(exposed.low->value, 0.4 - 2.365 * std::sqrt(1.36), 1e-3);
   EXPECT_TRUE(exposed.may_be_zero());
   EXPECT_FALSE(exposed_of(one_launch({20, 25, 21, 24, 22}, none)).may_be_zero());
   EXPECT_FALSE(exposed_of(one_launch({1, 2, 3, 4, 5}, none)).may_be_zero())
@@ -116,7 +122,7 @@ TEST(ExposedCommunication, HasTheRankSumIntervalOfBlocks) {
 }
 
 TEST(ExposedCommunication, HasNoIntervalOfTooFewBlocks) {
-  const ExposedCommunication exposed = exposed_of(one_launch({1, 2, 3}, {2, 3, 4}));
+  const ExposedCommunication exposed = exposed_of(one_launch({1, 2, 3}, {3}));
   EXPECT_NEAR(exposed.time.value, -1.0, 1e-12);
   EXPECT_FALSE(exposed.low || exposed.high || exposed.may_be_zero());
 }
@@ -127,10 +133,9 @@ TEST(ExposedCommunication, AveragesBlocksThatAreCorrelated) {
   for (int i = 0; i < 20; ++i) blocks.push_back(10.0 + 0.1 * i);
   ASSERT_GT(lag1_autocorrelation(blocks), kCorrelationLimit);
   const std::vector<double> none{1.0, 2.0, 3.0, 4.0, 5.0};
-  const SignedRankEstimate grouped = rank_sum_shift(none, group_means(blocks, 2));
-  const SignedRankEstimate plain = rank_sum_shift(none, blocks);
-  ASSERT_NE(grouped.low, plain.low);
-  expect_interval(exposed_of(one_launch(blocks, none)), grouped.low.value(), grouped.high.value());
+  const SignedRankEstimate grouped = welch_difference(none, group_means(blocks, 2));
+  ASSERT_NE(grouped.low, welch_difference(none, blocks).low);
+  expect_interval(exposed_of(one_launch(blocks, none)), grouped);
 }
 
 TEST(ExposedCommunication, TakesALaunchForOneValue) {
@@ -156,8 +161,8 @@ TEST(ExposedCommunication, IsNotedWithItsInterval) {
   Record record = one_launch({10, 15, 11, 14, 12}, {14, 10, 13, 11, 12});
   TrainingResult& training = record.cases[0].variants[0].training.emplace();
   note_exposed_communication(record);
-  EXPECT_NEAR(training.exposed_low_s.value(), -3.0, 1e-12);
-  EXPECT_NEAR(training.exposed_high_s.value(), 4.0, 1e-12);
+  EXPECT_NEAR(training.exposed_low_s.value(), 0.4 - 2.365 * std::sqrt(1.36), 1e-3);
+  EXPECT_NEAR(training.exposed_high_s.value(), 0.4 + 2.365 * std::sqrt(1.36), 1e-3);
 }
 
 TEST(TimeOfAllSteps, IsThatOfTheStepsThatWereAskedFor) {

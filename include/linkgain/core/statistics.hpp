@@ -41,20 +41,14 @@ SignedRankEstimate hodges_lehmann(std::span<const double> values, double confide
 /// Exact for every n; costs O(n^3), so callers keep n at a few hundred.
 std::vector<double> signed_rank_distribution(int n);
 
-/// By how much values of `other` lie above those of `first`: the Hodges-Lehmann estimate (median of
-/// all differences), with the interval that the exact Wilcoxon rank-sum distribution gives where
-/// both scatter alike (Hollander, Wolfe and Chicken, sections 4.2 and 4.3). Of 3 and 4 values no 95
-/// % interval exists, of 3 and 5 or 4 and 4 one does: else low and high are absent.
-SignedRankEstimate rank_sum_shift(std::span<const double> first, std::span<const double> other,
-                                  double confidence = 0.95);
-
-/// P(U <= k) for the number of pairs in which a value of one sample lies above one of the other, of
-/// m and n values without ties, k = 0 … mn. Exact; costs O(m^2 n^2), so callers keep one of them
-/// small.
-std::vector<double> rank_sum_distribution(int m, int n);
-
 /// Mean with the Student-t interval. Absent low/high below two values.
 SignedRankEstimate student_mean(std::span<const double> values, double confidence = 0.95);
+
+/// By how much the mean of `other` lies above that of `first`, with Welch's t interval, which holds
+/// where one scatters more than the other and where they are not as many (B. L. Welch, Biometrika
+/// 34, 1947; degrees of freedom rounded down). Absent low/high below two values on either side.
+SignedRankEstimate welch_difference(std::span<const double> first, std::span<const double> other,
+                                    double confidence = 0.95);
 
 /// Correlation of each value with its predecessor; 0 when fewer than three values or no variance.
 double lag1_autocorrelation(std::span<const double> values);

@@ -24,10 +24,10 @@ struct ExposedCommunication {
 /// The difference of the two medians of the same launch, and of several launches the median.
 /// `result` is a case of `record`; the step without communication is the first variant's that
 /// measured it. Absent where no launch has both. The interval of one launch is that of
-/// rank_sum_shift() between its blocks, neighbours of which are averaged as estimate_ratio() does;
-/// those without communication, five at most, are too few for it. It knows nothing of a drift
-/// between the two. Of several launches each is one value, and the t interval theirs. It is widened
-/// where the difference of medians lies outside.
+/// welch_difference() between its blocks, neighbours of which are averaged as estimate_ratio() does
+/// where there are enough of them. It knows nothing of a drift between the two. Of several launches
+/// each is one value, and the t interval theirs. It is widened where the difference of medians lies
+/// outside.
 std::optional<ExposedCommunication> exposed_communication(const Record& record,
                                                           const CaseResult& result,
                                                           std::size_t variant);
