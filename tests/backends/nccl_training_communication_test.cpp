@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "kernels/busy.hpp"
-#include "linkgain/backends/nccl_backend.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/gpu/buffer.hpp"
-#include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
+#include "support/nccl_rank_backend.hpp"
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 
@@ -24,12 +23,6 @@ namespace linkgain {
 namespace {
 
 using testing::RankTest;
-
-/// Made before the first test and gone after the last, as it needs all ranks.
-std::unique_ptr<Backend>& backend() {
-  static std::unique_ptr<Backend> made;
-  return made;
-}
 
 std::vector<std::uint8_t> bytes_of(DataType type, const std::vector<double>& values) {
   std::vector<std::uint8_t> bytes(values.size() * static_cast<std::size_t>(size_of(type)));
@@ -58,7 +51,7 @@ class GpuWorld : public testing::TrainingWorld {
       : type_(type),
         count_(count),
         memory_(Bytes{count * size_of(type)}),
-        communication_(backend()->open_training_communication(stream_.get())) {}
+        communication_(testing::nccl_backend()->open_training_communication(stream_.get())) {}
 
   TrainingCommunication& communication() override { return *communication_; }
   FlatMemory memory() override { return {memory_.data(), type_, count_}; }
@@ -239,24 +232,8 @@ TEST_F(NcclTrainingOrder, TellsTheStreamOfItsOperations) {
 }
 
 TEST(NcclTrainingCommunication, RefusesAModelOnTheCpu) {
-  EXPECT_THROW(backend()->open_training_communication(nullptr), MachineError);
+  EXPECT_THROW(testing::nccl_backend()->open_training_communication(nullptr), MachineError);
 }
-
-/// Collective: why these ranks cannot run the tests; absent where they can.
-std::optional<std::string> prepare(Session& session) {
-  std::optional<std::string> own;
-  if (gpu::device_count() < session.ranks()) own = "fewer GPUs than ranks";
-  if (auto first = session.first_text(own)) return first;
-  backend() = make_nccl_backend(session, {});
-  backend()->connect();
-  return std::nullopt;
-}
-
-/// The backend uses the session, which main's callee ends.
-class BackendEnd : public ::testing::Environment {
- public:
-  void TearDown() override { backend().reset(); }
-};
 
 }  // namespace
 
@@ -268,6 +245,6 @@ std::unique_ptr<testing::TrainingWorld> testing::make_training_world(DataType ty
 }  // namespace linkgain
 
 int main(int argc, char** argv) {
-  ::testing::AddGlobalTestEnvironment(new linkgain::BackendEnd);
-  return linkgain::testing::run_rank_tests(argc, argv, linkgain::prepare);
+  ::testing::AddGlobalTestEnvironment(new linkgain::testing::NcclBackendEnd);
+  return linkgain::testing::run_rank_tests(argc, argv, linkgain::testing::prepare_nccl_backend);
 }

@@ -13,12 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/backends/nccl_backend.hpp"
 #include "linkgain/core/training_summary.hpp"
-#include "linkgain/gpu/device.hpp"
 #include "linkgain/model/gpu_model.hpp"
 #include "linkgain/workloads/training_run.hpp"
 #include "model/model_steps.hpp"
+#include "support/nccl_rank_backend.hpp"
 #include "support/rank_test.hpp"
 #include "thread_communication.hpp"
 
@@ -36,12 +35,6 @@ constexpr int kSteps = 4;
 /// gradient is nothing but rounding. A rank that trains for itself is further off than the second.
 constexpr double kRounding = 0.01;
 constexpr double kOtherTraining = 0.1;
-
-/// Made before the first test and gone after the last, as it needs all ranks.
-std::unique_ptr<Backend>& backend() {
-  static std::unique_ptr<Backend> made;
-  return made;
-}
 
 /// What a rank saw.
 struct Trained {
@@ -87,7 +80,7 @@ Trained train(TrainingParts parts, TrainingStrategy strategy) {
 Trained train_together(TrainingStrategy strategy) {
   TrainingParts parts;
   parts.model = make_model(kShape);
-  parts.communication = backend()->open_training_communication(parts.model->stream());
+  parts.communication = testing::nccl_backend()->open_training_communication(parts.model->stream());
   return train(std::move(parts), strategy);
 }
 
@@ -175,26 +168,10 @@ TEST_F(TrainingOverNccl, LeavesTheSameBitsOnAllRanksAfterEveryStep) {
       << "ranks have other samples";
 }
 
-/// Collective: why these ranks cannot run the tests; absent where they can.
-std::optional<std::string> prepare(Session& session) {
-  std::optional<std::string> own;
-  if (gpu::device_count() < session.ranks()) own = "fewer GPUs than ranks";
-  if (auto first = session.first_text(own)) return first;
-  backend() = make_nccl_backend(session, {});
-  backend()->connect();
-  return std::nullopt;
-}
-
-/// The backend uses the session, which main's callee ends.
-class BackendEnd : public ::testing::Environment {
- public:
-  void TearDown() override { backend().reset(); }
-};
-
 }  // namespace
 }  // namespace linkgain
 
 int main(int argc, char** argv) {
-  ::testing::AddGlobalTestEnvironment(new linkgain::BackendEnd);
-  return linkgain::testing::run_rank_tests(argc, argv, linkgain::prepare);
+  ::testing::AddGlobalTestEnvironment(new linkgain::testing::NcclBackendEnd);
+  return linkgain::testing::run_rank_tests(argc, argv, linkgain::testing::prepare_nccl_backend);
 }

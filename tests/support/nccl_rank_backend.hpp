@@ -1,0 +1,38 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "linkgain/backends/nccl_backend.hpp"
+#include "linkgain/gpu/device.hpp"
+#include "support/rank_test.hpp"
+
+/// NCCL's backend for tests on ranks with a GPU each.
+namespace linkgain::testing {
+
+/// Made before the first test and gone after the last, as it needs all ranks.
+inline std::unique_ptr<Backend>& nccl_backend() {
+  static std::unique_ptr<Backend> made;
+  return made;
+}
+
+/// Collective: makes the backend. Why these ranks cannot run the tests; absent where they can.
+inline std::optional<std::string> prepare_nccl_backend(Session& session) {
+  std::optional<std::string> own;
+  if (gpu::device_count() < session.ranks()) own = "fewer GPUs than ranks";
+  if (auto first = session.first_text(own)) return first;
+  nccl_backend() = make_nccl_backend(session, {});
+  nccl_backend()->connect();
+  return std::nullopt;
+}
+
+/// The backend uses the session, which main's callee ends.
+class NcclBackendEnd : public ::testing::Environment {
+ public:
+  void TearDown() override { nccl_backend().reset(); }
+};
+
+}  // namespace linkgain::testing
