@@ -83,6 +83,15 @@ SignedRankEstimate centre_of(std::vector<double>& values, std::size_t k) {
   return result;
 }
 
+/// Of the mean of so many values that scatter like these.
+double squared_error(std::span<const double> values) {
+  const double centre = mean(values);
+  double squares = 0.0;
+  for (const double value : values) squares += std::pow(value - centre, 2);
+  const double n = static_cast<double>(values.size());
+  return squares / (n - 1.0) / n;
+}
+
 }  // namespace
 
 double median(std::span<const double> values) {
@@ -132,29 +141,14 @@ SignedRankEstimate student_mean(std::span<const double> values, double confidenc
   SignedRankEstimate result;
   result.estimate = mean(values);
   if (values.size() < 2) return result;
-  double squares = 0.0;
-  for (const double value : values) squares += std::pow(value - result.estimate, 2);
-  const double n = static_cast<double>(values.size());
-  const double standard_error = std::sqrt(squares / (n - 1.0) / n);
+  const double standard_error = std::sqrt(squared_error(values));
   const double half_width =
-      standard_error * student_t_quantile(0.5 + confidence / 2.0, static_cast<int>(n) - 1);
+      standard_error *
+      student_t_quantile(0.5 + confidence / 2.0, static_cast<int>(values.size()) - 1);
   result.low = result.estimate - half_width;
   result.high = result.estimate + half_width;
   return result;
 }
-
-namespace {
-
-/// Of the mean of so many values that scatter like these.
-double squared_error(std::span<const double> values) {
-  const double centre = mean(values);
-  double squares = 0.0;
-  for (const double value : values) squares += std::pow(value - centre, 2);
-  const double n = static_cast<double>(values.size());
-  return squares / (n - 1.0) / n;
-}
-
-}  // namespace
 
 SignedRankEstimate welch_difference(std::span<const double> first, std::span<const double> other,
                                     double confidence) {
