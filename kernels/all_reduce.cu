@@ -4,6 +4,7 @@
 #include "kernels/all_reduce_blocks.hpp"
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
+#include "kernels/device_attribute.hpp"
 #include "kernels/early_launch.cuh"
 #include "kernels/element_types.cuh"
 #include "kernels/flagged_triples.cuh"
@@ -29,7 +30,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const uint2 first_item = first < items ? input[first] : uint2{};
   BlockState state(regions);
-  const std::int64_t buffers = buffers_of<kRanks>(state, items);
+  const std::int64_t buffers = buffers_of(state, kRanks * items);
   for (std::int64_t i = first; i < items; i += stride) {
     const uint2 own = i == first ? first_item : input[i];
 #pragma unroll
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const Triple first_triple = first < triples ? read_triple(input, first, items) : Triple{};
   BlockState state(regions);
-  const std::int64_t buffers = buffers_of<kRanks>(state, kPackets * triples);
+  const std::int64_t buffers = buffers_of(state, kRanks * kPackets * triples);
   for (std::int64_t i = first; i < triples; i += stride) {
     const Triple own = i == first ? first_triple : read_triple(input, i, items);
 #pragma unroll
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const std::int64_t items = arguments.items;
   const std::int64_t chunks = (items + blockDim.x - 1) / blockDim.x;
   BlockState state(regions);
-  const std::int64_t buffers = buffers_of<kRanks>(state, items);
+  const std::int64_t buffers = buffers_of(state, kRanks * items);
   const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
 #pragma unroll
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
 /// A block sends its next chunk before it waits for the others' last one. Where it stores sums, its
 /// counterpart has sent data of this operation, so that everything before it is over there.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
+__global__ void __launch_bounds__(kAllReduceThreads, kBlocksEach)
     two_shot(const __grid_constant__ Arguments arguments) {
   begin();
   SharedSums<T, kRanks> sums(arguments, false);
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   sums.keep();
 }
 
-/// As above, and a block takes a chunk's sums when it has added the next one up.
+/// As above, and a block takes the others' sums of a chunk when it has added the next one up.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads)
     relayed_two_shot(const __grid_constant__ Arguments arguments) {
@@ -187,24 +188,47 @@ int threads_for(std::int64_t items, int blocks) {
       std::min<std::int64_t>(kAllReduceThreads, divide_up(each, kWarp) * kWarp));
 }
 
+/// How many blocks of full size run at once on the current device; all of a machine's are taken for
+/// alike. 0 where that cannot be told.
+template <typename Kernel>
+int blocks_at_once(Kernel kernel) {
+  int each = 0;
+  int multiprocessors = 0;
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kAllReduceThreads, 0) !=
+          cudaSuccess ||
+      device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors) != cudaSuccess) {
+    return 0;
+  }
+  return each * multiprocessors;
+}
+
+/// Blocks that wait for each other's counterparts must all run, whichever the devices begin with.
+template <auto kKernel>
+cudaError_t launch_at_once(int blocks, int threads, cudaStream_t stream,
+                           const Arguments& arguments) {
+  static const int most = blocks_at_once(kKernel);
+  if (blocks > most) return cudaErrorCooperativeLaunchTooLarge;
+  return launch_early(kKernel, blocks, threads, stream, arguments);
+}
+
 template <typename T, int kRanks>
 cudaError_t launch(AllReduceMethod method, const Arguments& arguments, int blocks,
                    cudaStream_t stream) {
+  const std::int64_t items = arguments.items;
   switch (method) {
     case AllReduceMethod::low_latency:
-      return launch_early(low_latency<T, kRanks>, blocks, threads_for(arguments.items, blocks),
-                          stream, arguments);
+      return launch_at_once<low_latency<T, kRanks>>(blocks, threads_for(items, blocks), stream,
+                                                    arguments);
     case AllReduceMethod::low_latency_wide:
-      return launch_early(low_latency_wide<T, kRanks>, blocks,
-                          threads_for(divide_up(arguments.items, kTriple), blocks), stream,
-                          arguments);
+      return launch_at_once<low_latency_wide<T, kRanks>>(
+          blocks, threads_for(divide_up(items, kTriple), blocks), stream, arguments);
     case AllReduceMethod::one_shot:
-      return launch_early(one_shot<T, kRanks>, blocks, kAllReduceThreads, stream, arguments);
+      return launch_at_once<one_shot<T, kRanks>>(blocks, kAllReduceThreads, stream, arguments);
     case AllReduceMethod::two_shot:
-      return launch_early(two_shot<T, kRanks>, blocks, kAllReduceThreads, stream, arguments);
+      return launch_at_once<two_shot<T, kRanks>>(blocks, kAllReduceThreads, stream, arguments);
     case AllReduceMethod::relayed_two_shot:
-      return launch_early(relayed_two_shot<T, kRanks>, blocks, kAllReduceThreads, stream,
-                          arguments);
+      return launch_at_once<relayed_two_shot<T, kRanks>>(blocks, kAllReduceThreads, stream,
+                                                         arguments);
   }
   return cudaErrorInvalidValue;
 }
@@ -230,11 +254,13 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
   constexpr std::int64_t kVectorBytes = 16;  // an item's with its flags, too
   const std::int64_t items = divide_up(bytes, item_bytes(method));
   const std::int64_t share = divide_up(items, ranks);
-  std::int64_t pitch = items;
-  if (method == AllReduceMethod::low_latency_wide) pitch = kPackets * divide_up(items, kTriple);
-  if (method == AllReduceMethod::two_shot) pitch = share;
-  if (method == AllReduceMethod::relayed_two_shot) pitch = 2 * share;
-  return kControlBytes + kBufferSets * ranks * pitch * kVectorBytes;
+  std::int64_t places = ranks * items;
+  if (method == AllReduceMethod::low_latency_wide) {
+    places = ranks * kPackets * divide_up(items, kTriple);
+  }
+  if (method == AllReduceMethod::two_shot) places = ranks * share;
+  if (method == AllReduceMethod::relayed_two_shot) places = (ranks + 1) * share;
+  return kControlBytes + kBufferSets * places * kVectorBytes;
 }
 
 bool has_all_reduce(ElementType type) {

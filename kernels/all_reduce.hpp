@@ -24,7 +24,8 @@ enum class AllReduceMethod {
   /// stores the sum into all others' outputs: 2(n-1)/n of the data, the least there can be. Needs
   /// every rank's data.
   two_shot,
-  /// The same, but sums go through scratch as well, for ranks that only share host memory.
+  /// The same for ranks that only share host memory: a sum goes into its rank's scratch, once, for
+  /// all others to load.
   relayed_two_shot,
 };
 
@@ -45,11 +46,17 @@ struct AllReduceChoice {
   int blocks = 1;
 };
 
-/// The fastest way for operations of `bytes` by the crossover points measured on two H200, which
-/// are taken to go by the bytes that a rank sends where there are more. `through_host`: ranks share
-/// host memory only.
+/// The fastest way for operations of `bytes` by the crossover points measured on two to four H200;
+/// for more ranks by what made the difference there. `through_host`: ranks share host memory only.
 AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
                                   bool through_host);
+
+/// As many blocks as `method` makes use of for operations of `bytes`, and no more than run at once.
+int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
+                      bool through_host);
+
+/// Whether the compiler had what low_latency_wide takes; else it must not be launched.
+bool has_low_latency_wide();
 
 /// Bytes of every rank's scratch for operations of `bytes`. Operations that share scratch must be
 /// of one method and size, launched with one grid.
@@ -59,11 +66,11 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
 /// in float32 in the order of ranks, so that every rank gets the same bits.
 bool has_all_reduce(ElementType type);
 
-/// Launches the sum over all ranks of `elements` into every rank's output. All of `blocks` must be
-/// resident at once on every device, as they wait for their counterparts: at most two for each
-/// multiprocessor, of which nothing else may run. Buffers are padded to 16 bytes. Where the device
-/// can (compute capability 9.0), a launch comes up while the one before it in the stream ends.
-/// cudaErrorInvalidValue for other types, ranks or blocks.
+/// Launches the sum over all ranks of `elements` into every rank's output. All of `blocks` must run
+/// at once on every device, as they wait for their counterparts: nothing else may be there. Buffers
+/// are padded to 16 bytes. Where the device can (compute capability 9.0), a launch comes up while
+/// the one before it in the stream ends. cudaErrorInvalidValue for other types, ranks or blocks,
+/// cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
                        int blocks, cudaStream_t stream);

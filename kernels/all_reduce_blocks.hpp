@@ -7,6 +7,9 @@ namespace linkgain::kernels {
 /// Threads of a block of the all-reduce kernels, at most.
 inline constexpr int kAllReduceThreads = 512;
 
+/// Blocks of two_shot for which a multiprocessor has registers.
+inline constexpr int kBlocksEach = 2;
+
 /// value / divisor, rounded up; neither is negative, the divisor not zero.
 inline std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;

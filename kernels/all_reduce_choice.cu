@@ -5,46 +5,82 @@
 #include "kernels/flagged_triples.cuh"
 #include "kernels/peer_access.cuh"
 
-namespace linkgain::kernels {
+// Where one method overtakes another, as tests/backends/all_reduce_methods found it on two, three
+// and four H200 (README.md has a table). `bytes` are an operation's, `sent` are bytes * (ranks -
+// 1): what a rank sends that gives all others everything.
 
-/// On two H200 low_latency leads up to 64 KiB with P2P, low_latency_wide to 1 MiB (without it
-/// low_latency to 512 KiB), one_shot to 2 MiB, then two_shot; through
-/// host memory, where few blocks fill PCIe, up to 64 KiB and 2 MiB. All are bound by what a rank
-/// sends.
-AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
-                                  bool through_host) {
-  constexpr std::int64_t kMebibyte = 1 << 20;
-  constexpr std::int64_t kWarpBytes = 256;  // of low_latency
+namespace linkgain::kernels {
+namespace {
+
+constexpr std::int64_t kKibibyte = 1 << 10;
+constexpr std::int64_t kMebibyte = 1 << 20;
+constexpr std::int64_t kFlagsPay = 64 * kKibibyte;  ///< sent bytes up to which low_latency leads
+
+/// low_latency_wide sends 4/3 of `sent`, two_shot, which waits once more, 2/ranks of it. The wait
+/// pays where it saves more than 0.95 MiB: above 2.85 MiB on two ranks, 390 KiB on four.
+AllReduceMethod fastest_of_peers(std::int64_t bytes, int ranks) {
+  const std::int64_t sent = bytes * (ranks - 1);
+  if (!kHasWholeVectors) {
+    if (sent <= kMebibyte / 2) return AllReduceMethod::low_latency;
+    return sent <= 2 * kMebibyte ? AllReduceMethod::one_shot : AllReduceMethod::two_shot;
+  }
+  if (sent <= kFlagsPay) return AllReduceMethod::low_latency;
+  const std::int64_t saved = sent * (4 * ranks - 6) / (3 * ranks);
+  return saved <= 972 * kKibibyte ? AllReduceMethod::low_latency_wide : AllReduceMethod::two_shot;
+}
+
+/// Through the host relayed_two_shot pays where it saves reading 100 KiB over PCIe. Between two
+/// ranks it saves nothing, but sends while it adds up, from 1 MiB on.
+AllReduceMethod fastest_through_host(std::int64_t bytes, int ranks) {
+  const std::int64_t sent = bytes * (ranks - 1);
+  if (sent <= kFlagsPay) return AllReduceMethod::low_latency;
+  const std::int64_t saved = sent * (ranks - 2) / ranks;
+  return sent <= kMebibyte && saved <= 100 * kKibibyte ? AllReduceMethod::one_shot
+                                                       : AllReduceMethod::relayed_two_shot;
+}
+
+constexpr std::int64_t kWarpBytes = 256;  // of low_latency
+
+int blocks_of_peers(AllReduceMethod method, std::int64_t bytes, int multiprocessors) {
   constexpr std::int64_t kWideWarpBytes = 32 * 16 * kTriple;
   constexpr std::int64_t kBlockBytes = 16 * kAllReduceThreads;
-  const std::int64_t sent = bytes * (ranks - 1);
-  const auto choice = [](AllReduceMethod method, std::int64_t wanted, std::int64_t most) {
-    return AllReduceChoice{method, static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most))};
+  const auto one_for_each = [&](std::int64_t part) {
+    return static_cast<int>(std::min<std::int64_t>(divide_up(bytes, part), multiprocessors));
   };
-  if (through_host) {
-    if (sent <= kMebibyte / 16) {
-      return choice(AllReduceMethod::low_latency, divide_up(bytes, kWarpBytes), 32);
-    }
-    if (sent <= 2 * kMebibyte) {
-      return choice(AllReduceMethod::one_shot, divide_up(bytes, 4 * kBlockBytes), 32);
-    }
-    return choice(AllReduceMethod::relayed_two_shot, std::max<std::int64_t>(8, sent / kMebibyte),
-                  32);
-  }
-  if (sent <= (kHasWholeVectors ? kMebibyte / 16 : kMebibyte / 2)) {
-    return choice(AllReduceMethod::low_latency, divide_up(bytes, kWarpBytes), multiprocessors);
-  }
-  if (kHasWholeVectors && sent <= kMebibyte) {
-    return choice(AllReduceMethod::low_latency_wide, divide_up(bytes, kWideWarpBytes),
-                  multiprocessors);
-  }
-  if (sent <= 2 * kMebibyte) {
-    return choice(AllReduceMethod::one_shot, divide_up(bytes, kBlockBytes), multiprocessors);
-  }
-  // Two blocks of more than two ranks' registers do not fit on a multiprocessor.
-  const bool two_fit = ranks == 2 && sent > 32 * kMebibyte;
-  const int most = two_fit ? 2 * multiprocessors : multiprocessors;
-  return choice(AllReduceMethod::two_shot, most, kMostAllReduceBlocks);
+  if (method == AllReduceMethod::low_latency) return one_for_each(kWarpBytes);
+  if (method == AllReduceMethod::low_latency_wide) return one_for_each(kWideWarpBytes);
+  if (method == AllReduceMethod::one_shot) return one_for_each(kBlockBytes);
+  return bytes > 32 * kMebibyte ? kBlocksEach * multiprocessors : multiprocessors;
 }
+
+/// Few fill PCIe, fewer where each talks to several ranks.
+int blocks_through_host(AllReduceMethod method, std::int64_t bytes, int ranks) {
+  constexpr std::int64_t kPartBytes = 32 * kKibibyte;
+  const auto between = [](std::int64_t least, std::int64_t wanted, std::int64_t most) {
+    return static_cast<int>(std::clamp(wanted, least, most));
+  };
+  if (method == AllReduceMethod::low_latency) return between(1, divide_up(bytes, kWarpBytes), 32);
+  if (method == AllReduceMethod::one_shot) return between(1, divide_up(bytes, kPartBytes), 32);
+  return between(4, divide_up(bytes, ranks * kPartBytes),
+                 ranks == 2 && bytes > 8 * kMebibyte ? 32 : 16);
+}
+
+}  // namespace
+
+int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
+                      bool through_host) {
+  const int blocks = through_host ? blocks_through_host(method, bytes, ranks)
+                                  : blocks_of_peers(method, bytes, multiprocessors);
+  return std::min(blocks, kMostAllReduceBlocks);
+}
+
+AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
+                                  bool through_host) {
+  const AllReduceMethod method =
+      through_host ? fastest_through_host(bytes, ranks) : fastest_of_peers(bytes, ranks);
+  return {method, all_reduce_blocks(method, bytes, ranks, multiprocessors, through_host)};
+}
+
+bool has_low_latency_wide() { return kHasWholeVectors; }
 
 }  // namespace linkgain::kernels

@@ -99,11 +99,10 @@ class BlockState {
   std::uint32_t counted_[kStages];
 };
 
-/// Where the set in use begins in scratch, with `pitch` places of 16 bytes for every sender.
-template <int kRanks>
-__device__ std::int64_t buffers_of(const BlockState& state, std::int64_t pitch) {
+/// Where the set in use begins in scratch, with `places` of 16 bytes for all senders together.
+__device__ inline std::int64_t buffers_of(const BlockState& state, std::int64_t places) {
   constexpr std::int64_t kPlaceBytes = 16;
-  return kControlBytes + static_cast<std::int64_t>(state.set()) * kRanks * pitch * kPlaceBytes;
+  return kControlBytes + static_cast<std::int64_t>(state.set()) * places * kPlaceBytes;
 }
 
 /// Lets the next launch of the stream come up, and waits for the one before it. After this the

@@ -21,8 +21,8 @@ template <int kRanks>
 constexpr int kInFlight = kRanks == 2 ? 4 : (kRanks <= 4 ? 2 : 1);
 
 /// One block's part of an all-reduce whose ranks each add up a share, of `pitch` vectors or what is
-/// left of it. In scratch the shares come first, by sender; if sums go through scratch too, they
-/// lie after them in the places of all vectors.
+/// left of it. In scratch the shares come first, by sender; if sums go through scratch too, those
+/// of the rank itself lie after them.
 template <typename T, int kRanks>
 class SharedSums {
  public:
@@ -32,7 +32,7 @@ class SharedSums {
         items_(arguments.items),
         pitch_((arguments.items + kRanks - 1) / kRanks),
         state_(arguments.regions),
-        buffers_(buffers_of<kRanks>(state_, relayed ? 2 * pitch_ : pitch_)) {}
+        buffers_(buffers_of(state_, (relayed ? kRanks + 1 : kRanks) * pitch_)) {}
 
   __device__ std::int64_t chunks() const {
     const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * kInFlight<kRanks>;
@@ -52,22 +52,25 @@ class SharedSums {
   }
 
   /// Waits for a chunk of this rank's share, adds it up, and stores it into every rank's output or,
-  /// relayed, into its own and everybody else's scratch. `sent` more chunks were sent since.
+  /// relayed, into its own, and once into its scratch for all others. `sent` more chunks were sent
+  /// since.
   __device__ void add(std::int64_t chunk, std::uint32_t sent, bool relayed) {
     state_.template wait<kRanks>(regions_, kSent, sent);
     const int rank = regions_.rank;
-    const std::int64_t first = first_of(rank);
     uint4 results[kInFlight<kRanks>];
     add_up<T, kRanks, kInFlight<kRanks>>(
-        rank, at<uint4>(regions_.data[rank], offsets_.input) + first,
+        rank, at<uint4>(regions_.data[rank], offsets_.input) + first_of(rank),
         at<uint4>(regions_.scratch[rank], buffers_), pitch_, chunk, count_of(rank), results);
+    const auto store = [&](uint4* to) {
+      for_vectors<kInFlight<kRanks>>(chunk, count_of(rank),
+                                     [&](int v, std::int64_t i) { to[i] = results[v]; });
+    };
+    if (relayed) store(relay(rank));
 #pragma unroll
     for (int step = 0; step < kRanks; ++step) {
       const int peer = (rank + step) % kRanks;
-      uint4* to =
-          relayed && step > 0 ? relay(peer) : at<uint4>(regions_.data[peer], offsets_.output);
-      for_vectors<kInFlight<kRanks>>(chunk, count_of(rank),
-                                     [&](int v, std::int64_t i) { to[first + i] = results[v]; });
+      if (relayed && step > 0) break;
+      store(at<uint4>(regions_.data[peer], offsets_.output) + first_of(rank));
     }
   }
 
@@ -76,15 +79,14 @@ class SharedSums {
     state_.template wait<kRanks>(regions_, kFinished, behind);
   }
 
-  /// Takes the others' sums of a chunk out of scratch.
+  /// Takes the others' sums of a chunk out of their scratch.
   __device__ void take(std::int64_t chunk) {
     const int rank = regions_.rank;
     uint4* output = at<uint4>(regions_.data[rank], offsets_.output);
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (rank + step) % kRanks;
-      const std::int64_t first = first_of(peer);
-      copy_chunk<kInFlight<kRanks>>(relay(rank) + first, output + first, chunk, count_of(peer));
+      copy_chunk<kInFlight<kRanks>>(relay(peer), output + first_of(peer), chunk, count_of(peer));
     }
   }
 
@@ -96,6 +98,7 @@ class SharedSums {
     const std::int64_t left = items_ - first_of(rank);
     return left < pitch_ ? left : pitch_;  // negative where nothing is left
   }
+  /// Where a rank's sums lie if they go through scratch.
   __device__ uint4* relay(int rank) const {
     return at<uint4>(regions_.scratch[rank], buffers_) + kRanks * pitch_;
   }

@@ -24,9 +24,9 @@ using gpu::PinnedBuffer;
 using gpu::Stream;
 
 constexpr std::uint32_t kSeed = 77;
-constexpr AllReduceMethod kMethods[] = {
-    AllReduceMethod::low_latency, AllReduceMethod::low_latency_wide, AllReduceMethod::one_shot,
-    AllReduceMethod::two_shot, AllReduceMethod::relayed_two_shot};
+using enum AllReduceMethod;
+constexpr AllReduceMethod kMethods[] = {low_latency, low_latency_wide, one_shot, two_shot,
+                                        relayed_two_shot};
 constexpr ElementType kTypes[] = {ElementType::float32, ElementType::float16,
                                   ElementType::bfloat16};
 
@@ -89,6 +89,20 @@ class Rank {
     check(cudaMemcpyAsync(&result, found, sizeof result, cudaMemcpyDeviceToHost, stream_.get()));
     stream_.synchronize();
     return result;
+  }
+
+  void write(const std::vector<float>& numbers) const {
+    check(
+        cudaMemcpy(data(), numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice));
+  }
+
+  /// When all that was enqueued is done.
+  std::vector<float> read(std::int64_t elements) const {
+    stream_.synchronize();
+    std::vector<float> numbers(static_cast<std::size_t>(elements));
+    check(cudaMemcpy(numbers.data(), output(), numbers.size() * sizeof(float),
+                     cudaMemcpyDeviceToHost));
+    return numbers;
   }
 
   bool guard_is_untouched() const {
@@ -233,6 +247,32 @@ TEST_F(AllReduceKernels, KeepStepOverManyLaunchesOfAGraph) {
   }
 }
 
+/// Each operation's output is the next one's input, so that one that takes what another has left
+/// in scratch gives a wrong power.
+TEST_F(AllReduceKernels, FollowEachOtherWithDataOfTheirOwn) {
+  constexpr int kOperations = 8;
+  constexpr int kRanks = 4;
+  constexpr std::int64_t kElements = 30'011;
+  std::vector<float> numbers(kElements);
+  std::vector<float> expected(kElements);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<float>(i % 251);
+    expected[i] = numbers[i] * static_cast<float>(1 << (2 * kOperations));  // exact: below 2^24
+  }
+  for (const AllReduceMethod method : kMethods) {
+    for (const bool host_scratch : {false, true}) {
+      const Setting setting{method, ElementType::float32, kElements, kRanks, 3, true, host_scratch};
+      SCOPED_TRACE(describe(setting));
+      set_up(setting);
+      for (const auto& rank : ranks_) rank->write(numbers);
+      for (int i = 0; i < kOperations; ++i) {
+        for (int rank = 0; rank < kRanks; ++rank) check(enqueue(rank));
+      }
+      for (const auto& rank : ranks_) EXPECT_EQ(rank->read(kElements), expected);
+    }
+  }
+}
+
 TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   set_up({});
   const auto attempt = [&](ElementType type, std::int64_t elements, int blocks, int ranks) {
@@ -248,22 +288,9 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::float32, 1, kMostAllReduceBlocks + 1, 2), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, kMostRanks + 1), cudaErrorInvalidValue);
-}
-
-TEST(AllReduceChoice, GoesByTheBytesThatARankSends) {
-  constexpr std::int64_t kMebibyte = 1 << 20;
-  EXPECT_EQ(choose_all_reduce(8, 2, 132, false).method, AllReduceMethod::low_latency);
-  EXPECT_EQ(choose_all_reduce(8, 2, 132, false).blocks, 1);
-  EXPECT_EQ(choose_all_reduce(kMebibyte / 2, 2, 132, false).blocks, 132);
-  EXPECT_EQ(choose_all_reduce(2 * kMebibyte, 2, 132, false).method, AllReduceMethod::one_shot);
-  EXPECT_EQ(choose_all_reduce(kMebibyte / 2, 8, 132, false).method, AllReduceMethod::two_shot);
-  EXPECT_EQ(choose_all_reduce(16 * kMebibyte, 2, 132, false).method, AllReduceMethod::two_shot);
-  EXPECT_EQ(choose_all_reduce(16 * kMebibyte, 2, 132, true).method,
-            AllReduceMethod::relayed_two_shot);
-  EXPECT_EQ(choose_all_reduce(16 * kMebibyte, 2, 132, true).blocks, 16);
-  EXPECT_EQ(choose_all_reduce(kMebibyte, 2, 132, true).method, AllReduceMethod::one_shot);
-  EXPECT_EQ(choose_all_reduce(1024 * kMebibyte, 2, 132, false).blocks, 264);
-  EXPECT_EQ(choose_all_reduce(1024 * kMebibyte, 4, 132, false).blocks, 132);
+  // No device has room for so many at once.
+  EXPECT_EQ(attempt(ElementType::float32, 1, kMostAllReduceBlocks, 2),
+            cudaErrorCooperativeLaunchTooLarge);
 }
 
 }  // namespace

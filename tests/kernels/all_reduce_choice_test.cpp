@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "kernels/all_reduce.hpp"
+
+namespace linkgain::kernels {
+namespace {
+
+AllReduceMethod method_of(std::int64_t bytes, int ranks, bool through_host = false) {
+  return choose_all_reduce(bytes, ranks, 132, through_host).method;
+}
+
+int blocks_of(std::int64_t bytes, int ranks, bool through_host = false) {
+  return choose_all_reduce(bytes, ranks, 132, through_host).blocks;
+}
+
+constexpr std::int64_t kKibibyte = 1 << 10;
+constexpr std::int64_t kMebibyte = 1 << 20;
+
+/// Each pair of sizes is on two sides of a crossover that was measured.
+TEST(AllReduceChoice, IsTheFastestOfPeersThatWasMeasured) {
+  if (!has_low_latency_wide()) GTEST_SKIP() << "not with this compiler";
+  using enum AllReduceMethod;
+  EXPECT_EQ(method_of(8, 2), low_latency);
+  EXPECT_EQ(method_of(64 * kKibibyte, 2), low_latency);
+  EXPECT_EQ(method_of(256 * kKibibyte, 2), low_latency_wide);
+  EXPECT_EQ(method_of(2 * kMebibyte, 2), low_latency_wide);
+  EXPECT_EQ(method_of(4 * kMebibyte, 2), two_shot);
+  EXPECT_EQ(method_of(32 * kKibibyte, 3), low_latency);
+  EXPECT_EQ(method_of(512 * kKibibyte, 3), low_latency_wide);
+  EXPECT_EQ(method_of(kMebibyte, 3), two_shot);
+  EXPECT_EQ(method_of(16 * kKibibyte, 4), low_latency);
+  EXPECT_EQ(method_of(64 * kKibibyte, 4), low_latency_wide);
+  EXPECT_EQ(method_of(256 * kKibibyte, 4), low_latency_wide);
+  EXPECT_EQ(method_of(512 * kKibibyte, 4), two_shot);
+}
+
+TEST(AllReduceChoice, IsTheFastestThroughTheHostThatWasMeasured) {
+  using enum AllReduceMethod;
+  EXPECT_EQ(method_of(64 * kKibibyte, 2, true), low_latency);
+  EXPECT_EQ(method_of(256 * kKibibyte, 2, true), one_shot);
+  EXPECT_EQ(method_of(kMebibyte, 2, true), one_shot);
+  EXPECT_EQ(method_of(2 * kMebibyte, 2, true), relayed_two_shot);
+  EXPECT_EQ(method_of(16 * kKibibyte, 4, true), low_latency);
+  EXPECT_EQ(method_of(64 * kKibibyte, 4, true), one_shot);
+  EXPECT_EQ(method_of(256 * kKibibyte, 4, true), relayed_two_shot);
+}
+
+TEST(AllReduceChoice, TakesAsManyBlocksAsThereIsWorkFor) {
+  EXPECT_EQ(blocks_of(8, 2), 1);
+  EXPECT_EQ(blocks_of(16 * kMebibyte, 2), 132);
+  EXPECT_EQ(blocks_of(1024 * kMebibyte, 2), 264);
+  EXPECT_EQ(blocks_of(1024 * kMebibyte, 8), 264);
+  EXPECT_EQ(blocks_of(8, 2, true), 1);
+  EXPECT_EQ(blocks_of(kMebibyte, 4, true), 8);
+  EXPECT_EQ(blocks_of(32 * kMebibyte, 4, true), 16);
+  EXPECT_EQ(blocks_of(32 * kMebibyte, 2, true), 32);
+}
+
+}  // namespace
+}  // namespace linkgain::kernels
