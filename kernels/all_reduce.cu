@@ -1,184 +1,20 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce_arguments.hpp"
 #include "kernels/all_reduce_blocks.hpp"
-#include "kernels/block_state.cuh"
-#include "kernels/chunks.cuh"
+#include "kernels/all_reduce_one_shot.cuh"
+#include "kernels/all_reduce_two_shot.cuh"
 #include "kernels/device_attribute.hpp"
 #include "kernels/early_launch.cuh"
 #include "kernels/element_types.cuh"
 #include "kernels/flagged_triples.cuh"
-#include "kernels/peer_access.cuh"
-#include "kernels/shared_sums.cuh"
 
 namespace linkgain::kernels {
 namespace {
 
 using Arguments = AllReduceArguments;
-
-/// Items are of 8 bytes.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
-    low_latency(const __grid_constant__ Arguments arguments) {
-  begin();
-  const PeerRegions& regions = arguments.regions;
-  const int rank = regions.rank;
-  const std::int64_t items = arguments.items;
-  const uint2* input = at<uint2>(regions.data[rank], arguments.offsets.input);
-  uint2* output = at<uint2>(regions.data[rank], arguments.offsets.output);
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const uint2 first_item = first < items ? input[first] : uint2{};
-  BlockState state(regions);
-  const std::int64_t buffers = buffers_of(state, kRanks * items);
-  for (std::int64_t i = first; i < items; i += stride) {
-    const uint2 own = i == first ? first_item : input[i];
-#pragma unroll
-    for (int step = 1; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
-      store_flagged(at<FlaggedWords>(regions.scratch[peer], buffers) + rank * items + i, own.x,
-                    own.y, state.flag());
-    }
-  }
-  const FlaggedWords* received = at<FlaggedWords>(regions.scratch[rank], buffers);
-  for (std::int64_t i = first; i < items; i += stride) {
-    const uint2 own = i == first ? first_item : input[i];
-    Sums<T, 2> sums;
-#pragma unroll
-    for (int from = 0; from < kRanks; ++from) {
-      const uint2 data =
-          from == rank ? own : load_flagged(received + from * items + i, state.flag());
-      sums.add(0, data.x);
-      sums.add(1, data.y);
-    }
-    output[i] = make_uint2(sums.rounded(0), sums.rounded(1));
-  }
-  state.keep();
-}
-
-/// Items are of 16 bytes, three at a time.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
-    low_latency_wide(const __grid_constant__ Arguments arguments) {
-  begin();
-  const PeerRegions& regions = arguments.regions;
-  const int rank = regions.rank;
-  const std::int64_t items = arguments.items;
-  const std::int64_t triples = (items + kTriple - 1) / kTriple;
-  const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
-  uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const Triple first_triple = first < triples ? read_triple(input, first, items) : Triple{};
-  BlockState state(regions);
-  const std::int64_t buffers = buffers_of(state, kRanks * kPackets * triples);
-  for (std::int64_t i = first; i < triples; i += stride) {
-    const Triple own = i == first ? first_triple : read_triple(input, i, items);
-#pragma unroll
-    for (int step = 1; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
-      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * kPackets * triples + i;
-      send_triple(to, triples, own, state.flag());
-    }
-  }
-  const uint4* received = at<uint4>(regions.scratch[rank], buffers);
-  for (std::int64_t i = first; i < triples; i += stride) {
-    const Triple own = i == first ? first_triple : read_triple(input, i, items);
-    Sums<T, 4> sums[kTriple];
-#pragma unroll
-    for (int from = 0; from < kRanks; ++from) {
-      const Triple data = from == rank ? own
-                                       : receive_triple(received + from * kPackets * triples + i,
-                                                        triples, state.flag());
-#pragma unroll
-      for (int v = 0; v < kTriple; ++v) add(sums[v], data.vectors[v]);
-    }
-    Triple result;
-#pragma unroll
-    for (int v = 0; v < kTriple; ++v) result.vectors[v] = rounded(sums[v]);
-    write_triple(output, i, items, result);
-  }
-  state.keep();
-}
-
-/// A block sends all its chunks and tells of them at once. Items are of 16 bytes.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
-    one_shot(const __grid_constant__ Arguments arguments) {
-  begin();
-  constexpr int kVectors = 1;
-  const PeerRegions& regions = arguments.regions;
-  const int rank = regions.rank;
-  const std::int64_t items = arguments.items;
-  const std::int64_t chunks = (items + blockDim.x - 1) / blockDim.x;
-  BlockState state(regions);
-  const std::int64_t buffers = buffers_of(state, kRanks * items);
-  const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-#pragma unroll
-    for (int step = 1; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
-      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * items;
-      copy_chunk<kVectors>(input, to, chunk, items);
-    }
-  }
-  state.tell<kRanks>(regions, kSent);
-  state.wait<kRanks>(regions, kSent);
-  const uint4* received = at<uint4>(regions.scratch[rank], buffers);
-  uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    uint4 results[kVectors];
-    add_up<T, kRanks, kVectors>(rank, input, received, items, chunk, items, results);
-    for_vectors<kVectors>(chunk, items, [&](int v, std::int64_t i) { output[i] = results[v]; });
-  }
-  state.keep();
-}
-
-/// A block sends its next chunk before it waits for the others' last one. Where it stores sums, its
-/// counterpart has sent data of this operation, so that everything before it is over there.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, kBlocksEach)
-    two_shot(const __grid_constant__ Arguments arguments) {
-  begin();
-  SharedSums<T, kRanks> sums(arguments, false);
-  const std::int64_t chunks = sums.chunks();
-  if (blockIdx.x < chunks) sums.send(blockIdx.x);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    const std::int64_t next = chunk + gridDim.x;
-    if (next < chunks) sums.send(next);
-    sums.add(chunk, next < chunks ? 1 : 0, false);
-  }
-  sums.tell_finished();
-  sums.wait_finished(0);
-  sums.keep();
-}
-
-/// As above, and a block takes the others' sums of a chunk when it has added the next one up.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
-    relayed_two_shot(const __grid_constant__ Arguments arguments) {
-  begin();
-  SharedSums<T, kRanks> sums(arguments, true);
-  const std::int64_t chunks = sums.chunks();
-  std::int64_t last = -1;
-  if (blockIdx.x < chunks) sums.send(blockIdx.x);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    const std::int64_t next = chunk + gridDim.x;
-    if (next < chunks) sums.send(next);
-    sums.add(chunk, next < chunks ? 1 : 0, true);
-    sums.tell_finished();
-    if (last >= 0) {
-      sums.wait_finished(1);
-      sums.take(last);
-    }
-    last = chunk;
-  }
-  if (last >= 0) {
-    sums.wait_finished(0);
-    sums.take(last);
-  }
-  sums.keep();
-}
 
 /// No more threads than there are items for, in whole warps.
 int threads_for(std::int64_t items, int blocks) {
@@ -226,6 +62,11 @@ cudaError_t launch(AllReduceMethod method, const Arguments& arguments, int block
       return launch_at_once<one_shot<T, kRanks>>(blocks, kAllReduceThreads, stream, arguments);
     case AllReduceMethod::two_shot:
       return launch_at_once<two_shot<T, kRanks>>(blocks, kAllReduceThreads, stream, arguments);
+    case AllReduceMethod::ring:
+      if constexpr (std::is_same_v<T, float>) {
+        return launch_at_once<ring<kRanks>>(blocks, kAllReduceThreads, stream, arguments);
+      }
+      break;
     case AllReduceMethod::relayed_two_shot:
       return launch_at_once<relayed_two_shot<T, kRanks>>(blocks, kAllReduceThreads, stream,
                                                          arguments);
@@ -258,7 +99,9 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
   if (method == AllReduceMethod::low_latency_wide) {
     places = ranks * kPackets * divide_up(items, kTriple);
   }
-  if (method == AllReduceMethod::two_shot) places = ranks * share;
+  if (method == AllReduceMethod::two_shot || method == AllReduceMethod::ring) {
+    places = ranks * share;
+  }
   if (method == AllReduceMethod::relayed_two_shot) places = (ranks + 1) * share;
   return kControlBytes + kBufferSets * places * kVectorBytes;
 }

@@ -24,7 +24,11 @@ enum class AllReduceMethod {
   /// stores the sum into all others' outputs: 2(n-1)/n of the data, the least there can be. Needs
   /// every rank's data.
   two_shot,
-  /// The same for ranks that only share host memory: a sum goes into its rank's scratch, once, for
+  /// Each share goes from rank to rank round a ring, which add theirs, and its sum round once more:
+  /// as many bytes, but a rank stores only to the next one. float32 only, as sums go over the wire
+  /// before they are whole. Needs every rank's data.
+  ring,
+  /// two_shot for ranks that only share host memory: a sum goes into its rank's scratch, once, for
   /// all others to load.
   relayed_two_shot,
 };
@@ -48,8 +52,8 @@ struct AllReduceChoice {
 
 /// The fastest way for operations of `bytes` by the crossover points measured on two to four H200;
 /// for more ranks by what made the difference there. `through_host`: ranks share host memory only.
-AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
-                                  bool through_host);
+AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
+                                  int multiprocessors, bool through_host);
 
 /// As many blocks as `method` makes use of for operations of `bytes`, and no more than run at once.
 int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
@@ -63,7 +67,8 @@ bool has_low_latency_wide();
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
 
 /// Whether there is a kernel for sums of such elements: float32, float16 and bfloat16, all added up
-/// in float32 in the order of ranks, so that every rank gets the same bits.
+/// in float32, so that every rank gets the same bits: in the order of ranks, or in that which the
+/// ring has from a share's first rank on.
 bool has_all_reduce(ElementType type);
 
 /// Launches the sum over all ranks of `elements` into every rank's output. All of `blocks` must run

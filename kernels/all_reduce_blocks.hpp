@@ -7,7 +7,7 @@ namespace linkgain::kernels {
 /// Threads of a block of the all-reduce kernels, at most.
 inline constexpr int kAllReduceThreads = 512;
 
-/// Blocks of two_shot for which a multiprocessor has registers.
+/// Blocks of two_shot and ring for which a multiprocessor has registers.
 inline constexpr int kBlocksEach = 2;
 
 /// value / divisor, rounded up; neither is negative, the divisor not zero.

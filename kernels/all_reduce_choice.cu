@@ -14,11 +14,12 @@ namespace {
 
 constexpr std::int64_t kKibibyte = 1 << 10;
 constexpr std::int64_t kMebibyte = 1 << 20;
+constexpr std::int64_t kLongSteps = 32 * kMebibyte;
 constexpr std::int64_t kFlagsPay = 64 * kKibibyte;  ///< sent bytes up to which low_latency leads
 
 /// low_latency_wide sends 4/3 of `sent`, two_shot, which waits once more, 2/ranks of it. The wait
 /// pays where it saves more than 0.95 MiB: above 2.85 MiB on two ranks, 390 KiB on four.
-AllReduceMethod fastest_of_peers(std::int64_t bytes, int ranks) {
+AllReduceMethod fastest_of_peers(std::int64_t bytes, ElementType type, int ranks) {
   const std::int64_t sent = bytes * (ranks - 1);
   if (!kHasWholeVectors) {
     if (sent <= kMebibyte / 2) return AllReduceMethod::low_latency;
@@ -26,7 +27,11 @@ AllReduceMethod fastest_of_peers(std::int64_t bytes, int ranks) {
   }
   if (sent <= kFlagsPay) return AllReduceMethod::low_latency;
   const std::int64_t saved = sent * (4 * ranks - 6) / (3 * ranks);
-  return saved <= 972 * kKibibyte ? AllReduceMethod::low_latency_wide : AllReduceMethod::two_shot;
+  if (saved <= 972 * kKibibyte) return AllReduceMethod::low_latency_wide;
+  // Stores to one rank get 366 GB/s of an H200's NVLink, to three in turn 350: the ring's many
+  // steps pay where they are long.
+  return bytes > kLongSteps && type == ElementType::float32 ? AllReduceMethod::ring
+                                                            : AllReduceMethod::two_shot;
 }
 
 /// Through the host relayed_two_shot pays where it saves reading 100 KiB over PCIe. Between two
@@ -50,7 +55,8 @@ int blocks_of_peers(AllReduceMethod method, std::int64_t bytes, int multiprocess
   if (method == AllReduceMethod::low_latency) return one_for_each(kWarpBytes);
   if (method == AllReduceMethod::low_latency_wide) return one_for_each(kWideWarpBytes);
   if (method == AllReduceMethod::one_shot) return one_for_each(kBlockBytes);
-  return bytes > 32 * kMebibyte ? kBlocksEach * multiprocessors : multiprocessors;
+  const bool many = method == AllReduceMethod::two_shot && bytes > 32 * kMebibyte;
+  return many ? kBlocksEach * multiprocessors : multiprocessors;
 }
 
 /// Few fill PCIe, fewer where each talks to several ranks.
@@ -74,10 +80,10 @@ int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int
   return std::min(blocks, kMostAllReduceBlocks);
 }
 
-AllReduceChoice choose_all_reduce(std::int64_t bytes, int ranks, int multiprocessors,
-                                  bool through_host) {
+AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
+                                  int multiprocessors, bool through_host) {
   const AllReduceMethod method =
-      through_host ? fastest_through_host(bytes, ranks) : fastest_of_peers(bytes, ranks);
+      through_host ? fastest_through_host(bytes, ranks) : fastest_of_peers(bytes, type, ranks);
   return {method, all_reduce_blocks(method, bytes, ranks, multiprocessors, through_host)};
 }
 

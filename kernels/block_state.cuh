@@ -75,12 +75,23 @@ class BlockState {
   template <int kRanks>
   __device__ void wait(const PeerRegions& regions, Stage stage, std::uint32_t behind = 0) {
     const int peer = static_cast<int>(threadIdx.x);
-    if (peer < kRanks && peer != regions.rank) {
-      const std::uint32_t* arrived = &own_.arrived[stage][blockIdx.x][peer];
-      // Peers may be further; the numbers come round after 2^32.
-      while (static_cast<std::int32_t>(load_acquire(arrived) - (counted_[stage] - behind)) < 0) {
-      }
+    if (peer < kRanks && peer != regions.rank) wait_until(stage, peer, behind);
+    __syncthreads();
+  }
+
+  /// As tell(), but `peer` alone.
+  __device__ void tell_one(const PeerRegions& regions, Stage stage, int peer) {
+    ++counted_[stage];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      store_release(&control_of(regions, peer)->arrived[stage][blockIdx.x][regions.rank],
+                    counted_[stage]);
     }
+  }
+
+  /// As wait(), for `peer` alone.
+  __device__ void wait_for_one(Stage stage, int peer, std::uint32_t behind = 0) {
+    if (threadIdx.x == 0) wait_until(stage, peer, behind);
     __syncthreads();
   }
 
@@ -94,6 +105,13 @@ class BlockState {
   }
 
  private:
+  __device__ void wait_until(Stage stage, int peer, std::uint32_t behind) const {
+    const std::uint32_t* arrived = &own_.arrived[stage][blockIdx.x][peer];
+    // Peers may be further; the numbers come round after 2^32.
+    while (static_cast<std::int32_t>(load_acquire(arrived) - (counted_[stage] - behind)) < 0) {
+    }
+  }
+
   Control& own_;
   std::uint32_t operations_;
   std::uint32_t counted_[kStages];

@@ -4,17 +4,11 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce_arguments.hpp"
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
 
 namespace linkgain::kernels {
-
-struct AllReduceArguments {
-  PeerRegions regions;
-  AllReduceOffsets offsets;
-  std::int64_t items;  ///< of the size that the method goes by, padding included
-};
 
 /// Vectors in flight for each thread, so that the links' latency is covered.
 template <int kRanks>

@@ -35,6 +35,8 @@ std::string_view text_of(kernels::AllReduceMethod method) {
       return "one-shot";
     case kernels::AllReduceMethod::two_shot:
       return "two-shot";
+    case kernels::AllReduceMethod::ring:
+      return "ring";
     case kernels::AllReduceMethod::relayed_two_shot:
       return "two-shot, sums relayed";
   }
@@ -50,7 +52,8 @@ KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const Nc
       through_host_(through_host),
       pieces_(pieces_of(c, through_host)),
       piece_bytes_(c.size.value / pieces_),
-      choice_(kernels::choose_all_reduce(piece_bytes_, c.ranks, multiprocessors, through_host)),
+      choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
+                                         multiprocessors, through_host)),
       pools_(c, plan, context, session,
              Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
              through_host) {}
@@ -86,6 +89,8 @@ std::optional<TransferPlan> KernelAllReduce::do_plan() const {
     case kernels::AllReduceMethod::two_shot:
     case kernels::AllReduceMethod::relayed_two_shot:
       return TransferPlan{"TWO_SHOT", "SIMPLE"};
+    case kernels::AllReduceMethod::ring:
+      return TransferPlan{"RING", "SIMPLE"};
   }
   throw std::logic_error("unhandled method");
 }

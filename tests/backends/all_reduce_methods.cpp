@@ -63,7 +63,8 @@ constexpr std::int64_t kNoEnd = std::int64_t{1} << 50;
 constexpr NamedMethod kByPeers[] = {{AllReduceMethod::low_latency, "low_latency", 2 * kMebibyte},
                                     {AllReduceMethod::low_latency_wide, "wide", 8 * kMebibyte},
                                     {AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
-                                    {AllReduceMethod::two_shot, "two_shot", kNoEnd}};
+                                    {AllReduceMethod::two_shot, "two_shot", kNoEnd},
+                                    {AllReduceMethod::ring, "ring", kNoEnd}};
 constexpr NamedMethod kThroughHost[] = {
     {AllReduceMethod::low_latency, "low_latency", 2 * kMebibyte},
     {AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
@@ -202,7 +203,9 @@ void print_row(const std::string& name, int blocks, Seconds time, Bytes size, in
 /// Half, one and two times as many as linkgain takes, of what a device has room for.
 std::vector<int> numbers_of_blocks(AllReduceMethod method, int usual, int multiprocessors) {
   std::vector<int> numbers;
-  const int most = method == AllReduceMethod::two_shot ? 2 * multiprocessors : multiprocessors;
+  const int most = method == AllReduceMethod::two_shot || method == AllReduceMethod::ring
+                       ? 2 * multiprocessors
+                       : multiprocessors;
   for (const int number : {usual / 2, usual, 2 * usual}) {
     if (number >= 1 && number <= most) numbers.push_back(number);
   }
@@ -212,8 +215,8 @@ std::vector<int> numbers_of_blocks(AllReduceMethod method, int usual, int multip
 void measure(Session& session, ncclComm_t communicator, Bytes size, bool through_host) {
   const int multiprocessors = gpu::device_info(session.local_rank()).multiprocessors;
   SizeMeasurement measurement(session, communicator, size, through_host);
-  const kernels::AllReduceChoice choice =
-      kernels::choose_all_reduce(size.value, session.ranks(), multiprocessors, through_host);
+  const kernels::AllReduceChoice choice = kernels::choose_all_reduce(
+      size.value, kernels::ElementType::float32, session.ranks(), multiprocessors, through_host);
   const auto print = [&](std::string_view name, int blocks, Seconds time, bool chosen) {
     if (session.is_root()) {
       print_row(std::string(name), blocks, time, size, session.ranks(), chosen);

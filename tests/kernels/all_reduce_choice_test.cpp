@@ -7,12 +7,19 @@
 namespace linkgain::kernels {
 namespace {
 
+constexpr int kMultiprocessors = 132;
+
+AllReduceChoice choice_of(std::int64_t bytes, int ranks, bool through_host,
+                          ElementType type = ElementType::float32) {
+  return choose_all_reduce(bytes, type, ranks, kMultiprocessors, through_host);
+}
+
 AllReduceMethod method_of(std::int64_t bytes, int ranks, bool through_host = false) {
-  return choose_all_reduce(bytes, ranks, 132, through_host).method;
+  return choice_of(bytes, ranks, through_host).method;
 }
 
 int blocks_of(std::int64_t bytes, int ranks, bool through_host = false) {
-  return choose_all_reduce(bytes, ranks, 132, through_host).blocks;
+  return choice_of(bytes, ranks, through_host).blocks;
 }
 
 constexpr std::int64_t kKibibyte = 1 << 10;
@@ -34,6 +41,17 @@ TEST(AllReduceChoice, IsTheFastestOfPeersThatWasMeasured) {
   EXPECT_EQ(method_of(64 * kKibibyte, 4), low_latency_wide);
   EXPECT_EQ(method_of(256 * kKibibyte, 4), low_latency_wide);
   EXPECT_EQ(method_of(512 * kKibibyte, 4), two_shot);
+  for (int ranks = 2; ranks <= 8; ++ranks) {
+    EXPECT_EQ(method_of(16 * kMebibyte, ranks), two_shot);
+    EXPECT_EQ(method_of(64 * kMebibyte, ranks), ring);
+  }
+}
+
+/// A partial sum of half precision would be rounded at every rank.
+TEST(AllReduceChoice, SendsNoPartialSumsOfHalfPrecision) {
+  for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+    EXPECT_EQ(choice_of(1024 * kMebibyte, 4, false, type).method, AllReduceMethod::two_shot);
+  }
 }
 
 TEST(AllReduceChoice, IsTheFastestThroughTheHostThatWasMeasured) {
@@ -50,8 +68,8 @@ TEST(AllReduceChoice, IsTheFastestThroughTheHostThatWasMeasured) {
 TEST(AllReduceChoice, TakesAsManyBlocksAsThereIsWorkFor) {
   EXPECT_EQ(blocks_of(8, 2), 1);
   EXPECT_EQ(blocks_of(16 * kMebibyte, 2), 132);
-  EXPECT_EQ(blocks_of(1024 * kMebibyte, 2), 264);
-  EXPECT_EQ(blocks_of(1024 * kMebibyte, 8), 264);
+  EXPECT_EQ(blocks_of(1024 * kMebibyte, 8), 132);
+  EXPECT_EQ(choice_of(1024 * kMebibyte, 2, false, ElementType::float16).blocks, 264);
   EXPECT_EQ(blocks_of(8, 2, true), 1);
   EXPECT_EQ(blocks_of(kMebibyte, 4, true), 8);
   EXPECT_EQ(blocks_of(32 * kMebibyte, 4, true), 16);

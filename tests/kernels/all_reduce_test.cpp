@@ -26,12 +26,12 @@ using gpu::Stream;
 constexpr std::uint32_t kSeed = 77;
 using enum AllReduceMethod;
 constexpr AllReduceMethod kMethods[] = {low_latency, low_latency_wide, one_shot, two_shot,
-                                        relayed_two_shot};
+                                        ring,        relayed_two_shot};
 constexpr ElementType kTypes[] = {ElementType::float32, ElementType::float16,
                                   ElementType::bfloat16};
 
 struct Setting {
-  AllReduceMethod method = AllReduceMethod::low_latency;
+  AllReduceMethod method = low_latency;
   ElementType type = ElementType::float32;
   std::int64_t elements = 1;
   int ranks = 2;
@@ -143,7 +143,7 @@ class AllReduceKernels : public gpu::GpuTest {
     PeerRegions regions{};
     regions.ranks = setting_.ranks;
     regions.rank = rank;
-    const bool all = setting_.method == AllReduceMethod::two_shot;
+    const bool all = setting_.method == two_shot || setting_.method == ring;
     for (int peer = 0; peer < setting_.ranks; ++peer) {
       const Rank& other = *ranks_[static_cast<std::size_t>(peer)];
       regions.data[peer] = all || peer == rank ? other.data() : nullptr;
@@ -193,6 +193,7 @@ class AllReduceKernels : public gpu::GpuTest {
 TEST_F(AllReduceKernels, AddUpEveryElementForEveryNumberOfRanks) {
   for (const AllReduceMethod method : kMethods) {
     for (const ElementType type : kTypes) {
+      if (method == ring && type != ElementType::float32) continue;
       for (int ranks = 2; ranks <= kMostRanks; ++ranks) {
         run({.method = method, .type = type, .elements = 40'003, .ranks = ranks, .blocks = 3});
       }
@@ -205,7 +206,7 @@ TEST_F(AllReduceKernels, AddUpAnyNumberOfElements) {
     for (const std::int64_t elements : {1, 2, 3, 7, 8, 9, 511, 4099, 300'007}) {
       for (const int blocks : {1, 5, 16}) {
         run({.method = method,
-             .type = ElementType::bfloat16,
+             .type = method == ring ? ElementType::float32 : ElementType::bfloat16,
              .elements = elements,
              .ranks = 3,
              .blocks = blocks});
@@ -275,11 +276,11 @@ TEST_F(AllReduceKernels, FollowEachOtherWithDataOfTheirOwn) {
 
 TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   set_up({});
-  const auto attempt = [&](ElementType type, std::int64_t elements, int blocks, int ranks) {
+  const auto attempt = [&](ElementType type, std::int64_t elements, int blocks, int ranks,
+                           AllReduceMethod method = low_latency) {
     PeerRegions regions = regions_of(0);
     regions.ranks = ranks;
-    return all_reduce(AllReduceMethod::low_latency, regions, {0, 16}, type, elements, blocks,
-                      ranks_[0]->stream().get());
+    return all_reduce(method, regions, {0, 16}, type, elements, blocks, ranks_[0]->stream().get());
   };
   EXPECT_EQ(attempt(ElementType::float64, 1, 1, 2), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::int32, 1, 1, 2), cudaErrorInvalidValue);
@@ -288,6 +289,7 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::float32, 1, kMostAllReduceBlocks + 1, 2), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, kMostRanks + 1), cudaErrorInvalidValue);
+  EXPECT_EQ(attempt(ElementType::float16, 1, 1, 2, ring), cudaErrorInvalidValue);
   // No device has room for so many at once.
   EXPECT_EQ(attempt(ElementType::float32, 1, kMostAllReduceBlocks, 2),
             cudaErrorCooperativeLaunchTooLarge);
