@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "linkgain/core/limits.hpp"
 #include "wording.hpp"
 
 namespace linkgain {
@@ -122,8 +123,14 @@ std::string case_marks(const Record& record, const CaseResult& result,
              : std::string{};
 }
 
-std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& footnotes) {
+std::vector<std::string> variant_marks(const Case& definition, const VariantResult& variant,
+                                       Footnotes& footnotes) {
+  constexpr double kClearlyMore = 1.005;  // which is shown as 101 %
   std::vector<std::string> marks;
+  if (shown_fraction(definition, variant).value_or(0.0) >= kClearlyMore) {
+    marks.push_back(footnotes.mark(
+        "m", "more than the limit, which was measured before: the path carried less then"));
+  }
   if (variant.time.has_value() && !variant.execution.cold_data) {
     marks.push_back(
         footnotes.mark("w", "warm data: operations may find their buffers in the cache"));

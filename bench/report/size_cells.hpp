@@ -45,8 +45,10 @@ bool any_evidence(const std::vector<const CaseResult*>& cases);
 /// Of the case: that it did not converge.
 std::string case_marks(const Record& record, const CaseResult& result,
                        const std::vector<Comparison>& comparisons, Footnotes& footnotes);
-/// Of one variant: warm data, samples that were held back or at the power limit.
-std::vector<std::string> variant_marks(const VariantResult& variant, Footnotes& footnotes);
+/// Of one variant: warm data, samples that were held back or at the power limit, more than the
+/// limit.
+std::vector<std::string> variant_marks(const Case& definition, const VariantResult& variant,
+                                       Footnotes& footnotes);
 
 /// The lines below a table that say what its columns mean.
 std::string column_legend(const std::string& items, const SizeLegend& legend,

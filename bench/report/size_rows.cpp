@@ -43,7 +43,7 @@ void add_rows(MarkdownTable& table, const Record& record, const CaseResult& resu
       cells.push_back(evidence_cell(&variant));
     }
     append(ratio_cells(comparison_with(comparisons, variant), legend.footnotes));
-    std::vector<std::string> marks = variant_marks(variant, legend.footnotes);
+    std::vector<std::string> marks = variant_marks(result.definition, variant, legend.footnotes);
     if (first) {
       const std::string mark = case_marks(record, result, comparisons, legend.footnotes);
       marks.insert(marks.begin(), mark.empty() ? 0U : 1U, mark);

@@ -102,7 +102,7 @@ std::string marks_of(const Record& record, const CaseResult& result,
   };
   add(case_marks(record, result, comparisons, footnotes));
   for (const VariantResult& variant : result.variants) {
-    for (const std::string& mark : variant_marks(variant, footnotes)) {
+    for (const std::string& mark : variant_marks(result.definition, variant, footnotes)) {
       add(mark);
     }
     if (variant.time && variant.path != usual.at(variant.variant)) {

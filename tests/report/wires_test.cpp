@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/report/headline.hpp"
+#include "linkgain/report/size_table.hpp"
 #include "report/counted_records.hpp"
 #include "report/golden.hpp"
 #include "report/training_records.hpp"
@@ -173,6 +174,17 @@ TEST(Headline, ShowsNoShareOfWhatIsNoLimit) {
   host.fraction_of_limit = 0.43;
   record.cases[0].definition.ranks = 4;
   EXPECT_THAT(headline(record), AllOf(HasSubstr(" 23.7 GB/s |"), Not(HasSubstr("pinned host"))));
+}
+
+/// A host's memory, which others use too, may have carried less when the limit was measured.
+TEST(SizeTables, MarkWhatIsMoreThanTheLimit) {
+  Record record = complete(h200_record());
+  VariantResult& host = record.cases[3].variants[1];
+  host.fraction_of_limit = 1.004;
+  EXPECT_THAT(size_tables(record), Not(HasSubstr("more than the limit")));
+  host.fraction_of_limit = 1.19;
+  EXPECT_THAT(size_tables(record), AllOf(HasSubstr("(119 %)"), HasSubstr(" m "),
+                                         HasSubstr("- `m` more than the limit")));
 }
 
 TEST(Headline, NamesTheLimitsOnce) {
