@@ -10,6 +10,10 @@ inline constexpr int kAllReduceThreads = 512;
 /// Blocks of two_shot and ring for which a multiprocessor has registers.
 inline constexpr int kBlocksEach = 2;
 
+/// Vectors in flight for each thread of a kernel in which a rank talks to all others, so that the
+/// links' latency is covered.
+constexpr int vectors_in_flight(int ranks) { return ranks == 2 ? 4 : (ranks <= 4 ? 2 : 1); }
+
 /// value / divisor, rounded up; neither is negative, the divisor not zero.
 inline std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;

@@ -59,16 +59,22 @@ int blocks_of_peers(AllReduceMethod method, std::int64_t bytes, int multiprocess
   return many ? kBlocksEach * multiprocessors : multiprocessors;
 }
 
-/// Few fill PCIe, fewer where each talks to several ranks.
+/// Few fill PCIe, fewer where each talks to several ranks: two chunks of a share for each, or one
+/// where there are hardly any.
+int relaying_blocks(std::int64_t bytes, int ranks) {
+  constexpr std::int64_t kHardlyAny = 6;
+  const std::int64_t chunk = 16 * kAllReduceThreads * vectors_in_flight(ranks);
+  const std::int64_t chunks = divide_up(divide_up(bytes, ranks), chunk);
+  const std::int64_t most = ranks == 2 && bytes > 8 * kMebibyte ? 32 : 16;
+  return static_cast<int>(std::min(chunks <= kHardlyAny ? chunks : divide_up(chunks, 2), most));
+}
+
 int blocks_through_host(AllReduceMethod method, std::int64_t bytes, int ranks) {
-  constexpr std::int64_t kPartBytes = 32 * kKibibyte;
-  const auto between = [](std::int64_t least, std::int64_t wanted, std::int64_t most) {
-    return static_cast<int>(std::clamp(wanted, least, most));
-  };
-  if (method == AllReduceMethod::low_latency) return between(1, divide_up(bytes, kWarpBytes), 32);
-  if (method == AllReduceMethod::one_shot) return between(1, divide_up(bytes, kPartBytes), 32);
-  return between(4, divide_up(bytes, ranks * kPartBytes),
-                 ranks == 2 && bytes > 8 * kMebibyte ? 32 : 16);
+  constexpr std::int64_t kMost = 32;
+  if (method == AllReduceMethod::relayed_two_shot) return relaying_blocks(bytes, ranks);
+  const std::int64_t part =
+      method == AllReduceMethod::low_latency ? kWarpBytes : 32 * kAllReduceThreads;
+  return static_cast<int>(std::min(divide_up(bytes, part), kMost));
 }
 
 }  // namespace

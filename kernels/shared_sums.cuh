@@ -5,14 +5,14 @@
 #include <cstdint>
 
 #include "kernels/all_reduce_arguments.hpp"
+#include "kernels/all_reduce_blocks.hpp"
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
 
 namespace linkgain::kernels {
 
-/// Vectors in flight for each thread, so that the links' latency is covered.
 template <int kRanks>
-constexpr int kInFlight = kRanks == 2 ? 4 : (kRanks <= 4 ? 2 : 1);
+inline constexpr int kInFlight = vectors_in_flight(kRanks);
 
 /// One block's part of an all-reduce whose ranks each add up a share, of `pitch` vectors or what is
 /// left of it. In scratch the shares come first, by sender; if sums go through scratch too, those

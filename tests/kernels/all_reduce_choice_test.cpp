@@ -71,7 +71,11 @@ TEST(AllReduceChoice, TakesAsManyBlocksAsThereIsWorkFor) {
   EXPECT_EQ(blocks_of(1024 * kMebibyte, 8), 132);
   EXPECT_EQ(choice_of(1024 * kMebibyte, 2, false, ElementType::float16).blocks, 264);
   EXPECT_EQ(blocks_of(8, 2, true), 1);
+  EXPECT_EQ(blocks_of(32 * kKibibyte, 4, true), 2);
+  EXPECT_EQ(blocks_of(256 * kKibibyte, 3, true), 6);
+  EXPECT_EQ(blocks_of(512 * kKibibyte, 4, true), 4);
   EXPECT_EQ(blocks_of(kMebibyte, 4, true), 8);
+  EXPECT_EQ(blocks_of(2 * kMebibyte, 2, true), 16);
   EXPECT_EQ(blocks_of(32 * kMebibyte, 4, true), 16);
   EXPECT_EQ(blocks_of(32 * kMebibyte, 2, true), 32);
 }
