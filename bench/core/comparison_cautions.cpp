@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "assumed_spread.hpp"
 #include "linkgain/core/held_back.hpp"
@@ -146,6 +147,48 @@ void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) 
   }
 }
 
+/// NCCL has alltoall, gather and scatter as calls of its own from 2.28 on.
+void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  const auto form = [](bool grouped) {
+    return grouped ? "sends and receives in one group" : "one call of the library";
+  };
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up || !each.before->grouped || !each.after->grouped) continue;
+    const bool before = *each.before->grouped;
+    const bool after = *each.after->grouped;
+    if (before == after) continue;
+    const std::string_view operation =
+        each.definition ? name_of(each.definition->operation) : std::string_view(each.name);
+    ++counts[fmt::format("{} was {} before and {} after", operation, form(before), form(after))];
+  }
+  for (const auto& [text, count] : counts) {
+    cautions.push_back({"other-form", fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        "measure both sides with the same NCCL and build"});
+  }
+}
+
+/// nccl-tests' buffers count as plain, so that its cases are those of others' runs; from NCCL 2.19
+/// on NCCL allocates them.
+void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const bool before = comparison.before->source == RunSource::nccl_tests;
+  const bool after = comparison.after->source == RunSource::nccl_tests;
+  if (before == after) return;
+  const RunFigures& tests = before ? *comparison.before : *comparison.after;
+  const RunFigures& other = before ? *comparison.after : *comparison.before;
+  const bool any_plain =
+      std::any_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& each) {
+        return each.speed_up && each.definition && each.definition->buffers == Buffers::plain;
+      });
+  if (!any_plain) return;
+  cautions.push_back({"other-buffers",
+                      fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
+                                  "of {}: NCCL may take another way with them",
+                                  tests.name, other.name),
+                      "measure both sides with the same program, or linkgain-bench with "
+                      "nccl-tests' flags"});
+}
+
 /// Cases of different rank counts never match; the list of missing ones does not say why.
 void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) {
   const std::size_t before = ranks_of(*comparison.before);
@@ -166,6 +209,8 @@ std::vector<Warning> cautions_of(const RunComparison& comparison) {
   if (comparison.after != comparison.before) add_run(cautions, *comparison.after);
   add_ranks(cautions, comparison);
   add_paths(cautions, comparison);
+  add_groups(cautions, comparison);
+  add_buffers(cautions, comparison);
   add_changes(cautions, comparison.changes);
   return cautions;
 }

@@ -64,6 +64,7 @@ CaseFigures case_figures(const CaseResult& result, const VariantResult& variant)
   figures.algbw = variant.algbw;
   figures.busbw = variant.busbw;
   figures.path = variant.path;
+  figures.grouped = variant.execution.form == kGroupedForm;
   figures.health = variant.health;
   figures.training = variant.training;
   return figures;

@@ -276,19 +276,5 @@ TEST(ComparisonJson, HoldsEveryFigure) {
   EXPECT_EQ(comparison.at("headline").at("case"), kLarge);
 }
 
-TEST(CompareRuns, SaysThatBytesTookAnotherRoad) {
-  CaseFigures fast = timed(kLarge, "p2p", launches_around(1.0, 0.01, 8));
-  CaseFigures slow = timed(kLarge, "p2p", launches_around(9.0, 0.01, 8));
-  fast.path = Path::nvlink;
-  slow.path = Path::host_memory;
-  const RunFigures before = run_with("a", {fast});
-  const RunFigures after = run_with("b", {slow});
-  const std::vector<Warning> cautions = compare_runs(before, after, {}).cautions;
-  const auto found = std::find_if(cautions.begin(), cautions.end(),
-                                  [](const Warning& each) { return each.code == "other-path"; });
-  ASSERT_NE(found, cautions.end());
-  EXPECT_EQ(found->text, "p2p took nvlink before and host-memory after (1 case)");
-}
-
 }  // namespace
 }  // namespace linkgain::testing

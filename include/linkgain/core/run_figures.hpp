@@ -37,6 +37,9 @@ struct CaseFigures {
   std::optional<double> algbw;  ///< at that time, 1e9 B/s
   std::optional<double> busbw;
   Path path = Path::unknown;
+  /// Whether every message was a call of its own (kGroupedForm), not all one of the library; absent
+  /// where the source does not tell.
+  std::optional<bool> grouped;
   HealthSummary health;
   std::optional<TrainingResult> training;  ///< of gpt2_step only
 };
