@@ -71,10 +71,12 @@ Reading<std::string> ProgramInquiry::line(Seconds deadline, const SignalWatch& w
 Reading<std::string> ProgramInquiry::output(Seconds deadline, const SignalWatch& watch) {
   if (!process_) return Reading<std::string>::missing(reason_);
   const Deadline end(deadline);
+  // Lines that wait are read after it too, but may come as fast as they are read.
+  const Deadline last(Seconds{deadline.value + 0.5});
   std::string text;
   while (true) {
     const ReadResult result = process_->read_line(end.remaining(), &watch);
-    if (result.outcome == Transfer::timed_out) {
+    if (result.outcome == Transfer::timed_out || last.passed()) {
       return Reading<std::string>::missing(silent_for(deadline));
     }
     text += result.line;
@@ -103,6 +105,8 @@ std::string ProgramInquiry::last_words() {
 }
 
 std::string ProgramInquiry::silent_for(Seconds deadline) const {
+  constexpr double kShown = 0.05;
+  if (deadline.value < kShown) return name_ + " did not answer in time";  // others took it all
   return fmt::format("{} did not answer within {:.1f} s", name_, deadline.value);
 }
 

@@ -105,6 +105,25 @@ TEST_F(WorkerScript, OutputThatDoesNotEndIsNotWaitedFor) {
               HasSubstr("linkgain-bench did not answer within 0.2 s"));
 }
 
+TEST_F(WorkerScript, OutputWithoutEndIsNotReadForEver) {
+  write("exec yes");
+  ProgramInquiry worker(worker_program(), {"--version"}, environment());
+  EXPECT_THAT(worker.output(Seconds{0.0}, watch_).reason(), HasSubstr("did not answer in time"));
+}
+
+TEST_F(WorkerScript, OutputThatWaitsIsReadWhenTimeIsOver) {
+  write("echo first; echo second");
+  ProgramInquiry worker(worker_program(), {"--version"}, environment());
+  EXPECT_TRUE(worker.ended_well(Seconds{10.0}, watch_).measured());
+  EXPECT_EQ(worker.output(Seconds{0.0}, watch_), Reading<std::string>("first\nsecond\n"));
+}
+
+TEST_F(WorkerScript, SilenceWithoutTimeHasNoNumber) {
+  write("exec sleep 60");
+  ProgramInquiry worker(worker_program(), {"--version"}, environment());
+  EXPECT_EQ(worker.output(Seconds{0.0}, watch_).reason(), "linkgain-bench did not answer in time");
+}
+
 TEST_F(WorkerScript, NoOutputSaysWhy) {
   write("echo 'refused' >&2; exit 1");
   ProgramInquiry worker(worker_program(), {"--version"}, environment());
