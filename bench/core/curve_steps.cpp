@@ -103,6 +103,15 @@ CurvePoint point_of(const Case& definition, const VariantResult& result,
   return point;
 }
 
+/// Whether its times may well be off by as much as a step is.
+bool wanders(const CaseResult& result) {
+  constexpr double kMost = 0.02;
+  return !result.converged &&
+         std::any_of(result.ratios.begin(), result.ratios.end(), [](const RatioResult& each) {
+           return each.ratio.relative_half_width().value_or(1.0) > kMost;
+         });
+}
+
 }  // namespace
 
 std::vector<CurveStep> find_steps(std::vector<CurvePoint> points) {
@@ -124,8 +133,7 @@ std::vector<CurvePoint> curve_points(const Record& record, std::string_view curv
   std::map<Key, std::vector<double>> times;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     const CaseResult& result = record.cases[i];
-    const bool wanders = !result.ratios.empty() && !result.converged;
-    if (curve_name(result.definition) != curve || wanders) continue;
+    if (curve_name(result.definition) != curve || wanders(result)) continue;
     for (std::size_t j = 0; j < result.variants.size(); ++j) {
       const VariantResult& entry = result.variants[j];
       if (entry.variant != variant || !entry.time || has_wrong_data(entry)) continue;

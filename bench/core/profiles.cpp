@@ -181,6 +181,14 @@ Selection all_trainings(BackendKind backend) {
   return selection;
 }
 
+/// A change of protocol is found between neighbouring sizes.
+Selection every_power_of_two(BackendKind backend) {
+  Selection reduce =
+      ladder(OperationKind::all_reduce, backend == BackendKind::nccl ? "16:1G:x2" : "16:64M:x2");
+  reduce.launches = launches_of(backend);
+  return reduce;
+}
+
 ProfilePlan full_plan(BackendKind backend) {
   ProfilePlan plan;
   plan.launches = 5;
@@ -190,8 +198,9 @@ ProfilePlan full_plan(BackendKind backend) {
   reduce.launches = exchange.launches = launches_of(backend);
   reduce.in_place = {false, true};
   if (backend == BackendKind::nccl) reduce.kernels = {false, true};
-  plan.selections = {all_trainings(backend), reduce, exchange, pair_matrix(backend),
-                     all_types(backend)};
+  plan.selections = {all_trainings(backend),      reduce,
+                     every_power_of_two(backend), exchange,
+                     pair_matrix(backend),        all_types(backend)};
   if (backend == BackendKind::nccl) {
     plan.selections.push_back(short_kernels());
     const std::vector<Selection> memory = memory_work();

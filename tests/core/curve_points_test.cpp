@@ -99,24 +99,30 @@ std::vector<std::pair<std::string, std::string>> steps_in(const std::string& fol
   return steps;
 }
 
-TEST(CurvePoints, LeaveOutWhatDidNotConverge) {
-  Record record = read_record(std::string(RESULTS_FOLDER) + "/2xH200-all_reduce-2");
-  const std::size_t all = record.cases.size();
-  const auto converged = static_cast<std::size_t>(std::count_if(
-      record.cases.begin(), record.cases.end(), [](const CaseResult& c) { return c.converged; }));
-  ASSERT_LT(converged, all);
-  const std::string curve = curve_name(record.cases.front().definition);
-  EXPECT_EQ(curve_points(record, curve, "p2p").size(), converged);
-  for (CaseResult& result : record.cases) result.ratios.clear();
-  EXPECT_EQ(curve_points(record, curve, "p2p").size(), all) << "one variant alone has no ratio";
+/// A step is larger than what a ratio lacks to a percent.
+TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
+  const auto points_with = [](double half, bool converged) {
+    Record record = stepping_record();
+    CaseResult& result = record.cases[2];
+    result.converged = converged;
+    result.ratios = {{"host", {}}};
+    result.ratios[0].ratio.estimate = 2.0;
+    result.ratios[0].ratio.low = 2.0 * (1.0 - half);
+    result.ratios[0].ratio.high = 2.0 * (1.0 + half);
+    return curve_points(record, kCurve, "p2p").size();
+  };
+  EXPECT_EQ(points_with(0.019, false), 4U);
+  EXPECT_EQ(points_with(0.021, false), 3U);
+  EXPECT_EQ(points_with(0.021, true), 4U) << "a wider one was asked for";
 }
 
 TEST(CurveSteps, OfTheRecordsThatAreKept) {
   EXPECT_THAT(steps_in("2xH200-all_reduce-1"), ElementsAre(Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-all_reduce-2"), ElementsAre(Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-kernels"), Contains(Pair("p2p", "2MiB")));
+  // A ladder by fours jumps over 2 MiB. Through the host 64 MiB no longer fit into its caches.
   EXPECT_THAT(steps_in("2xH200-default"), IsEmpty());
-  EXPECT_THAT(steps_in("4xH200-default"), IsEmpty());
+  EXPECT_THAT(steps_in("4xH200-default"), ElementsAre(Pair("host", "64MiB")));
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ inline constexpr double kLeastStep = 1.15;
 std::vector<CurveStep> find_steps(std::vector<CurvePoint> points);
 
 /// One variant's curve: what it gave for the cases whose curve_name() is `curve`, without skipped
-/// ones, those with wrong data, and those whose ratio did not converge: small operations that are
-/// bound by the CPU's launches jump by a quarter from size to size.
+/// ones, those with wrong data, and those that did not converge and whose ratio is not known to
+/// 2 %: small operations that are bound by the CPU's launches jump by a quarter from size to size.
 std::vector<CurvePoint> curve_points(const Record& record, std::string_view curve,
                                      std::string_view variant);
 
