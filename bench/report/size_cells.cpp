@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "linkgain/core/limits.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {
@@ -35,12 +34,12 @@ bool shows_unconverged(const CaseResult& result, const std::vector<Comparison>& 
 }
 
 /// "11.8–12.0x".
+}  // namespace
+
 std::string interval_cell(const RatioText& text) {
   return text.low ? fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high)
                   : "too few rounds";
 }
-
-}  // namespace
 
 std::vector<std::string> variant_names(const std::vector<const CaseResult*>& cases) {
   std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include "footnotes.hpp"
 #include "limit_legend.hpp"
 #include "markdown_table.hpp"
+#include "wording.hpp"
 
 namespace linkgain {
 
@@ -37,6 +38,9 @@ std::vector<std::string> time_cells(const Case& definition, const VariantResult*
 
 /// Speed-up, interval and less time, or what stands in their place.
 std::vector<std::string> ratio_cells(const Comparison& comparison, Footnotes& footnotes);
+
+/// "11.8–12.0x"; "too few rounds" without an interval.
+std::string interval_cell(const RatioText& text);
 
 /// "100.4", what NVLink carried in percent of what was expected; empty where it is not judged.
 std::string evidence_cell(const VariantResult* variant);

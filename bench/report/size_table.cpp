@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "kernel_lines.hpp"
+#include "kernel_table.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"
 #include "step_lines.hpp"
@@ -150,7 +150,7 @@ TableRows rows_of(const Record& record, const Curve& curve) {
   for (const CaseResult* result : curve.cases) {
     rows.labels.push_back(readable_bytes(result->definition.size));
   }
-  rows.items = step_lines(record, curve) + kernel_lines(record, curve);
+  rows.items = step_lines(record, curve);
   return rows;
 }
 
@@ -167,7 +167,8 @@ std::string size_tables(const Record& record) {
   bool compares = false;
   for (const Curve& curve : curves_by_size(record)) {
     text += fmt::format("{}### {}\n\n{}", text.empty() ? "" : "\n", curve.name,
-                        rows_table(record, rows_of(record, curve)));
+                        rows_table(record, rows_of(record, curve))) +
+            kernel_table(record, curve);
     compares = compares || std::any_of(curve.cases.begin(), curve.cases.end(),
                                        [](const auto* result) { return !result->ratios.empty(); });
   }
