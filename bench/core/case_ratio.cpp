@@ -39,6 +39,12 @@ double time_of(const CaseResult& result, int variant) {
   return result.variants[static_cast<std::size_t>(variant)].time->value;
 }
 
+bool has_right_time(const CaseResult& result, std::string_view variant) {
+  return std::any_of(result.variants.begin(), result.variants.end(), [&](const VariantResult& own) {
+    return own.variant == variant && own.time && !has_wrong_data(own);
+  });
+}
+
 }  // namespace
 
 Ratio ratio_of_cases(const Record& record, int own, int other, std::string_view variant) {
@@ -58,6 +64,19 @@ Ratio ratio_of_cases(const Record& record, int own, int other, std::string_view 
   ratio.estimate =
       time_of(case_at(record, other), of_other) / time_of(case_at(record, own), of_own);
   return ratio;
+}
+
+std::optional<Ratio> library_ratio(const Record& record, const CaseResult& result,
+                                   std::string_view variant) {
+  if (!result.definition.kernel || !has_right_time(result, variant)) return std::nullopt;
+  Case definition = result.definition;
+  definition.kernel = false;
+  const auto twin =
+      std::find_if(record.cases.begin(), record.cases.end(),
+                   [&](const CaseResult& each) { return each.definition == definition; });
+  if (twin == record.cases.end() || !has_right_time(*twin, variant)) return std::nullopt;
+  return ratio_of_cases(record, static_cast<int>(&result - record.cases.data()),
+                        static_cast<int>(twin - record.cases.begin()), variant);
 }
 
 }  // namespace linkgain

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "csv_fields.hpp"
+#include "linkgain/core/case_ratio.hpp"
 #include "linkgain/core/limits.hpp"
 #include "linkgain/core/training_strategy.hpp"
 #include "linkgain/core/training_summary.hpp"
@@ -24,7 +25,7 @@ constexpr std::string_view kHeader =
     "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
     "steps,"
     "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
-    "last_loss,loss_difference\n";
+    "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high\n";
 
 template <typename Integer>
 std::string field(const std::optional<Integer>& value) {
@@ -186,6 +187,13 @@ void add_trained_fields(std::vector<std::string>& fields, const Record& record,
   fields.push_back(csv_field(training.loss_difference));
 }
 
+/// How many times longer NCCL's operation or the copy engine takes than our kernel.
+void add_library_fields(std::vector<std::string>& fields, const std::optional<Ratio>& ratio) {
+  fields.push_back(csv_field(ratio ? std::optional(ratio->estimate) : std::nullopt));
+  fields.push_back(csv_field(ratio ? ratio->low : std::nullopt));
+  fields.push_back(csv_field(ratio ? ratio->high : std::nullopt));
+}
+
 std::string row(const Record& record, const CaseResult& result, const VariantResult& variant) {
   const auto ratio =
       std::find_if(result.ratios.begin(), result.ratios.end(),
@@ -206,6 +214,7 @@ std::string row(const Record& record, const CaseResult& result, const VariantRes
   } else {
     fields.insert(fields.end(), 19, "");
   }
+  add_library_fields(fields, library_ratio(record, result, variant.variant));
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

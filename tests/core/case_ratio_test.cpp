@@ -77,5 +77,18 @@ TEST(CaseRatio, NeedsTheTimes) {
   EXPECT_THROW(ratio_of_cases(record, 0, 1, "net"), std::invalid_argument);
 }
 
+TEST(LibraryRatio, HoldsAKernelAgainstItsTwin) {
+  Record record = two_cases();
+  record.cases[0].definition.kernel = true;
+  EXPECT_DOUBLE_EQ(library_ratio(record, record.cases[0], "p2p").value().estimate, 1.5);
+  EXPECT_FALSE(library_ratio(record, record.cases[1], "p2p")) << "is no kernel's";
+  record.cases[1].variants[0].verification =
+      Verification{.checked = 8, .wrong = 1, .first_wrong = {}};
+  EXPECT_FALSE(library_ratio(record, record.cases[0], "p2p"));
+  EXPECT_TRUE(library_ratio(record, record.cases[0], "host"));
+  record.cases[1].definition.size = Bytes{4};
+  EXPECT_FALSE(library_ratio(record, record.cases[0], "host"));
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -32,10 +32,11 @@ constexpr const char* kHeader =
     "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
     "steps,"
     "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
-    "last_loss,loss_difference\n";
+    "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high\n";
 
-/// What stands behind the columns of all operations in the rows of those that are no training.
-const std::string kNoTraining(19, ',');
+/// What stands behind the columns of all operations in the rows of those that are no training and
+/// no kernel.
+const std::string kNoTraining(19 + 3, ',');
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
 
@@ -98,6 +99,16 @@ Record trainings_and_others() {
   finish(record);
   record.cases.push_back(nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02));
   return record;
+}
+
+TEST(Csv, HoldsAKernelAgainstTheLibrary) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  record.cases.push_back(record.cases[0]);
+  record.cases[1].definition.kernel = true;
+  for (VariantResult& variant : record.cases[1].variants) variant.time->value /= 2.0;
+  EXPECT_EQ(row_of(csv(record), 2)["library_ratio"], "");
+  EXPECT_EQ(row_of(csv(record), 3)["library_ratio"], "2");
+  EXPECT_EQ(row_of(csv(record), 3)["library_ratio_low"], "") << "it has no samples";
 }
 
 TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {

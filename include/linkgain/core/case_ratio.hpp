@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "linkgain/core/ratio.hpp"
@@ -13,5 +14,10 @@ namespace linkgain {
 /// combine_launches(). Where the record has no samples of both, that of the times, which must be
 /// there, without an interval.
 Ratio ratio_of_cases(const Record& record, int own, int other, std::string_view variant);
+
+/// That of NCCL's operation, or of the copy engine, to our kernel, of which `result` (one of the
+/// record's) is a case; absent for other cases, and where either has no time of right data.
+std::optional<Ratio> library_ratio(const Record& record, const CaseResult& result,
+                                   std::string_view variant);
 
 }  // namespace linkgain
