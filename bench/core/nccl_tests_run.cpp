@@ -200,14 +200,15 @@ RunFigures read_nccl_tests(const Json& document, const std::string& name) {
   run.started = document.value("start_time", "");
   read_machine(run, document);
   const bool gpus = !run.machine.ranks.empty() && run.machine.ranks.front().gpu.has_value();
-  run.settings = settings_of(gpus ? BackendKind::nccl : BackendKind::mpi, environment_of(document));
+  const BackendKind backend = gpus ? BackendKind::nccl : BackendKind::mpi;
+  run.settings = settings_of(backend, environment_of(document));
   const auto arguments = document.at("args").get<std::vector<std::string>>();
   const Case pattern = pattern_of(document, arguments);
   const std::string& variant = run.settings.variants.front().name;
   for (const Json& row : document.at("results")) {
     Case c = case_of(row, pattern);
     run.cases.push_back(figures_of(c, row.at("out_of_place"), variant));
-    if (!has_in_place_form(c.operation) || !row.contains("in_place")) continue;
+    if (!supports_in_place(backend, c.operation) || !row.contains("in_place")) continue;
     c.in_place = true;
     run.cases.push_back(figures_of(c, row.at("in_place"), variant));
   }
