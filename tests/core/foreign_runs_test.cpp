@@ -130,6 +130,17 @@ TEST_F(ForeignFiles, OfSendsHaveThemInPlaceWhereMpiSent) {
               ElementsAre("send_recv/float32/1MiB/np2", "send_recv/float32/1MiB/np2/inplace"));
 }
 
+TEST_F(ForeignFiles, SayTheKindOfBuffersInAnyFormOfTheFlag) {
+  const std::vector<std::string> forms{R"("-R", "2")", R"("-R2")", R"("--local_register", "2")",
+                                       R"("--loc=2")", R"("-R", "1", "--local_register=2")"};
+  for (const std::string& form : forms) {
+    const std::string text = replaced(nccl_tests_document(), "\"-b\"", form + ", \"-b\"");
+    EXPECT_EQ(read_run(write("of_windows.json", text)).cases.at(0).name,
+              "all_reduce/float32/sum/1MiB/np2/symmetric")
+        << form;
+  }
+}
+
 TEST_F(ForeignFiles, HaveNoTimeOfACaseThatFailedInOne) {
   const std::string good =
       write("good.json", replaced(nccl_tests_document(), "\"nwrong\": 3", "\"nwrong\": 0"));
