@@ -8,6 +8,16 @@
 #include "linkgain/core/names.hpp"
 
 namespace linkgain {
+namespace {
+
+void require_in_place_form(BackendKind backend, const Case& c) {
+  if (!c.in_place || supports_in_place(backend, c.operation)) return;
+  throw UsageError(fmt::format("the {} backend has no in-place form of {}", name_of(backend),
+                               name_of(c.operation)),
+                   "leave --in-place out; MPI has one, see --backend mpi");
+}
+
+}  // namespace
 
 std::string_view name_of(BackendKind backend) {
   switch (backend) {
@@ -70,6 +80,11 @@ bool supports(BackendKind backend, Buffers buffers) {
   return backend == BackendKind::nccl || buffers == Buffers::plain;
 }
 
+bool supports_in_place(BackendKind backend, OperationKind operation) {
+  const bool of_mpi = operation == OperationKind::alltoall || operation == OperationKind::send_recv;
+  return has_in_place_form(operation) && (backend == BackendKind::mpi || !of_mpi);
+}
+
 void require_supported(BackendKind backend, const Case& c) {
   const auto refuse = [&](std::string_view what, std::string_view name, std::string_view have) {
     throw UsageError(fmt::format("the {} backend has no {} {}", name_of(backend), what, name),
@@ -90,6 +105,7 @@ void require_supported(BackendKind backend, const Case& c) {
   if (has_reduction(c.operation) && !supports(backend, c.reduction)) {
     refuse("reduction", name_of(c.reduction), "sum, prod, min, max");
   }
+  require_in_place_form(backend, c);
   if (!supports(backend, c.launch)) refuse("launch mode", name_of(c.launch), "stream");
   if (c.kernel && backend == BackendKind::mpi) {
     throw UsageError("the mpi backend has no kernels of our own: they work on GPUs",

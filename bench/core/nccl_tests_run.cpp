@@ -38,6 +38,26 @@ std::string option_value(const std::vector<std::string>& arguments, const std::s
   return {};
 }
 
+/// The value of -R in all its forms; the last one counts.
+std::string registration_of(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kLongName =
+      "--local_register";  // nccl-tests' only one with that letter
+  std::string value;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::string next = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    const std::size_t end = argument.find('=');
+    const bool is_long =
+        argument.starts_with("--l") && kLongName.starts_with(argument.substr(0, end));
+    if (is_long) {
+      value = end == std::string::npos ? next : argument.substr(end + 1);
+    } else if (argument.starts_with("-R")) {
+      value = argument == "-R" ? next : argument.substr(2);
+    }
+  }
+  return value;
+}
+
 /// linkgain-bench measures all_reduce unless --only says otherwise.
 OperationKind operation_of(const std::vector<std::string>& arguments) {
   const std::string path = arguments.empty() ? "" : arguments.front();
@@ -89,7 +109,7 @@ Case pattern_of(const Json& document, const std::vector<std::string>& arguments)
   const Json& config = document.at("config");
   pattern.ranks = static_cast<int>(config.at("devices").size());
   if (config.value("graph", 0) > 0) pattern.launch = LaunchMode::graph;
-  const std::string registration = option_value(arguments, "-R");
+  const std::string registration = registration_of(arguments);
   if (registration == "1") pattern.buffers = Buffers::registered;
   if (registration == "2") pattern.buffers = Buffers::symmetric;
   return pattern;
@@ -200,14 +220,15 @@ RunFigures read_nccl_tests(const Json& document, const std::string& name) {
   run.started = document.value("start_time", "");
   read_machine(run, document);
   const bool gpus = !run.machine.ranks.empty() && run.machine.ranks.front().gpu.has_value();
-  run.settings = settings_of(gpus ? BackendKind::nccl : BackendKind::mpi, environment_of(document));
+  const BackendKind backend = gpus ? BackendKind::nccl : BackendKind::mpi;
+  run.settings = settings_of(backend, environment_of(document));
   const auto arguments = document.at("args").get<std::vector<std::string>>();
   const Case pattern = pattern_of(document, arguments);
   const std::string& variant = run.settings.variants.front().name;
   for (const Json& row : document.at("results")) {
     Case c = case_of(row, pattern);
     run.cases.push_back(figures_of(c, row.at("out_of_place"), variant));
-    if (!has_in_place_form(c.operation) || !row.contains("in_place")) continue;
+    if (!supports_in_place(backend, c.operation) || !row.contains("in_place")) continue;
     c.in_place = true;
     run.cases.push_back(figures_of(c, row.at("in_place"), variant));
   }

@@ -5,14 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
+#include "nccl_tests_arguments.hpp"
 
 namespace linkgain {
 namespace {
@@ -56,31 +57,11 @@ constexpr std::array kRefusedVariables{
 /// Option values that are read further.
 struct Texts {
   std::vector<std::string> only;
-  std::string smallest, largest, step, type, reduction, format, backend, gpus;
+  std::string smallest = "32M", largest = "32M", step = "1M";
+  std::string type, reduction, format, backend, gpus;
   int time = static_cast<int>(NcclTestsTime::mean);
   std::array<std::string, kFixed.size()> fixed;
 };
-
-/// What nccl-tests takes: a number, with a fraction where that is wanted, and K, M or G.
-Bytes parse_size(std::string_view flag, std::string_view text) {
-  double number = 0.0;
-  const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view suffix = text.substr(static_cast<std::size_t>(rest - text.data()));
-  const std::size_t unit = suffix.empty() ? 0 : std::string_view("_KMG_kmg").find(suffix.front());
-  const bool is_unit =
-      suffix.empty() ||
-      (unit != std::string_view::npos && unit % 4 != 0 &&
-       (suffix.size() == 1 || suffix.substr(1) == "B" || suffix.substr(1) == "iB"));
-  const double bytes = std::ldexp(number, 10 * static_cast<int>(unit % 4));
-  constexpr double kTooMuch = 0x1p60;
-  if (status == std::errc{} && is_unit && bytes >= 1.0 && bytes < kTooMuch) {
-    return Bytes{static_cast<std::int64_t>(bytes)};
-  }
-  throw UsageError(
-      fmt::format("{} '{}' is no size: write a number from 1 and at most one of K, M, G (8, 64K, "
-                  "1.5G; K is 1024)",
-                  flag, text));
-}
 
 DataType parse_type(const std::string& text) {
   std::vector<std::string_view> names{"all"};
@@ -136,6 +117,20 @@ std::unique_ptr<CLI::App> make_parser(NcclTestsOptions& options, Texts& texts) {
   return app;
 }
 
+/// nccl-tests' long flags, which may be shortened; those of our own may not.
+std::vector<std::string> long_flags(const CLI::App& parser) {
+  constexpr std::array kNotShortened{"only", "format", "backend", "gpus", "help"};
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : parser.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (std::ranges::find(kNotShortened, name) == kNotShortened.end()) {
+        flags.push_back("--" + name);
+      }
+    }
+  }
+  return flags;
+}
+
 void refuse_what_is_fixed(const Texts& texts) {
   for (std::size_t i = 0; i < kFixed.size(); ++i) {
     if (texts.fixed[i].empty() || texts.fixed[i] == kFixed[i].only) continue;
@@ -169,9 +164,9 @@ void read_programs(NcclTestsOptions& options, const Texts& texts, std::string_vi
 }
 
 void read_sizes(NcclTestsOptions& options, const Texts& texts) {
-  if (!texts.smallest.empty()) options.smallest = parse_size("-b", texts.smallest);
-  if (!texts.largest.empty()) options.largest = parse_size("-e", texts.largest);
-  if (!texts.step.empty()) options.step = parse_size("-i", texts.step);
+  options.smallest = parse_nccl_tests_size("-b", texts.smallest, Bytes{1});
+  options.largest = parse_nccl_tests_size("-e", texts.largest, Bytes{1});
+  options.step = parse_nccl_tests_size("-i", texts.step, Bytes{options.factor > 1 ? 0 : 1});
   if (options.smallest > options.largest) {
     throw UsageError(
         fmt::format("-b {} is more than -e {}", options.smallest.value, options.largest.value),
@@ -181,7 +176,7 @@ void read_sizes(NcclTestsOptions& options, const Texts& texts) {
 
 void require_json_name(const NcclTestsOptions& options) {
   if (options.json_file.empty()) return;
-  if (!options.json_file.ends_with(".json")) {
+  if (!has_json_extension(options.json_file)) {
     throw UsageError(fmt::format("-J {}: only JSON is written", options.json_file),
                      "give a name that ends with .json");
   }
@@ -245,12 +240,11 @@ bool has_nccl_tests_flag(const std::vector<std::string>& arguments) {
   NcclTestsOptions options;
   Texts texts;
   const auto parser = make_parser(options, texts);
+  const std::vector<std::string> flags = long_flags(*parser);
   return std::ranges::any_of(arguments, [&](const std::string& argument) {
     if (!argument.starts_with('-')) return false;
-    const bool is_long = argument.starts_with("--");
-    const std::string name =
-        is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
-    return parser->get_option_no_throw(name) != nullptr;
+    if (argument.starts_with("--")) return !flags_meant_by(argument, flags).empty();
+    return parser->get_option_no_throw(argument.substr(0, 2)) != nullptr;
   });
 }
 
@@ -258,8 +252,12 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
   NcclTestsOptions options;
   Texts texts;
   const auto parser = make_parser(options, texts);
+  options.arguments.assign(argv, argv + argc);
   try {
-    parser->parse(argc, argv);
+    std::vector<std::string> arguments = with_flags_in_full(
+        {options.arguments.begin() + 1, options.arguments.end()}, long_flags(*parser));
+    std::ranges::reverse(arguments);  // the parser takes the last as the first
+    parser->parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what(), "see linkgain-bench --format nccl-tests --help");
   }
@@ -278,7 +276,6 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
   } else if (!texts.reduction.empty()) {
     options.reduction = parse_reduction(texts.reduction);
   }
-  options.arguments.assign(argv, argv + argc);
   options.least_bandwidth_gb_per_s = least_bandwidth();
   return options;
 }

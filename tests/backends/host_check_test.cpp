@@ -231,5 +231,21 @@ TEST(HostCheck, APartOfAReductionBeginsAtItsIndex) {
   EXPECT_GT(check_part(part, pattern, {.count = 10, .first_index = 0}).wrong, 0);
 }
 
+TEST(HostCheck, FindsWhatWasLeftInPlace) {
+  Case c = reduction_of(DataType::float32, Reduction::sum, 3);
+  c.size = Bytes{std::int64_t{3} * kElements * size_of(c.type)};
+  c.in_place = true;
+  for (const OperationKind operation : {OperationKind::send_recv, OperationKind::alltoall}) {
+    c.operation = operation;
+    const std::vector<std::byte> own = input_of(c, 1);
+    const Verification found = check_parts(own, verification_pattern(c), expected_parts(c, 1));
+    EXPECT_EQ(found.checked, 3 * kElements);
+    // Of alltoall a rank's own part stays where it is.
+    const std::int64_t others = operation == OperationKind::alltoall ? 2 : 3;
+    EXPECT_GT(found.wrong, others * kElements / 2) << name_of(operation);
+    EXPECT_LE(found.wrong, others * kElements) << name_of(operation);
+  }
+}
+
 }  // namespace
 }  // namespace linkgain

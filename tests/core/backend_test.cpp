@@ -44,6 +44,33 @@ TEST(Backend, MpiLacksAvgMulsumAndGraphs) {
   EXPECT_TRUE(supports(BackendKind::mpi, LaunchMode::stream));
 }
 
+TEST(Backend, MpiAloneHasAlltoallAndSendRecvInPlace) {
+  for (const OperationKind operation : kOperations) {
+    const bool of_mpi =
+        operation == OperationKind::alltoall || operation == OperationKind::send_recv;
+    EXPECT_EQ(supports_in_place(BackendKind::mpi, operation), has_in_place_form(operation));
+    EXPECT_EQ(supports_in_place(BackendKind::nccl, operation),
+              has_in_place_form(operation) && !of_mpi)
+        << name_of(operation);
+  }
+}
+
+TEST(RequireSupported, RefusesInPlaceWhatNcclLacks) {
+  Case c;
+  c.size = Bytes{1024};
+  c.in_place = true;
+  EXPECT_NO_THROW(require_supported(BackendKind::nccl, c));
+  c.operation = OperationKind::alltoall;
+  EXPECT_NO_THROW(require_supported(BackendKind::mpi, c));
+  try {
+    require_supported(BackendKind::nccl, c);
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "the nccl backend has no in-place form of alltoall");
+    EXPECT_THAT(error.advice(), HasSubstr("--backend mpi"));
+  }
+}
+
 TEST(RequireSupported, SaysWhatThereIsInstead) {
   Case c;
   c.size = Bytes{1024};

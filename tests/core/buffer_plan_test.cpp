@@ -143,7 +143,8 @@ TEST(RankBuffers, InPlaceARanksPartIsThatOfItsNumber) {
     };
     const Bytes part{rank * 256};
     for (const OperationKind whole :
-         {OperationKind::all_reduce, OperationKind::broadcast, OperationKind::reduce}) {
+         {OperationKind::all_reduce, OperationKind::broadcast, OperationKind::reduce,
+          OperationKind::alltoall, OperationKind::send_recv}) {
       EXPECT_EQ(of(whole), sizes(1024, 1024)) << name_of(whole);
     }
     EXPECT_EQ(of(OperationKind::all_gather), (RankBuffers{Bytes{256}, Bytes{1024}, part, {}}));
@@ -153,6 +154,15 @@ TEST(RankBuffers, InPlaceARanksPartIsThatOfItsNumber) {
               root ? (RankBuffers{Bytes{256}, Bytes{1024}, part, {}}) : sizes(256, 0));
     EXPECT_EQ(of(OperationKind::scatter),
               root ? (RankBuffers{Bytes{1024}, Bytes{256}, {}, part}) : sizes(0, 256));
+  }
+}
+
+TEST(SlotBytes, InPlaceAreOfOnePool) {
+  for (const OperationKind operation : {OperationKind::alltoall, OperationKind::send_recv}) {
+    Case c = of_operation(operation, 1000, 4);
+    EXPECT_EQ(slot_bytes(c, 1), (SlotBytes{1024, 1024})) << name_of(operation);
+    c.in_place = true;
+    EXPECT_EQ(slot_bytes(c, 1), (SlotBytes{1024, 0})) << name_of(operation);
   }
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::DoubleNear;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -112,6 +113,32 @@ TEST_F(ForeignFiles, OfADirectoryAreLaunchesOfOneRun) {
   const RunFigures run = read_run(folder);
   EXPECT_EQ(run.name, folder);
   EXPECT_THAT(run.cases.at(0).launches, SizeIs(3));
+}
+
+TEST_F(ForeignFiles, OfSendsHaveThemInPlaceWhereMpiSent) {
+  const auto cases = [&](const std::string& text) {
+    std::vector<std::string> names;
+    for (const CaseFigures& figures : read_run(write("sends.json", text)).cases) {
+      names.push_back(figures.name);
+    }
+    return names;
+  };
+  EXPECT_THAT(cases(replaced(nccl_tests_document(), "all_reduce_perf", "sendrecv_perf")),
+              ElementsAre("send_recv/float32/1MiB/np2"))
+      << "NCCL has no such form, though nccl-tests times it";
+  EXPECT_THAT(cases(replaced(cpu_memory_document(), "\"-b\"", "\"--only\", \"send_recv\", \"-b\"")),
+              ElementsAre("send_recv/float32/1MiB/np2", "send_recv/float32/1MiB/np2/inplace"));
+}
+
+TEST_F(ForeignFiles, SayTheKindOfBuffersInAnyFormOfTheFlag) {
+  const std::vector<std::string> forms{R"("-R", "2")", R"("-R2")", R"("--local_register", "2")",
+                                       R"("--loc=2")", R"("-R", "1", "--local_register=2")"};
+  for (const std::string& form : forms) {
+    const std::string text = replaced(nccl_tests_document(), "\"-b\"", form + ", \"-b\"");
+    EXPECT_EQ(read_run(write("of_windows.json", text)).cases.at(0).name,
+              "all_reduce/float32/sum/1MiB/np2/symmetric")
+        << form;
+  }
 }
 
 TEST_F(ForeignFiles, HaveNoTimeOfACaseThatFailedInOne) {

@@ -50,8 +50,9 @@ TEST(Operations, HaveWhatTheyHave) {
   EXPECT_THAT(those(has_pair), ElementsAre("send_recv", "ping_pong", "copy_push", "copy_pull",
                                            "latency", "load_latency"));
   EXPECT_THAT(those(needs_pair), ElementsAre("ping_pong", "latency", "load_latency"));
-  EXPECT_THAT(those(has_in_place_form), ElementsAre("all_reduce", "all_gather", "reduce_scatter",
-                                                    "broadcast", "reduce", "gather", "scatter"));
+  EXPECT_THAT(those(has_in_place_form),
+              ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+                          "alltoall", "gather", "scatter", "send_recv"));
   EXPECT_THAT(those(is_split_over_ranks),
               ElementsAre("all_gather", "reduce_scatter", "alltoall", "gather", "scatter"));
   EXPECT_THAT(those(is_exchange), ElementsAre("alltoall", "gather", "scatter"));

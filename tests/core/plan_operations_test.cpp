@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "linkgain/core/errors.hpp"
-#include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"
 
@@ -19,11 +18,9 @@ namespace linkgain {
 namespace {
 
 using testing::AllOf;
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-using testing::StartsWith;
 
 std::vector<std::string> names_of(const std::vector<Case>& cases) {
   std::vector<std::string> names;
@@ -97,80 +94,6 @@ TEST(Roots, AreRefusedWhereNothingHasThem) {
   EXPECT_THAT(refusal(selection, 2, BackendKind::nccl), HasSubstr("root=2: the ranks of np2"));
 }
 
-using Words = std::vector<std::string>;
-
-SelectionTexts naming(Words SelectionTexts::*option, const std::string& value) {
-  SelectionTexts texts;
-  texts.*option = {value};
-  return texts;
-}
-
-SelectionTexts with(bool SelectionTexts::*flag) {
-  SelectionTexts texts;
-  texts.*flag = true;
-  return texts;
-}
-
-std::string refusal(const Words& only, const SelectionTexts& texts) {
-  Selection selection = of(OperationKind::all_reduce, "1K");
-  selection.operations = parse_each<OperationKind>(only, parse_operation);
-  return refusal(with_options(selection, read_selection(texts)), 2, BackendKind::nccl);
-}
-
-TEST(ParametersAskedFor, OfTrainingsAreNamedWhereThereIsNone) {
-  SelectionTexts texts = naming(&SelectionTexts::strategies, "zero2");
-  EXPECT_EQ(refusal({"all_reduce"}, texts),
-            "--strategy goes with gpt2_step / add --only gpt2_step, or leave it out");
-  texts.samples = 2;
-  EXPECT_EQ(refusal({"all_reduce"}, texts),
-            "--strategy and --batch go with gpt2_step / add --only gpt2_step, or leave them out");
-  texts.models = {"tiny"};
-  texts.training_precisions = {"fp32"};
-  texts.length = 8;
-  texts.dropout = 0.0;
-  texts.bucket_rule = "legacy";
-  texts.bucket_mib = 2;
-  EXPECT_THAT(refusal({"copy_push"}, texts),
-              StartsWith("--model-size, --strategy, --training-precision, --batch, --sequence, "
-                         "--dropout, --buckets and --bucket-mb go with gpt2_step /"));
-}
-
-TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
-  const Words memory{"copy_push", "latency"};
-  const std::string calls =
-      " goes with all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, gather, "
-      "scatter, send_recv, ping_pong / add --only all_reduce, or leave it out";
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::types, "int8")), "--type" + calls);
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::types, "float32")), "--type" + calls)
-      << "even the usual one";
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::launch_modes, "graph")), "--launch" + calls);
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::buffers, "symmetric")), "--buffers" + calls);
-  EXPECT_THAT(refusal({"all_gather"}, naming(&SelectionTexts::reductions, "max")),
-              StartsWith("--reduction goes with all_reduce, reduce_scatter, reduce /"));
-  EXPECT_THAT(refusal({"alltoall"}, with(&SelectionTexts::in_place)),
-              StartsWith("--in-place goes with all_reduce, all_gather, reduce_scatter, broadcast, "
-                         "reduce, gather, scatter /"));
-  EXPECT_THAT(refusal({"all_reduce"}, naming(&SelectionTexts::patterns, "one-way")),
-              StartsWith("--pattern goes with send_recv, ping_pong, copy_push, copy_pull, "
-                         "latency, load_latency / add --only send_recv,"));
-  EXPECT_THAT(refusal({"send_recv"}, with(&SelectionTexts::kernels)),
-              StartsWith("--kernels goes with all_reduce, copy_push, copy_pull, all_to_one, "
-                         "one_to_all, host_to_device, device_to_host /"));
-}
-
-TEST(ParametersAskedFor, NeedOneOperationThatHasThem) {
-  const Words some{"copy_push", "all_reduce"};
-  for (const SelectionTexts& texts :
-       {SelectionTexts{}, naming(&SelectionTexts::types, "int8"),
-        naming(&SelectionTexts::launch_modes, "graph"),
-        naming(&SelectionTexts::buffers, "symmetric"), naming(&SelectionTexts::reductions, "max"),
-        naming(&SelectionTexts::patterns, "one-way"), with(&SelectionTexts::in_place),
-        with(&SelectionTexts::kernels)}) {
-    EXPECT_EQ(refusal(some, texts), "accepted");
-  }
-  EXPECT_EQ(refusal({"latency"}, SelectionTexts{}), "accepted") << "nothing was asked for";
-}
-
 TEST(BuffersOfCases, MultiplyEveryOperation) {
   Selection selection = of(OperationKind::all_reduce, "1K");
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
@@ -218,7 +141,7 @@ TEST(FullProfile, HasEveryOperationInEveryForm) {
       const std::size_t all_reductions = gpu ? 6 : 4;
       EXPECT_EQ(types.size(), operation == OperationKind::send_recv ? 1U : all_types) << name;
       EXPECT_EQ(reductions.size(), has_reduction(operation) ? all_reductions : 1U) << name;
-      EXPECT_EQ(in_place.size(), has_in_place_form(operation) ? 2U : 1U) << name;
+      EXPECT_EQ(in_place.size(), supports_in_place(backend, operation) ? 2U : 1U) << name;
       EXPECT_EQ(launches.size(), gpu ? 2U : 1U) << name;
       EXPECT_EQ(roots.size(), has_root(operation) ? 2U : 1U) << name;
       EXPECT_EQ(buffers.size(), gpu ? 3U : 1U) << name;

@@ -108,6 +108,48 @@ TEST(NcclTestsOptions, ShortAndLongFormsMeanTheSame) {
   expect_all_changed(parse(longs));
 }
 
+TEST(NcclTestsOptions, SizesAreWhatNcclTestsReadsInThem) {
+  const auto smallest = [](const char* size) { return parse({"-b", size, "-e", "4G"}).smallest; };
+  for (const char* size :
+       {"131072", "128K", "128k", "128kb", "128KB", "128KiB", "128 k", " 128k", "+128k", "128k ",
+        "0.125M", "1.28e2K", "0x80k", "128kilobytes", "131072.9"}) {
+    EXPECT_EQ(smallest(size), Bytes{128 << 10}) << "'" << size << "'";
+  }
+  EXPECT_EQ(smallest("+8"), Bytes{8});
+  EXPECT_EQ(smallest("8mb"), Bytes{8 << 20});
+  EXPECT_EQ(smallest("1gb"), Bytes{1 << 30});
+  EXPECT_EQ(smallest("1GG"), Bytes{1 << 30}) << "only the first letter counts";
+  EXPECT_EQ(parse({"-f", "2", "-i", "0"}).step, Bytes{0}) << "not used";
+}
+
+TEST(NcclTestsOptions, LongFlagsMayBeShortenedWhileTheyAreOneFlags) {
+  const NcclTestsOptions options =
+      parse({"--min", "8", "--max=64", "--stepf", "2", "--w", "7", "--ite", "9", "--loc", "2",
+             "--ou", "x.json", "--ng", "1"});
+  EXPECT_EQ(options.smallest, Bytes{8});
+  EXPECT_EQ(options.largest, Bytes{64});
+  EXPECT_EQ(options.factor, 2);
+  EXPECT_EQ(options.warm_ups, 7);
+  EXPECT_EQ(options.iterations, 9);
+  EXPECT_EQ(options.registration, 2);
+  EXPECT_EQ(options.json_file, "x.json");
+  EXPECT_THAT(options.arguments, ::testing::Contains("--min")) << "as given";
+  EXPECT_EQ(parse({"--op", "max"}).reduction, Reduction::max) << "a whole name is no beginning";
+  EXPECT_THAT(refusal({"--b", "1"}), HasSubstr("-z 1: only 0 is possible"))
+      << "blocking; --backend is not nccl-tests'";
+}
+
+TEST(NcclTestsOptions, LongFlagsThatMayBeSeveralAreRefused) {
+  EXPECT_THAT(refusal({"--m", "8"}),
+              HasSubstr("--m stands for any of --minbytes, --maxbytes, --memory"));
+  EXPECT_THAT(refusal({"--step=2"}), HasSubstr("--step stands for any of --stepbytes, "
+                                               "--stepfactor"));
+  EXPECT_THAT(refusal({"--o", "sum"}), HasSubstr("any of --op, --output_file;"))
+      << "--only has to be written in full";
+  EXPECT_THAT(refusal({"--onl", "send_recv"}), HasSubstr("--onl"));
+  EXPECT_THAT(refusal({"--minbytesx", "8"}), HasSubstr("--minbytesx"));
+}
+
 TEST(NcclTestsOptions, TheLastOfSeveralCounts) {
   EXPECT_EQ(parse({"-n", "5", "-n", "7"}).iterations, 7);
 }
@@ -149,6 +191,9 @@ TEST(NcclTestsOptions, FlagsAreToldFromOthers) {
   EXPECT_TRUE(has_nccl_tests_flag({"--benchmark_x", "-n20"}));
   EXPECT_TRUE(has_nccl_tests_flag({"--minbytes=8"}));
   EXPECT_TRUE(has_nccl_tests_flag({"-g", "8"}));
+  EXPECT_TRUE(has_nccl_tests_flag({"--min=8"}));
+  EXPECT_TRUE(has_nccl_tests_flag({"--m", "8"})) << "one of several, which is then refused";
+  EXPECT_FALSE(has_nccl_tests_flag({"--", "--form", "--minbytesx"}));
   EXPECT_FALSE(has_nccl_tests_flag({"b", "--benchmark_filter=x", "--bogus", "-q"}));
 }
 
@@ -169,13 +214,23 @@ TEST(NcclTestsOptions, SaysWhatItCannotDo) {
 TEST(NcclTestsOptions, RefusesWhatNcclTestsGuessesAt) {
   EXPECT_THAT(refusal({"-d", "flot"}), AllOf(HasSubstr("'flot'"), HasSubstr("mean float?")));
   EXPECT_THAT(refusal({"-o", "summ"}), HasSubstr("did you mean sum?"));
-  for (const char* size : {"0", "-1", "x", "8X", "8GG", "nan", "1e30", "K"}) {
+  for (const char* size : {"0", "0.5", "-1", "-1k", "x", "8X", "8 x", "8,k", "nan", "inf", "1e30",
+                           "9e99G", "K", "", " "}) {
     EXPECT_THAT(refusal({"-b", "8", "-i", size}), HasSubstr("-i")) << size;
+    EXPECT_THAT(refusal({"-b", size}), HasSubstr("-b")) << size;
+  }
+  for (const char* size : {"-1", "x", ""}) {
+    EXPECT_THAT(refusal({"-f", "2", "-i", size}), HasSubstr("-i")) << size;
   }
   EXPECT_THAT(refusal({"-b", "64M"}), HasSubstr("-b 67108864 is more than -e 33554432"));
   EXPECT_THAT(refusal({"-a", "4"}), HasSubstr("--average"));
   EXPECT_THAT(refusal({"-n", "0"}), HasSubstr("--iters"));
-  EXPECT_THAT(refusal({"-J", "x.csv"}), HasSubstr(".json"));
+  for (const char* name : {"x.csv", "x", "json", ".json/x", "x.json.1", "x."}) {
+    EXPECT_THAT(refusal({"-J", name}), HasSubstr(".json")) << name;
+  }
+  for (const char* name : {"x.json", "x.JSON", "y.1/x.Json", ".json"}) {
+    EXPECT_EQ(parse({"-J", name}).json_file, name);
+  }
   EXPECT_THAT(refusal({"-J", "x.json", "--only", "all_reduce,send_recv"}), HasSubstr("-J"));
 }
 
