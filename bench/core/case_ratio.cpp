@@ -1,56 +1,41 @@
 #include "linkgain/core/case_ratio.hpp"
 
 #include <algorithm>
-#include <map>
+#include <cstddef>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "launch_times.hpp"
+#include "linkgain/core/find_variant.hpp"
+
 namespace linkgain {
 namespace {
 
-using TimesByLaunch = std::map<int, std::vector<double>>;
-
-const CaseResult& case_at(const Record& record, int place) {
-  return record.cases.at(static_cast<std::size_t>(place));
-}
-
-/// Its place among the case's variants, as samples name it.
-int place_of(const CaseResult& result, std::string_view variant) {
-  const auto found =
-      std::find_if(result.variants.begin(), result.variants.end(),
-                   [&](const VariantResult& each) { return each.variant == variant; });
-  if (found == result.variants.end() || !found->time) {
+const VariantResult& timed_variant(const CaseResult& result, std::string_view name) {
+  const VariantResult* found = find_variant(result, name);
+  if (found == nullptr || !found->time) {
     throw std::invalid_argument("the case has no time of that variant");
   }
-  return static_cast<int>(found - result.variants.begin());
+  return *found;
 }
 
-TimesByLaunch times_of(const Record& record, int place, int variant) {
-  TimesByLaunch times;
-  for (const Sample& sample : record.samples) {
-    if (sample.case_index != place || sample.variant != variant) continue;
-    times[sample.launch].push_back(sample.time().value);
-  }
-  return times;
-}
-
-double time_of(const CaseResult& result, int variant) {
-  return result.variants[static_cast<std::size_t>(variant)].time->value;
+LaunchTimes times_of(const Record& record, const CaseResult& result, const VariantResult& variant) {
+  return launch_times(record, result, static_cast<std::size_t>(&variant - result.variants.data()));
 }
 
 bool has_right_time(const CaseResult& result, std::string_view variant) {
-  return std::any_of(result.variants.begin(), result.variants.end(), [&](const VariantResult& own) {
-    return own.variant == variant && own.time && !has_wrong_data(own);
-  });
+  const VariantResult* found = find_variant(result, variant);
+  return found != nullptr && found->time && !has_wrong_data(*found);
 }
 
 }  // namespace
 
-Ratio ratio_of_cases(const Record& record, int own, int other, std::string_view variant) {
-  const int of_own = place_of(case_at(record, own), variant);
-  const int of_other = place_of(case_at(record, other), variant);
-  const TimesByLaunch others = times_of(record, other, of_other);
+Ratio ratio_of_cases(const Record& record, const CaseResult& own, const CaseResult& other,
+                     std::string_view variant) {
+  const VariantResult& of_own = timed_variant(own, variant);
+  const VariantResult& of_other = timed_variant(other, variant);
+  const LaunchTimes others = times_of(record, other, of_other);
   std::vector<Ratio> launches;
   for (const auto& [launch, times] : times_of(record, own, of_own)) {
     const auto found = others.find(launch);
@@ -61,8 +46,7 @@ Ratio ratio_of_cases(const Record& record, int own, int other, std::string_view 
   }
   if (!launches.empty()) return combine_launches(launches);
   Ratio ratio;
-  ratio.estimate =
-      time_of(case_at(record, other), of_other) / time_of(case_at(record, own), of_own);
+  ratio.estimate = of_other.time->value / of_own.time->value;
   return ratio;
 }
 
@@ -75,8 +59,7 @@ std::optional<Ratio> library_ratio(const Record& record, const CaseResult& resul
       std::find_if(record.cases.begin(), record.cases.end(),
                    [&](const CaseResult& each) { return each.definition == definition; });
   if (twin == record.cases.end() || !has_right_time(*twin, variant)) return std::nullopt;
-  return ratio_of_cases(record, static_cast<int>(&result - record.cases.data()),
-                        static_cast<int>(twin - record.cases.begin()), variant);
+  return ratio_of_cases(record, result, *twin, variant);
 }
 
 }  // namespace linkgain

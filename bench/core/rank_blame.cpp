@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "linkgain/core/find_variant.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {
@@ -16,11 +17,10 @@ std::optional<std::pair<int, int>> place_of(const Record& record, std::string_vi
                                             std::string_view variant) {
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     if (case_name(record.cases[i].definition) != wanted) continue;
-    const auto& variants = record.cases[i].variants;
-    const auto found = std::find_if(variants.begin(), variants.end(),
-                                    [&](const auto& each) { return each.variant == variant; });
-    if (found == variants.end()) return std::nullopt;
-    return std::pair{static_cast<int>(i), static_cast<int>(found - variants.begin())};
+    const VariantResult* found = find_variant(record.cases[i], variant);
+    if (found == nullptr) return std::nullopt;
+    return std::pair{static_cast<int>(i),
+                     static_cast<int>(found - record.cases[i].variants.data())};
   }
   return std::nullopt;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 #include <vector>
 
+#include "launch_times.hpp"
 #include "linkgain/core/statistics.hpp"
 #include "training_losses.hpp"
 
@@ -36,19 +36,6 @@ Losses judged_losses(const Record& record, const CaseResult& result, std::size_t
     if ((sample.round + 1) * kStepsPerBlock <= kJudgedSteps) samples.push_back(&sample);
   }
   return losses_of(samples);
-}
-
-/// Times of blocks by launch.
-using Blocks = std::map<int, std::vector<double>>;
-
-Blocks blocks_of(const Record& record, const CaseResult& result, std::size_t variant) {
-  const auto place = static_cast<int>(&result - record.cases.data());
-  Blocks blocks;
-  for (const Sample& sample : record.samples) {
-    if (sample.case_index != place || sample.variant != static_cast<int>(variant)) continue;
-    blocks[sample.launch].push_back(sample.time().value);
-  }
-  return blocks;
 }
 
 /// Of one launch: how much longer `training` takes than `computing`.
@@ -98,12 +85,12 @@ std::optional<ExposedCommunication> exposed_communication(const Record& record,
                                                           std::size_t variant) {
   const CaseResult* const alone = without_communication(record, result.definition);
   if (alone == nullptr) return std::nullopt;
-  Blocks computing;
+  LaunchTimes computing;
   for (std::size_t i = 0; i < alone->variants.size() && computing.empty(); ++i) {
-    computing = blocks_of(record, *alone, i);
+    computing = launch_times(record, *alone, i);
   }
   std::vector<SignedRankEstimate> launches;
-  for (const auto& [launch, blocks] : blocks_of(record, result, variant)) {
+  for (const auto& [launch, blocks] : launch_times(record, result, variant)) {
     const auto match = computing.find(launch);
     if (match != computing.end()) launches.push_back(difference_between(match->second, blocks));
   }

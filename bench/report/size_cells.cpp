@@ -53,13 +53,6 @@ std::vector<std::string> variant_names(const std::vector<const CaseResult*>& cas
   return names;
 }
 
-const VariantResult* find_variant(const CaseResult& result, const std::string& name) {
-  const auto variant =
-      std::find_if(result.variants.begin(), result.variants.end(),
-                   [&](const VariantResult& entry) { return entry.variant == name; });
-  return variant == result.variants.end() ? nullptr : &*variant;
-}
-
 std::vector<std::string> time_cells(const Case& definition, const VariantResult* variant,
                                     SizeLegend& legend) {
   if (variant == nullptr) {

@@ -29,9 +29,6 @@ struct TableRows {
 /// Names of all variants of the cases, in order of appearance.
 std::vector<std::string> variant_names(const std::vector<const CaseResult*>& cases);
 
-/// A case's result of this variant; null where it has none.
-const VariantResult* find_variant(const CaseResult& result, const std::string& name);
-
 /// Time and bus bandwidth of a variant of the case, or what stands in their place.
 std::vector<std::string> time_cells(const Case& definition, const VariantResult* variant,
                                     SizeLegend& legend);
