@@ -31,6 +31,7 @@
 #include "nccl_communicator.hpp"
 #include "nccl_device_api.hpp"
 #include "peer_memory.hpp"
+#include "support/gpu_rank_program.hpp"
 
 namespace linkgain {
 namespace {
@@ -235,11 +236,7 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, bool through
 }
 
 void run(Session& session, const Options& options) {
-  std::string reason;
-  if (gpu::device_count(&reason) <= session.local_rank()) {
-    throw MachineError(fmt::format("rank {} has no GPU {}", session.rank(), reason));
-  }
-  gpu::check(cudaSetDevice(session.local_rank()));
+  testing::take_gpu(session);
   const Communicator communicator = make_communicator(session);
   if (session.is_root()) {
     fmt::print("all_reduce float32, {} ranks, {}\n", session.ranks(),
@@ -249,17 +246,6 @@ void run(Session& session, const Options& options) {
     if (options.through_host && size.value > kHostPiece) continue;
     measure(session, communicator.get(), size, options.through_host);
   }
-}
-
-/// A rank that fails ends all, as the others would wait for it.
-int run_rank(Session& session, const Options& options) {
-  try {
-    run(session, options);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "rank {}: {}\n", session.rank(), error.what());
-  }
-  session.abort(1);
 }
 
 /// Throws UsageError where the arguments are not understood.
@@ -284,7 +270,8 @@ Options parse(std::span<char* const> arguments) {
 int main(int argc, char** argv) {
   try {
     linkgain::Session session(argc, argv);
-    return linkgain::run_rank(session, linkgain::parse({argv + 1, argv + argc}));
+    const linkgain::Options options = linkgain::parse({argv + 1, argv + argc});
+    return linkgain::testing::run_or_end_all(session, [&] { linkgain::run(session, options); });
   } catch (const linkgain::UsageError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

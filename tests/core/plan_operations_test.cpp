@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/plan_cases.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"
@@ -21,19 +22,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-std::vector<std::string> names_of(const std::vector<Case>& cases) {
-  std::vector<std::string> names;
-  for (const Case& c : cases) names.push_back(case_name(c));
-  return names;
-}
-
-Selection of(OperationKind operation, std::string_view sizes) {
-  Selection selection;
-  selection.operations = {operation};
-  selection.sizes = parse_sizes(sizes);
-  return selection;
-}
 
 std::vector<std::int64_t> sizes_of(OperationKind operation, std::string_view sizes, int ranks) {
   std::vector<std::int64_t> values;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/plan_cases.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
@@ -16,19 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::StartsWith;
-
-std::vector<std::string> names_of(const std::vector<Case>& cases) {
-  std::vector<std::string> names;
-  for (const Case& c : cases) names.push_back(case_name(c));
-  return names;
-}
-
-Selection of(OperationKind operation, std::string_view sizes) {
-  Selection selection;
-  selection.operations = {operation};
-  selection.sizes = parse_sizes(sizes);
-  return selection;
-}
 
 std::string refusal(const Selection& selection, int ranks, BackendKind backend) {
   try {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/plan_cases.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/sweep.hpp"
 
@@ -14,12 +15,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::vector<std::string> names_of(const std::vector<Case>& cases) {
-  std::vector<std::string> names;
-  for (const Case& c : cases) names.push_back(case_name(c));
-  return names;
-}
 
 std::vector<Case> cases_of(Profile profile, BackendKind backend, int ranks = 2) {
   return expand(plan_of(profile, backend).selections, ranks, backend);

@@ -30,6 +30,7 @@
 #include "nccl_training_communication.hpp"
 #include "overlap_options.hpp"
 #include "overlap_table.hpp"
+#include "support/gpu_rank_program.hpp"
 #include "timed_communication.hpp"
 
 namespace linkgain {
@@ -201,11 +202,7 @@ void print_settings(const OverlapOptions& options) {
 }
 
 void run(Session& session, const OverlapOptions& options) {
-  std::string reason;
-  if (gpu::device_count(&reason) <= session.local_rank()) {
-    throw MachineError(fmt::format("rank {} has no GPU {}", session.rank(), reason));
-  }
-  gpu::check(cudaSetDevice(session.local_rank()));
+  take_gpu(session);
   const Communicator communicator = make_communicator(session);
   if (session.is_root()) print_settings(options);
   std::ofstream csv;
@@ -230,17 +227,6 @@ void run(Session& session, const OverlapOptions& options) {
   }
 }
 
-/// A rank that fails ends all, as the others would wait for it.
-int run_rank(Session& session, const OverlapOptions& options) {
-  try {
-    run(session, options);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "rank {}: {}\n", session.rank(), error.what());
-  }
-  session.abort(1);
-}
-
 }  // namespace
 }  // namespace linkgain
 
@@ -248,7 +234,9 @@ int main(int argc, char** argv) {
   try {
     linkgain::Session session(argc, argv);
     const auto options = linkgain::testing::parse_overlap_options({argv + 1, argv + argc});
-    if (options && session.ranks() > 1) return linkgain::run_rank(session, *options);
+    if (options && session.ranks() > 1) {
+      return linkgain::testing::run_or_end_all(session, [&] { linkgain::run(session, *options); });
+    }
     if (session.is_root()) fmt::print("{}", linkgain::testing::overlap_usage());
     return 2;
   } catch (const std::exception& error) {
