@@ -5,6 +5,7 @@
 #include "kernels/all_reduce_arguments.hpp"
 #include "kernels/all_reduce_blocks.hpp"
 #include "kernels/all_reduce_one_shot.cuh"
+#include "kernels/all_reduce_ring.cuh"
 #include "kernels/all_reduce_two_shot.cuh"
 #include "kernels/device_attribute.hpp"
 #include "kernels/early_launch.cuh"

@@ -7,6 +7,7 @@
 #include "kernels/all_reduce_arguments.hpp"
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
+#include "kernels/shares.cuh"
 
 namespace linkgain::kernels {
 
@@ -24,16 +25,12 @@ class RingSums {
   __device__ explicit RingSums(const AllReduceArguments& arguments)
       : regions_(arguments.regions),
         offsets_(arguments.offsets),
-        items_(arguments.items),
-        pitch_((arguments.items + kRanks - 1) / kRanks),
+        shares_(arguments.items),
         state_(arguments.regions),
-        buffers_(buffers_of(state_, kRanks * pitch_)) {}
+        buffers_(buffers_of(state_, kRanks * shares_.pitch())) {}
 
   /// Of a share.
-  __device__ std::int64_t chunks() const {
-    const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * kVectors;
-    return (pitch_ + chunk - 1) / chunk;
-  }
+  __device__ std::int64_t chunks() const { return shares_.chunks(kVectors); }
 
   /// Takes the chunks from `first` to `end` of one share a step further, when the previous rank has
   /// done all its steps but `behind` of those that this one has done.
@@ -47,7 +44,7 @@ class RingSums {
     uint4* to_scratch = part(regions_.scratch[next], buffers_, share);
     uint4* to_output = part(regions_.data[next], offsets_.output, share);
     if (step > 0) wait(behind);
-    const std::int64_t count = count_of(share);
+    const std::int64_t count = shares_.count_of(share);
     if (step == 0) {
       copy(input, to_scratch, first, end, count);
     } else if (step < kRanks - 1) {
@@ -75,11 +72,7 @@ class RingSums {
   static constexpr int kVectors = 2;  ///< in flight for each thread
 
   __device__ uint4* part(void* region, std::int64_t offset, int share) const {
-    return at<uint4>(region, offset) + share * pitch_;
-  }
-  __device__ std::int64_t count_of(int share) const {
-    const std::int64_t left = items_ - share * pitch_;
-    return left < pitch_ ? left : pitch_;  // negative where nothing is left
+    return at<uint4>(region, offset) + shares_.first_of(share);
   }
 
   static __device__ void copy(const uint4* from, uint4* to, std::int64_t first, std::int64_t end,
@@ -112,8 +105,7 @@ class RingSums {
 
   const PeerRegions& regions_;
   const AllReduceOffsets& offsets_;
-  std::int64_t items_;
-  std::int64_t pitch_;
+  Shares<kRanks> shares_;
   BlockState state_;
   std::int64_t buffers_;
 };

@@ -8,6 +8,7 @@
 #include "kernels/all_reduce_blocks.hpp"
 #include "kernels/block_state.cuh"
 #include "kernels/chunks.cuh"
+#include "kernels/shares.cuh"
 
 namespace linkgain::kernels {
 
@@ -23,15 +24,11 @@ class SharedSums {
   __device__ SharedSums(const AllReduceArguments& arguments, bool relayed)
       : regions_(arguments.regions),
         offsets_(arguments.offsets),
-        items_(arguments.items),
-        pitch_((arguments.items + kRanks - 1) / kRanks),
+        shares_(arguments.items),
         state_(arguments.regions),
-        buffers_(buffers_of(state_, (relayed ? kRanks + 1 : kRanks) * pitch_)) {}
+        buffers_(buffers_of(state_, (relayed ? kRanks + 1 : kRanks) * shares_.pitch())) {}
 
-  __device__ std::int64_t chunks() const {
-    const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * kInFlight<kRanks>;
-    return (pitch_ + chunk - 1) / chunk;
-  }
+  __device__ std::int64_t chunks() const { return shares_.chunks(kInFlight<kRanks>); }
 
   /// Sends a chunk of every other rank's share to it.
   __device__ void send(std::int64_t chunk) {
@@ -39,8 +36,9 @@ class SharedSums {
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (regions_.rank + step) % kRanks;
-      uint4* to = at<uint4>(regions_.scratch[peer], buffers_) + regions_.rank * pitch_;
-      copy_chunk<kInFlight<kRanks>>(input + first_of(peer), to, chunk, count_of(peer));
+      uint4* to = at<uint4>(regions_.scratch[peer], buffers_) + regions_.rank * shares_.pitch();
+      copy_chunk<kInFlight<kRanks>>(input + shares_.first_of(peer), to, chunk,
+                                    shares_.count_of(peer));
     }
     state_.template tell<kRanks>(regions_, kSent);
   }
@@ -53,10 +51,11 @@ class SharedSums {
     const int rank = regions_.rank;
     uint4 results[kInFlight<kRanks>];
     add_up<T, kRanks, kInFlight<kRanks>>(
-        rank, at<uint4>(regions_.data[rank], offsets_.input) + first_of(rank),
-        at<uint4>(regions_.scratch[rank], buffers_), pitch_, chunk, count_of(rank), results);
+        rank, at<uint4>(regions_.data[rank], offsets_.input) + shares_.first_of(rank),
+        at<uint4>(regions_.scratch[rank], buffers_), shares_.pitch(), chunk, shares_.count_of(rank),
+        results);
     const auto store = [&](uint4* to) {
-      for_vectors<kInFlight<kRanks>>(chunk, count_of(rank),
+      for_vectors<kInFlight<kRanks>>(chunk, shares_.count_of(rank),
                                      [&](int v, std::int64_t i) { to[i] = results[v]; });
     };
     if (relayed) store(relay(rank));
@@ -64,7 +63,7 @@ class SharedSums {
     for (int step = 0; step < kRanks; ++step) {
       const int peer = (rank + step) % kRanks;
       if (relayed && step > 0) break;
-      store(at<uint4>(regions_.data[peer], offsets_.output) + first_of(rank));
+      store(at<uint4>(regions_.data[peer], offsets_.output) + shares_.first_of(rank));
     }
   }
 
@@ -80,27 +79,22 @@ class SharedSums {
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (rank + step) % kRanks;
-      copy_chunk<kInFlight<kRanks>>(relay(peer), output + first_of(peer), chunk, count_of(peer));
+      copy_chunk<kInFlight<kRanks>>(relay(peer), output + shares_.first_of(peer), chunk,
+                                    shares_.count_of(peer));
     }
   }
 
   __device__ void keep() { state_.keep(); }
 
  private:
-  __device__ std::int64_t first_of(int rank) const { return rank * pitch_; }
-  __device__ std::int64_t count_of(int rank) const {
-    const std::int64_t left = items_ - first_of(rank);
-    return left < pitch_ ? left : pitch_;  // negative where nothing is left
-  }
   /// Where a rank's sums lie if they go through scratch.
   __device__ uint4* relay(int rank) const {
-    return at<uint4>(regions_.scratch[rank], buffers_) + kRanks * pitch_;
+    return at<uint4>(regions_.scratch[rank], buffers_) + kRanks * shares_.pitch();
   }
 
   const PeerRegions& regions_;
   const AllReduceOffsets& offsets_;
-  std::int64_t items_;
-  std::int64_t pitch_;
+  Shares<kRanks> shares_;
   BlockState state_;
   std::int64_t buffers_;
 };

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace linkgain::kernels {
+
+/// Data of so many vectors of 16 bytes as a share for each rank: of `pitch` vectors, or what is
+/// left.
+template <int kRanks>
+class Shares {
+ public:
+  __device__ explicit Shares(std::int64_t items)
+      : items_(items), pitch_((items + kRanks - 1) / kRanks) {}
+
+  __device__ std::int64_t pitch() const { return pitch_; }
+  __device__ std::int64_t first_of(int share) const { return share * pitch_; }
+  /// Negative where nothing is left.
+  __device__ std::int64_t count_of(int share) const {
+    const std::int64_t left = items_ - first_of(share);
+    return left < pitch_ ? left : pitch_;
+  }
+  /// Of a share, with so many vectors for each thread.
+  __device__ std::int64_t chunks(int vectors) const {
+    const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * vectors;
+    return (pitch_ + chunk - 1) / chunk;
+  }
+
+ private:
+  std::int64_t items_;
+  std::int64_t pitch_;
+};
+
+}  // namespace linkgain::kernels
