@@ -86,6 +86,11 @@ cudaError_t launch_for_ranks(AllReduceMethod method, const Arguments& arguments,
   return cudaErrorInvalidValue;
 }
 
+/// A block waits for data then, not for its counterparts: with none it would keep no step.
+bool has_flags_in_data(AllReduceMethod method) {
+  return method == AllReduceMethod::low_latency || method == AllReduceMethod::low_latency_wide;
+}
+
 std::int64_t item_bytes(AllReduceMethod method) {
   return method == AllReduceMethod::low_latency ? 8 : 16;
 }
@@ -114,14 +119,18 @@ bool has_all_reduce(ElementType type) {
 
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
-                       int blocks, cudaStream_t stream) {
-  if (!has_all_reduce(type) || elements < 1 || blocks < 1 || blocks > kMostAllReduceBlocks ||
-      regions.rank < 0 || regions.rank >= regions.ranks) {
+                       std::int64_t most_elements, int blocks, cudaStream_t stream) {
+  if (!has_all_reduce(type) || elements < 1 || most_elements < elements || blocks < 1 ||
+      blocks > kMostAllReduceBlocks || regions.rank < 0 || regions.rank >= regions.ranks) {
     return cudaErrorInvalidValue;
   }
-  const std::int64_t bytes = elements * traits_of(type).bytes;
-  const std::int64_t item = item_bytes(method);
-  const Arguments arguments{regions, offsets, divide_up(bytes, item)};
+  const auto items = [&](std::int64_t count) {
+    return divide_up(count * traits_of(type).bytes, item_bytes(method));
+  };
+  const Arguments arguments{regions, offsets, items(elements), items(most_elements)};
+  if (has_flags_in_data(method) && arguments.items != arguments.layout) {
+    return cudaErrorInvalidValue;
+  }
   if (type == ElementType::float32) {
     return launch_for_ranks<float>(method, arguments, blocks, stream);
   }

@@ -45,25 +45,35 @@ struct AllReduceOffsets {
 /// Blocks at most, as scratch has a place for each.
 inline constexpr int kMostAllReduceBlocks = 1024;
 
+/// What joins the ranks.
+enum class AllReduceRoad {
+  /// P2P on which devices do atomic operations on each other's memory, as NVLink: 16 bytes arrive
+  /// as one there.
+  atomic_peers,
+  /// Other P2P, as PCIe, of which only 8 bytes are sure to.
+  peers,
+  host_memory,
+};
+
 struct AllReduceChoice {
   AllReduceMethod method = AllReduceMethod::low_latency;
   int blocks = 1;
 };
 
 /// The fastest way for operations of `bytes` by the crossover points measured on two to four H200;
-/// for more ranks by what made the difference there. `through_host`: ranks share host memory only.
+/// for more ranks by what made the difference there.
 AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
-                                  int multiprocessors, bool through_host);
+                                  int multiprocessors, AllReduceRoad road);
 
 /// As many blocks as `method` makes use of for operations of `bytes`, and no more than run at once.
 int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
-                      bool through_host);
+                      AllReduceRoad road);
 
 /// Whether the compiler had what low_latency_wide takes; else it must not be launched.
 bool has_low_latency_wide();
 
-/// Bytes of every rank's scratch for operations of `bytes`. Operations that share scratch must be
-/// of one method and size, launched with one grid.
+/// Bytes of every rank's scratch for operations of `bytes` at most. Operations that share scratch
+/// must be of one method, launched with one grid.
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
 
 /// Whether there is a kernel for sums of such elements: float32, float16 and bfloat16, all added up
@@ -71,13 +81,15 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
 /// ring has from a share's first rank on.
 bool has_all_reduce(ElementType type);
 
-/// Launches the sum over all ranks of `elements` into every rank's output. All of `blocks` must run
+/// Launches the sum over all ranks of `elements` into every rank's output, where no operation on
+/// the same scratch has more than `most_elements`: as many for methods with flags in their data.
+/// All of `blocks` must run
 /// at once on every device, as they wait for their counterparts: nothing else may be there. Buffers
 /// are padded to 16 bytes. Where the device can (compute capability 9.0), a launch comes up while
-/// the one before it in the stream ends. cudaErrorInvalidValue for other types, ranks or blocks,
-/// cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
+/// the one before it in the stream ends. cudaErrorInvalidValue for other types, numbers, ranks or
+/// blocks, cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
-                       int blocks, cudaStream_t stream);
+                       std::int64_t most_elements, int blocks, cudaStream_t stream);
 
 }  // namespace linkgain::kernels

@@ -11,7 +11,9 @@ namespace linkgain::kernels {
 struct AllReduceArguments {
   PeerRegions regions;
   AllReduceOffsets offsets;
-  std::int64_t items;  ///< of the size that the method goes by, padding included
+  // Both of the size that the method goes by, padding included.
+  std::int64_t items;   ///< of this operation
+  std::int64_t layout;  ///< of the largest one that shares the scratch, which is laid out for it
 };
 
 }  // namespace linkgain::kernels

@@ -19,19 +19,25 @@ constexpr std::int64_t kFlagsPay = 64 * kKibibyte;  ///< sent bytes up to which 
 
 /// low_latency_wide sends 4/3 of `sent`, two_shot, which waits once more, 2/ranks of it. The wait
 /// pays where it saves more than 0.95 MiB: above 2.85 MiB on two ranks, 390 KiB on four.
-AllReduceMethod fastest_of_peers(std::int64_t bytes, ElementType type, int ranks) {
-  const std::int64_t sent = bytes * (ranks - 1);
-  if (!kHasWholeVectors) {
-    if (sent <= kMebibyte / 2) return AllReduceMethod::low_latency;
-    return sent <= 2 * kMebibyte ? AllReduceMethod::one_shot : AllReduceMethod::two_shot;
-  }
-  if (sent <= kFlagsPay) return AllReduceMethod::low_latency;
+AllReduceMethod fastest_of_small(std::int64_t sent, int ranks) {
   const std::int64_t saved = sent * (4 * ranks - 6) / (3 * ranks);
-  if (saved <= 972 * kKibibyte) return AllReduceMethod::low_latency_wide;
-  // Stores to one rank get 366 GB/s of an H200's NVLink, to three in turn 350: the ring's many
-  // steps pay where they are long.
-  return bytes > kLongSteps && type == ElementType::float32 ? AllReduceMethod::ring
-                                                            : AllReduceMethod::two_shot;
+  if (sent <= kFlagsPay) return AllReduceMethod::low_latency;
+  return saved <= 972 * kKibibyte ? AllReduceMethod::low_latency_wide : AllReduceMethod::two_shot;
+}
+
+/// Without low_latency_wide.
+AllReduceMethod fastest_of_small_narrow(std::int64_t sent) {
+  if (sent <= kMebibyte / 2) return AllReduceMethod::low_latency;
+  return sent <= 2 * kMebibyte ? AllReduceMethod::one_shot : AllReduceMethod::two_shot;
+}
+
+/// Stores to one rank get 366 GB/s of an H200's NVLink, to three in turn 350: the ring's many steps
+/// pay where they are long.
+AllReduceMethod fastest_of_peers(std::int64_t bytes, ElementType type, int ranks,
+                                 bool whole_vectors) {
+  if (bytes > kLongSteps && type == ElementType::float32) return AllReduceMethod::ring;
+  const std::int64_t sent = bytes * (ranks - 1);
+  return whole_vectors ? fastest_of_small(sent, ranks) : fastest_of_small_narrow(sent);
 }
 
 /// Through the host relayed_two_shot pays where it saves reading 100 KiB over PCIe. Between two
@@ -80,17 +86,20 @@ int blocks_through_host(AllReduceMethod method, std::int64_t bytes, int ranks) {
 }  // namespace
 
 int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
-                      bool through_host) {
-  const int blocks = through_host ? blocks_through_host(method, bytes, ranks)
-                                  : blocks_of_peers(method, bytes, multiprocessors);
+                      AllReduceRoad road) {
+  const int blocks = road == AllReduceRoad::host_memory
+                         ? blocks_through_host(method, bytes, ranks)
+                         : blocks_of_peers(method, bytes, multiprocessors);
   return std::min(blocks, kMostAllReduceBlocks);
 }
 
 AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
-                                  int multiprocessors, bool through_host) {
-  const AllReduceMethod method =
-      through_host ? fastest_through_host(bytes, ranks) : fastest_of_peers(bytes, type, ranks);
-  return {method, all_reduce_blocks(method, bytes, ranks, multiprocessors, through_host)};
+                                  int multiprocessors, AllReduceRoad road) {
+  const bool whole_vectors = kHasWholeVectors && road == AllReduceRoad::atomic_peers;
+  const AllReduceMethod method = road == AllReduceRoad::host_memory
+                                     ? fastest_through_host(bytes, ranks)
+                                     : fastest_of_peers(bytes, type, ranks, whole_vectors);
+  return {method, all_reduce_blocks(method, bytes, ranks, multiprocessors, road)};
 }
 
 bool has_low_latency_wide() { return kHasWholeVectors; }

@@ -112,13 +112,14 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const std::int64_t items = arguments.items;
   const std::int64_t chunks = (items + blockDim.x - 1) / blockDim.x;
   BlockState state(regions);
-  const std::int64_t buffers = buffers_of(state, kRanks * items);
+  const std::int64_t layout = arguments.layout;
+  const std::int64_t buffers = buffers_of(state, kRanks * layout);
   const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (rank + step) % kRanks;
-      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * items;
+      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * layout;
       copy_chunk<kVectors>(input, to, chunk, items);
     }
   }
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     uint4 results[kVectors];
-    add_up<T, kRanks, kVectors>(rank, input, received, items, chunk, items, results);
+    add_up<T, kRanks, kVectors>(rank, input, received, layout, chunk, items, results);
     for_vectors<kVectors>(chunk, items, [&](int v, std::int64_t i) { output[i] = results[v]; });
   }
   state.keep();

@@ -1,36 +1,25 @@
-#include <cstdint>
-
 #include "kernels/busy.hpp"
 #include "kernels/device_attribute.hpp"
+#include "kernels/time_limit.cuh"
 
 namespace linkgain::kernels {
 namespace {
 
 constexpr int kThreadsPerBlock = 256;
 
-__device__ std::uint64_t global_nanoseconds() {
-  std::uint64_t now = 0;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
-
 /// Rounds of eight independent chains of multiply-adds per thread, enough to fill the pipeline,
-/// with a look at the clocks between them. Ends by the device-wide timer (which may advance in
-/// steps of a microsecond) or, should that stand still, after `most_cycles` of the multiprocessor's
-/// clock.
-__global__ void __launch_bounds__(kThreadsPerBlock)
-    busy_kernel(std::uint64_t nanoseconds, long long most_cycles) {
+/// with a look at the clocks between them.
+__global__ void __launch_bounds__(kThreadsPerBlock) busy_kernel(TimeLimit::Arguments time) {
   constexpr int kChains = 8;
   constexpr int kRoundsBetweenLooks = 64;
-  const std::uint64_t start = global_nanoseconds();
-  const long long start_cycle = clock64();
+  const TimeLimit limit(time);
   // The logistic map x -> 1 - 1.9 x^2 stays within [-1, 1] and is chaotic: bits keep toggling,
   // which draws more power than a chain that settles.
   float chains[kChains];
   for (int k = 0; k < kChains; ++k) {
     chains[k] = static_cast<float>(threadIdx.x * kChains + k) / (kThreadsPerBlock * kChains);
   }
-  while (global_nanoseconds() - start < nanoseconds && clock64() - start_cycle < most_cycles) {
+  while (!limit.passed()) {
     for (int round = 0; round < kRoundsBetweenLooks; ++round) {
 #pragma unroll
       for (int k = 0; k < kChains; ++k) chains[k] = fmaf(-1.9f * chains[k], chains[k], 1.0f);
@@ -57,8 +46,6 @@ cudaError_t blocks_at_once(int* blocks) {
 }  // namespace
 
 cudaError_t launch_busy(cudaStream_t stream, double microseconds, int blocks) {
-  // Above the clock of any GPU, so that a working timer ends the kernel first.
-  constexpr double kMostCyclesPerMicrosecond = 4000.0;
   if (!(microseconds >= 0.0 && microseconds <= kLongestBusy) || blocks < 0) {
     return cudaErrorInvalidValue;
   }
@@ -67,8 +54,7 @@ cudaError_t launch_busy(cudaStream_t stream, double microseconds, int blocks) {
     if (status != cudaSuccess) return status;
   }
   busy_kernel<<<static_cast<unsigned>(blocks), kThreadsPerBlock, 0, stream>>>(
-      static_cast<std::uint64_t>(microseconds * 1e3),
-      static_cast<long long>(microseconds * kMostCyclesPerMicrosecond));
+      TimeLimit::arguments(microseconds));
   return cudaGetLastError();
 }
 

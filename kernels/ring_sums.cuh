@@ -25,7 +25,7 @@ class RingSums {
   __device__ explicit RingSums(const AllReduceArguments& arguments)
       : regions_(arguments.regions),
         offsets_(arguments.offsets),
-        shares_(arguments.items),
+        shares_(arguments.items, arguments.layout),
         state_(arguments.regions),
         buffers_(buffers_of(state_, kRanks * shares_.pitch())) {}
 

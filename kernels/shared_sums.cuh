@@ -24,7 +24,7 @@ class SharedSums {
   __device__ SharedSums(const AllReduceArguments& arguments, bool relayed)
       : regions_(arguments.regions),
         offsets_(arguments.offsets),
-        shares_(arguments.items),
+        shares_(arguments.items, arguments.layout),
         state_(arguments.regions),
         buffers_(buffers_of(state_, (relayed ? kRanks + 1 : kRanks) * shares_.pitch())) {}
 

@@ -7,12 +7,13 @@
 namespace linkgain::kernels {
 
 /// Data of so many vectors of 16 bytes as a share for each rank: of `pitch` vectors, or what is
-/// left.
+/// left. The pitch is that of `layout` vectors, no fewer, so that operations that share scratch
+/// have the same.
 template <int kRanks>
 class Shares {
  public:
-  __device__ explicit Shares(std::int64_t items)
-      : items_(items), pitch_((items + kRanks - 1) / kRanks) {}
+  __device__ Shares(std::int64_t items, std::int64_t layout)
+      : items_(items), pitch_((layout + kRanks - 1) / kRanks) {}
 
   __device__ std::int64_t pitch() const { return pitch_; }
   __device__ std::int64_t first_of(int share) const { return share * pitch_; }

@@ -29,6 +29,12 @@ void require_road(const Session& session, const RankWorld& world) {
   }
 }
 
+kernels::AllReduceRoad all_reduce_road(const RankWorld& world) {
+  if (world.through_host) return kernels::AllReduceRoad::host_memory;
+  return world.native_atomics ? kernels::AllReduceRoad::atomic_peers
+                              : kernels::AllReduceRoad::peers;
+}
+
 }  // namespace
 
 std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& plan,
@@ -45,7 +51,7 @@ std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& pl
   }
   if (!is_copy(c.operation)) {
     return std::make_unique<KernelAllReduce>(c, plan, context, session, world.multiprocessors,
-                                             world.through_host);
+                                             all_reduce_road(world));
   }
   if (world.through_host) return std::make_unique<RelayCopy>(c, plan, context, session);
   return std::make_unique<MemoryCopy>(c, plan, context, session);

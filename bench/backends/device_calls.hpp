@@ -15,7 +15,9 @@ struct RankWorld {
       false;  ///< our own work keeps off P2P where NCCL must, and where there is none
   /// P2P joins some of the GPUs only: going through the host would hide that.
   bool partly_joined = false;
-  bool has_road = true;     ///< false where host memory is forbidden as well
+  bool has_road = true;  ///< false where host memory is forbidden as well
+  /// Whether every device does atomic operations on every other one's memory.
+  bool native_atomics = false;
   int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
   Bytes cache{};            ///< of the largest, as pools must be alike
 };

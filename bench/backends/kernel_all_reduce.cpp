@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 
@@ -11,18 +12,16 @@
 namespace linkgain {
 namespace {
 
-/// Through the host an operation goes in pieces no larger, where it can be cut into equal ones: its
-/// messages lie in shared memory, of which there may be little.
+/// Through the host an operation goes in pieces no larger: its messages lie in shared memory, of
+/// which there may be little.
 constexpr std::int64_t kLargestHostPiece = std::int64_t{32} << 20;
-constexpr std::int64_t kMostPieces = 1024;
 
-std::int64_t pieces_of(const Case& c, bool through_host) {
-  if (!through_host) return 1;
-  for (std::int64_t pieces = 1; pieces <= kMostPieces; ++pieces) {
-    const bool even = c.size.value % (pieces * kernels::kAllReduceAlignment) == 0;
-    if (even && c.size.value / pieces <= kLargestHostPiece) return pieces;
-  }
-  return 1;
+/// As few as can be, as even as they can be.
+std::int64_t piece_bytes(Bytes size, bool through_host) {
+  if (!through_host) return size.value;
+  const std::int64_t pieces = (size.value + kLargestHostPiece - 1) / kLargestHostPiece;
+  const std::int64_t each = (size.value + pieces - 1) / pieces;
+  return std::min(round_up(each, kernels::kAllReduceAlignment), size.value);
 }
 
 std::string_view text_of(kernels::AllReduceMethod method) {
@@ -46,17 +45,16 @@ std::string_view text_of(kernels::AllReduceMethod method) {
 }  // namespace
 
 KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                                 Session& session, int multiprocessors, bool through_host)
+                                 Session& session, int multiprocessors, kernels::AllReduceRoad road)
     : definition_(c),
       context_(context),
-      through_host_(through_host),
-      pieces_(pieces_of(c, through_host)),
-      piece_bytes_(c.size.value / pieces_),
+      through_host_(road == kernels::AllReduceRoad::host_memory),
+      piece_bytes_(piece_bytes(c.size, through_host_)),
       choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
-                                         multiprocessors, through_host)),
+                                         multiprocessors, road)),
       pools_(c, plan, context, session,
              Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
-             through_host) {}
+             through_host_) {}
 
 std::int64_t KernelAllReduce::offset_of(const void* address) const {
   return static_cast<const char*>(address) - static_cast<const char*>(pools_.memory().data());
@@ -65,10 +63,12 @@ std::int64_t KernelAllReduce::offset_of(const void* address) const {
 void KernelAllReduce::do_enqueue(std::int64_t slot) {
   kernels::AllReduceOffsets where{offset_of(pools_.own().input(slot)),
                                   offset_of(pools_.own().output(slot))};
-  for (std::int64_t piece = 0; piece < pieces_; ++piece) {
-    gpu::check(kernels::all_reduce(
-        choice_.method, pools_.memory().regions(), where, element_type(definition_.type),
-        piece_bytes_ / size_of(definition_.type), choice_.blocks, context_.stream->get()));
+  const std::int64_t element = size_of(definition_.type);
+  const std::int64_t most = piece_bytes_ / element;
+  for (std::int64_t left = definition_.size.value; left > 0; left -= piece_bytes_) {
+    gpu::check(kernels::all_reduce(choice_.method, pools_.memory().regions(), where,
+                                   element_type(definition_.type), std::min(left / element, most),
+                                   most, choice_.blocks, context_.stream->get()));
     where.input += piece_bytes_;
     where.output += piece_bytes_;
   }

@@ -12,9 +12,9 @@ namespace linkgain {
 /// through host memory that the ranks share.
 class KernelAllReduce : public DeviceCall {
  public:
-  /// `through_host` must be the same on all ranks. Throws what PeerPools throws.
+  /// `road` must be the same on all ranks. Throws what PeerPools throws.
   KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                  Session& session, int multiprocessors, bool through_host);
+                  Session& session, int multiprocessors, kernels::AllReduceRoad road);
 
  private:
   void do_prepare() override { pools_.join(); }
@@ -31,8 +31,7 @@ class KernelAllReduce : public DeviceCall {
   Case definition_;
   NcclContext context_;
   bool through_host_;
-  std::int64_t pieces_;  ///< launches for one operation, each of as many elements
-  std::int64_t piece_bytes_;
+  std::int64_t piece_bytes_;  ///< of every launch for an operation but the last, which has the rest
   kernels::AllReduceChoice choice_;
   PeerPools pools_;
 };

@@ -113,7 +113,7 @@ class SizeMeasurement {
     return time([&](std::int64_t slot) {
       const kernels::AllReduceOffsets where{2 * slot * pitch_, (2 * slot + 1) * pitch_};
       gpu::check(kernels::all_reduce(method, memory_.regions(), where,
-                                     kernels::ElementType::float32, elements(), blocks,
+                                     kernels::ElementType::float32, elements(), elements(), blocks,
                                      stream_.get()));
     });
   }
@@ -216,8 +216,10 @@ std::vector<int> numbers_of_blocks(AllReduceMethod method, int usual, int multip
 void measure(Session& session, ncclComm_t communicator, Bytes size, bool through_host) {
   const int multiprocessors = gpu::device_info(session.local_rank()).multiprocessors;
   SizeMeasurement measurement(session, communicator, size, through_host);
+  const auto road =
+      through_host ? kernels::AllReduceRoad::host_memory : kernels::AllReduceRoad::atomic_peers;
   const kernels::AllReduceChoice choice = kernels::choose_all_reduce(
-      size.value, kernels::ElementType::float32, session.ranks(), multiprocessors, through_host);
+      size.value, kernels::ElementType::float32, session.ranks(), multiprocessors, road);
   const auto print = [&](std::string_view name, int blocks, Seconds time, bool chosen) {
     if (session.is_root()) {
       print_row(std::string(name), blocks, time, size, session.ranks(), chosen);
@@ -226,8 +228,8 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, bool through
   if (session.is_root()) fmt::print("{}\n", readable_bytes(size));
   print("NCCL", 0, measurement.time_nccl(), false);
   for (const auto& [method, name, most_sent] : methods_for(size, session.ranks(), through_host)) {
-    const int usual = kernels::all_reduce_blocks(method, size.value, session.ranks(),
-                                                 multiprocessors, through_host);
+    const int usual =
+        kernels::all_reduce_blocks(method, size.value, session.ranks(), multiprocessors, road);
     for (const int blocks : numbers_of_blocks(method, usual, multiprocessors)) {
       print(name, blocks, measurement.time(method, blocks),
             method == choice.method && blocks == choice.blocks);

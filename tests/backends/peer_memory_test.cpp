@@ -89,7 +89,8 @@ class PeerMemoryTest : public testing::RankTest {
         kScratch.value);
     const kernels::AllReduceOffsets offsets{0, static_cast<std::int64_t>(bytes)};
     gpu::check(kernels::all_reduce(kMethod, memory.regions(), offsets,
-                                   kernels::ElementType::float32, kElements, 8, stream_.get()));
+                                   kernels::ElementType::float32, kElements, kElements, 8,
+                                   stream_.get()));
     stream_.synchronize();
     gpu::check(cudaMemcpy(sums.data(), static_cast<char*>(memory.data()) + bytes, bytes,
                           cudaMemcpyDeviceToHost));

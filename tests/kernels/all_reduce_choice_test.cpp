@@ -9,17 +9,19 @@ namespace {
 
 constexpr int kMultiprocessors = 132;
 
-AllReduceChoice choice_of(std::int64_t bytes, int ranks, bool through_host,
+using enum AllReduceRoad;
+
+AllReduceChoice choice_of(std::int64_t bytes, int ranks, AllReduceRoad road = atomic_peers,
                           ElementType type = ElementType::float32) {
-  return choose_all_reduce(bytes, type, ranks, kMultiprocessors, through_host);
+  return choose_all_reduce(bytes, type, ranks, kMultiprocessors, road);
 }
 
-AllReduceMethod method_of(std::int64_t bytes, int ranks, bool through_host = false) {
-  return choice_of(bytes, ranks, through_host).method;
+AllReduceMethod method_of(std::int64_t bytes, int ranks, AllReduceRoad road = atomic_peers) {
+  return choice_of(bytes, ranks, road).method;
 }
 
-int blocks_of(std::int64_t bytes, int ranks, bool through_host = false) {
-  return choice_of(bytes, ranks, through_host).blocks;
+int blocks_of(std::int64_t bytes, int ranks, AllReduceRoad road = atomic_peers) {
+  return choice_of(bytes, ranks, road).blocks;
 }
 
 constexpr std::int64_t kKibibyte = 1 << 10;
@@ -50,34 +52,48 @@ TEST(AllReduceChoice, IsTheFastestOfPeersThatWasMeasured) {
 /// A partial sum of half precision would be rounded at every rank.
 TEST(AllReduceChoice, SendsNoPartialSumsOfHalfPrecision) {
   for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
-    EXPECT_EQ(choice_of(1024 * kMebibyte, 4, false, type).method, AllReduceMethod::two_shot);
+    EXPECT_EQ(choice_of(1024 * kMebibyte, 4, atomic_peers, type).method, AllReduceMethod::two_shot);
   }
+}
+
+/// 16 bytes need not arrive as one there.
+TEST(AllReduceChoice, KeepsFromWholeVectorsWherePeersHaveNoAtomics) {
+  using enum AllReduceMethod;
+  for (int ranks = 2; ranks <= 8; ++ranks) {
+    for (std::int64_t bytes = 8; bytes <= 1024 * kMebibyte; bytes *= 2) {
+      EXPECT_NE(method_of(bytes, ranks, peers), low_latency_wide) << bytes << ' ' << ranks;
+    }
+  }
+  EXPECT_EQ(method_of(64 * kKibibyte, 2, peers), low_latency);
+  EXPECT_EQ(method_of(kMebibyte, 2, peers), one_shot);
+  EXPECT_EQ(method_of(4 * kMebibyte, 2, peers), two_shot);
+  EXPECT_EQ(method_of(1024 * kMebibyte, 2, peers), ring);
 }
 
 TEST(AllReduceChoice, IsTheFastestThroughTheHostThatWasMeasured) {
   using enum AllReduceMethod;
-  EXPECT_EQ(method_of(64 * kKibibyte, 2, true), low_latency);
-  EXPECT_EQ(method_of(256 * kKibibyte, 2, true), one_shot);
-  EXPECT_EQ(method_of(kMebibyte, 2, true), one_shot);
-  EXPECT_EQ(method_of(2 * kMebibyte, 2, true), relayed_two_shot);
-  EXPECT_EQ(method_of(16 * kKibibyte, 4, true), low_latency);
-  EXPECT_EQ(method_of(64 * kKibibyte, 4, true), one_shot);
-  EXPECT_EQ(method_of(256 * kKibibyte, 4, true), relayed_two_shot);
+  EXPECT_EQ(method_of(64 * kKibibyte, 2, host_memory), low_latency);
+  EXPECT_EQ(method_of(256 * kKibibyte, 2, host_memory), one_shot);
+  EXPECT_EQ(method_of(kMebibyte, 2, host_memory), one_shot);
+  EXPECT_EQ(method_of(2 * kMebibyte, 2, host_memory), relayed_two_shot);
+  EXPECT_EQ(method_of(16 * kKibibyte, 4, host_memory), low_latency);
+  EXPECT_EQ(method_of(64 * kKibibyte, 4, host_memory), one_shot);
+  EXPECT_EQ(method_of(256 * kKibibyte, 4, host_memory), relayed_two_shot);
 }
 
 TEST(AllReduceChoice, TakesAsManyBlocksAsThereIsWorkFor) {
   EXPECT_EQ(blocks_of(8, 2), 1);
   EXPECT_EQ(blocks_of(16 * kMebibyte, 2), 132);
   EXPECT_EQ(blocks_of(1024 * kMebibyte, 8), 132);
-  EXPECT_EQ(choice_of(1024 * kMebibyte, 2, false, ElementType::float16).blocks, 264);
-  EXPECT_EQ(blocks_of(8, 2, true), 1);
-  EXPECT_EQ(blocks_of(32 * kKibibyte, 4, true), 2);
-  EXPECT_EQ(blocks_of(256 * kKibibyte, 3, true), 6);
-  EXPECT_EQ(blocks_of(512 * kKibibyte, 4, true), 4);
-  EXPECT_EQ(blocks_of(kMebibyte, 4, true), 8);
-  EXPECT_EQ(blocks_of(2 * kMebibyte, 2, true), 16);
-  EXPECT_EQ(blocks_of(32 * kMebibyte, 4, true), 16);
-  EXPECT_EQ(blocks_of(32 * kMebibyte, 2, true), 32);
+  EXPECT_EQ(choice_of(1024 * kMebibyte, 2, atomic_peers, ElementType::float16).blocks, 264);
+  EXPECT_EQ(blocks_of(8, 2, host_memory), 1);
+  EXPECT_EQ(blocks_of(32 * kKibibyte, 4, host_memory), 2);
+  EXPECT_EQ(blocks_of(256 * kKibibyte, 3, host_memory), 6);
+  EXPECT_EQ(blocks_of(512 * kKibibyte, 4, host_memory), 4);
+  EXPECT_EQ(blocks_of(kMebibyte, 4, host_memory), 8);
+  EXPECT_EQ(blocks_of(2 * kMebibyte, 2, host_memory), 16);
+  EXPECT_EQ(blocks_of(32 * kMebibyte, 4, host_memory), 16);
+  EXPECT_EQ(blocks_of(32 * kMebibyte, 2, host_memory), 32);
 }
 
 }  // namespace

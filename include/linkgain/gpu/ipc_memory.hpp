@@ -16,6 +16,10 @@ cudaIpcMemHandle_t export_memory(const DeviceBuffer& memory);
 /// process does not see that one.
 bool can_reach(const std::string& pci_bus_id);
 
+/// Whether the current device does atomic operations on that one's memory as it does on its own: by
+/// NVLink it does, by PCIe it does not. True for itself, false where this process does not see it.
+bool has_native_atomics(const std::string& pci_bus_id);
+
 /// Another process's device memory, mapped for the current device over P2P. The owner must keep it
 /// until nothing works with it here any more. Movable, not copyable.
 class ImportedMemory {

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace linkgain::kernels {
+
+/// Above the clock of any GPU, so that a working timer ends a kernel first.
+inline constexpr double kMostCyclesPerMicrosecond = 4000.0;
+
+/// How long a kernel may take: by the device-wide timer (which may advance in steps of a
+/// microsecond) or, should that stand still, by the multiprocessor's clock. Counts from when a
+/// thread makes one.
+class TimeLimit {
+ public:
+  struct Arguments {
+    std::uint64_t nanoseconds;
+    long long most_cycles;
+  };
+
+  /// For the host, to launch the kernel with. `microseconds` is not negative.
+  static Arguments arguments(double microseconds) {
+    return {static_cast<std::uint64_t>(microseconds * 1e3),
+            static_cast<long long>(microseconds * kMostCyclesPerMicrosecond)};
+  }
+
+  __device__ explicit TimeLimit(const Arguments& arguments)
+      : arguments_(arguments), start_(global_nanoseconds()), start_cycle_(cycles()) {}
+
+  __device__ bool passed() const {
+    return global_nanoseconds() - start_ >= arguments_.nanoseconds ||
+           cycles() - start_cycle_ >= arguments_.most_cycles;
+  }
+
+ private:
+  static __device__ std::uint64_t global_nanoseconds() {
+    std::uint64_t now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+  }
+
+  static __device__ long long cycles() {
+    long long now = 0;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(now));
+    return now;
+  }
+
+  Arguments arguments_;
+  std::uint64_t start_;
+  long long start_cycle_;
+};
+
+}  // namespace linkgain::kernels

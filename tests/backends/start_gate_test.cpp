@@ -1,0 +1,76 @@
+#include "start_gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "gpu/gpu_fixture.hpp"
+#include "kernels/busy.hpp"
+#include "linkgain/gpu/event.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr auto kSlowHost = std::chrono::microseconds(500);
+
+class StartGateTest : public gpu::GpuTest {
+ protected:
+  /// Device time from a start to the end of work of 50 us that a slow host enqueues half a
+  /// millisecond later.
+  static Seconds time_of(const std::function<void(const gpu::Stream&)>& before,
+                         const std::function<void()>& after) {
+    const gpu::Stream stream;
+    gpu::Event start;
+    gpu::Event stop;
+    before(stream);
+    start.record(stream);
+    std::this_thread::sleep_for(kSlowHost);
+    gpu::check(kernels::launch_busy(stream.get(), 50.0, 1));
+    after();
+    stop.record(stream);
+    stop.synchronize();
+    return gpu::elapsed(start, stop);
+  }
+};
+
+TEST_F(StartGateTest, KeepsTheHostsTimeOutOfTheFirstOperations) {
+  const auto nothing = [] {};
+  time_of([](const gpu::Stream&) {}, nothing);
+  EXPECT_GE(time_of([](const gpu::Stream&) {}, nothing).value, 450e-6);
+  StartGate gate;
+  for (int sample = 0; sample < 5; ++sample) {
+    const Seconds time =
+        time_of([&](const gpu::Stream& stream) { gate.hold(stream); }, [&] { gate.open(); });
+    EXPECT_GE(time.value, 48e-6);
+    EXPECT_LE(time.value, 400e-6) << sample;
+  }
+}
+
+TEST_F(StartGateTest, IsNotShutByTheNextHold) {
+  StartGate gate;
+  const gpu::Stream stream;
+  for (int i = 0; i < 20; ++i) {
+    gate.hold(stream);
+    gate.open();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  stream.synchronize();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(10));
+}
+
+/// Who enqueues may have to wait for the stream.
+TEST_F(StartGateTest, DoesNotHoldForLong) {
+  StartGate gate;
+  const gpu::Stream stream;
+  const auto start = std::chrono::steady_clock::now();
+  gate.hold(stream);
+  stream.synchronize();
+  const auto time = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(time, std::chrono::microseconds(900));
+  EXPECT_LT(time, std::chrono::milliseconds(20));
+}
+
+}  // namespace
+}  // namespace linkgain
