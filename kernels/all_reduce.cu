@@ -95,13 +95,18 @@ std::int64_t item_bytes(AllReduceMethod method) {
   return method == AllReduceMethod::low_latency ? 8 : 16;
 }
 
+/// Items take a vector each in scratch.
+std::int64_t whole_lines(std::int64_t items) {
+  return divide_up(items, kLineVectors) * kLineVectors;
+}
+
 }  // namespace
 
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks) {
   constexpr std::int64_t kVectorBytes = 16;  // an item's with its flags, too
   const std::int64_t items = divide_up(bytes, item_bytes(method));
-  const std::int64_t share = divide_up(items, ranks);
-  std::int64_t places = ranks * items;
+  const std::int64_t share = whole_lines(divide_up(items, ranks));
+  std::int64_t places = ranks * whole_lines(items);
   if (method == AllReduceMethod::low_latency_wide) {
     places = ranks * kPackets * divide_up(items, kTriple);
   }
@@ -127,10 +132,10 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
   const auto items = [&](std::int64_t count) {
     return divide_up(count * traits_of(type).bytes, item_bytes(method));
   };
-  const Arguments arguments{regions, offsets, items(elements), items(most_elements)};
-  if (has_flags_in_data(method) && arguments.items != arguments.layout) {
+  if (has_flags_in_data(method) && items(elements) != items(most_elements)) {
     return cudaErrorInvalidValue;
   }
+  const Arguments arguments{regions, offsets, items(elements), whole_lines(items(most_elements))};
   if (type == ElementType::float32) {
     return launch_for_ranks<float>(method, arguments, blocks, stream);
   }

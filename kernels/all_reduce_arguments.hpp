@@ -13,7 +13,7 @@ struct AllReduceArguments {
   AllReduceOffsets offsets;
   // Both of the size that the method goes by, padding included.
   std::int64_t items;   ///< of this operation
-  std::int64_t layout;  ///< of the largest one that shares the scratch, which is laid out for it
+  std::int64_t layout;  ///< of the largest one that shares the scratch, up to a whole line
 };
 
 }  // namespace linkgain::kernels

@@ -14,6 +14,10 @@ inline constexpr int kBlocksEach = 2;
 /// links' latency is covered.
 constexpr int vectors_in_flight(int ranks) { return ranks == 2 ? 4 : (ranks <= 4 ? 2 : 1); }
 
+/// Vectors of a line of memory. Shares and rows of scratch begin at one: stores that do not fill
+/// their lines cost a link more.
+inline constexpr std::int64_t kLineVectors = 8;
+
 /// value / divisor, rounded up; neither is negative, the divisor not zero.
 inline std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;

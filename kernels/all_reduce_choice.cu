@@ -71,7 +71,7 @@ int relaying_blocks(std::int64_t bytes, int ranks) {
   constexpr std::int64_t kHardlyAny = 6;
   const std::int64_t chunk = 16 * kAllReduceThreads * vectors_in_flight(ranks);
   const std::int64_t chunks = divide_up(divide_up(bytes, ranks), chunk);
-  const std::int64_t most = ranks == 2 && bytes > 8 * kMebibyte ? 32 : 16;
+  const std::int64_t most = ranks == 2 && bytes > 16 * kMebibyte ? 32 : 16;
   return static_cast<int>(std::min(chunks <= kHardlyAny ? chunks : divide_up(chunks, 2), most));
 }
 

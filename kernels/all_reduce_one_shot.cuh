@@ -30,13 +30,14 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const uint2 first_item = first < items ? input[first] : uint2{};
   BlockState state(regions);
-  const std::int64_t buffers = buffers_of(state, kRanks * items);
+  const std::int64_t layout = arguments.layout;
+  const std::int64_t buffers = buffers_of(state, kRanks * layout);
   for (std::int64_t i = first; i < items; i += stride) {
     const uint2 own = i == first ? first_item : input[i];
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (rank + step) % kRanks;
-      store_flagged(at<FlaggedWords>(regions.scratch[peer], buffers) + rank * items + i, own.x,
+      store_flagged(at<FlaggedWords>(regions.scratch[peer], buffers) + rank * layout + i, own.x,
                     own.y, state.flag());
     }
   }
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
 #pragma unroll
     for (int from = 0; from < kRanks; ++from) {
       const uint2 data =
-          from == rank ? own : load_flagged(received + from * items + i, state.flag());
+          from == rank ? own : load_flagged(received + from * layout + i, state.flag());
       sums.add(0, data.x);
       sums.add(1, data.y);
     }

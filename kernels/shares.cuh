@@ -4,16 +4,19 @@
 
 #include <cstdint>
 
+#include "kernels/all_reduce_blocks.hpp"
+
 namespace linkgain::kernels {
 
 /// Data of so many vectors of 16 bytes as a share for each rank: of `pitch` vectors, or what is
-/// left. The pitch is that of `layout` vectors, no fewer, so that operations that share scratch
-/// have the same.
+/// left. The pitch, in whole lines, is that of `layout` vectors, no fewer, so that operations that
+/// share scratch have the same.
 template <int kRanks>
 class Shares {
  public:
   __device__ Shares(std::int64_t items, std::int64_t layout)
-      : items_(items), pitch_((layout + kRanks - 1) / kRanks) {}
+      : items_(items),
+        pitch_((layout + kRanks * kLineVectors - 1) / (kRanks * kLineVectors) * kLineVectors) {}
 
   __device__ std::int64_t pitch() const { return pitch_; }
   __device__ std::int64_t first_of(int share) const { return share * pitch_; }

@@ -16,12 +16,13 @@ namespace {
 /// which there may be little.
 constexpr std::int64_t kLargestHostPiece = std::int64_t{32} << 20;
 
-/// As few as can be, as even as they can be.
+/// As few as can be, as even as they can be, each from a line of memory on.
 std::int64_t piece_bytes(Bytes size, bool through_host) {
   if (!through_host) return size.value;
   const std::int64_t pieces = (size.value + kLargestHostPiece - 1) / kLargestHostPiece;
   const std::int64_t each = (size.value + pieces - 1) / pieces;
-  return std::min(round_up(each, kernels::kAllReduceAlignment), size.value);
+  constexpr std::int64_t kLine = 128;
+  return std::min(round_up(each, kLine), size.value);
 }
 
 std::string_view text_of(kernels::AllReduceMethod method) {
