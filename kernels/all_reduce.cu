@@ -95,11 +95,6 @@ std::int64_t item_bytes(AllReduceMethod method) {
   return method == AllReduceMethod::low_latency ? 8 : 16;
 }
 
-/// Items take a vector each in scratch.
-std::int64_t whole_lines(std::int64_t items) {
-  return divide_up(items, kLineVectors) * kLineVectors;
-}
-
 }  // namespace
 
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks) {
@@ -108,7 +103,7 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
   const std::int64_t share = whole_lines(divide_up(items, ranks));
   std::int64_t places = ranks * whole_lines(items);
   if (method == AllReduceMethod::low_latency_wide) {
-    places = ranks * kPackets * divide_up(items, kTriple);
+    places = ranks * kPackets * whole_lines(divide_up(items, kTriple));
   }
   if (method == AllReduceMethod::two_shot || method == AllReduceMethod::ring) {
     places = ranks * share;

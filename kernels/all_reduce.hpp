@@ -82,12 +82,12 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
 bool has_all_reduce(ElementType type);
 
 /// Launches the sum over all ranks of `elements` into every rank's output, where no operation on
-/// the same scratch has more than `most_elements`: as many for methods with flags in their data.
-/// All of `blocks` must run
-/// at once on every device, as they wait for their counterparts: nothing else may be there. Buffers
-/// are padded to 16 bytes. Where the device can (compute capability 9.0), a launch comes up while
-/// the one before it in the stream ends. cudaErrorInvalidValue for other types, numbers, ranks or
-/// blocks, cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
+/// the same scratch has more than `most_elements`, and none has fewer where flags are in the data.
+/// All of `blocks` must run at once on every device, as they wait for their counterparts: nothing
+/// else may be there. Buffers are padded to 16 bytes. Where the device can (compute
+/// capability 9.0), a launch comes up while the one before it in the stream ends.
+/// cudaErrorInvalidValue for other types, numbers, ranks or blocks,
+/// cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
                        std::int64_t most_elements, int blocks, cudaStream_t stream);

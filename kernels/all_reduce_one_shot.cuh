@@ -66,20 +66,21 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const int rank = regions.rank;
   const std::int64_t items = arguments.items;
   const std::int64_t triples = (items + kTriple - 1) / kTriple;
+  const std::int64_t pitch = whole_lines(triples);
   const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
   uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const Triple first_triple = first < triples ? read_triple(input, first, items) : Triple{};
   BlockState state(regions);
-  const std::int64_t buffers = buffers_of(state, kRanks * kPackets * triples);
+  const std::int64_t buffers = buffers_of(state, kRanks * kPackets * pitch);
   for (std::int64_t i = first; i < triples; i += stride) {
     const Triple own = i == first ? first_triple : read_triple(input, i, items);
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (rank + step) % kRanks;
-      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * kPackets * triples + i;
-      send_triple(to, triples, own, state.flag());
+      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * kPackets * pitch + i;
+      send_triple(to, pitch, own, state.flag());
     }
   }
   const uint4* received = at<uint4>(regions.scratch[rank], buffers);
@@ -89,8 +90,8 @@ __global__ void __launch_bounds__(kAllReduceThreads)
 #pragma unroll
     for (int from = 0; from < kRanks; ++from) {
       const Triple data = from == rank ? own
-                                       : receive_triple(received + from * kPackets * triples + i,
-                                                        triples, state.flag());
+                                       : receive_triple(received + from * kPackets * pitch + i,
+                                                        pitch, state.flag());
 #pragma unroll
       for (int v = 0; v < kTriple; ++v) add(sums[v], data.vectors[v]);
     }

@@ -15,8 +15,7 @@ template <int kRanks>
 class Shares {
  public:
   __device__ Shares(std::int64_t items, std::int64_t layout)
-      : items_(items),
-        pitch_((layout + kRanks * kLineVectors - 1) / (kRanks * kLineVectors) * kLineVectors) {}
+      : items_(items), pitch_(whole_lines((layout + kRanks - 1) / kRanks)) {}
 
   __device__ std::int64_t pitch() const { return pitch_; }
   __device__ std::int64_t first_of(int share) const { return share * pitch_; }

@@ -36,23 +36,22 @@ inline std::string describe(const Setting& setting) {
          (setting.host_scratch ? ", host scratch" : "");
 }
 
-/// The memory of one rank: input, output and what must not be touched after it.
+/// The memory of one rank: input and output, scratch, and what must not be touched after either.
 class Rank {
  public:
   Rank(const Setting& setting, std::int64_t scratch_bytes)
       : bytes_(setting.elements * traits_of(setting.type).bytes),
         padded_((bytes_ + 15) / 16 * 16),
         in_place_(setting.in_place),
+        scratch_bytes_(scratch_bytes),
         data_(Bytes{2 * padded_ + kGuardBytes}) {
-    void* zeroed = nullptr;
     if (setting.host_scratch) {
-      host_scratch_.emplace(Bytes{scratch_bytes});
-      zeroed = host_scratch_->data();
+      host_scratch_.emplace(Bytes{scratch_bytes + kGuardBytes});
     } else {
-      scratch_.emplace(Bytes{scratch_bytes});
-      zeroed = scratch_->data();
+      scratch_.emplace(Bytes{scratch_bytes + kGuardBytes});
     }
-    gpu::check(cudaMemset(zeroed, 0, static_cast<std::size_t>(scratch_bytes)));
+    gpu::check(cudaMemset(scratch(), 0, static_cast<std::size_t>(scratch_bytes)));
+    gpu::check(cudaMemset(end_of_scratch(), kPoisonByte, kGuardBytes));
   }
 
   void* data() const { return data_.data(); }
@@ -94,19 +93,25 @@ class Rank {
     return numbers;
   }
 
-  bool guard_is_untouched() const {
-    std::vector<std::uint8_t> guard(kGuardBytes);
-    gpu::check(cudaMemcpy(guard.data(), static_cast<char*>(data()) + 2 * padded_, kGuardBytes,
-                          cudaMemcpyDeviceToHost));
-    return guard == std::vector<std::uint8_t>(kGuardBytes, kPoisonByte);
+  bool guards_are_untouched() const {
+    return is_poison(static_cast<char*>(data()) + 2 * padded_) && is_poison(end_of_scratch());
   }
 
  private:
   static constexpr std::int64_t kGuardBytes = 256;
 
+  char* end_of_scratch() const { return static_cast<char*>(scratch()) + scratch_bytes_; }
+
+  static bool is_poison(const char* guard) {
+    std::vector<std::uint8_t> found(kGuardBytes);
+    gpu::check(cudaMemcpy(found.data(), guard, kGuardBytes, cudaMemcpyDefault));
+    return found == std::vector<std::uint8_t>(kGuardBytes, kPoisonByte);
+  }
+
   std::int64_t bytes_;
   std::int64_t padded_;
   bool in_place_;
+  std::int64_t scratch_bytes_;
   gpu::DeviceBuffer data_;
   std::optional<gpu::DeviceBuffer> scratch_;
   std::optional<gpu::PinnedBuffer> host_scratch_;
@@ -165,7 +170,7 @@ class AllReduceKernels : public gpu::GpuTest {
       const CheckResult result = rank->check_output(pattern_, first_index);
       ASSERT_EQ(result.wrong, 0u) << "element " << result.first_wrong_index << ": "
                                   << result.first_got << " for " << result.first_expected;
-      ASSERT_TRUE(rank->guard_is_untouched());
+      ASSERT_TRUE(rank->guards_are_untouched());
     }
   }
 

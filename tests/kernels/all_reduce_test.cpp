@@ -139,24 +139,34 @@ TEST_F(AllReduceKernels, FollowEachOtherWithDataOfTheirOwn) {
 TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
   constexpr int kRanks = 4;
   constexpr std::int64_t kMost = 30'012;
-  const std::vector<std::int64_t> counts{kMost, 4, 15'000, 30'000, 12, kMost, 8, 28};
+  std::vector<std::int64_t> counts;
+  for (int turn = 0; turn < 5; ++turn) {
+    for (const std::int64_t count : {kMost, 4L, 15'000L, 30'000L, 12L, kMost, 8L, 28L}) {
+      counts.push_back(count);
+    }
+  }
   std::vector<float> numbers(kMost);
   std::vector<float> expected(kMost);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = expected[i] = static_cast<float>(i % 251);
     for (const std::int64_t count : counts) {
-      if (static_cast<std::int64_t>(i) < count) expected[i] *= kRanks;  // exact: below 2^24
+      if (static_cast<std::int64_t>(i) < count) expected[i] *= kRanks;  // exact: a power of two
     }
   }
   for (const AllReduceMethod method : {one_shot, two_shot, ring, relayed_two_shot}) {
-    const Setting setting{method, ElementType::float32, kMost, kRanks, 3, true, false};
-    SCOPED_TRACE(describe(setting));
-    set_up(setting);
-    for (const auto& rank : ranks_) rank->write(numbers);
-    for (const std::int64_t count : counts) {
-      for (int rank = 0; rank < kRanks; ++rank) check(enqueue(rank, count));
+    for (const bool host_scratch : {false, true}) {
+      const Setting setting{method, ElementType::float32, kMost, kRanks, 3, true, host_scratch};
+      SCOPED_TRACE(describe(setting));
+      set_up(setting);
+      for (const auto& rank : ranks_) rank->write(numbers);
+      for (const std::int64_t count : counts) {
+        for (int rank = 0; rank < kRanks; ++rank) check(enqueue(rank, count));
+      }
+      for (const auto& rank : ranks_) {
+        EXPECT_EQ(rank->read(kMost), expected);
+        EXPECT_TRUE(rank->guards_are_untouched());
+      }
     }
-    for (const auto& rank : ranks_) EXPECT_EQ(rank->read(kMost), expected);
   }
 }
 

@@ -25,8 +25,8 @@ std::pair<int, int> nccl_of(const Record& record) {
 
 TEST_F(KernelsOnGpus, AreRightAndKeepToTheirRoad) {
   const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 4,64K,1M,64M,256M --type float32,bfloat16 --launch stream,graph "
-      "--kernels --budget 60");
+      "--only all_reduce --sizes 4,64K,1M,40000004,64M,256M --type float32,bfloat16 "
+      "--launch stream,graph --kernels --budget 70");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("NCCL leaves (its time over the kernel's)"));
   int judged = 0;
@@ -49,7 +49,21 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirRoad) {
       }
     }
   }
-  EXPECT_EQ(judged, 2 * 2 * 2 * 2) << "two sizes, types, launch modes and variants";
+  EXPECT_EQ(judged, 3 * 2 * 2 * 2) << "three sizes, two types, launch modes and variants";
+}
+
+/// Through PCIe 16 bytes are not sure to arrive as one.
+TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
+  const Outcome outcome =
+      run_linkgain("--only all_reduce --sizes 1M --kernels --variant p2p --budget 10");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Record found = record();
+  const CaseResult& kernel = found.cases.back();
+  ASSERT_TRUE(kernel.definition.kernel);
+  const VariantResult& p2p = kernel.variants.front();
+  const bool by_nvlink = p2p.evidence.value().nvlink_sent.value_or(0) > 0;
+  const bool whole = p2p.execution.form.find("flags in 16 bytes") != std::string::npos;
+  EXPECT_EQ(whole, by_nvlink) << p2p.execution.form;
 }
 
 /// From 2.28 on NCCL has a device API; without windows it gives no LSA pointers.

@@ -260,7 +260,7 @@ test_comparison_runs_both_tools_in_turn() {
   fi
   double python3 <<<"exec $(python3 -c 'import sys; print(sys.executable)')"' "$@"'
   double mpirun <<<'[[ ! -e $work/broken_job ]] || { echo "no such device"; exit 9; }
-    [[ $* != *_perf* ]] || { echo "8 2 float sum -1 6.5 0.0 0.0 N/A 6.5 0.0 0.0 N/A"; exit; }
+    [[ $* != *_perf* ]] || { echo "8 2 float sum -1 6.5 0.0 0.0 0 6.5 0.0 0.0 0"; exit; }
     for word; do [[ $word != --benchmark_out=* ]] || file=${word#*=}; done
     [[ $* != *"--buffers allocated"* ]] || kind=/allocated
     echo "{\"benchmarks\": [{\"name\": \"x/8B/np2$kind\", \"latency_us\": 6.5, \"busbw\": 0.1}]}" >"$file"'
@@ -272,7 +272,7 @@ test_comparison_runs_both_tools_in_turn() {
   run scripts/compare-nccl-tests --launches 2 --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 0
   expect_output 'Limits kept: 8 of 8.'
-  [[ $(grep -c '^mpirun' "$work/calls") -eq 48 ]] || complain 'a launch is not 24 jobs'
+  [[ $(grep -c '^mpirun' "$work/calls") -eq 64 ]] || complain 'a launch is not 32 jobs'
   [[ $(head -n 1 "$work/out/commands.txt") == *all_reduce_perf* ]] || complain 'wrong tool first'
   grep -q '^env NCCL_P2P_DISABLE=1 mpirun -np 2 --bind-to none' "$work/out/commands.txt" ||
     complain 'no job of the host variant'
@@ -295,8 +295,9 @@ test_comparison_runs_both_tools_in_turn() {
   expect_status 0
   expect_output '## scatter, host, stream'
   expect_output "linkgain's plain (cudaMalloc)."
-  [[ $(grep -c '^mpirun' "$work/calls") -eq 36 ]] || complain 'one limit is not 4 jobs an operation'
+  [[ $(grep -c '^mpirun' "$work/calls") -eq 72 ]] || complain 'one limit is not 8 jobs an operation'
   expect_no_call '--buffers'
+  expect_call '-a 3 -c 1 -b 1G -e 1G'
   : >"$work/calls"
   run scripts/compare-nccl-tests --launches 1 --operations gather --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 0

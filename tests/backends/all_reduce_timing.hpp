@@ -1,0 +1,186 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernels/all_reduce.hpp"
+#include "kernels/pattern.hpp"
+#include "kernels/verification.hpp"
+#include "linkgain/core/statistics.hpp"
+#include "linkgain/core/units.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/event.hpp"
+#include "linkgain/gpu/graph.hpp"
+#include "linkgain/gpu/stream.hpp"
+#include "linkgain/runtime/session.hpp"
+#include "nccl_api.hpp"
+#include "nccl_device_api.hpp"
+#include "peer_memory.hpp"
+
+/// How long an all-reduce takes by each of our methods and by NCCL.
+namespace linkgain {
+
+struct NamedMethod {
+  kernels::AllReduceMethod method;
+  std::string_view name;
+  std::int64_t most_sent;  ///< bytes of a rank above which it is far from the fastest
+};
+
+inline constexpr std::int64_t kMebibyte = 1 << 20;
+inline constexpr std::int64_t kNoEnd = std::int64_t{1} << 50;
+inline constexpr NamedMethod kByPeers[] = {
+    {kernels::AllReduceMethod::low_latency, "low_latency", 2 * kMebibyte},
+    {kernels::AllReduceMethod::low_latency_wide, "wide", 8 * kMebibyte},
+    {kernels::AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
+    {kernels::AllReduceMethod::two_shot, "two_shot", kNoEnd},
+    {kernels::AllReduceMethod::ring, "ring", kNoEnd}};
+inline constexpr NamedMethod kThroughHost[] = {
+    {kernels::AllReduceMethod::low_latency, "low_latency", 2 * kMebibyte},
+    {kernels::AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
+    {kernels::AllReduceMethod::relayed_two_shot, "relayed", kNoEnd}};
+
+/// Those that are near the fastest.
+inline std::vector<NamedMethod> methods_for(Bytes size, int ranks, kernels::AllReduceRoad road) {
+  const auto all = road == kernels::AllReduceRoad::host_memory
+                       ? std::span<const NamedMethod>(kThroughHost)
+                       : std::span<const NamedMethod>(kByPeers);
+  std::vector<NamedMethod> methods(all.begin(), all.end());
+  std::erase_if(methods, [&](const NamedMethod& each) {
+    const bool is_wide = each.method == kernels::AllReduceMethod::low_latency_wide;
+    return size.value * (ranks - 1) > each.most_sent ||
+           (is_wide &&
+            !(kernels::has_low_latency_wide() && road == kernels::AllReduceRoad::atomic_peers));
+  });
+  return methods;
+}
+
+/// One size on this rank; all ranks call the same. Operations of a graph take buffers in turn, so
+/// that they find their data cold.
+class SizeMeasurement {
+ public:
+  SizeMeasurement(Session& session, ncclComm_t communicator, Bytes size,
+                  kernels::AllReduceRoad road)
+      : session_(session),
+        communicator_(communicator),
+        size_(size),
+        pitch_(round_up(size.value, kPitch)),
+        slots_(std::clamp<std::int64_t>(kColdBytes / (2 * pitch_), 1, kMostSlots)),
+        scratch_(scratch_for(size, session.ranks(), road)),
+        nccl_data_(Bytes{2 * pitch_ * slots_}),
+        memory_(session, context(), Bytes{2 * pitch_ * slots_}, Bytes{scratch_},
+                road == kernels::AllReduceRoad::host_memory
+                    ? PeerRoad{true, {}}
+                    : PeerRoad{false, device_api_problem()}) {
+    memory_.join();
+    for (void* const data : {memory_.data(), nccl_data_.data()}) fill(static_cast<char*>(data));
+  }
+
+  /// Of one operation, of the slowest rank; the median of kSamples.
+  Seconds time(kernels::AllReduceMethod method, int blocks) {
+    gpu::check(cudaMemset(memory_.regions().scratch[session_.rank()], 0,
+                          static_cast<std::size_t>(scratch_)));
+    gpu::check(cudaDeviceSynchronize());
+    session_.barrier();
+    return time([&](std::int64_t slot) {
+      const kernels::AllReduceOffsets where{2 * slot * pitch_, (2 * slot + 1) * pitch_};
+      gpu::check(kernels::all_reduce(method, memory_.regions(), where,
+                                     kernels::ElementType::float32, elements(), elements(), blocks,
+                                     stream_.get()));
+    });
+  }
+
+  Seconds time_nccl() {
+    return time([&](std::int64_t slot) {
+      auto* const input = static_cast<char*>(nccl_data_.data()) + 2 * slot * pitch_;
+      check(ncclAllReduce(input, input + pitch_, static_cast<std::size_t>(elements()), ncclFloat,
+                          ncclSum, communicator_, stream_.get()));
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kPitch = 128;
+  static constexpr std::int64_t kColdBytes = std::int64_t{256} << 20;
+  static constexpr std::int64_t kMostSlots = 64;
+  static constexpr int kSamples = 7;
+  static constexpr std::uint32_t kSeed = 1;
+  static constexpr double kSampleTime = 5e-3;
+
+  static std::int64_t scratch_for(Bytes size, int ranks, kernels::AllReduceRoad road) {
+    std::int64_t most = 0;
+    for (const NamedMethod& each : methods_for(size, ranks, road)) {
+      most = std::max(most, kernels::all_reduce_scratch(each.method, size.value, ranks));
+    }
+    return most;
+  }
+
+  NcclContext context() {
+    NcclContext context;
+    context.communicator = communicator_;
+    context.rank = session_.rank();
+    context.stream = &stream_;
+    return context;
+  }
+
+  /// Every slot's input, with such data as linkgain measures with.
+  void fill(char* data) {
+    const kernels::Pattern pattern = kernels::make_pattern(
+        kernels::ElementType::float32, kernels::ReductionKind::sum, session_.ranks(), kSeed);
+    for (std::int64_t slot = 0; slot < slots_; ++slot) {
+      gpu::check(kernels::fill_input(data + 2 * slot * pitch_, elements(), 0, pattern,
+                                     session_.rank(), stream_.get()));
+    }
+    stream_.synchronize();
+  }
+
+  std::int64_t elements() const {
+    return std::max<std::int64_t>(1, size_.value / static_cast<std::int64_t>(sizeof(float)));
+  }
+
+  Seconds time(const std::function<void(std::int64_t)>& enqueue) {
+    const gpu::GraphExecutable graph = gpu::capture(stream_, [&] {
+      for (std::int64_t slot = 0; slot < slots_; ++slot) enqueue(slot);
+    });
+    sample(graph, 1);
+    const double first = sample(graph, 1);
+    const int launches =
+        std::clamp(static_cast<int>(kSampleTime / (first * static_cast<double>(slots_))), 1, 1000);
+    std::vector<double> samples;
+    for (int i = 0; i < kSamples; ++i) samples.push_back(sample(graph, launches));
+    return Seconds{median(samples)};
+  }
+
+  /// A small all-reduce lines the ranks up first.
+  double sample(const gpu::GraphExecutable& graph, int launches) {
+    auto* const line_up = static_cast<float*>(line_up_.data());
+    check(ncclAllReduce(line_up, line_up, 1, ncclFloat, ncclSum, communicator_, stream_.get()));
+    start_.record(stream_);
+    for (int i = 0; i < launches; ++i) graph.launch(stream_);
+    stop_.record(stream_);
+    stream_.synchronize();
+    return session_.max(gpu::elapsed(start_, stop_).value) /
+           (launches * static_cast<double>(slots_));
+  }
+
+  Session& session_;
+  ncclComm_t communicator_;
+  Bytes size_;
+  std::int64_t pitch_;
+  std::int64_t slots_;
+  std::int64_t scratch_;
+  gpu::Stream stream_;
+  gpu::Event start_;
+  gpu::Event stop_;
+  gpu::DeviceBuffer line_up_{Bytes{sizeof(float)}};
+  gpu::DeviceBuffer nccl_data_;  ///< which NCCL does not know of before, as most programs' is
+  PeerMemory memory_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,73 @@
+// Run by mpirun, each rank on a GPU of its own: a sample is its operations and no more.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "linkgain/core/case.hpp"
+#include "linkgain/core/statistics.hpp"
+#include "linkgain/runtime/operation.hpp"
+#include "support/nccl_rank_backend.hpp"
+#include "support/rank_test.hpp"
+
+namespace linkgain {
+namespace {
+
+class SampleStart : public testing::RankTest {
+ protected:
+  /// Of a batch, the slowest rank's; the median of some.
+  static Seconds time_of(Operation& operation, std::int64_t operations) {
+    constexpr int kSamples = 41;
+    std::vector<double> times;
+    for (int sample = 0; sample < kSamples; ++sample) {
+      session->barrier();
+      times.push_back(session->max(operation.time_batch(operations).value().value));
+    }
+    return Seconds{median(times)};
+  }
+
+  /// What a batch takes beyond half of twice as many operations.
+  static Seconds time_beside_operations(const Case& c, std::int64_t granules) {
+    const std::unique_ptr<Operation> operation = testing::nccl_backend()->open(c);
+    operation->prepare();
+    operation->warm_up();
+    const std::int64_t operations = granules * operation->granularity();
+    time_of(*operation, 2 * operations);
+    const double once = time_of(*operation, operations).value;
+    const double twice = time_of(*operation, 2 * operations).value;
+    return Seconds{2.0 * once - twice};
+  }
+
+  static Case all_reduce(std::int64_t size, LaunchMode launch) {
+    Case c;
+    c.size = Bytes{size};
+    c.ranks = session->ranks();
+    c.launch = launch;
+    return c;
+  }
+};
+
+/// The host takes some 20 us to enqueue the first one.
+TEST_F(SampleStart, TakesNoTimeOfItsOwn) {
+  for (const LaunchMode launch : {LaunchMode::stream, LaunchMode::graph}) {
+    const Seconds beside = time_beside_operations(all_reduce(4 << 20, launch), 10);
+    EXPECT_LT(beside.value, 8e-6);
+    EXPECT_GT(beside.value, -8e-6);
+  }
+}
+
+/// Short operations wait for the host, which must not have got ahead when the clock starts.
+TEST_F(SampleStart, GivesNoLeadToOperationsThatTheHostBounds) {
+  const Seconds beside = time_beside_operations(all_reduce(8, LaunchMode::stream), 50);
+  EXPECT_LT(beside.value, 12e-6);
+  EXPECT_GT(beside.value, -12e-6);
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int main(int argc, char** argv) {
+  ::testing::AddGlobalTestEnvironment(new linkgain::testing::NcclBackendEnd);
+  return linkgain::testing::run_rank_tests(argc, argv, linkgain::testing::prepare_nccl_backend);
+}
