@@ -171,6 +171,29 @@ def make_rows(peer_curves, own_curves):
     return rows
 
 
+def keeps_limit(size, peer, own):
+    row = make_row(size, [peer], [own])
+    return row.kept if row.limit else None
+
+
+def launches_that_keep(peer_curves, own_curves):
+    """Of single launches, how many keep their limit against the median of the peer's others: (kept, all).
+
+    A peer that is held against itself says what launches alone cost; None with fewer than three of them.
+    """
+    kept = []
+    for curve, sizes in own_curves.items():
+        for size, own_launches in sizes.items():
+            peer_launches = peer_curves[curve].get(size, [])
+            if len(peer_launches) < 3:
+                continue
+            for number, (own, _) in enumerate(zip(own_launches, peer_launches)):
+                others = peer_launches[:number] + peer_launches[number + 1 :]
+                kept.append(keeps_limit(size, median(others), own))
+    judged = [each for each in kept if each is not None]
+    return (sum(judged), len(judged)) if judged else None
+
+
 def readable_size(size):
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if size % unit == 0:
@@ -201,7 +224,18 @@ def table(rows):
     return lines
 
 
-def markdown(rows_by_curve, buffers):
+def launches_line(peer, own):
+    found = [launches_that_keep(*pair) for pair in ((peer, peer), (own, own), (peer, own))]
+    if None in found:
+        return []
+    by_itself, own_by_itself, against = (f"{kept} of {judged}" for kept, judged in found)
+    return [
+        "Single launches that keep the limit against the median of the others: of nccl-tests against itself "
+        f"{by_itself}, of linkgain against itself {own_by_itself}, of linkgain against nccl-tests {against}."
+    ]
+
+
+def markdown(rows_by_curve, buffers, launches_alone):
     every = [row for rows in rows_by_curve.values() for row in rows]
     fewest, most = min(min(r.launches) for r in every), max(max(r.launches) for r in every)
     launches = str(fewest) if fewest == most else f"{fewest} to {most}"
@@ -214,6 +248,7 @@ def markdown(rows_by_curve, buffers):
         "median, of each tool alone.",
         f"Buffers: nccl-tests' allocated by NCCL, linkgain's {buffers}.",
         f"Limits kept: {sum(row.kept for row in judged)} of {len(judged)}.",
+        *launches_alone,
     ]
     for curve, rows in rows_by_curve.items():
         lines += ["", f"## {curve.operation}, {curve.variant}, {curve.mode}", "", *table(rows)]
@@ -232,7 +267,7 @@ def main():
     except (InputError, OSError) as error:
         print(f"compare_nccl_tests: {error}", file=sys.stderr)
         return 2
-    text = markdown(rows, own_buffers(arguments.folder))
+    text = markdown(rows, own_buffers(arguments.folder), launches_line(peer, own))
     if arguments.output:
         arguments.output.write_text(text, encoding="utf-8")
     sys.stdout.write(text)

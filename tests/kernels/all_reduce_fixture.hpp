@@ -52,6 +52,7 @@ class Rank {
     }
     gpu::check(cudaMemset(scratch(), 0, static_cast<std::size_t>(scratch_bytes)));
     gpu::check(cudaMemset(end_of_scratch(), kPoisonByte, kGuardBytes));
+    gpu::check(cudaMemset(data(), kPoisonByte, static_cast<std::size_t>(data_.size().value)));
   }
 
   void* data() const { return data_.data(); }

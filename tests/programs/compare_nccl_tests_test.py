@@ -104,6 +104,30 @@ class Limits(unittest.TestCase):
         self.assertEqual((row.peer.time_us, row.launches, row.ratio), (10.2, (3, 1), 1.0))
 
 
+class SingleLaunches(unittest.TestCase):
+    CURVE = compare.Curve("all_reduce", "p2p", "stream")
+
+    def curves(self, *bandwidths):
+        launches = [compare.Measurement(10.0, each) for each in bandwidths]
+        return {self.CURVE: {1 << 20: launches, 1 << 18: launches}}
+
+    def test_each_is_held_against_the_medians_of_the_others(self):
+        peer = self.curves(100.0, 100.5, 102.0)
+        # 100 for 101.25, 100.5 for 101, 102 for 100.25; no limit holds at 256 KiB
+        self.assertEqual(compare.launches_that_keep(peer, peer), (1, 3))
+        self.assertEqual(compare.launches_that_keep(peer, self.curves(101.0, 101.0, 101.0)), (3, 3))
+
+    def test_two_launches_tell_nothing(self):
+        peer = self.curves(100.0, 100.5)
+        self.assertIsNone(compare.launches_that_keep(peer, peer))
+        self.assertEqual(compare.launches_line(peer, peer), [])
+
+    def test_the_line_names_all_three(self):
+        line = compare.launches_line(self.curves(100.0, 100.5, 102.0), self.curves(101.0, 101.0, 101.0))[0]
+        self.assertIn("nccl-tests against itself 1 of 3, of linkgain against itself 3 of 3", line)
+        self.assertTrue(line.endswith("of linkgain against nccl-tests 3 of 3."))
+
+
 class Program(unittest.TestCase):
     def compare(self, own_rows, name=None, operation="all_reduce", kind=""):
         with tempfile.TemporaryDirectory() as folder:
