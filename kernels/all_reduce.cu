@@ -57,6 +57,7 @@ cudaError_t launch(AllReduceMethod method, const Arguments& arguments, int block
       return launch_at_once<low_latency<T, kRanks>>(blocks, threads_for(items, blocks), stream,
                                                     arguments);
     case AllReduceMethod::low_latency_wide:
+      if constexpr (!kHasWholeVectors) return cudaErrorNotSupported;
       return launch_at_once<low_latency_wide<T, kRanks>>(
           blocks, threads_for(divide_up(items, kTriple), blocks), stream, arguments);
     case AllReduceMethod::one_shot:

@@ -69,7 +69,7 @@ AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int rank
 int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
                       AllReduceRoad road);
 
-/// Whether the compiler had what low_latency_wide takes; else it must not be launched.
+/// Whether the compiler had what low_latency_wide takes.
 bool has_low_latency_wide();
 
 /// Bytes of every rank's scratch for operations of `bytes` at most. Operations that share scratch

@@ -41,7 +41,7 @@ AllReduceMethod fastest_of_peers(std::int64_t bytes, ElementType type, int ranks
 }
 
 /// Through the host relayed_two_shot pays where it saves reading 100 KiB over PCIe. Between two
-/// ranks it saves nothing, but sends while it adds up, from 1 MiB on.
+/// ranks it saves nothing, but sends while it adds up, above 1 MiB.
 AllReduceMethod fastest_through_host(std::int64_t bytes, int ranks) {
   const std::int64_t sent = bytes * (ranks - 1);
   if (sent <= kFlagsPay) return AllReduceMethod::low_latency;

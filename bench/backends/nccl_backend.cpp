@@ -42,9 +42,11 @@ int take_device(const Session& session, const std::vector<int>& gpus) {
   }
   const int device = gpus.empty() ? session.local_rank() : gpus[place];
   if (device >= count) {
-    throw MachineError(fmt::format("rank {} has no GPU: {} are there{}", session.rank(), count,
-                                   reason.empty() ? "" : " (" + reason + ")"),
-                       "start as many ranks as there are GPUs; check nvidia-smi -L");
+    throw MachineError(
+        fmt::format("rank {} has no GPU: {} are there{}", session.rank(), count,
+                    reason.empty() ? "" : " (" + reason + ")"),
+        "start as many ranks as there are GPUs, which nvidia-smi -L lists; without any, "
+        "measure MPI with --backend mpi");
   }
   gpu::check(cudaSetDevice(device));
   return device;

@@ -189,8 +189,10 @@ void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
   record_.machine = reply.machine;
   settings_.wires.several_hosts = !on_one_host(reply.machine);
   machine_known_ = true;
-  progress_.note(fmt::format("{}: {}, {} cases, variants up", record_.machine.host,
-                             describe_ranks(record_.machine), plan_.cases.size()));
+  const std::string launches =
+      plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);
+  progress_.note(fmt::format("{}: {}, {} cases{}, variants up", record_.machine.host,
+                             describe_ranks(record_.machine), plan_.cases.size(), launches));
 }
 
 void Run::write_head() {

@@ -109,7 +109,8 @@ void require_supported(BackendKind backend, const Case& c) {
   if (!supports(backend, c.launch)) refuse("launch mode", name_of(c.launch), "stream");
   if (c.kernel && backend == BackendKind::mpi) {
     throw UsageError("the mpi backend has no kernels of our own: they work on GPUs",
-                     "leave --kernels out");
+                     "leave --kernels out; where there should be GPUs, linkgain doctor says why "
+                     "none is seen");
   }
   if (!supports(backend, c.buffers)) {
     throw UsageError(fmt::format("the {} backend has no {} buffers: MPI in CPU memory has plain "

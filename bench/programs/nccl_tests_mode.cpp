@@ -218,12 +218,15 @@ class Table {
     Bytes first = options_.smallest;
     while (first.value > 0 && is_empty(first)) first = next_nccl_tests_size(options_, first);
     if (first.value == 0) {
-      throw UsageError(fmt::format("no size from -b {} on to -e {} holds an element of every rank",
+      throw UsageError(fmt::format("no size from -b {} on to -e {} gives every rank something",
                                    options_.smallest.value, options_.largest.value),
-                       "give larger ones; -f and -i say which lie between them");
+                       "give larger ones: nccl-tests rounds down to whole elements, a rank's part "
+                       "to 16 B; -f and -i say which lie between them");
     }
     if (first == options_.smallest) return;
-    report_.notes.push_back("Leaving out sizes that hold no element of every rank");
+    report_.notes.push_back(
+        "Leaving out sizes that are nothing, rounded down to whole elements, a rank's part to 16 "
+        "B");
   }
 
   void measure_row(const NcclTestsCurve& curve, Bytes size) {

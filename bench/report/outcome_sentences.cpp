@@ -118,6 +118,16 @@ std::string outcome_sentence(Contrast contrast, const CaseResult& result,
   return {};
 }
 
+/// A half width above `precision`, with as many digits as it takes to see that.
+std::string wider_percent(double half_width, double precision) {
+  std::string text = readable_percent(half_width);
+  const std::string asked_for = readable_percent(precision);
+  for (int digits = 3; text == asked_for && digits <= 6; ++digits) {
+    text = fmt::format("{:.{}g} %", 100.0 * half_width, digits);
+  }
+  return text;
+}
+
 std::string convergence_sentence(const Record& record, const CaseResult& result,
                                  const Comparison& comparison) {
   const bool shown = comparison.outcome == Outcome::less_time ||
@@ -134,7 +144,8 @@ std::string convergence_sentence(const Record& record, const CaseResult& result,
   }
   const std::string why = result.stopped.empty() ? "" : fmt::format(" ({})", result.stopped);
   return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,
-                     readable_percent(half_width), readable_precision(record.settings.precision));
+                     wider_percent(half_width, record.settings.precision),
+                     readable_precision(record.settings.precision));
 }
 
 }  // namespace linkgain

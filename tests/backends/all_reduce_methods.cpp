@@ -1,7 +1,6 @@
 // Times the ways in which our all-reduce can go, size by size, beside NCCL's: what the crossover
 // points of kernels/all_reduce_choice.cu are read from. Not a test, as what it prints depends on
 // the GPUs. Started by mpirun. See usage().
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,10 +89,10 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, AllReduceRoa
 
 /// Collective.
 AllReduceRoad road_of(Session& session, const Options& options) {
+  if (options.through_host) return AllReduceRoad::host_memory;
   const std::string own = gpu::device_info(session.local_rank()).pci_bus_id;
   const std::vector<std::string> gpus = session.share(own);
   const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
-  if (options.through_host) return AllReduceRoad::host_memory;
   return session.max(atomics ? 0.0 : 1.0) == 0.0 ? AllReduceRoad::atomic_peers
                                                  : AllReduceRoad::peers;
 }

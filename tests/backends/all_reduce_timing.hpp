@@ -24,6 +24,7 @@
 #include "nccl_api.hpp"
 #include "nccl_device_api.hpp"
 #include "peer_memory.hpp"
+#include "start_gate.hpp"
 
 /// How long an all-reduce takes by each of our methods and by NCCL.
 namespace linkgain {
@@ -157,12 +158,16 @@ class SizeMeasurement {
     return Seconds{median(samples)};
   }
 
-  /// A small all-reduce lines the ranks up first.
+  /// A small all-reduce lines the ranks up first, when the first launch is enqueued.
   double sample(const gpu::GraphExecutable& graph, int launches) {
     auto* const line_up = static_cast<float*>(line_up_.data());
+    gate_.hold(stream_);
     check(ncclAllReduce(line_up, line_up, 1, ncclFloat, ncclSum, communicator_, stream_.get()));
     start_.record(stream_);
-    for (int i = 0; i < launches; ++i) graph.launch(stream_);
+    for (int i = 0; i < launches; ++i) {
+      graph.launch(stream_);
+      if (i == 0) gate_.open();
+    }
     stop_.record(stream_);
     stream_.synchronize();
     return session_.max(gpu::elapsed(start_, stop_).value) /
@@ -176,6 +181,7 @@ class SizeMeasurement {
   std::int64_t slots_;
   std::int64_t scratch_;
   gpu::Stream stream_;
+  StartGate gate_;
   gpu::Event start_;
   gpu::Event stop_;
   gpu::DeviceBuffer line_up_{Bytes{sizeof(float)}};

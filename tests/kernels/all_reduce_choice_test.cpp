@@ -92,6 +92,8 @@ TEST(AllReduceChoice, TakesAsManyBlocksAsThereIsWorkFor) {
   EXPECT_EQ(blocks_of(512 * kKibibyte, 4, host_memory), 4);
   EXPECT_EQ(blocks_of(kMebibyte, 4, host_memory), 8);
   EXPECT_EQ(blocks_of(2 * kMebibyte, 2, host_memory), 16);
+  EXPECT_EQ(blocks_of(16 * kMebibyte, 2, host_memory), 16);
+  EXPECT_EQ(blocks_of(20 * kMebibyte, 2, host_memory), 32);
   EXPECT_EQ(blocks_of(32 * kMebibyte, 4, host_memory), 16);
   EXPECT_EQ(blocks_of(32 * kMebibyte, 2, host_memory), 32);
 }

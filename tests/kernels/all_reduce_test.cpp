@@ -15,13 +15,17 @@ using gpu::check;
 using gpu::Stream;
 
 using enum AllReduceMethod;
-constexpr AllReduceMethod kMethods[] = {low_latency, low_latency_wide, one_shot, two_shot,
-                                        ring,        relayed_two_shot};
+std::vector<AllReduceMethod> all_methods() {
+  std::vector<AllReduceMethod> methods{low_latency, one_shot, two_shot, ring, relayed_two_shot};
+  if (has_low_latency_wide()) methods.push_back(low_latency_wide);
+  return methods;
+}
+
 constexpr ElementType kTypes[] = {ElementType::float32, ElementType::float16,
                                   ElementType::bfloat16};
 
 TEST_F(AllReduceKernels, AddUpEveryElementForEveryNumberOfRanks) {
-  for (const AllReduceMethod method : kMethods) {
+  for (const AllReduceMethod method : all_methods()) {
     for (const ElementType type : kTypes) {
       if (method == ring && type != ElementType::float32) continue;
       for (int ranks = 2; ranks <= kMostRanks; ++ranks) {
@@ -32,7 +36,7 @@ TEST_F(AllReduceKernels, AddUpEveryElementForEveryNumberOfRanks) {
 }
 
 TEST_F(AllReduceKernels, AddUpAnyNumberOfElements) {
-  for (const AllReduceMethod method : kMethods) {
+  for (const AllReduceMethod method : all_methods()) {
     for (const std::int64_t elements : {1, 2, 3, 7, 8, 9, 511, 4099, 300'007}) {
       for (const int blocks : {1, 5, 16}) {
         run({.method = method,
@@ -46,13 +50,13 @@ TEST_F(AllReduceKernels, AddUpAnyNumberOfElements) {
 }
 
 TEST_F(AllReduceKernels, WorkInPlace) {
-  for (const AllReduceMethod method : kMethods) {
+  for (const AllReduceMethod method : all_methods()) {
     run({.method = method, .elements = 70'001, .ranks = 4, .blocks = 4, .in_place = true});
   }
 }
 
 TEST_F(AllReduceKernels, WorkInPlaceInHalfPrecision) {
-  for (const AllReduceMethod method : kMethods) {
+  for (const AllReduceMethod method : all_methods()) {
     if (method == ring) continue;
     for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
       run({.method = method,
@@ -82,13 +86,13 @@ TEST_F(AllReduceKernels, GoRoundTheRingMoreThanOnce) {
 }
 
 TEST_F(AllReduceKernels, WorkThroughHostMemory) {
-  for (const AllReduceMethod method : kMethods) {
+  for (const AllReduceMethod method : all_methods()) {
     run({.method = method, .elements = 70'001, .ranks = 4, .blocks = 4, .host_scratch = true});
   }
 }
 
 TEST_F(AllReduceKernels, KeepStepOverManyLaunchesOfAGraph) {
-  for (const AllReduceMethod method : kMethods) {
+  for (const AllReduceMethod method : all_methods()) {
     set_up({.method = method, .elements = 5'003, .ranks = 2, .blocks = 2});
     refill(0);
     std::vector<gpu::GraphExecutable> graphs;
@@ -120,7 +124,7 @@ TEST_F(AllReduceKernels, FollowEachOtherWithDataOfTheirOwn) {
     numbers[i] = static_cast<float>(i % 251);
     expected[i] = numbers[i] * static_cast<float>(1 << (2 * kOperations));  // exact: below 2^24
   }
-  for (const AllReduceMethod method : kMethods) {
+  for (const AllReduceMethod method : all_methods()) {
     for (const bool host_scratch : {false, true}) {
       const Setting setting{method, ElementType::float32, kElements, kRanks, 3, true, host_scratch};
       SCOPED_TRACE(describe(setting));

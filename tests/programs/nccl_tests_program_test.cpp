@@ -185,7 +185,8 @@ TEST_F(NcclTestsProgramTest, JsonHoldsWhatTheTableDoes) {
 TEST_F(NcclTestsProgramTest, SizesWithoutAnElementAreLeftOutAndThatIsSaid) {
   const NcclTestsTable own = table(request(2, {"-b", "1", "-e", "8", "-f", "2"}));
   EXPECT_THAT(own.rows, SizeIs(2));
-  EXPECT_THAT(own.head, Contains("# Leaving out sizes that hold no element of every rank"));
+  EXPECT_THAT(own.head, Contains("# Leaving out sizes that are nothing, rounded down to whole "
+                                 "elements, a rank's part to 16 B"));
 }
 
 struct NcclTestsRefusal {
