@@ -13,6 +13,7 @@
 
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/names.hpp"
+#include "linkgain/core/operation.hpp"
 #include "nccl_tests_arguments.hpp"
 
 namespace linkgain {
@@ -78,6 +79,11 @@ NcclTestsProgram program_of(const std::string& operation) {
   if (found != kNcclTestsPrograms.end()) return *found;
   std::vector<std::string_view> names;
   for (const NcclTestsProgram& program : kNcclTestsPrograms) names.push_back(program.operation);
+  const auto is_it = [&](OperationKind each) { return name_of(each) == operation; };
+  if (std::ranges::any_of(kOperations, is_it)) {
+    throw UsageError(fmt::format("nccl-tests has no program for {}", operation),
+                     "measure it without nccl-tests' flags: sizes by --sizes");
+  }
   throw UsageError("nccl-tests has no such program: " +
                    unknown_name("operation", operation, names));
 }

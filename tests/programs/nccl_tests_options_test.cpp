@@ -207,7 +207,10 @@ TEST(NcclTestsOptions, SaysWhatItCannotDo) {
   }
   EXPECT_THAT(refusal({"-p", "0", "-z0", "-m", "1", "-C", "0"}), IsEmpty());
   EXPECT_THAT(refusal({"--sizes", "8"}), HasSubstr("--sizes"));
-  EXPECT_THAT(refusal({"--only", "copy_push"}), HasSubstr("no such program"));
+  EXPECT_THAT(refusal({"--only", "copy_push"}), HasSubstr("no program for copy_push"));
+  EXPECT_THAT(
+      refusal({"--only", "all_gathr"}),
+      HasSubstr("no such program: unknown operation 'all_gathr': did you mean all_gather?"));
   EXPECT_THAT(refusal({"--only", "send_recv"}, "all_reduce_perf"), HasSubstr("takes no --only"));
 }
 
