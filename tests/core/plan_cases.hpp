@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/core/errors.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"
 
@@ -21,6 +22,16 @@ inline Selection of(OperationKind operation, std::string_view sizes) {
   selection.operations = {operation};
   selection.sizes = parse_sizes(sizes);
   return selection;
+}
+
+/// What expand() says of it, with its advice; "accepted" where it takes it.
+inline std::string refusal(const Selection& selection, int ranks, BackendKind backend) {
+  try {
+    expand({selection}, ranks, backend);
+  } catch (const UsageError& error) {
+    return std::string(error.what()) + " / " + error.advice();
+  }
+  return "accepted";
 }
 
 }  // namespace linkgain

@@ -31,15 +31,6 @@ std::vector<std::int64_t> sizes_of(OperationKind operation, std::string_view siz
   return values;
 }
 
-std::string refusal(const Selection& selection, int ranks, BackendKind backend) {
-  try {
-    expand({selection}, ranks, backend);
-  } catch (const UsageError& error) {
-    return std::string(error.what()) + " / " + error.advice();
-  }
-  return "accepted";
-}
-
 TEST(SplitSizes, AreRoundedDownToWholeElementsForEveryRank) {
   EXPECT_THAT(sizes_of(OperationKind::all_gather, "8:64:x2", 2), ElementsAre(8, 16, 32, 64));
   EXPECT_THAT(sizes_of(OperationKind::all_gather, "16,32,64,100", 3), ElementsAre(12, 24, 60, 96));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/plan_cases.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"
@@ -17,15 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::StartsWith;
-
-std::string refusal(const Selection& selection, int ranks, BackendKind backend) {
-  try {
-    expand({selection}, ranks, backend);
-  } catch (const UsageError& error) {
-    return std::string(error.what()) + " / " + error.advice();
-  }
-  return "accepted";
-}
 
 using Words = std::vector<std::string>;
 
