@@ -36,6 +36,10 @@ enum class AllReduceMethod {
 /// Of buffers, in bytes: a vector's.
 inline constexpr int kAllReduceAlignment = 16;
 
+/// Of a line of memory. What begins at one costs a link least: stores that do not fill their lines
+/// cost it more.
+inline constexpr int kLineBytes = 128;
+
 /// Where an operation finds its buffers in every rank's data, in bytes, multiples of the alignment.
 struct AllReduceOffsets {
   std::int64_t input = 0;
@@ -84,10 +88,11 @@ bool has_all_reduce(ElementType type);
 /// Launches the sum over all ranks of `elements` into every rank's output, where no operation on
 /// the same scratch has more than `most_elements`, and none has fewer where flags are in the data.
 /// All of `blocks` must run at once on every device, as they wait for their counterparts: nothing
-/// else may be there. Buffers are padded to 16 bytes. Where the device can (compute
-/// capability 9.0), a launch comes up while the one before it in the stream ends.
-/// cudaErrorInvalidValue for other types, numbers, ranks or blocks,
-/// cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
+/// else may be there. Buffers are padded to 16 bytes. Where the device can (compute capability
+/// 9.0), a launch comes up while the one before it in the stream ends. cudaErrorInvalidValue for
+/// other types, numbers, ranks or blocks, cudaErrorNotSupported where the compiler lacked what
+/// the method takes, cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room
+/// for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
                        std::int64_t most_elements, int blocks, cudaStream_t stream);

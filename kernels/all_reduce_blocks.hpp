@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/all_reduce.hpp"
+
 namespace linkgain::kernels {
 
 /// Threads of a block of the all-reduce kernels, at most.
@@ -16,18 +18,15 @@ inline constexpr int kBlocksEach = 2;
 /// links' latency is covered.
 constexpr int vectors_in_flight(int ranks) { return ranks == 2 ? 4 : (ranks <= 4 ? 2 : 1); }
 
-/// Vectors of a line of memory. Shares and rows of scratch begin at one: stores that do not fill
-/// their lines cost a link more.
-inline constexpr std::int64_t kLineVectors = 8;
-
-/// `vectors`, up to the end of their last line.
-__host__ __device__ inline std::int64_t whole_lines(std::int64_t vectors) {
-  return (vectors + kLineVectors - 1) / kLineVectors * kLineVectors;
+/// value / divisor, rounded up; neither is negative, the divisor not zero.
+__host__ __device__ inline std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
 }
 
-/// value / divisor, rounded up; neither is negative, the divisor not zero.
-inline std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
+/// `vectors`, up to the end of their last line: shares and rows of scratch begin at one.
+__host__ __device__ inline std::int64_t whole_lines(std::int64_t vectors) {
+  constexpr std::int64_t kLineVectors = kLineBytes / kAllReduceAlignment;
+  return divide_up(vectors, kLineVectors) * kLineVectors;
 }
 
 }  // namespace linkgain::kernels

@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const PeerRegions& regions = arguments.regions;
   const int rank = regions.rank;
   const std::int64_t items = arguments.items;
-  const std::int64_t triples = (items + kTriple - 1) / kTriple;
+  const std::int64_t triples = divide_up(items, kTriple);
   const std::int64_t pitch = whole_lines(triples);
   const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
   uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const PeerRegions& regions = arguments.regions;
   const int rank = regions.rank;
   const std::int64_t items = arguments.items;
-  const std::int64_t chunks = (items + blockDim.x - 1) / blockDim.x;
+  const std::int64_t chunks = divide_up(items, blockDim.x);
   BlockState state(regions);
   const std::int64_t layout = arguments.layout;
   const std::int64_t buffers = buffers_of(state, kRanks * layout);

@@ -23,8 +23,8 @@ __global__ void __launch_bounds__(kAllReduceThreads, kBlocksEach)
   RingSums<kRanks> sums(arguments);
   const std::int64_t chunks = sums.chunks();
   const std::int64_t parts = 2 * static_cast<std::int64_t>(gridDim.x);
-  const std::int64_t rounds = (chunks + parts * kMostChunks - 1) / (parts * kMostChunks);
-  const std::int64_t size = (chunks + parts * rounds - 1) / (parts * rounds);
+  const std::int64_t rounds = divide_up(chunks, parts * kMostChunks);
+  const std::int64_t size = divide_up(chunks, parts * rounds);
   const auto end_of = [&](std::int64_t first) { return min(first + size, chunks); };
   for (std::int64_t first = blockIdx.x * size; first < chunks; first += parts * size) {
     const std::int64_t second = first + gridDim.x * size;

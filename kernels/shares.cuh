@@ -15,7 +15,7 @@ template <int kRanks>
 class Shares {
  public:
   __device__ Shares(std::int64_t items, std::int64_t layout)
-      : items_(items), pitch_(whole_lines((layout + kRanks - 1) / kRanks)) {}
+      : items_(items), pitch_(whole_lines(divide_up(layout, kRanks))) {}
 
   __device__ std::int64_t pitch() const { return pitch_; }
   __device__ std::int64_t first_of(int share) const { return share * pitch_; }
@@ -27,7 +27,7 @@ class Shares {
   /// Of a share, with so many vectors for each thread.
   __device__ std::int64_t chunks(int vectors) const {
     const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * vectors;
-    return (pitch_ + chunk - 1) / chunk;
+    return divide_up(pitch_, chunk);
   }
 
  private:
