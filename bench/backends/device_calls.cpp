@@ -29,12 +29,6 @@ void require_road(const Session& session, const RankWorld& world) {
   }
 }
 
-kernels::AllReduceRoad all_reduce_road(const RankWorld& world) {
-  if (world.through_host) return kernels::AllReduceRoad::host_memory;
-  return world.native_atomics ? kernels::AllReduceRoad::atomic_peers
-                              : kernels::AllReduceRoad::peers;
-}
-
 }  // namespace
 
 std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& plan,
@@ -51,7 +45,7 @@ std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& pl
   }
   if (!is_copy(c.operation)) {
     return std::make_unique<KernelAllReduce>(c, plan, context, session, world.multiprocessors,
-                                             all_reduce_road(world));
+                                             world.all_reduce_road);
   }
   if (world.through_host) return std::make_unique<RelayCopy>(c, plan, context, session);
   return std::make_unique<MemoryCopy>(c, plan, context, session);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "device_call.hpp"
+#include "kernels/all_reduce.hpp"
 #include "linkgain/core/buffer_plan.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl_context.hpp"
@@ -16,8 +17,7 @@ struct RankWorld {
   /// P2P joins some of the GPUs only: going through the host would hide that.
   bool partly_joined = false;
   bool has_road = true;  ///< false where host memory is forbidden as well
-  /// Whether every device does atomic operations on every other one's memory.
-  bool native_atomics = false;
+  kernels::AllReduceRoad all_reduce_road = kernels::AllReduceRoad::host_memory;
   int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
   Bytes cache{};            ///< of the largest, as pools must be alike
 };

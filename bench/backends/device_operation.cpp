@@ -8,7 +8,6 @@
 #include "data_mapping.hpp"
 #include "device_check.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "nccl_api.hpp"
 
 namespace linkgain {
 
@@ -57,31 +56,12 @@ void DeviceOperation::launch(std::int64_t operations) {
   call_->finish();
 }
 
-/// What comes after it in a rank's stream comes after what was before it in any.
-void DeviceOperation::line_up() {
-  float* alignment = static_cast<float*>(context_.alignment->data());
-  check(ncclAllReduce(alignment, alignment + 1, 1, ncclFloat32, ncclSum, context_.communicator,
-                      context_.stream->get()));
-}
-
 std::optional<Seconds> DeviceOperation::do_time_batch(std::int64_t operations) {
-  // Were the GPU to come to the start before the first operation is enqueued, it would wait for the
-  // host with the clock running, some 20 us.
-  context_.gate->hold(*context_.stream);
-  // The ranks leave their barrier microseconds apart; this makes the GPUs start together.
-  line_up();
-  context_.start->record(*context_.stream);
-  enqueue(plan_.granularity());
-  context_.gate->open();
-  // Were the host to go on while the GPUs line up, operations that it bounds would look faster.
-  while (!context_.start->done()) {
-  }
-  enqueue(operations - plan_.granularity());
-  call_->finish();
-  context_.stop->record(*context_.stream);
-  context_.stop->synchronize();
+  const Seconds time = context_.timer->time(
+      context_.communicator, *context_.stream, [&] { enqueue(plan_.granularity()); },
+      [&] { launch(operations - plan_.granularity()); });
   if (!call_->takes_part()) return std::nullopt;
-  return gpu::elapsed(*context_.start, *context_.stop);
+  return time;
 }
 
 void DeviceOperation::do_run(std::int64_t operations) {
@@ -104,9 +84,9 @@ Verification DeviceOperation::do_verify(bool corrupt) {
   const std::int64_t slots = graph_ ? plan_.slots : 1;
   next_slot_ = 0;
   // Some ranks reach into others' buffers, which these must have filled, and have not yet checked.
-  line_up();
+  context_.timer->line_up(context_.communicator, *context_.stream);
   launch(slots * plan_.operations_per_slot);
-  line_up();
+  context_.timer->line_up(context_.communicator, *context_.stream);
   context_.stream->synchronize();
   if (const std::optional<Verification> own = call_->check(corrupt)) return *own;
   const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);

@@ -30,7 +30,6 @@ class DeviceOperation : public Operation {
   Execution do_execution() const override;
   std::optional<TransferPlan> do_plan() const override { return call_->plan(); }
 
-  void line_up();
   void enqueue(std::int64_t operations);
   void launch(std::int64_t operations);
   void flip_one_bit(std::int64_t slot, const ExpectedPart& part) const;

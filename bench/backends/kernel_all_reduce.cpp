@@ -8,6 +8,7 @@
 
 #include "data_mapping.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/ipc_memory.hpp"
 
 namespace linkgain {
 namespace {
@@ -21,8 +22,7 @@ std::int64_t piece_bytes(Bytes size, bool through_host) {
   if (!through_host) return size.value;
   const std::int64_t pieces = (size.value + kLargestHostPiece - 1) / kLargestHostPiece;
   const std::int64_t each = (size.value + pieces - 1) / pieces;
-  constexpr std::int64_t kLine = 128;
-  return std::min(round_up(each, kLine), size.value);
+  return std::min(round_up(each, kernels::kLineBytes), size.value);
 }
 
 std::string_view text_of(kernels::AllReduceMethod method) {
@@ -44,6 +44,12 @@ std::string_view text_of(kernels::AllReduceMethod method) {
 }
 
 }  // namespace
+
+kernels::AllReduceRoad peer_road(Session& session, const std::vector<std::string>& gpus) {
+  const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
+  return session.max(atomics ? 0.0 : 1.0) == 0.0 ? kernels::AllReduceRoad::atomic_peers
+                                                 : kernels::AllReduceRoad::peers;
+}
 
 KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
                                  Session& session, int multiprocessors, kernels::AllReduceRoad road)

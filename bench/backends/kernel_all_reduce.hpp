@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "device_call.hpp"
 #include "kernels/all_reduce.hpp"
 #include "linkgain/core/buffer_plan.hpp"
@@ -7,6 +10,9 @@
 #include "peer_pools.hpp"
 
 namespace linkgain {
+
+/// Collective: what joins the ranks where P2P does. `gpus` are the PCI ids of all.
+kernels::AllReduceRoad peer_road(Session& session, const std::vector<std::string>& gpus);
 
 /// An all-reduce by our own kernels. With P2P they reach the other ranks' memory; else they go
 /// through host memory that the ranks share.

@@ -16,6 +16,7 @@
 
 #include "device_calls.hpp"
 #include "device_operation.hpp"
+#include "kernel_all_reduce.hpp"
 #include "kernels/busy.hpp"
 #include "linkgain/core/steering_variables.hpp"
 #include "linkgain/gpu/device.hpp"
@@ -76,8 +77,8 @@ RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   world.partly_joined = session.max(world.through_host && some ? 1.0 : 0.0) > 0.0;
   const char* no_shared_memory = std::getenv("NCCL_SHM_DISABLE");
   const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";
-  const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
-  world.native_atomics = session.max(atomics ? 0.0 : 1.0) == 0.0;
+  world.all_reduce_road =
+      world.through_host ? kernels::AllReduceRoad::host_memory : peer_road(session, gpus);
   world.has_road = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;
   world.multiprocessors = static_cast<int>(-session.max(-own.multiprocessors));
   world.cache = Bytes{static_cast<std::int64_t>(session.max(static_cast<double>(own.l2_bytes)))};
@@ -117,10 +118,7 @@ class NcclBackend : public Backend {
   NcclBackend(Session& session, const std::vector<int>& gpus, CommunicatorSettings settings)
       : session_(session),
         settings_(settings),
-        info_(gpu::device_info(take_device(session, gpus))),
-        alignment_(Bytes{2 * sizeof(float)}) {
-    gpu::check(cudaMemset(alignment_.data(), 0, 2 * sizeof(float)));
-  }
+        info_(gpu::device_info(take_device(session, gpus))) {}
 
  private:
   BackendKind do_kind() const override { return BackendKind::nccl; }
@@ -132,8 +130,7 @@ class NcclBackend : public Backend {
 
   std::unique_ptr<Operation> do_open(const Case& c,
                                      const std::optional<Rotation>& rotation) override {
-    const NcclContext context{
-        communicator_.get(), session_.rank(), &stream_, &gate_, &start_, &stop_, &alignment_};
+    const NcclContext context{communicator_.get(), session_.rank(), &stream_, &timer_};
     const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
     return std::make_unique<DeviceOperation>(c, plan, context,
                                              make_device_call(c, plan, context, session_, world_));
@@ -164,10 +161,7 @@ class NcclBackend : public Backend {
   CommunicatorSettings settings_;
   GpuInfo info_;
   gpu::Stream stream_;
-  StartGate gate_;
-  gpu::Event start_;
-  gpu::Event stop_;
-  gpu::DeviceBuffer alignment_;
+  BatchTimer timer_;
   Communicator communicator_;
   RankWorld world_;
 };

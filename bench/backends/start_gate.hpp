@@ -7,8 +7,8 @@
 
 namespace linkgain {
 
-/// Keeps a stream from what is to be timed until the host has enqueued the start of it. Of one
-/// stream and thread.
+/// Keeps a stream from what is to be timed until the host has enqueued the start of it; not for
+/// ever, as gpu::wait_for_flag() would. Of one stream and thread.
 class StartGate {
  public:
   /// Throws CudaError.

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "all_reduce_timing.hpp"
+#include "kernel_all_reduce.hpp"
 #include "kernels/all_reduce.hpp"
 #include "linkgain/core/errors.hpp"
 #include "linkgain/core/sweep.hpp"
 #include "linkgain/core/units.hpp"
 #include "linkgain/gpu/device.hpp"
-#include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl_communicator.hpp"
 #include "support/gpu_rank_program.hpp"
@@ -90,11 +90,7 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, AllReduceRoa
 /// Collective.
 AllReduceRoad road_of(Session& session, const Options& options) {
   if (options.through_host) return AllReduceRoad::host_memory;
-  const std::string own = gpu::device_info(session.local_rank()).pci_bus_id;
-  const std::vector<std::string> gpus = session.share(own);
-  const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
-  return session.max(atomics ? 0.0 : 1.0) == 0.0 ? AllReduceRoad::atomic_peers
-                                                 : AllReduceRoad::peers;
+  return peer_road(session, session.share(gpu::device_info(session.local_rank()).pci_bus_id));
 }
 
 void run(Session& session, const Options& options) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "batch_timer.hpp"
 #include "kernels/all_reduce.hpp"
 #include "kernels/pattern.hpp"
 #include "kernels/verification.hpp"
@@ -17,14 +18,12 @@
 #include "linkgain/core/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/graph.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl_api.hpp"
 #include "nccl_device_api.hpp"
 #include "peer_memory.hpp"
-#include "start_gate.hpp"
 
 /// How long an all-reduce takes by each of our methods and by NCCL.
 namespace linkgain {
@@ -158,20 +157,13 @@ class SizeMeasurement {
     return Seconds{median(samples)};
   }
 
-  /// A small all-reduce lines the ranks up first, when the first launch is enqueued.
   double sample(const gpu::GraphExecutable& graph, int launches) {
-    auto* const line_up = static_cast<float*>(line_up_.data());
-    gate_.hold(stream_);
-    check(ncclAllReduce(line_up, line_up, 1, ncclFloat, ncclSum, communicator_, stream_.get()));
-    start_.record(stream_);
-    for (int i = 0; i < launches; ++i) {
-      graph.launch(stream_);
-      if (i == 0) gate_.open();
-    }
-    stop_.record(stream_);
-    stream_.synchronize();
-    return session_.max(gpu::elapsed(start_, stop_).value) /
-           (launches * static_cast<double>(slots_));
+    const auto launch = [&](int times) {
+      for (int i = 0; i < times; ++i) graph.launch(stream_);
+    };
+    const Seconds time = timer_.time(
+        communicator_, stream_, [&] { launch(1); }, [&] { launch(launches - 1); });
+    return session_.max(time.value) / (launches * static_cast<double>(slots_));
   }
 
   Session& session_;
@@ -181,10 +173,7 @@ class SizeMeasurement {
   std::int64_t slots_;
   std::int64_t scratch_;
   gpu::Stream stream_;
-  StartGate gate_;
-  gpu::Event start_;
-  gpu::Event stop_;
-  gpu::DeviceBuffer line_up_{Bytes{sizeof(float)}};
+  BatchTimer timer_;
   gpu::DeviceBuffer nccl_data_;  ///< which NCCL does not know of before, as most programs' is
   PeerMemory memory_;
 };
