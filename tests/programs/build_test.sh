@@ -6,6 +6,9 @@ build_dir=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
+# Of CMake's generators only the build's is sure to find its program.
+CMAKE_GENERATOR=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build_dir/CMakeCache.txt")
+export CMAKE_GENERATOR
 
 # expect TEXT FILE WHAT
 expect() {
