@@ -1,3 +1,5 @@
+#include "baseline_json.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "baseline_schema.hpp"
+#include "json_conversions.hpp"
 #include "json_layout.hpp"
 #include "json_schema.hpp"
 #include "linkgain/core/baseline.hpp"

@@ -9,24 +9,9 @@
 namespace linkgain {
 namespace {
 
-/// The driver's PCIe counters come round to zero here.
-constexpr std::int64_t kPcieModulus = std::int64_t{1} << 32;
 /// What PCIe's own headers, flags and reads that poll them may add to the payload: 37 % were seen
 /// going out of GPUs through host memory at 1 GiB.
 constexpr double kPcieOverhead = 1.5;
-
-std::optional<std::int64_t> plain_growth(const std::optional<std::int64_t>& before,
-                                         const std::optional<std::int64_t>& after) {
-  if (!before || !after || *after < *before) return std::nullopt;
-  return *after - *before;
-}
-
-std::optional<std::int64_t> modular_growth(const std::optional<std::int64_t>& before,
-                                           const std::optional<std::int64_t>& after) {
-  if (!before || !after) return std::nullopt;
-  const std::int64_t difference = (*after - *before) % kPcieModulus;
-  return difference < 0 ? difference + kPcieModulus : difference;
-}
 
 /// Whether one GPU's messages may have brought its PCIe counters round, so that their growth says
 /// nothing.
@@ -127,13 +112,6 @@ std::string same_or_empty(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
-
-LinkCounters growth(const LinkCounters& before, const LinkCounters& after) {
-  return {.nvlink_sent = plain_growth(before.nvlink_sent, after.nvlink_sent),
-          .nvlink_received = plain_growth(before.nvlink_received, after.nvlink_received),
-          .pcie_sent = modular_growth(before.pcie_sent, after.pcie_sent),
-          .pcie_received = modular_growth(before.pcie_received, after.pcie_received)};
-}
 
 std::optional<double> WireEvidence::nvlink_share() const {
   if (!nvlink_sent || !expected || *expected <= 0.0) return std::nullopt;

@@ -1,46 +1,6 @@
 #include "json_conversions.hpp"
 
 namespace linkgain::json {
-namespace {
-
-Out write_copy_rates(const CopyRates& rates) {
-  return {{"to_gpu_gb_per_s", rates.to_gpu_gb_per_s},
-          {"from_gpu_gb_per_s", rates.from_gpu_gb_per_s}};
-}
-
-CopyRates read_copy_rates(const In& json) {
-  return {json.at("to_gpu_gb_per_s"), json.at("from_gpu_gb_per_s")};
-}
-
-}  // namespace
-
-Out write_link_counters(const LinkCounters& counters) {
-  return {{"nvlink_sent", nullable(counters.nvlink_sent)},
-          {"nvlink_received", nullable(counters.nvlink_received)},
-          {"pcie_sent", nullable(counters.pcie_sent)},
-          {"pcie_received", nullable(counters.pcie_received)}};
-}
-
-LinkCounters read_link_counters(const In& json) {
-  return {.nvlink_sent = optional_at<std::int64_t>(json, "nvlink_sent"),
-          .nvlink_received = optional_at<std::int64_t>(json, "nvlink_received"),
-          .pcie_sent = optional_at<std::int64_t>(json, "pcie_sent"),
-          .pcie_received = optional_at<std::int64_t>(json, "pcie_received")};
-}
-
-Out write_host_copy(const HostCopyRates& rates) {
-  Out json = write_copy_rates(rates.at_once());
-  json["alone"] = rates.alone ? write_copy_rates(*rates.alone) : Out(nullptr);
-  return json;
-}
-
-HostCopyRates read_host_copy(const In& json) {
-  const CopyRates at_once = read_copy_rates(json);
-  HostCopyRates rates{at_once.to_gpu_gb_per_s, at_once.from_gpu_gb_per_s};
-  if (const In* alone = member_of(json, "alone")) rates.alone = read_copy_rates(*alone);
-  return rates;
-}
-
 Out write_evidence(const WireEvidence& evidence) {
   return {{"algorithm", evidence.plan.algorithm},
           {"protocol", evidence.plan.protocol},

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "json_conversions.hpp"
+#include "json.hpp"
 
 namespace linkgain::json {
 

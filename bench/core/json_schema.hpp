@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "json_conversions.hpp"
+#include "json.hpp"
 
 namespace linkgain {
 

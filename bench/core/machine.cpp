@@ -28,11 +28,6 @@ Path parse_path(std::string_view name) {
   throw UsageError(unknown_name("path", name, kPathNames));
 }
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 std::optional<double> nvlink_total(const GpuInfo& gpu) {
   if (gpu.nvlink_links_active.value_or(0) <= 0) return std::nullopt;
   if (gpu.nvlink_total_gb_per_s || !gpu.nvlink_rate_gb_per_s) return gpu.nvlink_total_gb_per_s;

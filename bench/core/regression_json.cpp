@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "baseline_json.hpp"
 #include "json_conversions.hpp"
 #include "linkgain/core/regression.hpp"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "json_conversions.hpp"
-#include "linkgain/core/limits.hpp"
+#include "json.hpp"
+#include "linkgain/core/nvlink.hpp"
 #include "linkgain/core/topology.hpp"
 
 namespace linkgain {

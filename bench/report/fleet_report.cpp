@@ -9,7 +9,7 @@
 #include "csv_fields.hpp"
 #include "linkgain/core/hostlist.hpp"
 #include "linkgain/core/units.hpp"
-#include "styled_table.hpp"
+#include "linkgain/report/styled_table.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

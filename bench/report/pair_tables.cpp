@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "link_labels.hpp"
+#include "linkgain/core/link_label.hpp"
 #include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "pair_groups.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/core/limits.hpp"
+#include "linkgain/core/nvlink.hpp"
 #include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "link_labels.hpp"
+#include "linkgain/core/link_label.hpp"
 #include "text_table.hpp"
 #include "topology_sections.hpp"
 

@@ -1,4 +1,4 @@
-#include "styled_table.hpp"
+#include "linkgain/report/styled_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "linkgain/coordinator/descriptor.hpp"
 #include "linkgain/coordinator/process_tree.hpp"
 #include "linkgain/coordinator/signals.hpp"
-#include "linkgain/core/machine.hpp"
+#include "linkgain/core/environment.hpp"
 #include "linkgain/core/units.hpp"
 
 namespace linkgain {

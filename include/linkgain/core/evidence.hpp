@@ -6,30 +6,11 @@
 #include <vector>
 
 #include "linkgain/core/case.hpp"
+#include "linkgain/core/link_counters.hpp"
 #include "linkgain/core/machine.hpp"
 #include "linkgain/core/traffic.hpp"
 
 namespace linkgain {
-
-/// Cumulative counters of one GPU's links, in bytes. Absent means not measured.
-struct LinkCounters {
-  std::optional<std::int64_t> nvlink_sent;
-  std::optional<std::int64_t> nvlink_received;
-  /// The driver counts these modulo 2^32; a difference is taken so.
-  std::optional<std::int64_t> pcie_sent;
-  std::optional<std::int64_t> pcie_received;
-  bool operator==(const LinkCounters&) const = default;
-};
-
-/// Why a GPU lacks counters; empty where it has both of the kind.
-struct AbsentCounters {
-  std::string nvlink;
-  std::string pcie;
-};
-
-/// One counter's growth for each member; absent where either end is, and for NVLink where the
-/// counter went backwards (a driver that was loaded anew).
-LinkCounters growth(const LinkCounters& before, const LinkCounters& after);
 
 /// What the links' counters say of some batches of one variant of a case (design.md, rule 8).
 struct WireEvidence {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "linkgain/core/environment.hpp"
 #include "linkgain/core/topology.hpp"
 
 namespace linkgain {
@@ -16,12 +16,6 @@ enum class Path { nvlink, pcie_p2p, host_memory, network, mixed, unknown };
 
 std::string_view name_of(Path path);
 Path parse_path(std::string_view name);
-
-/// Environment variables by name.
-using Environment = std::map<std::string, std::string>;
-
-/// The value of a variable, empty where it is not set.
-std::string value_of(const Environment& environment, const std::string& name);
 
 /// One GPU as a rank sees it. Absent means not measured.
 struct GpuInfo {

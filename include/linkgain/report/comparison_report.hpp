@@ -4,11 +4,9 @@
 #include <vector>
 
 #include "linkgain/core/run_comparison.hpp"
+#include "linkgain/report/styled_table.hpp"
 
 namespace linkgain {
-
-/// Whether tables are for a terminal or for Markdown.
-enum class TableStyle { text, markdown };
 
 /// What the columns of a comparison show.
 enum class Metric { time, busbw, algbw };

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/core/evidence.hpp"
 #include "linkgain/core/health.hpp"
+#include "linkgain/core/link_counters.hpp"
 #include "linkgain/core/machine.hpp"
 #include "linkgain/core/reading.hpp"
 #include "linkgain/core/topology.hpp"

@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/report/comparison_report.hpp"
-
 namespace linkgain {
+
+/// Whether tables are for a terminal or for Markdown.
+enum class TableStyle { text, markdown };
 
 /// Sections and tables that are the same for a terminal and in Markdown.
 class StyledText {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "json.hpp"
+#include "linkgain/core/baseline.hpp"
+
+namespace linkgain::json {
+
+Out write_source(const BaselineSource& source);
+BaselineSource read_source(const In& json);
+
+}  // namespace linkgain::json

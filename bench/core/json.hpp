@@ -1,0 +1,63 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/core/units.hpp"
+
+/// What all JSON of linkgain is made with. Written with a fixed key order; read from any order.
+/// Absent optionals are null.
+namespace linkgain::json {
+
+using Out = nlohmann::ordered_json;
+using In = nlohmann::json;
+
+/// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
+/// replaced.
+inline std::string text_of(const Out& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Out::error_handler_t::replace);
+}
+
+/// A document of its own, a member a line.
+inline std::string document_text(const Out& members) { return text_of(members, 1) + "\n"; }
+
+template <typename T>
+Out nullable(const std::optional<T>& value) {
+  return value ? Out(*value) : Out(nullptr);
+}
+
+template <typename T>
+std::optional<T> optional_at(const In& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  return found->get<T>();
+}
+
+/// A member that is there and not null, or nothing.
+inline const In* member_of(const In& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+inline std::optional<double> seconds_of(const std::optional<Seconds>& time) {
+  return time ? std::optional<double>(time->value) : std::nullopt;
+}
+
+template <typename T, typename Write>
+Out array_of(const std::vector<T>& values, Write write) {
+  Out array = Out::array();
+  for (const T& value : values) array.push_back(write(value));
+  return array;
+}
+
+template <typename T, typename Read>
+std::vector<T> vector_of(const In& array, Read read) {
+  std::vector<T> values;
+  values.reserve(array.size());
+  for (const In& item : array) values.push_back(read(item));
+  return values;
+}
+
+}  // namespace linkgain::json

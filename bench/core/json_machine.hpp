@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "json.hpp"
+#include "linkgain/core/link_counters.hpp"
+#include "linkgain/core/machine.hpp"
+
+/// The JSON form of a machine and what is read of it.
+namespace linkgain::json {
+
+/// Of its label; absent for none. Throws std::invalid_argument for any other.
+std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label);
+Out write_ancestor(const std::optional<Ancestor>& ancestor);
+
+Out write_machine(const Machine& machine);
+Machine read_machine(const In& json);
+
+/// One rank's counters, in bytes.
+Out write_link_counters(const LinkCounters& counters);
+LinkCounters read_link_counters(const In& json);
+Out write_host_copy(const HostCopyRates& rates);
+HostCopyRates read_host_copy(const In& json);
+
+}  // namespace linkgain::json

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace linkgain {
+
+/// Environment variables by name.
+using Environment = std::map<std::string, std::string>;
+
+/// The value of a variable, empty where it is not set.
+std::string value_of(const Environment& environment, const std::string& name);
+
+}  // namespace linkgain
