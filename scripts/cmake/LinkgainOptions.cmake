@@ -43,10 +43,15 @@ function(linkgain_precompile target)
   target_precompile_headers(${target} PRIVATE ${headers})
 endfunction()
 
-# linkgain_layer(NAME SOURCES... [LINKS...]): a layer is a folder is a target.
-function(linkgain_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS;PRIVATE_LINKS")
-  add_library(linkgain_${name} STATIC ${arg_SOURCES})
+# linkgain_library(NAME [SOURCES...] [GENERATED...] [LINKS...] [PRIVATE_LINKS...]): a library is a folder, made of all
+# sources in it, or of those named, and of what was generated for it.
+function(linkgain_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;GENERATED;LINKS;PRIVATE_LINKS")
+  if(NOT arg_SOURCES)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
+  endif()
+  add_library(linkgain_${name} STATIC ${arg_SOURCES} ${arg_GENERATED})
+  target_include_directories(linkgain_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(linkgain_${name} PUBLIC linkgain_options ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   linkgain_precompile(linkgain_${name} ${arg_LINKS} ${arg_PRIVATE_LINKS})
 endfunction()
