@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/stream.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/copy.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/gpu/stream.hpp"
 
 namespace linkgain {

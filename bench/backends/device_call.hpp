@@ -5,9 +5,9 @@
 #include <string>
 
 #include "kernels/pattern.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/evidence.hpp"
 #include "linkgain/core/record.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

@@ -3,7 +3,7 @@
 #include "flag_exchange.hpp"
 #include "host_transfer.hpp"
 #include "kernel_all_reduce.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "load_chase.hpp"
 #include "memory_copy.hpp"
 #include "nccl_device_call.hpp"

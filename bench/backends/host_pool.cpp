@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "data_mapping.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "mpi_operation.hpp"
 #include "mpi_training_communication.hpp"
 

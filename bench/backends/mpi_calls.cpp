@@ -5,7 +5,7 @@
 
 #include "data_mapping.hpp"
 #include "library_calls.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "mpi_calls.hpp"
 
 namespace linkgain {

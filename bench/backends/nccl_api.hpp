@@ -7,9 +7,9 @@
 #include <string>
 
 #include "linkgain/backends/nccl_backend.hpp"
-#include "linkgain/core/data_type.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/data_type.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/runtime/backend.hpp"
 
 /// All that depends on NCCL's version is here, but for its device API (nccl_device_api.hpp).

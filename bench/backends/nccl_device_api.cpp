@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl_api.hpp"

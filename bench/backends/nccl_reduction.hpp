@@ -2,7 +2,7 @@
 
 #include <nccl.h>
 
-#include "linkgain/core/data_type.hpp"
+#include "linkgain/base/data_type.hpp"
 
 namespace linkgain {
 

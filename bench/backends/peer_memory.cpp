@@ -12,7 +12,7 @@
 #include <exception>
 #include <functional>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl_device_api.hpp"
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "linkgain/backends/mpi_backend.hpp"
-#include "linkgain/core/build_info.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/stream_flag.hpp"
 
 namespace linkgain {

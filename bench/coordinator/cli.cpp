@@ -9,9 +9,9 @@
 #include "cli_analysis.hpp"
 #include "cli_regression.hpp"
 #include "cli_run.hpp"
-#include "linkgain/core/build_info.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/option_errors.hpp"
 
 namespace linkgain {

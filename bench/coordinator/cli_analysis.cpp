@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/hostlist.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/hostlist.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/option_parsers.hpp"
 
 namespace linkgain {

@@ -1,6 +1,6 @@
 #include "cli_regression.hpp"
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/option_parsers.hpp"
 
 namespace linkgain {

@@ -6,8 +6,8 @@
 #include <array>
 #include <optional>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/sweep.hpp"
 #include "linkgain/core/token_file.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/run_reader.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/fleet_files.hpp"
 #include "linkgain/core/machine_changes.hpp"
 #include "linkgain/core/rank_blame.hpp"

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/protocol.hpp"
 #include "linkgain/telemetry/host.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/buffer_plan.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {

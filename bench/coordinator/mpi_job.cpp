@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

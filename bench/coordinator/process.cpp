@@ -13,8 +13,8 @@
 #include <cstring>
 #include <random>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/spawn.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {

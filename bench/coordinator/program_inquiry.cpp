@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/launcher.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/protocol.hpp"
 
 namespace linkgain {

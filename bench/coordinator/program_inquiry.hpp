@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/reading.hpp"
 #include "linkgain/coordinator/process.hpp"
 #include "linkgain/core/machine.hpp"
-#include "linkgain/core/reading.hpp"
 
 namespace linkgain {
 

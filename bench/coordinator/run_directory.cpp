@@ -6,7 +6,7 @@
 #include <cctype>
 #include <system_error>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {

@@ -7,10 +7,10 @@
 #include <iterator>
 #include <set>
 
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/coordinator/launcher.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/gpt2_config.hpp"
-#include "linkgain/core/names.hpp"
 #include "linkgain/core/token_file.hpp"
 #include "linkgain/core/variants.hpp"
 #include "memory_fit.hpp"

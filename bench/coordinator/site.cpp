@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
+#include "linkgain/base/build_info.hpp"
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/build_info.hpp"
 #include "linkgain/core/topology.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

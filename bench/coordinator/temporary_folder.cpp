@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/report/topology_table.hpp"
 #include "linkgain/telemetry/topology.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/training_strategy.hpp"
 
 namespace linkgain {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/glob.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/glob.hpp"
 
 namespace linkgain {
 namespace {

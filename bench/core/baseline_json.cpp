@@ -10,10 +10,10 @@
 
 #include "baseline_schema.hpp"
 #include "json_conversions.hpp"
-#include "json_layout.hpp"
-#include "json_schema.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json_layout.hpp"
+#include "linkgain/base/json_schema.hpp"
 #include "linkgain/core/baseline.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {

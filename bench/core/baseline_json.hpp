@@ -1,6 +1,6 @@
 #pragma once
 
-#include "json.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/core/baseline.hpp"
 
 namespace linkgain::json {

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "linkgain/core/errors.hpp"
-#include "parse_name.hpp"
+#include "linkgain/base/enum_names.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,9 +10,9 @@
 #include <system_error>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/case.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
 
 /// The grammar of a case's name.
 namespace linkgain {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "linkgain/core/glob.hpp"
+#include "linkgain/base/glob.hpp"
 #include "linkgain/core/held_back.hpp"
 #include "linkgain/core/regression.hpp"
 

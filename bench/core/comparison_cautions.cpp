@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "assumed_spread.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/held_back.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 namespace {

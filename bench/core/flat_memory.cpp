@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 

@@ -10,7 +10,7 @@
 
 #include "fleet_kinds.hpp"
 #include "fleet_node.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <thread>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "fleet_blame.hpp"
 #include "fleet_likeness.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "json_conversions.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

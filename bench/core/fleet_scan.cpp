@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "json_conversions.hpp"
-#include "json_scanner.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json_scanner.hpp"
 #include "linkgain/core/fleet_record.hpp"
 
 namespace linkgain {

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "foreign_runs.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {

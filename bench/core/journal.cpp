@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "json_conversions.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

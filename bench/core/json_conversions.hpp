@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "json.hpp"
 #include "json_machine.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/core/machine_key.hpp"
 #include "linkgain/core/record.hpp"
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "json.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/core/link_counters.hpp"
 #include "linkgain/core/machine.hpp"
 

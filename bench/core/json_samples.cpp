@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "json_conversions.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::json {
 namespace {

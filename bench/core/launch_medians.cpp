@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/statistics.hpp"
 
 namespace linkgain {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,8 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/link_label.hpp"
-#include "linkgain/core/names.hpp"
 #include "linkgain/core/steering_variables.hpp"
 
 namespace linkgain {

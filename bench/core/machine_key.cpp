@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/backend.hpp"
-#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "foreign_runs.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/machine_changes.hpp"
 
 namespace linkgain {

@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "foreign_runs.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/steering_variables.hpp"
 
 namespace linkgain {

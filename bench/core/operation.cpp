@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "parse_name.hpp"
+#include "linkgain/base/enum_names.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "plan_options.hpp"
 
 namespace linkgain {

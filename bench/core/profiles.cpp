@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "json_conversions.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::protocol {
 namespace {

@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "json_conversions.hpp"
-#include "json_layout.hpp"
-#include "json_schema.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json_layout.hpp"
+#include "linkgain/base/json_schema.hpp"
 #include "linkgain/core/journal.hpp"
 #include "record_schema.hpp"
 

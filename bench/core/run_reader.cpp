@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "foreign_runs.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/journal.hpp"
-#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {

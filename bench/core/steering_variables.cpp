@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <system_error>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "json.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/core/nvlink.hpp"
 #include "linkgain/core/topology.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "parse_name.hpp"
+#include "linkgain/base/enum_names.hpp"
 
 namespace linkgain {
 std::string_view name_of(ModelSize size) {

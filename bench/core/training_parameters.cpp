@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/gpt2_config.hpp"
-#include "linkgain/core/names.hpp"
 
 namespace linkgain {
 namespace {

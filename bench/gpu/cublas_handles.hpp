@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cublas_library.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
 

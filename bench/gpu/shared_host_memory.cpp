@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "driver_function.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::gpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "gpu_tokens.hpp"
 #include "kernels/optimizer_update.hpp"
 #include "kernels/parameter_memory.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/memory_work.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain::on_gpu {
 namespace {

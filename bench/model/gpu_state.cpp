@@ -10,7 +10,7 @@
 #include "kernels/embedding.hpp"
 #include "kernels/optimizer_update.hpp"
 #include "kernels/parameter_memory.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/memory_work.hpp"
 #include "linkgain/model/initial_weights.hpp"

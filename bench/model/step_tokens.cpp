@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/model_random.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/token_file.hpp"
 
 namespace linkgain {

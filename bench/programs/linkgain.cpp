@@ -6,6 +6,7 @@
 #include <system_error>
 #include <variant>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/baseline_command.hpp"
 #include "linkgain/coordinator/check_command.hpp"
 #include "linkgain/coordinator/cli.hpp"
@@ -15,7 +16,6 @@
 #include "linkgain/coordinator/report_command.hpp"
 #include "linkgain/coordinator/run_command.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "linkgain/backends/registry.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "nccl_tests_mode.hpp"
 #include "worker_bench_agreement.hpp"
 #include "worker_bench_modes.hpp"

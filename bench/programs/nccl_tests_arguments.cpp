@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

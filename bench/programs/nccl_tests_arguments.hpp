@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 /// How nccl-tests reads single arguments.
 namespace linkgain {

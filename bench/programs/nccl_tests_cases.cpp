@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

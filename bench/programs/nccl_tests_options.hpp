@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/data_type.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/data_type.hpp"
+#include "linkgain/base/units.hpp"
 
 /// nccl-tests' command line, as of its version 2.19.6.
 namespace linkgain {

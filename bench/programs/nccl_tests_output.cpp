@@ -9,7 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

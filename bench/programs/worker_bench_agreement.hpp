@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/runtime/session.hpp"
 
 namespace linkgain {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "linkgain/backends/registry.hpp"
+#include "linkgain/base/build_info.hpp"
 #include "linkgain/core/buffer_plan.hpp"
-#include "linkgain/core/build_info.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
 #include "linkgain/workloads/training_operation.hpp"

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "linkgain/core/build_info.hpp"
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/option_errors.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/sweep.hpp"

@@ -7,8 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/ratio.hpp"
-#include "linkgain/core/units.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

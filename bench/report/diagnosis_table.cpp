@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "diagnosis_rows.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "text_lines.hpp"
 
 namespace linkgain {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "csv_fields.hpp"
-#include "linkgain/core/hostlist.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/hostlist.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/report/styled_table.hpp"
 #include "wording.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "comparison.hpp"
 #include "limit_legend.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "markdown_table.hpp"
 #include "outcome_sentences.hpp"
 #include "pair_groups.hpp"

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "pair_groups.hpp"
 #include "wording.hpp"
 

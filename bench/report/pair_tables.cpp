@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/link_label.hpp"
-#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"

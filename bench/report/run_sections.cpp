@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/limits.hpp"
 #include "linkgain/core/nvlink.hpp"
-#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 

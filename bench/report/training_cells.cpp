@@ -1,6 +1,6 @@
 #include "training_cells.hpp"
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 

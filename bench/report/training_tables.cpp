@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "comparison.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/training_strategy.hpp"
 #include "linkgain/core/training_summary.hpp"
-#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 #include "outcome_sentences.hpp"
 #include "training_cells.hpp"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/training_strategy.hpp"
-#include "linkgain/core/units.hpp"
 #include "markdown_table.hpp"
 
 namespace linkgain {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "footnotes.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 

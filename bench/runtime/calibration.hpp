@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/runtime/operation.hpp"
 #include "linkgain/runtime/session.hpp"
 

@@ -10,8 +10,8 @@
 
 #include "calibration.hpp"
 #include "host_copy_rates.hpp"
-#include "linkgain/core/build_info.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/tuning_log.hpp"

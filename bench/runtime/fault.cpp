@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

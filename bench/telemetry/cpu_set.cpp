@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

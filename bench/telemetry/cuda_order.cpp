@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 #include "pci_name.hpp"
 
 namespace linkgain {

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "checks.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

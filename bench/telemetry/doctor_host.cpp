@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "checks.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "checks.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/core/steering_variables.hpp"
 
 namespace linkgain {

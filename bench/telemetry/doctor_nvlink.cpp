@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "checks.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

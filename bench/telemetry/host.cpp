@@ -10,8 +10,8 @@
 #include <fstream>
 #include <system_error>
 
-#include "linkgain/core/names.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

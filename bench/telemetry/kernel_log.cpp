@@ -11,7 +11,7 @@
 #include <cstring>
 #include <optional>
 
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

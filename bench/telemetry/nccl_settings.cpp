@@ -7,7 +7,7 @@
 #include <optional>
 #include <system_error>
 
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 #include "whole_file.hpp"
 
 namespace linkgain {

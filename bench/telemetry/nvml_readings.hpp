@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "linkgain/core/reading.hpp"
+#include "linkgain/base/reading.hpp"
 #include "nvml_api.hpp"
 
 /// Small conversions that the parts of Nvml::Device share.

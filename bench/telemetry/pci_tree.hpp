@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/reading.hpp"
+#include "linkgain/base/reading.hpp"
 #include "linkgain/telemetry/survey.hpp"
 
 namespace linkgain {

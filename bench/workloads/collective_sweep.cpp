@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/operation.hpp"
 
 namespace linkgain {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/model/reference_model.hpp"
 #include "linkgain/workloads/training_run.hpp"
 #include "training_check.hpp"

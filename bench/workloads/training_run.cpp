@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

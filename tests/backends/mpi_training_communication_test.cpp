@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/backends/mpi_backend.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 

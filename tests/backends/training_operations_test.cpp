@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/counter_random.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/cli.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {

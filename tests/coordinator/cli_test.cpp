@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/core/build_info.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "coordinator/process_support.hpp"
-#include "coordinator/run_plan_support.hpp"
 #include "linkgain/coordinator/cli.hpp"
+#include "process_support.hpp"
+#include "run_plan_support.hpp"
 #include "support/token_file.hpp"
 
 /// Values of training's options that cannot be meant.

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "coordinator/process_support.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "process_support.hpp"
 
 namespace linkgain {
 namespace {

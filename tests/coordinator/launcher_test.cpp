@@ -9,8 +9,8 @@
 #include <optional>
 #include <thread>
 
-#include "coordinator/process_support.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "process_support.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <functional>
 
-#include "coordinator/process_support.hpp"
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "process_support.hpp"
 
 namespace linkgain {
 namespace {

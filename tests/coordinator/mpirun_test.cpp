@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "coordinator/process_support.hpp"
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/coordinator/mpi_job.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "process_support.hpp"
 
 namespace linkgain {
 namespace {

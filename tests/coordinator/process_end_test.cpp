@@ -4,9 +4,9 @@
 #include <csignal>
 #include <memory>
 
-#include "coordinator/process_support.hpp"
 #include "linkgain/coordinator/process.hpp"
 #include "linkgain/coordinator/signals.hpp"
+#include "process_support.hpp"
 
 namespace linkgain {
 namespace {

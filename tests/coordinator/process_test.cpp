@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/process_support.hpp"
 #include "linkgain/coordinator/signals.hpp"
+#include "process_support.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "coordinator/process_support.hpp"
+#include "process_support.hpp"
 
 namespace linkgain {
 namespace {

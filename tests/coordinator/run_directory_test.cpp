@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/full_record.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/run.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "run_support.hpp"
 

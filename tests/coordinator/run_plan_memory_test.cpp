@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/sweep.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/run_plan_support.hpp"
+#include "run_plan_support.hpp"
 
 namespace linkgain {
 namespace {

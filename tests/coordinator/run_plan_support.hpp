@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/sweep.hpp"
 
 namespace linkgain::test {

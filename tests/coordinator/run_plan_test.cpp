@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "coordinator/run_plan_support.hpp"
+#include "run_plan_support.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/full_record.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "run_support.hpp"
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

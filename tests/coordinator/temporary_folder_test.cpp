@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "launch_records.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/baseline.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/case.hpp"
-#include "linkgain/core/errors.hpp"
 
 /// Roots, kinds of buffers, kernels, ping_pong and sizes that are split over the ranks.
 namespace linkgain {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compared_runs.hpp"
+#include "compared_runs.hpp"
 #include "linkgain/core/run_comparison.hpp"
 
 namespace linkgain::testing {

@@ -5,7 +5,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/fleet_records.hpp"
 
 namespace linkgain::testing {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "core/full_record.hpp"
-#include "linkgain/core/errors.hpp"
+#include "full_record.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/compared_runs.hpp"
-#include "linkgain/core/errors.hpp"
+#include "compared_runs.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/run_comparison.hpp"
 #include "linkgain/core/run_reader.hpp"
 #include "support/program.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

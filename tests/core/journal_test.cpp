@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "full_record.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

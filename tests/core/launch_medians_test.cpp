@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "launch_records.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

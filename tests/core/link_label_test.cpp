@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/compared_runs.hpp"
+#include "compared_runs.hpp"
 #include "linkgain/core/machine_changes.hpp"
 
 namespace linkgain::testing {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/compared_runs.hpp"
+#include "compared_runs.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "evidence_cases.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/buffer_plan.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/own_path.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"

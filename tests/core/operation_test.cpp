@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan_cases.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "plan_cases.hpp"
 
 /// How selections become cases of the operations that have roots, buffers or split sizes.
 namespace linkgain {

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan_cases.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "plan_cases.hpp"
 
 /// Options that name a parameter, and the operations that have it.
 namespace linkgain {

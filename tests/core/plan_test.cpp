@@ -5,9 +5,9 @@
 
 #include <set>
 
-#include "core/plan_cases.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "plan_cases.hpp"
 
 namespace linkgain {
 namespace {

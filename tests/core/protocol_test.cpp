@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "full_record.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

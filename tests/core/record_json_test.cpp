@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "full_record.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

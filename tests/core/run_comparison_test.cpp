@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/compared_runs.hpp"
+#include "compared_runs.hpp"
 
 namespace linkgain::testing {
 namespace {

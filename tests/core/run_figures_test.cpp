@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/full_record.hpp"
+#include "full_record.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/full_record.hpp"
-#include "linkgain/core/errors.hpp"
+#include "full_record.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

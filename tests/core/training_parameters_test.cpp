@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/case.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/traffic.hpp"
 
 namespace linkgain {

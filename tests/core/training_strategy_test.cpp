@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/case.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "gpu/gpu_fixture.hpp"
+#include "gpu_fixture.hpp"
 
 namespace linkgain::gpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::gpu {
 namespace {

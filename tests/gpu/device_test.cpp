@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "gpu/gpu_fixture.hpp"
+#include "gpu_fixture.hpp"
 
 namespace linkgain::gpu {
 namespace {

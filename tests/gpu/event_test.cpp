@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gpu/gpu_fixture.hpp"
+#include "gpu_fixture.hpp"
 #include "kernels/busy.hpp"
 
 namespace linkgain::gpu {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "gpu/gpu_fixture.hpp"
+#include "gpu_fixture.hpp"
 #include "kernels/counter_random.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/memory_work.hpp"

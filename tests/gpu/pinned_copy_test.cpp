@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/gpu_fixture.hpp"
+#include "gpu_fixture.hpp"
 
 namespace linkgain::gpu {
 namespace {

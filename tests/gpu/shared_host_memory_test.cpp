@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gpu_fixture.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "device_array.hpp"
 #include "kernels/column_sums.hpp"
-#include "kernels/device_array.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/number_format.hpp"
 #include "kernels/pattern.hpp"
+#include "number_format.hpp"
 
 namespace linkgain::kernels {
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "device_array.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/counter_random.hpp"
-#include "kernels/device_array.hpp"
 #include "support/training_precisions.hpp"
 
 /// What tests and timings of attention share: numbers in a precision's memory, and a batch on a

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kernels/device_array.hpp"
+#include "device_array.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "kernels/all_patterns.hpp"
+#include "all_patterns.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/norm_cases.hpp"
+#include "norm_cases.hpp"
 
 namespace linkgain::kernels {
 namespace {

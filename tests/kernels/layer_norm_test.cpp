@@ -1,6 +1,6 @@
 #include "kernels/layer_norm.hpp"
 
-#include "kernels/norm_cases.hpp"
+#include "norm_cases.hpp"
 
 namespace linkgain::kernels {
 namespace {

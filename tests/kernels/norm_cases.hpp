@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/device_array.hpp"
+#include "device_array.hpp"
 #include "kernels/layer_norm.hpp"
 
 // Shapes and inputs for tests of LayerNorm, and what they share of it in doubles.

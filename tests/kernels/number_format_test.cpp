@@ -1,4 +1,4 @@
-#include "kernels/number_format.hpp"
+#include "number_format.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "kernels/optimizer_update.hpp"
 
-#include "kernels/device_array.hpp"
+#include "device_array.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "kernels/all_patterns.hpp"
-#include "kernels/simulated_reduction.hpp"
+#include "all_patterns.hpp"
+#include "simulated_reduction.hpp"
 
 namespace linkgain::kernels {
 namespace {

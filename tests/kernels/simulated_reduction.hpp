@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/element.hpp"
-#include "kernels/number_format.hpp"
+#include "number_format.hpp"
 
 namespace linkgain::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/timed_kernels.hpp"
+#include "timed_kernels.hpp"
 
 #include <set>
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/kernel_timing.hpp"
+#include "kernel_timing.hpp"
 
 namespace linkgain::kernels {
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/device_array.hpp"
+#include "device_array.hpp"
 
 namespace linkgain::kernels {
 namespace {

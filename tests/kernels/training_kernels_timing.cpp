@@ -8,8 +8,8 @@
 #include <exception>
 #include <map>
 
-#include "kernels/kernel_timing.hpp"
-#include "kernels/timed_kernels.hpp"
+#include "kernel_timing.hpp"
+#include "timed_kernels.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "all_patterns.hpp"
 #include "gpu/gpu_fixture.hpp"
-#include "kernels/all_patterns.hpp"
-#include "kernels/simulated_reduction.hpp"
 #include "kernels/verification.hpp"
+#include "simulated_reduction.hpp"
 
 namespace linkgain::kernels {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/verification_fixture.hpp"
 #include "linkgain/gpu/graph.hpp"
+#include "verification_fixture.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -9,7 +9,7 @@
 #include "final_gradients.hpp"
 #include "gpu_models.hpp"
 #include "kernels/parameter_hash.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "tiny_steps.hpp"
 
 namespace linkgain {

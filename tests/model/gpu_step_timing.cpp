@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "gpu_models.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/statistics.hpp"
-#include "linkgain/core/units.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/memory_work.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "final_gradients.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "tiny_steps.hpp"
 
 namespace linkgain {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/token_file.hpp"
 
 namespace linkgain {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/training_case.hpp"
 #include "linkgain/model/reference_model.hpp"
 #include "linkgain/workloads/training_run.hpp"

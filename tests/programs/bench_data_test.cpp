@@ -1,6 +1,6 @@
 #include <map>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

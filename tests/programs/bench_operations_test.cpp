@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 /// Every operation on the mpi backend: its data, where it is right and where it is not.
 namespace linkgain::test {

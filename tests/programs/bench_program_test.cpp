@@ -1,6 +1,6 @@
 #include <fstream>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

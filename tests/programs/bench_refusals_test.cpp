@@ -1,4 +1,4 @@
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

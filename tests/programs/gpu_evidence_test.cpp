@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "programs/gpu_programs.hpp"
+#include "gpu_programs.hpp"
 
 /// What carried the bytes, by the counters of real GPUs' links.
 namespace linkgain::testing {

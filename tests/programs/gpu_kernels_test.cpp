@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gpu_programs.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::testing {
 namespace {

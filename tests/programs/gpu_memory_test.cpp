@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gpu_programs.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 /// Copies, latencies and host copies on two real GPUs.
 namespace linkgain::testing {

@@ -1,7 +1,7 @@
 #include <string>
 
-#include "programs/gpu_programs.hpp"
-#include "programs/nccl_tests_table.hpp"
+#include "gpu_programs.hpp"
+#include "nccl_tests_table.hpp"
 
 /// nccl-tests' flags on two real GPUs.
 namespace linkgain::testing {

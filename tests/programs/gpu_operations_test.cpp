@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "programs/gpu_programs.hpp"
+#include "gpu_programs.hpp"
 
 /// Every operation on two real GPUs, with P2P and without: its data in every form, and that wrong
 /// data is found. One start of the ranks checks many cases, each as briefly as possible.

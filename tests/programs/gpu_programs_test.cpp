@@ -1,4 +1,4 @@
-#include "programs/gpu_programs.hpp"
+#include "gpu_programs.hpp"
 
 /// The two programs on two real GPUs, with P2P and without.
 namespace linkgain::testing {

@@ -1,4 +1,4 @@
-#include "programs/gpu_programs.hpp"
+#include "gpu_programs.hpp"
 
 /// `linkgain run` on two real GPUs.
 namespace linkgain::testing {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 #include "support/topo_matrix.hpp"
 
 /// `linkgain topo` on this machine's GPUs beside what NVIDIA's own tools say.

@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "programs/gpu_programs.hpp"
+#include "gpu_programs.hpp"
 
 /// gpt2_step on real GPUs, with P2P and without.
 namespace linkgain::testing {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::test {
 namespace {

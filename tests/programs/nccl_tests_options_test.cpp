@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain::test {

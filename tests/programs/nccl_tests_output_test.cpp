@@ -8,9 +8,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "nccl_tests_json.hpp"
-#include "programs/nccl_tests_table.hpp"
+#include "nccl_tests_table.hpp"
 #include "support/program.hpp"
 
 namespace linkgain::test {

@@ -1,8 +1,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "programs/nccl_tests_table.hpp"
-#include "programs/programs.hpp"
+#include "nccl_tests_table.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

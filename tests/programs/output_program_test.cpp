@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

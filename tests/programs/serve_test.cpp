@@ -1,6 +1,6 @@
 #include <csignal>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 
 namespace linkgain::test {
 namespace {

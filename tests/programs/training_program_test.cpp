@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "programs/programs.hpp"
+#include "programs.hpp"
 #include "support/token_file.hpp"
 
 /// gpt2_step from the prompt to the table, with the tiny model on CPUs.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/golden.hpp"
+#include "golden.hpp"
 
 namespace linkgain::testing {
 namespace {

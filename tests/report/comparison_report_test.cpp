@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
-#include "report/bridge_runs.hpp"
-#include "report/golden.hpp"
+#include "bridge_runs.hpp"
+#include "golden.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "bridge_runs.hpp"
+#include "golden.hpp"
 #include "linkgain/report/comparison_report.hpp"
-#include "report/bridge_runs.hpp"
-#include "report/golden.hpp"
 #include "text_lines.hpp"
 
 namespace linkgain {

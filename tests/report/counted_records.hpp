@@ -3,7 +3,7 @@
 #include <string>
 
 #include "linkgain/core/limits.hpp"
-#include "report/sample_records.hpp"
+#include "sample_records.hpp"
 
 /// The sample records as a run with link counters, host copies and health leaves them.
 namespace linkgain::testing {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/names.hpp"
-#include "report/counted_records.hpp"
-#include "report/golden.hpp"
-#include "report/pair_records.hpp"
-#include "report/sample_records.hpp"
-#include "report/training_records.hpp"
+#include "counted_records.hpp"
+#include "golden.hpp"
+#include "linkgain/base/text.hpp"
+#include "pair_records.hpp"
+#include "sample_records.hpp"
+#include "training_records.hpp"
 
 namespace linkgain {
 namespace {

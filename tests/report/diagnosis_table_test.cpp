@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis_rows.hpp"
-#include "report/golden.hpp"
+#include "golden.hpp"
 #include "text_lines.hpp"
 
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/golden.hpp"
+#include "golden.hpp"
 
 namespace linkgain {
 namespace {

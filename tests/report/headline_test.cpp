@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/golden.hpp"
-#include "report/pair_records.hpp"
-#include "report/sample_records.hpp"
+#include "golden.hpp"
+#include "pair_records.hpp"
+#include "sample_records.hpp"
 
 namespace linkgain {
 namespace {

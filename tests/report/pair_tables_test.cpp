@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "golden.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "report/golden.hpp"
-#include "report/pair_records.hpp"
+#include "pair_records.hpp"
 
 namespace linkgain {
 namespace {

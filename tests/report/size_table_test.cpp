@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "report/counted_records.hpp"
-#include "report/golden.hpp"
-#include "report/sample_records.hpp"
+#include "counted_records.hpp"
+#include "golden.hpp"
+#include "sample_records.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "counted_records.hpp"
 #include "linkgain/report/csv.hpp"
 #include "linkgain/report/markdown.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "report/counted_records.hpp"
-#include "report/sample_records.hpp"
+#include "sample_records.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/golden.hpp"
-#include "report/training_records.hpp"
+#include "golden.hpp"
+#include "training_records.hpp"
 #include "training_tables.hpp"
 
 namespace linkgain::testing {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/sample_records.hpp"
+#include "sample_records.hpp"
 
 namespace linkgain::testing {
 

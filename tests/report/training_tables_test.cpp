@@ -11,7 +11,7 @@
 #include "linkgain/report/csv.hpp"
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "report/training_records.hpp"
+#include "training_records.hpp"
 
 namespace linkgain::testing {
 namespace {

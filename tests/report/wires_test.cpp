@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "counted_records.hpp"
+#include "golden.hpp"
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "report/counted_records.hpp"
-#include "report/golden.hpp"
-#include "report/training_records.hpp"
+#include "training_records.hpp"
 
 namespace linkgain {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain {

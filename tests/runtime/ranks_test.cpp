@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/runtime/engine.hpp"
 #include "steady_backend.hpp"
 #include "support/call_log_double.hpp"

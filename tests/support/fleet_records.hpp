@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/core/record.hpp"
-#include "support/record_parts.hpp"
+#include "record_parts.hpp"
 
 /// Records of a made-up cluster, for tests of fleets: every node has the same cases, with noise of
 /// its own from a fixed generator.

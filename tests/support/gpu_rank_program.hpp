@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/runtime/session.hpp"

@@ -8,7 +8,7 @@
 
 #include "linkgain/backends/nccl_backend.hpp"
 #include "linkgain/gpu/device.hpp"
-#include "support/rank_test.hpp"
+#include "rank_test.hpp"
 
 /// NCCL's backend for tests on ranks with a GPU each.
 namespace linkgain::testing {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "linkgain/telemetry/nvml.hpp"
-#include "support/scoped_environment.hpp"
+#include "scoped_environment.hpp"
 
 namespace linkgain::testing {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/program.hpp"
+#include "program.hpp"
 
 /// The matrices of `nvidia-smi topo -m` and of `linkgain topo`, to be held against each other.
 namespace linkgain::test {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "telemetry/doctor_support.hpp"
+#include "doctor_support.hpp"
 
 namespace linkgain {
 namespace {

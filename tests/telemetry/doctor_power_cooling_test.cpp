@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "telemetry/doctor_support.hpp"
+#include "doctor_support.hpp"
 
 namespace linkgain {
 namespace {

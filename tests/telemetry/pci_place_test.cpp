@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "telemetry/fake_sys.hpp"
+#include "fake_sys.hpp"
 
 namespace linkgain {
 namespace {

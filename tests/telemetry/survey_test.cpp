@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doctor_support.hpp"
+#include "fake_sys.hpp"
 #include "linkgain/telemetry/load_watch.hpp"
 #include "support/nvml_scenario.hpp"
-#include "telemetry/doctor_support.hpp"
-#include "telemetry/fake_sys.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "fake_sys.hpp"
 #include "linkgain/report/topology_table.hpp"
 #include "linkgain/telemetry/topology.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/topo_matrix.hpp"
-#include "telemetry/fake_sys.hpp"
 
 /// The matrix of the doubles of machines of which `nvidia-smi topo -m` was recorded.
 namespace linkgain {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fake_sys.hpp"
 #include "support/scoped_environment.hpp"
-#include "telemetry/fake_sys.hpp"
 
 namespace linkgain {
 namespace {

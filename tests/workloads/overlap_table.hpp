@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "overlap_split.hpp"
 
 namespace linkgain::testing {

@@ -17,7 +17,7 @@
 
 #include "gpu_lane_marks.hpp"
 #include "kernels/busy.hpp"
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/statistics.hpp"
 #include "linkgain/core/training_parameters.hpp"
 #include "linkgain/gpu/device.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "training_ranks.hpp"
 
 namespace linkgain {

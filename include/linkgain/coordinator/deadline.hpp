@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/environment.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/coordinator/deadline.hpp"
 #include "linkgain/coordinator/descriptor.hpp"
 #include "linkgain/coordinator/process_tree.hpp"
 #include "linkgain/coordinator/signals.hpp"
-#include "linkgain/core/environment.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

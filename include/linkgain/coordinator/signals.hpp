@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/descriptor.hpp"
-#include "linkgain/core/errors.hpp"
 
 namespace linkgain {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/core/data_type.hpp"
+#include "linkgain/base/data_type.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/operation.hpp"
 #include "linkgain/core/training_parameters.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/record.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

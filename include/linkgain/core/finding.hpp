@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "linkgain/core/data_type.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/data_type.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 

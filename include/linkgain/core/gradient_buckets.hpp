@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "linkgain/core/data_type.hpp"
+#include "linkgain/base/data_type.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/parameter_table.hpp"
 #include "linkgain/core/training_case.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/environment.hpp"
+#include "linkgain/base/environment.hpp"
 #include "linkgain/core/topology.hpp"
 
 namespace linkgain {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/statistics.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/baseline.hpp"
-#include "linkgain/core/errors.hpp"
 #include "linkgain/core/launch_shift.hpp"
 
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 

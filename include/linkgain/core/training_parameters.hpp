@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/training_case.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

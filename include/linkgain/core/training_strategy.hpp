@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/core/data_type.hpp"
+#include "linkgain/base/data_type.hpp"
 #include "linkgain/core/gradient_buckets.hpp"
 #include "linkgain/core/parameter_table.hpp"
 #include "linkgain/core/training_case.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/core/record.hpp"
 
 namespace linkgain {

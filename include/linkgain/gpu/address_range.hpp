@@ -1,6 +1,6 @@
 #pragma once
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain::gpu {
 

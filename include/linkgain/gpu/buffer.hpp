@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain::gpu {
 

@@ -5,7 +5,7 @@
 #include <source_location>
 #include <string>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain::gpu {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/training_precision.hpp"
-#include "linkgain/core/data_type.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/data_type.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain::gpu {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/training_precision.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/gpt2_config.hpp"
-#include "linkgain/core/units.hpp"
 
 namespace linkgain {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "kernels/training_precision.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/core/gpt2_config.hpp"
-#include "linkgain/core/units.hpp"
 #include "linkgain/model/training_model.hpp"
 
 namespace linkgain {

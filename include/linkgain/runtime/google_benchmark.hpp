@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 

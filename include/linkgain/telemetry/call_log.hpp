@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 

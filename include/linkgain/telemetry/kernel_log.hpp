@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/reading.hpp"
+#include "linkgain/base/reading.hpp"
 
 namespace linkgain {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/reading.hpp"
+#include "linkgain/base/reading.hpp"
 
 namespace linkgain {
 

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "linkgain/base/reading.hpp"
 #include "linkgain/core/health.hpp"
 #include "linkgain/core/link_counters.hpp"
 #include "linkgain/core/machine.hpp"
-#include "linkgain/core/reading.hpp"
 #include "linkgain/core/topology.hpp"
 
 namespace linkgain {

@@ -1,4 +1,4 @@
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

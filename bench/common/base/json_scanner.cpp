@@ -1,4 +1,4 @@
-#include "json_scanner.hpp"
+#include "linkgain/base/json_scanner.hpp"
 
 #include <fmt/format.h>
 

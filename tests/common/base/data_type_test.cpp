@@ -1,11 +1,11 @@
-#include "linkgain/core/data_type.hpp"
+#include "linkgain/base/data_type.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

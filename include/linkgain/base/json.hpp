@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 /// What all JSON of linkgain is made with. Written with a fixed key order; read from any order.
 /// Absent optionals are null.

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 

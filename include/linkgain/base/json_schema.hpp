@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "json.hpp"
+#include "linkgain/base/json.hpp"
 
 namespace linkgain {
 

@@ -1,11 +1,11 @@
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "json.hpp"
+#include "linkgain/base/json.hpp"
 
 namespace linkgain::json {
 

@@ -1,4 +1,4 @@
-#include "linkgain/core/environment.hpp"
+#include "linkgain/base/environment.hpp"
 
 namespace linkgain {
 

@@ -1,8 +1,8 @@
-#include "linkgain/core/data_type.hpp"
+#include "linkgain/base/data_type.hpp"
 
 #include <stdexcept>
 
-#include "parse_name.hpp"
+#include "linkgain/base/enum_names.hpp"
 
 namespace linkgain {
 int size_of(DataType type) {

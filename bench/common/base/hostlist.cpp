@@ -1,4 +1,4 @@
-#include "linkgain/core/hostlist.hpp"
+#include "linkgain/base/hostlist.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include <map>
 #include <optional>
 
-#include "linkgain/core/errors.hpp"
-#include "linkgain/core/names.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/core/glob.hpp"
+#include "linkgain/base/glob.hpp"
 
 #include <cstddef>
 

@@ -1,9 +1,9 @@
-#include "linkgain/core/hostlist.hpp"
+#include "linkgain/base/hostlist.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {

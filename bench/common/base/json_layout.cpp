@@ -1,4 +1,4 @@
-#include "json_layout.hpp"
+#include "linkgain/base/json_layout.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/core/units.hpp"
+#include "linkgain/base/units.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <system_error>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {
