@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "linkgain/core/launch_spread.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

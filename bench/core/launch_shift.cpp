@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "linkgain/core/student_t.hpp"
+#include "linkgain/statistics/student_t.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "linkgain/core/evidence.hpp"
-#include "linkgain/core/variance_ratio.hpp"
+#include "linkgain/statistics/variance_ratio.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

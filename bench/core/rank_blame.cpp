@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/core/find_variant.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "linkgain/core/statistics.hpp"
 #include "linkgain/core/training_strategy.hpp"
+#include "linkgain/statistics/statistics.hpp"
 #include "training_losses.hpp"
 
 namespace linkgain {

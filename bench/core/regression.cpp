@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "linkgain/core/false_discovery.hpp"
+#include "linkgain/statistics/false_discovery.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,6 +1,6 @@
 #include "json_conversions.hpp"
-#include "linkgain/core/ratio.hpp"
 #include "linkgain/core/run_comparison.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

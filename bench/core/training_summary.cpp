@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launch_times.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 #include "training_losses.hpp"
 
 namespace linkgain {

@@ -8,7 +8,7 @@
 #include <cctype>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/ratio.hpp"
+#include "linkgain/statistics/ratio.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include "csv_fields.hpp"
-#include "linkgain/core/ratio.hpp"
 #include "linkgain/report/comparison_report.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "linkgain/core/case.hpp"
-#include "linkgain/core/statistics.hpp"
 #include "linkgain/runtime/operation.hpp"
+#include "linkgain/statistics/statistics.hpp"
 #include "support/nccl_rank_backend.hpp"
 #include "support/rank_test.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "linkgain/core/student_t.hpp"
+#include "linkgain/statistics/student_t.hpp"
 
 namespace linkgain {
 namespace {

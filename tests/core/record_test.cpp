@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "full_record.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain::testing {
 namespace {

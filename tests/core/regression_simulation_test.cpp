@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/false_discovery.hpp"
 #include "linkgain/core/regression.hpp"
+#include "linkgain/statistics/false_discovery.hpp"
 #include "simulated_launches.hpp"
 
 namespace linkgain::testing {

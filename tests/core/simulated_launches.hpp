@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/core/launch_medians.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 /// Launches of a machine with the noise that machines show, from a seed.
 namespace linkgain::testing {

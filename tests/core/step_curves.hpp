@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "linkgain/core/curve_steps.hpp"
-#include "linkgain/core/statistics.hpp"
 #include "linkgain/core/sweep.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 /// Curves for tests of their steps.
 namespace linkgain::testing {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "launch_records.hpp"
-#include "linkgain/core/statistics.hpp"
 #include "linkgain/core/training_summary.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain::testing {
 namespace {

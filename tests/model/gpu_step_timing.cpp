@@ -13,9 +13,9 @@
 #include "gpu_models.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/statistics.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/memory_work.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "linkgain/coordinator/variant_job.hpp"
 #include "linkgain/coordinator/wire_count.hpp"
-#include "linkgain/core/ratio.hpp"
 #include "linkgain/core/record.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
 

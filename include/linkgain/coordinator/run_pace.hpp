@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/ratio.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
 

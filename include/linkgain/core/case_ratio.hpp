@@ -3,8 +3,8 @@
 #include <optional>
 #include <string_view>
 
-#include "linkgain/core/ratio.hpp"
 #include "linkgain/core/record.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "linkgain/core/launch_spread.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 

@@ -11,7 +11,7 @@
 #include "linkgain/core/evidence.hpp"
 #include "linkgain/core/health.hpp"
 #include "linkgain/core/machine.hpp"
-#include "linkgain/core/ratio.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
 

@@ -8,7 +8,7 @@
 #include "linkgain/core/launch_spread.hpp"
 #include "linkgain/core/machine_changes.hpp"
 #include "linkgain/core/run_figures.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 

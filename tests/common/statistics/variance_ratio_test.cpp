@@ -1,11 +1,11 @@
-#include "linkgain/core/variance_ratio.hpp"
+#include "linkgain/statistics/variance_ratio.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <stdexcept>
 
-#include "linkgain/core/student_t.hpp"
+#include "linkgain/statistics/student_t.hpp"
 
 namespace linkgain {
 namespace {

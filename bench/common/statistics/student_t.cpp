@@ -1,4 +1,4 @@
-#include "linkgain/core/student_t.hpp"
+#include "linkgain/statistics/student_t.hpp"
 
 #include <cmath>
 #include <numbers>

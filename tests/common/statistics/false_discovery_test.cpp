@@ -1,4 +1,4 @@
-#include "linkgain/core/false_discovery.hpp"
+#include "linkgain/statistics/false_discovery.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

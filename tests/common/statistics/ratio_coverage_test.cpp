@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "linkgain/core/ratio.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

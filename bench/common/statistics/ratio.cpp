@@ -1,4 +1,4 @@
-#include "linkgain/core/ratio.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 #include <algorithm>
 #include <cmath>

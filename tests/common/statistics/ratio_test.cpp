@@ -1,4 +1,4 @@
-#include "linkgain/core/ratio.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "linkgain/core/student_t.hpp"
+#include "linkgain/statistics/student_t.hpp"
 
 namespace linkgain {
 namespace {

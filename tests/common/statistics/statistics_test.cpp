@@ -1,4 +1,4 @@
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "linkgain/core/variance_ratio.hpp"
+#include "linkgain/statistics/variance_ratio.hpp"
 
 #include <cmath>
 #include <stdexcept>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/statistics.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 
