@@ -7,7 +7,7 @@
 
 #include "linkgain/base/reading.hpp"
 #include "linkgain/coordinator/process.hpp"
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
 

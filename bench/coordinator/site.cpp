@@ -6,7 +6,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"

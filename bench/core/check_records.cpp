@@ -5,8 +5,8 @@
 #include <set>
 
 #include "linkgain/base/glob.hpp"
-#include "linkgain/core/held_back.hpp"
 #include "linkgain/core/regression.hpp"
+#include "linkgain/hardware/throttling.hpp"
 
 namespace linkgain {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "assumed_spread.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/held_back.hpp"
+#include "linkgain/hardware/throttling.hpp"
 
 namespace linkgain {
 namespace {

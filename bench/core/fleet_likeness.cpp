@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "linkgain/core/link_label.hpp"
 #include "linkgain/core/machine_changes.hpp"
+#include "linkgain/hardware/link_label.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "json_machine.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/core/machine_key.hpp"
 #include "linkgain/core/record.hpp"
+#include "linkgain/hardware/machine_json.hpp"
 
 /// The JSON form of the domain types, one for the record, the journal and the protocol. Written
 /// with a fixed key order; read from any order. Absent optionals are null.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/nvlink.hpp"
+#include "linkgain/hardware/nvlink.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/link_label.hpp"
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/link_label.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,7 +7,7 @@
 #include "foreign_runs.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 
 namespace linkgain {
 namespace {

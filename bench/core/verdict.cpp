@@ -10,7 +10,7 @@
 
 #include "linkgain/core/backend.hpp"
 #include "linkgain/core/convergence.hpp"
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "verdict_parts.hpp"
 
 namespace linkgain {

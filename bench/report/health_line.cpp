@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "health_section.hpp"
-#include "linkgain/core/held_back.hpp"
+#include "linkgain/hardware/throttling.hpp"
 
 namespace linkgain {
 namespace {

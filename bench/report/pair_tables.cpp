@@ -7,7 +7,7 @@
 #include <set>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/link_label.hpp"
+#include "linkgain/hardware/link_label.hpp"
 #include "markdown_table.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"

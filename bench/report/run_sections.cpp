@@ -8,7 +8,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/core/limits.hpp"
-#include "linkgain/core/nvlink.hpp"
+#include "linkgain/hardware/nvlink.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 

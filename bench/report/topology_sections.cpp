@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "linkgain/core/nvlink.hpp"
+#include "linkgain/hardware/nvlink.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "linkgain/core/link_label.hpp"
+#include "linkgain/hardware/link_label.hpp"
 #include "text_table.hpp"
 #include "topology_sections.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/runtime/backend.hpp"
 
 /// The rates of pinned host copies that one rank measures; which ranks do so at a time is up to the

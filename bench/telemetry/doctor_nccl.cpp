@@ -5,7 +5,7 @@
 
 #include "checks.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 
 namespace linkgain {
 namespace {

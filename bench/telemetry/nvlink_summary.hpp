@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/base/reading.hpp"
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {

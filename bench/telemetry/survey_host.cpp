@@ -10,7 +10,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "pci_tree.hpp"
 

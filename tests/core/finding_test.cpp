@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/core/link_label.hpp"
+#include "linkgain/hardware/link_label.hpp"
 
 #include <gtest/gtest.h>
 

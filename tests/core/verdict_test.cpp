@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "linkgain/core/convergence.hpp"
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::testing {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 /// Made-up machines after those that are known: 2 x H200 behind a switch, 2 x RTX 3090 with a
 /// bridge, and one where much is not as it should be.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
 

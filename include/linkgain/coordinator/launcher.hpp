@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "linkgain/core/case.hpp"
-#include "linkgain/core/link_counters.hpp"
-#include "linkgain/core/machine.hpp"
 #include "linkgain/core/traffic.hpp"
+#include "linkgain/hardware/link_counters.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
 

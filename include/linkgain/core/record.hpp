@@ -9,8 +9,8 @@
 
 #include "linkgain/core/case.hpp"
 #include "linkgain/core/evidence.hpp"
-#include "linkgain/core/health.hpp"
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/health.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {

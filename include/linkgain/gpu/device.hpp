@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain::gpu {
 

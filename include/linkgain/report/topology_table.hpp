@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
 

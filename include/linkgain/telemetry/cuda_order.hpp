@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linkgain/core/finding.hpp"
-#include "linkgain/core/machine.hpp"
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/survey.hpp"
 
 namespace linkgain {

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "linkgain/base/reading.hpp"
-#include "linkgain/core/health.hpp"
-#include "linkgain/core/link_counters.hpp"
-#include "linkgain/core/machine.hpp"
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/health.hpp"
+#include "linkgain/hardware/link_counters.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
 

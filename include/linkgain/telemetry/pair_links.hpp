@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/machine.hpp"
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
 #include "linkgain/telemetry/mpi_version.hpp"
 #include "linkgain/telemetry/nccl_settings.hpp"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {

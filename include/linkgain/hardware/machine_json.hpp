@@ -4,8 +4,8 @@
 #include <string>
 
 #include "linkgain/base/json.hpp"
-#include "linkgain/core/link_counters.hpp"
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/link_counters.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 /// The JSON form of a machine and what is read of it.
 namespace linkgain::json {

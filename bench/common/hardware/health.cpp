@@ -1,4 +1,4 @@
-#include "linkgain/core/health.hpp"
+#include "linkgain/hardware/health.hpp"
 
 #include <algorithm>
 #include <array>

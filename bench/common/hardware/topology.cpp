@@ -1,11 +1,11 @@
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "linkgain/core/nvlink.hpp"
+#include "linkgain/hardware/nvlink.hpp"
 
 namespace linkgain {
 

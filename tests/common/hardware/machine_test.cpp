@@ -1,4 +1,4 @@
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

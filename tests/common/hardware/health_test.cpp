@@ -1,4 +1,4 @@
-#include "linkgain/core/health.hpp"
+#include "linkgain/hardware/health.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "linkgain/core/held_back.hpp"
+#include "linkgain/hardware/throttling.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

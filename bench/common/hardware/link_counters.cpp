@@ -1,4 +1,4 @@
-#include "linkgain/core/link_counters.hpp"
+#include "linkgain/hardware/link_counters.hpp"
 
 namespace linkgain {
 

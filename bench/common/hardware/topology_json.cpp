@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "linkgain/base/json.hpp"
-#include "linkgain/core/nvlink.hpp"
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/nvlink.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
 

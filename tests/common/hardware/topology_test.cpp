@@ -1,4 +1,4 @@
-#include "linkgain/core/topology.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/core/nvlink.hpp"
+#include "linkgain/hardware/nvlink.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "json_machine.hpp"
+#include "linkgain/hardware/machine_json.hpp"
 
 #include <array>
 #include <stdexcept>

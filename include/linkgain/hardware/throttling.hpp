@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/health.hpp"
+#include "linkgain/hardware/health.hpp"
 
 namespace linkgain {
 

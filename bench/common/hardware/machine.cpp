@@ -1,4 +1,4 @@
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "linkgain/core/steering_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/core/machine.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
 
