@@ -10,8 +10,8 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/sweep.hpp"
-#include "linkgain/core/token_file.hpp"
 #include "linkgain/core/training_options.hpp"
+#include "linkgain/gpt2/token_file.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/training_strategy.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "linkgain/core/training_strategy.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "training_losses.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "kernels/attention_shape.hpp"
 #include "kernels/token_rows.hpp"
-#include "linkgain/core/parameter_table.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 
 namespace linkgain {
 namespace {

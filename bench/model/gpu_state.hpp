@@ -8,7 +8,7 @@
 #include "kernels/element.hpp"
 #include "kernels/layer_norm.hpp"
 #include "kernels/matrix_dropout.hpp"
-#include "linkgain/core/parameter_table.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "linkgain/core/parameter_table.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 #include "matrix_products.hpp"
 #include "reference_layers.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain::reference {
 namespace {

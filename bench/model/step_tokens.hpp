@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 

@@ -8,7 +8,7 @@
 
 #include "kernels/model_random.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/token_file.hpp"
+#include "linkgain/gpt2/token_file.hpp"
 
 namespace linkgain {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "comparison.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/training_strategy.hpp"
 #include "linkgain/core/training_summary.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 #include "markdown_table.hpp"
 #include "outcome_sentences.hpp"
 #include "training_cells.hpp"

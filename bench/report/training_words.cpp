@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/training_strategy.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 #include "markdown_table.hpp"
 
 namespace linkgain {

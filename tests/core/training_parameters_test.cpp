@@ -1,4 +1,4 @@
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/core/training_strategy.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

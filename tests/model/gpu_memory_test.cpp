@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/token_rows.hpp"
-#include "linkgain/core/parameter_table.hpp"
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain {
 namespace {

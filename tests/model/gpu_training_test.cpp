@@ -7,7 +7,7 @@
 
 #include "gpu_models.hpp"
 #include "kernels/busy.hpp"
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
 #include "linkgain/gpu/memory_work.hpp"
 #include "tiny_steps.hpp"

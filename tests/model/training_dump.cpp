@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/training_case.hpp"
+#include "linkgain/gpt2/training_case.hpp"
 #include "linkgain/model/reference_model.hpp"
 #include "linkgain/workloads/training_run.hpp"
 #include "model_steps.hpp"

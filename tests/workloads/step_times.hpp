@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "linkgain/core/gradient_buckets.hpp"
+#include "linkgain/gpt2/gradient_buckets.hpp"
 
 /// When the parts of a training's steps happened, on one rank and over all, and what they make of
 /// the model of buckets. All times are in seconds.

@@ -18,7 +18,7 @@
 #include "gpu_lane_marks.hpp"
 #include "kernels/busy.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/model/gpu_model.hpp"

@@ -9,7 +9,7 @@
 #include "linkgain/core/option_parsers.hpp"
 #include "linkgain/core/plan.hpp"
 #include "linkgain/core/record.hpp"
-#include "linkgain/core/token_file.hpp"
+#include "linkgain/gpt2/token_file.hpp"
 
 namespace linkgain {
 

@@ -9,7 +9,7 @@
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/core/operation.hpp"
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain {
 

@@ -5,7 +5,7 @@
 
 #include "kernels/training_precision.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 

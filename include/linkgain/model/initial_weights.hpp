@@ -4,7 +4,7 @@
 #include <span>
 
 #include "kernels/model_random.hpp"
-#include "linkgain/core/parameter_table.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 
 namespace linkgain {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 

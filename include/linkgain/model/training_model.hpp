@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "linkgain/core/flat_memory.hpp"
-#include "linkgain/core/gpt2_config.hpp"
-#include "linkgain/core/parameter_table.hpp"
+#include "linkgain/gpt2/flat_memory.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/model/optimizer.hpp"
 
 namespace linkgain {

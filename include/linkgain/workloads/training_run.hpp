@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "linkgain/core/training_strategy.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/model/optimizer.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "linkgain/model/training_model.hpp"

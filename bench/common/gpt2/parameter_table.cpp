@@ -1,4 +1,4 @@
-#include "linkgain/core/parameter_table.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "linkgain/core/parameter_table.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain {
 namespace {

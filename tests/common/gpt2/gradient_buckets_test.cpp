@@ -1,4 +1,4 @@
-#include "linkgain/core/gradient_buckets.hpp"
+#include "linkgain/gpt2/gradient_buckets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

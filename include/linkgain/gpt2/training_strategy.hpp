@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "linkgain/base/data_type.hpp"
-#include "linkgain/core/gradient_buckets.hpp"
-#include "linkgain/core/parameter_table.hpp"
-#include "linkgain/core/training_case.hpp"
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/gradient_buckets.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
+#include "linkgain/gpt2/training_case.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/flat_memory.hpp"
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/flat_memory.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 

@@ -6,8 +6,8 @@
 
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/parameter_table.hpp"
-#include "linkgain/core/training_case.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
+#include "linkgain/gpt2/training_case.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "linkgain/core/training_parameters.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 namespace {

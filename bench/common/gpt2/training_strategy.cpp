@@ -1,4 +1,4 @@
-#include "linkgain/core/training_strategy.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 namespace {

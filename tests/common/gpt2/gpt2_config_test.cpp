@@ -1,4 +1,4 @@
-#include "linkgain/core/gpt2_config.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 #include <gtest/gtest.h>
 

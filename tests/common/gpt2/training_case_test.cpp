@@ -1,4 +1,4 @@
-#include "linkgain/core/training_case.hpp"
+#include "linkgain/gpt2/training_case.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "linkgain/core/training_case.hpp"
+#include "linkgain/gpt2/training_case.hpp"
 
 namespace linkgain {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/training_case.hpp"
+#include "linkgain/gpt2/training_case.hpp"
 
 namespace linkgain {
 

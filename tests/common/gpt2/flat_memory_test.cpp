@@ -1,4 +1,4 @@
-#include "linkgain/core/flat_memory.hpp"
+#include "linkgain/gpt2/flat_memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/core/token_file.hpp"
+#include "linkgain/gpt2/token_file.hpp"
 
 #include <fmt/format.h>
 
