@@ -5,7 +5,7 @@
 
 #include "kernels/element.hpp"
 #include "kernels/pattern.hpp"
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 
 namespace linkgain {
 

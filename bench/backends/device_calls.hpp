@@ -4,7 +4,7 @@
 
 #include "device_call.hpp"
 #include "kernels/all_reduce.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl_context.hpp"
 

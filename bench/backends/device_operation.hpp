@@ -7,7 +7,7 @@
 #include "data_mapping.hpp"
 #include "device_call.hpp"
 #include "kernels/pattern.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/graph.hpp"
 #include "linkgain/runtime/operation.hpp"
 #include "nccl_context.hpp"

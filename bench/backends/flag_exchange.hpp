@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "device_call.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "nccl_context.hpp"
 #include "peer_pools.hpp"
 

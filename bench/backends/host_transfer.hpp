@@ -2,7 +2,7 @@
 
 #include "copy_worker.hpp"
 #include "device_call.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "nccl_context.hpp"

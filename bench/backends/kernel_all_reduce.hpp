@@ -5,7 +5,7 @@
 
 #include "device_call.hpp"
 #include "kernels/all_reduce.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "nccl_context.hpp"
 #include "peer_pools.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "linkgain/core/operation.hpp"
+#include "linkgain/cases/operation.hpp"
 
 namespace linkgain {
 

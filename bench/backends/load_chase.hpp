@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device_call.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "nccl_context.hpp"
 #include "peer_memory.hpp"

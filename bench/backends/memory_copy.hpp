@@ -2,7 +2,7 @@
 
 #include "copy_worker.hpp"
 #include "device_call.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "nccl_context.hpp"
 #include "peer_pools.hpp"
 #include "transfers.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "linkgain/core/buffer_plan.hpp"
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/cases/case.hpp"
 
 /// The operations as calls of MPI over MPI_COMM_WORLD.
 namespace linkgain {

@@ -7,7 +7,7 @@
 
 #include "host_pool.hpp"
 #include "kernels/pattern.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/runtime/operation.hpp"
 
 namespace linkgain {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/gpu/buffer.hpp"
 
 namespace linkgain {

@@ -2,7 +2,7 @@
 
 #include <nccl.h>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "nccl_api.hpp"
 
 namespace linkgain {

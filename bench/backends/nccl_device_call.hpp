@@ -1,7 +1,7 @@
 #pragma once
 
 #include "device_call.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "nccl_calls.hpp"
 #include "nccl_context.hpp"
 #include "nccl_pools.hpp"

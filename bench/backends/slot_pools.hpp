@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "kernels/pattern.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/stream.hpp"
 
 namespace linkgain {

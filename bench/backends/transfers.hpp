@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 
 namespace linkgain {
 

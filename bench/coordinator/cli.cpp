@@ -12,7 +12,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/option_errors.hpp"
+#include "linkgain/cases/option_errors.hpp"
 
 namespace linkgain {
 namespace {

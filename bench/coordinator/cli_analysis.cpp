@@ -5,7 +5,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/option_parsers.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli_regression.hpp"
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/option_parsers.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 
 namespace linkgain {
 namespace {

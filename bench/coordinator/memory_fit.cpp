@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/core/run_figures.hpp"
 
 /// Documents of other programs, already known to be such.

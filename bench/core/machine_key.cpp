@@ -6,7 +6,7 @@
 #include <set>
 
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/core/convergence.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "verdict_parts.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/core/training_summary.hpp"
 #include "verdict_parts.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "verdict_parts.hpp"
 

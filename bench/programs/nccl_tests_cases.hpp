@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/backend.hpp"
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/cases/case.hpp"
 #include "nccl_tests_options.hpp"
 
 /// What nccl-tests measures for its options, in its order.

@@ -13,7 +13,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/operation.hpp"
+#include "linkgain/cases/operation.hpp"
 #include "nccl_tests_arguments.hpp"
 
 namespace linkgain {

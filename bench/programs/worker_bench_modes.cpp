@@ -7,7 +7,7 @@
 
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/build_info.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
 #include "linkgain/workloads/training_operation.hpp"

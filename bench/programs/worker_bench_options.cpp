@@ -7,10 +7,10 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/option_errors.hpp"
-#include "linkgain/core/option_parsers.hpp"
-#include "linkgain/core/sweep.hpp"
-#include "linkgain/core/training_options.hpp"
+#include "linkgain/cases/option_errors.hpp"
+#include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/sweep.hpp"
+#include "linkgain/cases/training_options.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 
 namespace linkgain {

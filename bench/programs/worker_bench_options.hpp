@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/backend.hpp"
-#include "linkgain/core/plan.hpp"
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "linkgain/core/record.hpp"
 #include "nccl_tests_options.hpp"
 

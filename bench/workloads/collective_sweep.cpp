@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/operation.hpp"
+#include "linkgain/cases/operation.hpp"
 
 namespace linkgain {
 namespace {

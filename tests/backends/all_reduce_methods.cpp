@@ -17,7 +17,7 @@
 #include "kernels/all_reduce.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/sweep.hpp"
+#include "linkgain/cases/sweep.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl_communicator.hpp"

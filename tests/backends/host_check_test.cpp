@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data_mapping.hpp"
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 
 namespace linkgain {
 namespace {

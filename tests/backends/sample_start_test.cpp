@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/runtime/operation.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "support/nccl_rank_backend.hpp"

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/sweep.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/sweep.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/sweep.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/sweep.hpp"
 
 namespace linkgain::test {
 

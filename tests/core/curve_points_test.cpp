@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/core/curve_steps.hpp"
 #include "step_curves.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "evidence_cases.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sweep.hpp"
 #include "linkgain/core/own_path.hpp"
-#include "linkgain/core/plan.hpp"
-#include "linkgain/core/sweep.hpp"
 
 /// Copies, latencies and host copies: names, forms, buffers, bytes and paths.
 namespace linkgain {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/cases/sweep.hpp"
 #include "linkgain/core/curve_steps.hpp"
-#include "linkgain/core/sweep.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 /// Curves for tests of their steps.

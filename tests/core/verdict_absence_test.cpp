@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "verdict_records.hpp"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 
 namespace linkgain {
 namespace {

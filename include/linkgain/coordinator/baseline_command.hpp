@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/core/tolerance.hpp"
+#include "linkgain/cases/tolerance.hpp"
 
 namespace linkgain {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "linkgain/cases/tolerance.hpp"
 #include "linkgain/coordinator/output_format.hpp"
-#include "linkgain/core/tolerance.hpp"
 
 namespace linkgain {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "linkgain/coordinator/hosts.hpp"
-#include "linkgain/core/option_parsers.hpp"
-#include "linkgain/core/plan.hpp"
 #include "linkgain/core/record.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/cases/tolerance.hpp"
 #include "linkgain/core/launch_spread.hpp"
 #include "linkgain/core/machine_key.hpp"
-#include "linkgain/core/tolerance.hpp"
 
 namespace linkgain {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/case.hpp"
-#include "linkgain/core/traffic.hpp"
+#include "linkgain/cases/case.hpp"
+#include "linkgain/cases/traffic.hpp"
 #include "linkgain/hardware/link_counters.hpp"
 #include "linkgain/hardware/machine.hpp"
 

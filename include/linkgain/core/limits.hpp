@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/core/record.hpp"
 
 namespace linkgain {

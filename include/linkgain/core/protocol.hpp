@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/core/evidence.hpp"
 #include "linkgain/core/record.hpp"
 

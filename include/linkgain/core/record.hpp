@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/core/evidence.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/backend.hpp"
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/core/record.hpp"
 
 namespace linkgain {

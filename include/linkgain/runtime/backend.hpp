@@ -3,8 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "linkgain/core/backend.hpp"
-#include "linkgain/core/buffer_plan.hpp"
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/core/record.hpp"
 #include "linkgain/runtime/operation.hpp"
 #include "linkgain/runtime/training_communication.hpp"

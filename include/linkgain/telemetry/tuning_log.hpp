@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/core/evidence.hpp"
 
 namespace linkgain {

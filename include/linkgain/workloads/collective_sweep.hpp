@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/case.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/runtime/engine.hpp"
 #include "linkgain/runtime/google_benchmark.hpp"
 

@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sweep.hpp"
+
+/// What the profiles contain.
+namespace linkgain {
+namespace {
+
+constexpr std::array<std::string_view, 4> kProfileNames{"quick", "default", "full", "node"};
+
+Selection ladder(OperationKind operation, std::string_view sizes) {
+  Selection selection;
+  selection.operations = {operation};
+  selection.sizes = parse_sizes(sizes);
+  return selection;
+}
+
+std::vector<DataType> types_of(BackendKind backend) {
+  std::vector<DataType> types;
+  for (const DataType type : kDataTypes) {
+    if (supports(backend, type)) types.push_back(type);
+  }
+  return types;
+}
+
+std::vector<Reduction> reductions_of(BackendKind backend) {
+  std::vector<Reduction> reductions;
+  for (const Reduction reduction : kReductions) {
+    if (supports(backend, reduction)) reductions.push_back(reduction);
+  }
+  return reductions;
+}
+
+/// Every type with every reduction at one size in the latency range and one in the bandwidth range.
+Selection all_types(BackendKind backend) {
+  Selection selection = ladder(OperationKind::all_reduce, "64K,16M");
+  selection.types = types_of(backend);
+  selection.reductions = reductions_of(backend);
+  return selection;
+}
+
+/// Our own all-reduce kernels for the types of 16 bits: beside NCCL's of all_types().
+Selection short_kernels() {
+  Selection selection = ladder(OperationKind::all_reduce, "64K,16M");
+  selection.types = {DataType::float16, DataType::bfloat16};
+  selection.kernels = {true};
+  return selection;
+}
+
+/// Every pair of ranks, each way alone and both at once.
+Selection pair_matrix(BackendKind backend) {
+  Selection pairs = ladder(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
+  pairs.patterns = {Pattern::one_way, Pattern::both_ways};
+  return pairs;
+}
+
+/// Between the first two ranks, each way alone and both at once, by copy engine.
+Selection usual_copies(OperationKind operation, std::string_view sizes) {
+  Selection copies = ladder(operation, sizes);
+  copies.patterns = {Pattern::one_way, Pattern::both_ways};
+  copies.pair = Pair{};
+  return copies;
+}
+
+Selection all_pairs_of(OperationKind operation, std::string_view sizes,
+                       std::vector<Pattern> patterns) {
+  Selection pairs = ladder(operation, sizes);
+  pairs.patterns = std::move(patterns);
+  if (is_copy(operation)) pairs.kernels = {false, true};
+  return pairs;
+}
+
+/// What works on memory of the GPUs: curves between two of them, every pair, one against all, and
+/// the copies to and from the host.
+std::vector<Selection> memory_work() {
+  const std::vector<Pattern> both{Pattern::one_way, Pattern::both_ways};
+  std::vector<Selection> all;
+  for (const OperationKind operation : {OperationKind::copy_push, OperationKind::copy_pull}) {
+    all.push_back(usual_selection(operation, BackendKind::nccl));
+    all.push_back(all_pairs_of(operation, "256M", both));
+  }
+  for (const OperationKind operation : {OperationKind::latency, OperationKind::load_latency}) {
+    all.push_back(usual_selection(operation, BackendKind::nccl));
+    all.push_back(all_pairs_of(operation, operation == OperationKind::latency ? "8" : "2M",
+                               {Pattern::one_way}));
+  }
+  for (const OperationKind operation :
+       {OperationKind::all_to_one, OperationKind::one_to_all, OperationKind::host_to_device,
+        OperationKind::device_to_host}) {
+    Selection copies = ladder(operation, "256M");
+    copies.kernels = {false, true};
+    all.push_back(copies);
+  }
+  return all;
+}
+
+std::vector<LaunchMode> launches_of(BackendKind backend) {
+  if (!supports(backend, LaunchMode::graph)) return {LaunchMode::stream};
+  return {LaunchMode::stream, LaunchMode::graph};
+}
+
+/// Registered and symmetric memory; the plain one is measured anyway, and to NCCL memory that it
+/// only allocated differs from that under graph capture alone.
+void add_buffers(std::vector<Selection>& all, OperationKind operation, BackendKind backend,
+                 std::string_view two_sizes) {
+  Selection selection = ladder(operation, two_sizes);
+  selection.buffers.clear();
+  for (const Buffers buffers : {Buffers::registered, Buffers::symmetric}) {
+    if (supports(backend, buffers)) selection.buffers.push_back(buffers);
+  }
+  if (!selection.buffers.empty()) all.push_back(selection);
+}
+
+/// What an operation beside the default profile's can be: a ladder by stream and graph, and at a
+/// few sizes every type, reduction, place, root and kind of memory.
+void add_operation(std::vector<Selection>& all, OperationKind operation, BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  const std::string_view two_sizes = gpu ? "64K,256M" : "64K,16M";
+  const bool latency = operation == OperationKind::ping_pong;
+  Selection sizes = ladder(operation, gpu ? "16:1G:x64" : "16:64M:x64");
+  if (latency) sizes = usual_selection(operation, backend);
+  sizes.launches = launches_of(backend);
+  Selection types = ladder(operation, "64K");
+  types.types = types_of(backend);
+  all.insert(all.end(), {sizes, types});
+  if (has_reduction(operation)) {
+    Selection reductions = ladder(operation, "64K");
+    reductions.reductions = reductions_of(backend);
+    all.push_back(reductions);
+  }
+  if (supports_in_place(backend, operation)) {
+    Selection in_place = ladder(operation, two_sizes);
+    in_place.in_place = {true};
+    all.push_back(in_place);
+  }
+  if (has_root(operation)) {
+    Selection root = ladder(operation, two_sizes);
+    root.roots = {1};
+    all.push_back(root);
+  }
+  add_buffers(all, operation, backend, latency ? "8,64K" : two_sizes);
+}
+
+/// A profile is not refused for what some of its operations cannot do.
+ProfilePlan with_lenient_own_work(ProfilePlan plan) {
+  for (Selection& selection : plan.selections) {
+    selection.where_possible = std::all_of(
+        selection.operations.begin(), selection.operations.end(), [](OperationKind operation) {
+          return works_on_memory(operation) || is_training(operation);
+        });
+  }
+  return plan;
+}
+
+/// The page's training.
+Selection usual_training() {
+  Selection selection;
+  selection.operations = {OperationKind::gpt2_step};
+  return selection;
+}
+
+/// Every strategy in every precision: the page's claim that links matter more the oftener ranks
+/// synchronise.
+Selection all_trainings(BackendKind backend) {
+  Selection selection = usual_training();
+  selection.training.strategies = {TrainingStrategy::ddp, TrainingStrategy::zero2,
+                                   TrainingStrategy::zero3};
+  if (backend == BackendKind::nccl) {
+    selection.training.precisions = {TrainingPrecision::fp32, TrainingPrecision::tf32,
+                                     TrainingPrecision::bf16};
+  }
+  return selection;
+}
+
+/// A change of protocol is found between neighbouring sizes.
+Selection every_power_of_two(BackendKind backend) {
+  Selection reduce =
+      ladder(OperationKind::all_reduce, backend == BackendKind::nccl ? "16:1G:x2" : "16:64M:x2");
+  reduce.launches = launches_of(backend);
+  return reduce;
+}
+
+ProfilePlan full_plan(BackendKind backend) {
+  ProfilePlan plan;
+  plan.launches = 5;
+  plan.budget = Seconds{900};
+  Selection reduce = usual_selection(OperationKind::all_reduce, backend);
+  Selection exchange = usual_selection(OperationKind::send_recv, backend);
+  reduce.launches = exchange.launches = launches_of(backend);
+  reduce.in_place = {false, true};
+  if (supports_in_place(backend, OperationKind::send_recv)) exchange.in_place = {false, true};
+  if (backend == BackendKind::nccl) reduce.kernels = {false, true};
+  plan.selections = {all_trainings(backend),      reduce,
+                     every_power_of_two(backend), exchange,
+                     pair_matrix(backend),        all_types(backend)};
+  if (backend == BackendKind::nccl) {
+    plan.selections.push_back(short_kernels());
+    const std::vector<Selection> memory = memory_work();
+    plan.selections.insert(plan.selections.end(), memory.begin(), memory.end());
+  }
+  for (const OperationKind operation : kOperations) {
+    if (works_on_memory(operation) || is_training(operation)) continue;
+    const bool in_default =
+        operation == OperationKind::all_reduce || operation == OperationKind::send_recv;
+    if (in_default) {
+      add_buffers(plan.selections, operation, backend, "64K,256M");
+    } else {
+      add_operation(plan.selections, operation, backend);
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string_view name_of(Profile profile) {
+  return kProfileNames[static_cast<std::size_t>(profile)];
+}
+
+Profile parse_profile(std::string_view name) {
+  for (Profile profile : {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
+    if (name == name_of(profile)) return profile;
+  }
+  throw UsageError(unknown_name("profile", name, kProfileNames));
+}
+
+Selection usual_selection(OperationKind operation, BackendKind backend) {
+  // What is bound by latency has nothing more to show at large sizes.
+  if (operation == OperationKind::ping_pong) return ladder(operation, "8:1M:x8");
+  if (operation == OperationKind::latency) return ladder(operation, "8:64K:x8");
+  if (operation == OperationKind::load_latency) return ladder(operation, "64K,2M,64M");
+  if (is_training(operation)) return usual_training();
+  if (works_on_memory(operation)) {
+    Selection copies = has_pair(operation) ? usual_copies(operation, "64K:1G:x16")
+                                           : ladder(operation, "64K:1G:x16");
+    copies.kernels = {false, true};
+    return copies;
+  }
+  const bool gpu = backend == BackendKind::nccl;
+  if (operation == OperationKind::send_recv) {
+    return ladder(operation, gpu ? "16:1G:x16" : "16:64M:x16");
+  }
+  return ladder(operation, gpu ? "16:1G:x4" : "16:64M:x4");
+}
+
+ProfilePlan plan_of(Profile profile, BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  const Selection all_reduce = usual_selection(OperationKind::all_reduce, backend);
+  const Selection send_recv = usual_selection(OperationKind::send_recv, backend);
+  ProfilePlan plan;
+  switch (profile) {
+    case Profile::quick:
+      plan.selections = {all_reduce};
+      if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
+      return with_lenient_own_work(plan);
+    case Profile::standard:
+      plan.selections = {usual_training(), all_reduce, send_recv};
+      if (gpu) {
+        plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
+        plan.selections.push_back(ladder(OperationKind::latency, "8"));
+      }
+      return with_lenient_own_work(plan);
+    case Profile::full:
+      return with_lenient_own_work(full_plan(backend));
+    case Profile::node:
+      plan.selections = {ladder(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
+                         pair_matrix(backend)};
+      plan.launches = 8;
+      return plan;
+  }
+  throw std::logic_error("unhandled profile");
+}
+
+}  // namespace linkgain

@@ -1,0 +1,192 @@
+#include "linkgain/cases/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "plan_options.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::array<std::string_view, 3> kPatternNames{"ring", "one-way", "both-ways"};
+
+/// Pairs that a pattern asks for; a single absent pair stands for the ring.
+std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pattern, int ranks) {
+  if (pattern == Pattern::ring) return {std::nullopt};
+  const bool both = pattern == Pattern::both_ways;
+  if (selection.pair) return {Pair{selection.pair->from, selection.pair->to, both}};
+  std::vector<std::optional<Pair>> pairs;
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = both ? from + 1 : 0; to < ranks; ++to) {
+      if (from != to) pairs.push_back(Pair{from, to, both});
+    }
+  }
+  return pairs;
+}
+
+/// Pairs of an operation that has them, else none.
+std::vector<std::optional<Pair>> peers_of(const Selection& selection, OperationKind operation,
+                                          int ranks) {
+  if (!has_pair(operation)) return {std::nullopt};
+  std::vector<std::optional<Pair>> all;
+  for (const Pattern pattern : selection.patterns) {
+    if (needs_pair(operation) && pattern != Pattern::one_way) {
+      const Pair pair = selection.pair.value_or(Pair{});
+      all.push_back(Pair{pair.from, pair.to, false});
+      continue;
+    }
+    const auto pairs = pairs_of(selection, pattern, ranks);
+    all.insert(all.end(), pairs.begin(), pairs.end());
+  }
+  return all;
+}
+
+/// Every case with every value in its `member`; values change faster than cases.
+template <typename Value>
+std::vector<Case> multiply(const std::vector<Case>& cases, Value Case::*member,
+                           const std::vector<Value>& values) {
+  std::vector<Case> all;
+  for (const Case& c : cases) {
+    for (const Value& value : values) {
+      all.push_back(c);
+      all.back().*member = value;
+    }
+  }
+  return all;
+}
+
+/// The kernels beside the curves that have one; the others as they are.
+std::vector<Case> with_kernels(const std::vector<Case>& curves, const std::vector<bool>& kernels) {
+  std::vector<Case> all;
+  for (const Case& curve : curves) {
+    const std::vector<Case> both =
+        has_kernel(curve) ? multiply({curve}, &Case::kernel, kernels) : std::vector{curve};
+    all.insert(all.end(), both.begin(), both.end());
+  }
+  return all;
+}
+
+/// One case for each combination but the size.
+std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks,
+                            BackendKind backend) {
+  Case base;
+  base.operation = operation;
+  base.ranks = ranks;
+  std::vector<Case> curves{base};
+  if (has_type(operation)) curves = multiply(curves, &Case::type, selection.types);
+  if (has_reduction(operation)) curves = multiply(curves, &Case::reduction, selection.reductions);
+  if (supports_in_place(backend, operation)) {
+    curves = multiply(curves, &Case::in_place, selection.in_place);
+  }
+  if (!works_on_memory(operation)) {
+    curves = multiply(curves, &Case::launch, selection.launches);
+    curves = multiply(curves, &Case::buffers, selection.buffers);
+  }
+  if (has_root(operation)) curves = multiply(curves, &Case::root, selection.roots);
+  curves = multiply(curves, &Case::pair, peers_of(selection, operation, ranks));
+  return with_kernels(curves, selection.kernels);
+}
+
+/// The sizes of a curve. What is no multiple of one element is left for validate() to refuse.
+std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) {
+  if (!is_split_over_ranks(curve.operation)) return asked;
+  const std::int64_t granule = size_granule(curve);
+  std::vector<Bytes> sizes;
+  for (const Bytes size : asked) {
+    const bool whole = size.value % size_of(curve.type) == 0;
+    const Bytes rounded = whole ? Bytes{size.value / granule * granule} : size;
+    if (rounded.value > 0 || !whole) sizes.push_back(rounded);
+  }
+  if (sizes.empty() && !asked.empty()) {
+    throw UsageError(
+        fmt::format("no size is large enough for {}: each of the {} ranks needs one {}",
+                    name_of(curve.operation), curve.ranks, name_of(curve.type)),
+        fmt::format("its smallest size is {}", exact_bytes(Bytes{granule})));
+  }
+  return sizes;
+}
+
+/// Of a case's size and ranks.
+bool is_possible(const Case& c) {
+  const bool fits = c.size.value > 0 && c.size.value % size_granule(c) == 0;
+  return fits && (!works_on_memory(c.operation) || c.ranks <= kMostRanksOfKernels);
+}
+
+void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
+               BackendKind backend) {
+  for (const Bytes size : sizes_of(curve, selection.sizes)) {
+    curve.size = size;
+    if (selection.where_possible && !is_possible(curve)) continue;
+    validate(curve);
+    require_supported(backend, curve);
+    if (std::find(cases.begin(), cases.end(), curve) == cases.end()) cases.push_back(curve);
+  }
+}
+
+/// As the page has it where there are GPUs, else what a CPU can train.
+TrainingSelection with_usual(TrainingSelection selection, BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  if (selection.models.empty()) {
+    selection.models = {gpu ? ModelSize::gpt2 : ModelSize::tiny};
+  }
+  if (selection.precisions.empty()) {
+    selection.precisions = {gpu ? TrainingPrecision::fp32 : TrainingPrecision::fp64};
+  }
+  return selection;
+}
+
+void add_trainings(std::vector<Case>& cases, const Selection& selection, OperationKind operation,
+                   int ranks, BackendKind backend) {
+  for (const TrainingParameters& training : combinations(with_usual(selection.training, backend))) {
+    Case c;
+    c.operation = operation;
+    c.ranks = ranks;
+    c.training = training;
+    c.size = gradient_bytes(training);
+    if (selection.where_possible && ranks > kMostRanksOfKernels) continue;
+    validate(c);
+    require_supported(backend, c);
+    if (std::find(cases.begin(), cases.end(), c) == cases.end()) cases.push_back(c);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Pattern pattern) {
+  return kPatternNames[static_cast<std::size_t>(pattern)];
+}
+
+Pattern parse_pattern(std::string_view name) {
+  for (Pattern pattern : {Pattern::ring, Pattern::one_way, Pattern::both_ways}) {
+    if (name == name_of(pattern)) return pattern;
+  }
+  throw UsageError(unknown_name("pattern", name, kPatternNames));
+}
+
+std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend) {
+  require_use_of_options(selections, backend);
+  std::vector<Case> cases;
+  for (const Selection& selection : selections) {
+    for (const OperationKind operation : selection.operations) {
+      if (is_training(operation)) {
+        add_trainings(cases, selection, operation, ranks, backend);
+        continue;
+      }
+      for (const Case& curve : curves_of(selection, operation, ranks, backend)) {
+        add_cases(cases, selection, curve, backend);
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace linkgain

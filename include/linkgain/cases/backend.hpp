@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string_view>
+
+#include "linkgain/cases/case.hpp"
+
+namespace linkgain {
+
+/// What moves the bytes: NCCL between GPUs, or MPI between CPU memories.
+enum class BackendKind { nccl, mpi };
+
+std::string_view name_of(BackendKind backend);
+BackendKind parse_backend(std::string_view name);
+
+/// Throws UsageError where the backend has no such type, reduction, place, launch mode or memory in
+/// any version: MPI knows no float16, bfloat16 or float8, no avg or mulsum, no graphs and no
+/// registered buffers. It trains the tiny model in fp64, which GPUs do not.
+void require_supported(BackendKind backend, const Case& c);
+bool supports(BackendKind backend, OperationKind operation);
+bool supports(BackendKind backend, DataType type);
+bool supports(BackendKind backend, const TrainingParameters& training);
+bool supports(BackendKind backend, Reduction reduction);
+bool supports(BackendKind backend, LaunchMode launch);
+bool supports(BackendKind backend, Buffers buffers);
+
+/// Whether the operation's input and output may be the same memory there: MPI has alltoall and
+/// send_recv so (MPI_IN_PLACE, MPI_Sendrecv_replace), NCCL does not say what it would leave behind.
+bool supports_in_place(BackendKind backend, OperationKind operation);
+
+}  // namespace linkgain

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "linkgain/cases/case.hpp"
+
+namespace linkgain {
+
+/// What one rank puts in and ends up with in one operation; 0 where it has none. In place both are
+/// parts of one buffer, which begin at these offsets; else the offsets are 0.
+struct RankBuffers {
+  Bytes input{};
+  Bytes output{};
+  Bytes input_offset{};
+  Bytes output_offset{};
+  bool operator==(const RankBuffers&) const = default;
+};
+
+/// By NCCL's documentation: with S the size and n the ranks, all_gather and gather put in S/n of
+/// each rank, reduce_scatter and scatter end up with S/n on each; only gather's root has an output
+/// and only scatter's root an input. All else is S. In place a rank's part is that of its number
+/// within the whole. Only the root of a reduce gets data into its output, but all have one. All of
+/// an all_to_one but the root put in S, which lie in its output one after the other by rank.
+RankBuffers rank_buffers(const Case& c, int rank);
+
+/// From slot to slot of one rank's pools: of inputs and of outputs, or in place of one pool for
+/// both, the first. 0: no pool. Slots start on a cache line of their own. Symmetric buffers,
+/// and those that other ranks reach, are alike on all ranks.
+struct SlotBytes {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+  bool operator==(const SlotBytes&) const = default;
+};
+SlotBytes slot_bytes(const Case& c, int rank);
+
+/// The pools of equal slots through which successive operations rotate, so that data is not found
+/// in the cache unless the pools are too small to prevent it. The same on all ranks.
+struct BufferPlan {
+  std::int64_t slots = 1;
+  int operations_per_slot = 1;   ///< before the next slot's turn; 2 for ping_pong: there and back;
+                                 ///< many of a latency, which one launch does
+  int operations_per_graph = 0;  ///< 0: not launched as a graph
+  bool cold = false;  ///< a slot comes round again only after twice the cache, on all ranks
+
+  /// Operations that can only be launched together.
+  std::int64_t granularity() const {
+    return operations_per_graph > 0 ? operations_per_graph : operations_per_slot;
+  }
+};
+
+/// Slots and operations in a graph (0 where none is launched) chosen by the caller. Operations of a
+/// graph beyond the slots go over them again; what they leave in place is then not to be verified.
+struct Rotation {
+  std::int64_t slots = 1;
+  int operations_per_graph = 0;
+};
+
+/// Where a sample's batch is long enough to walk them, slots until the pools of every rank hold
+/// twice `cache`; the rotation goes on from batch to batch, so that every variant walks all of them
+/// and finds its data cold. For smaller sizes a few slots, and the data is warm. A graph's buffers
+/// are fixed when it is captured: it has 64 MiB worth of operations, 1 to kMostOperationsPerGraph,
+/// and the slots for them, and is cold where these exceed twice the cache. Where ranks differ too
+/// much (a gather over more than eight), the pools of the largest decide how many slots there are.
+/// `fixed` overrides the choice of slots.
+BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed = {});
+
+/// Bytes of all pools of the rank that needs most, and of all ranks together.
+std::int64_t most_bytes(const Case& c, const BufferPlan& plan);
+std::int64_t total_bytes(const Case& c, const BufferPlan& plan);
+
+inline constexpr int kMostOperationsPerGraph = 64;
+
+/// What a cache is taken for at most. GPUs' are smaller; processors' that are larger are shared by
+/// more cores than a job has ranks, and filling twice all of it for every case would take longer
+/// than measuring.
+inline constexpr Bytes kLargestCache{std::int64_t{128} << 20};
+
+}  // namespace linkgain

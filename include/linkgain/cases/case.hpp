@@ -1,0 +1,118 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "linkgain/base/data_type.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/operation.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
+
+namespace linkgain {
+
+/// The most ranks that a case may have.
+inline constexpr int kMostRanks = 1024;
+
+/// The most ranks that our own kernels and copies work across.
+inline constexpr int kMostRanksOfKernels = 8;
+
+/// From one address to the next of load_latency, in bytes: what a GPU fetches at once at most.
+inline constexpr std::int64_t kLoadLatencyLine = 128;
+
+/// How operations reach the GPU: one call each on a stream, or replayed from a captured graph.
+enum class LaunchMode { stream, graph };
+
+std::string_view name_of(LaunchMode launch);
+LaunchMode parse_launch_mode(std::string_view name);
+
+/// What the memory of the operations is: allocated plainly, as frameworks do; allocated by NCCL
+/// and left at that; allocated by NCCL and registered with the communicator; or a window that all
+/// ranks registered together, at the same place in each.
+enum class Buffers { plain, allocated, registered, symmetric };
+
+inline constexpr std::array kBuffers{Buffers::plain, Buffers::allocated, Buffers::registered,
+                                     Buffers::symmetric};
+
+std::string_view name_of(Buffers buffers);
+Buffers parse_buffers(std::string_view name);
+
+/// Two ranks of a point-to-point operation; `from` sends to `to`, and the other way too if `both`.
+struct Pair {
+  int from = 0;
+  int to = 1;
+  bool both = false;
+  bool operator==(const Pair&) const = default;
+};
+
+/// An operation with all its parameters.
+struct Case {
+  OperationKind operation = OperationKind::all_reduce;
+  /// Other than float32 only where has_type(operation).
+  DataType type = DataType::float32;
+  /// Meaningful only where has_reduction(operation).
+  Reduction reduction = Reduction::sum;
+  /// nccl-tests' S: one rank's part times the ranks where is_split_over_ranks(operation), else the
+  /// buffer of one rank or one message.
+  Bytes size{};
+  int ranks = 2;
+  bool in_place = false;
+  LaunchMode launch = LaunchMode::stream;
+  /// Absent for send_recv and copies means the ring (every rank sends to the next one). ping_pong
+  /// and latency always have one: a message goes from `from` to `to`, the next one back. A copy's
+  /// data goes from `from` to `to`, pushed by the one or pulled by the other; so do the words that
+  /// load_latency has `to` load.
+  std::optional<Pair> pair;
+  /// Other than 0 only where has_root(operation).
+  int root = 0;
+  Buffers buffers = Buffers::plain;
+  /// Our own CUDA kernel instead of the library's operation, or of the copy engine.
+  bool kernel = false;
+  /// Where is_training(operation), and only there. The size is then gradient_bytes().
+  std::optional<TrainingParameters> training{};
+
+  bool operator==(const Case&) const = default;
+
+  std::int64_t elements() const { return size.value / size_of(type); }
+  /// Elements of one rank's part where is_split_over_ranks(operation).
+  std::int64_t elements_per_rank() const { return elements() / ranks; }
+};
+
+/// The name used in records, reports and as Google Benchmark name:
+/// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
+/// `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
+/// that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of
+/// type and size, and behind the ranks what trailing_text() says.
+std::string case_name(const Case& c);
+
+/// The name without its size: what cases of one curve share.
+std::string curve_name(const Case& c);
+
+/// Reads case_name()'s form back. Throws UsageError that names the field at fault.
+Case parse_case_name(std::string_view name);
+
+/// Whether there is a kernel of our own for such cases, whatever their size: copies; all_reduce,
+/// the sum of float32, float16 or bfloat16 in plain buffers over at most 8 ranks.
+bool has_kernel(const Case& c);
+
+/// Whether it is our own work, on memory or by a kernel of ours, instead of a library's operation.
+bool is_own_work(const Case& c);
+
+/// Whether anything goes from GPU to GPU; else every variant does the same.
+bool uses_link(const Case& c);
+
+/// What a size must be a multiple of: one element, times the ranks where the operation splits it;
+/// 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
+std::int64_t size_granule(const Case& c);
+
+/// Throws UsageError where the parameters contradict each other: a size that is no multiple of
+/// size_granule(), a pair or root outside the ranks, in place where the operation has no such form.
+void validate(const Case& c);
+
+/// algbw and busbw in 1e9 bytes per second for one operation of `c` that took `time`.
+double algorithm_bandwidth(const Case& c, Seconds time);
+double bus_bandwidth(const Case& c, Seconds time);
+
+}  // namespace linkgain

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/cases/case.hpp"
+
+namespace linkgain {
+
+/// How the ranks of operations that can go between two of them are joined. Those that always do
+/// take ring and both_ways for one pair.
+enum class Pattern { ring, one_way, both_ways };
+
+std::string_view name_of(Pattern pattern);
+Pattern parse_pattern(std::string_view name);
+
+/// Parameters of a selection that an option named, where others are usual or a profile's.
+struct AskedFor {
+  bool types = false;
+  bool reductions = false;
+  bool in_place = false;
+  bool launches = false;
+  bool patterns = false;
+  bool buffers = false;
+  bool kernels = false;
+  std::vector<std::string_view> training;  ///< the options that set TrainingSelection
+};
+
+/// A product of parameters: one curve for every combination that makes sense, every size on each.
+struct Selection {
+  std::vector<OperationKind> operations{OperationKind::all_reduce};
+  std::vector<Bytes> sizes;
+  std::vector<DataType> types{DataType::float32};
+  std::vector<Reduction> reductions{Reduction::sum};
+  std::vector<bool> in_place{false};
+  std::vector<LaunchMode> launches{LaunchMode::stream};
+  std::vector<Pattern> patterns{Pattern::ring};
+  /// The pair of the patterns one_way and both_ways; absent: every pair of ranks. Of operations
+  /// that always have one, by the pattern ring: ranks 0 and 1 where absent.
+  std::optional<Pair> pair;
+  std::vector<int> roots{0};
+  std::vector<Buffers> buffers{Buffers::plain};
+  /// Our own kernels, where has_kernel(): false for the library's operation, true for the kernel.
+  std::vector<bool> kernels{false};
+  /// Of trainings, which have nothing of the above but `operations`. Without models and precisions
+  /// those that `backend` usually has.
+  TrainingSelection training{};
+  /// Cases that their operation cannot have (too many ranks, a size that does not fit) are left out
+  /// instead of being refused: of a profile's copies and latencies, for which nobody asked.
+  bool where_possible = false;
+  AskedFor asked_for{};
+};
+
+/// The cases of the selections in order, without repetition. Parameters that an operation lacks do
+/// not multiply its cases. Sizes of an operation that splits them over the ranks are rounded down
+/// to whole elements for each, as nccl-tests does; those that hold none are left out. Throws
+/// UsageError where nothing is left of a curve so, a case is invalid, `backend` lacks it, or a
+/// pair, a root or a parameter was asked for that none of the operations has.
+std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);
+
+/// What `linkgain run --profile` measures.
+enum class Profile { quick, standard, full, node };
+
+std::string_view name_of(Profile profile);  ///< standard is called "default"
+Profile parse_profile(std::string_view name);
+
+struct ProfilePlan {
+  std::vector<Selection> selections;
+  int launches = 1;
+  std::optional<Seconds> budget;
+};
+
+/// design.md's profiles as far as their operations exist. The mpi backend's ladders end at 64 MiB.
+ProfilePlan plan_of(Profile profile, BackendKind backend);
+
+/// The sizes at which an operation is measured that no profile in force contains.
+Selection usual_selection(OperationKind operation, BackendKind backend);
+
+}  // namespace linkgain

@@ -1,0 +1,128 @@
+#include "linkgain/cases/option_parsers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/base/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ParseGpus, ReadsAList) {
+  EXPECT_THAT(parse_gpus("0,1"), ElementsAre(0, 1));
+  EXPECT_THAT(parse_gpus("3"), ElementsAre(3));
+  EXPECT_THAT(parse_gpus("7,0,9999"), ElementsAre(7, 0, 9999));
+}
+
+TEST(ParseGpus, RefusesAnythingElseByName) {
+  for (const char* text :
+       {"0,,1", "0,", ",0", "-1", "0,a", "0, 1", "1.5", "10000", "0x1", "99999999999999999999"}) {
+    try {
+      parse_gpus(text);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("--gpus"), HasSubstr(text)));
+      EXPECT_THAT(error.advice(), HasSubstr("0,1"));
+    }
+  }
+  EXPECT_THROW(parse_gpus(""), UsageError);
+}
+
+TEST(ParseShare, ReadsPercentAndFractions) {
+  EXPECT_DOUBLE_EQ(parse_share("5%", "--x", 0.001, 0.5), 0.05);
+  EXPECT_DOUBLE_EQ(parse_share("2.5 %", "--x", 0.001, 0.5), 0.025);
+  EXPECT_DOUBLE_EQ(parse_share("0.5", "--x", 0.001, 0.5), 0.5);
+}
+
+TEST(ParseShare, RefusesAnythingElseByName) {
+  for (const char* text : {"", "%", "5  %", "5 ", "five", "60%", "5", "0", "-1%", "nan", "0.05x"}) {
+    try {
+      parse_share(text, "--x", 0.001, 0.5);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("--x '"), HasSubstr("0.1 % to 50 %")));
+    }
+  }
+}
+
+TEST(ParseTolerance, IsAShareToBothSides) {
+  EXPECT_EQ(parse_tolerance("2.5 %", "--x"), (Tolerance{-0.025, 0.025}));
+  EXPECT_EQ(parse_tolerance("0.1", "--x"), (Tolerance{-0.1, 0.1}));
+  for (const char* text : {"", "%", "5", "0", "-5%", "100%", "5%%", "inf", "x"}) {
+    EXPECT_THROW(parse_tolerance(text, "--x"), UsageError) << text;
+  }
+}
+
+TEST(ParsePair, ReadsTwoRanks) {
+  EXPECT_EQ(parse_pair("0-1"), (Pair{0, 1, false}));
+  EXPECT_EQ(parse_pair("12-3"), (Pair{12, 3, false}));
+}
+
+TEST(ParsePair, RefusesAnythingElse) {
+  for (const char* text : {"", "0", "0-", "-1", "0-1-2", "a-b", "0,1", "0--1", "0-10000"}) {
+    EXPECT_THROW(parse_pair(text), UsageError) << text;
+  }
+}
+
+TEST(ParseEach, KeepsTheOrder) {
+  EXPECT_THAT(parse_each<DataType>({"int8", "float32"}, parse_data_type),
+              ElementsAre(DataType::int8, DataType::float32));
+  EXPECT_THROW(parse_each<DataType>({"int8", "float23"}, parse_data_type), UsageError);
+  EXPECT_TRUE(parse_each<DataType>({}, parse_data_type).empty());
+}
+
+TEST(ParseRoot, ReadsARankAndNothingElse) {
+  EXPECT_EQ(parse_root("0"), 0);
+  EXPECT_EQ(parse_root("17"), 17);
+  for (const char* text : {"", "-1", "a", "1.5", "0-1", "10000"}) {
+    EXPECT_THROW(parse_root(text), UsageError) << text;
+  }
+}
+
+TEST(ReadSelection, TakesWhatWasGivenAndLeavesTheRest) {
+  const SelectionOptions none = read_selection({});
+  EXPECT_TRUE(none.operations.empty());
+  EXPECT_TRUE(none.sizes.empty());
+  EXPECT_TRUE(none.roots.empty());
+  EXPECT_FALSE(none.pair);
+  Selection usual;
+  usual.sizes = {Bytes{8}};
+  EXPECT_EQ(with_options(usual, none).sizes, usual.sizes);
+  EXPECT_EQ(with_options(usual, none).buffers, usual.buffers);
+
+  SelectionTexts texts;
+  texts.only = {"gather", "scatter"};
+  texts.sizes = "1K";
+  texts.roots = {"0", "1"};
+  texts.buffers = {"registered", "symmetric"};
+  texts.pair = "1-0";
+  texts.in_place = true;
+  const SelectionOptions options = read_selection(texts);
+  EXPECT_THAT(options.operations, ElementsAre(OperationKind::gather, OperationKind::scatter));
+  const Selection selection = with_options(usual, options);
+  EXPECT_THAT(selection.sizes, ElementsAre(Bytes{1024}));
+  EXPECT_THAT(selection.roots, ElementsAre(0, 1));
+  EXPECT_THAT(selection.buffers, ElementsAre(Buffers::registered, Buffers::symmetric));
+  EXPECT_THAT(selection.in_place, ElementsAre(true));
+  EXPECT_EQ(selection.pair, (Pair{1, 0, false}));
+  texts.buffers = {"pinned"};
+  EXPECT_THROW(read_selection(texts), UsageError);
+}
+
+TEST(WithOptions, WaysWithoutAPairAreMeantForEveryPair) {
+  Selection usual;
+  usual.pair = Pair{0, 1, false};
+  EXPECT_EQ(with_options(usual, {}).pair, usual.pair) << "nothing was asked for";
+  SelectionOptions options;
+  options.patterns = {Pattern::one_way};
+  EXPECT_EQ(with_options(usual, options).pair, std::nullopt);
+  options.pair = Pair{2, 3, false};
+  EXPECT_EQ(with_options(usual, options).pair, options.pair);
+}
+
+}  // namespace
+}  // namespace linkgain

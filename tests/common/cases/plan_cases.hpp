@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sweep.hpp"
+
+/// For tests of how selections become cases.
+namespace linkgain {
+
+inline std::vector<std::string> names_of(const std::vector<Case>& cases) {
+  std::vector<std::string> names;
+  for (const Case& c : cases) names.push_back(case_name(c));
+  return names;
+}
+
+inline Selection of(OperationKind operation, std::string_view sizes) {
+  Selection selection;
+  selection.operations = {operation};
+  selection.sizes = parse_sizes(sizes);
+  return selection;
+}
+
+/// What expand() says of it, with its advice; "accepted" where it takes it.
+inline std::string refusal(const Selection& selection, int ranks, BackendKind backend) {
+  try {
+    expand({selection}, ranks, backend);
+  } catch (const UsageError& error) {
+    return std::string(error.what()) + " / " + error.advice();
+  }
+  return "accepted";
+}
+
+}  // namespace linkgain

@@ -1,0 +1,124 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sweep.hpp"
+#include "plan_cases.hpp"
+
+/// Options that name a parameter, and the operations that have it.
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+using testing::StartsWith;
+
+using Words = std::vector<std::string>;
+
+SelectionTexts naming(Words SelectionTexts::*option, const std::string& value) {
+  SelectionTexts texts;
+  texts.*option = {value};
+  return texts;
+}
+
+SelectionTexts with(bool SelectionTexts::*flag) {
+  SelectionTexts texts;
+  texts.*flag = true;
+  return texts;
+}
+
+std::string refusal(const Words& only, const SelectionTexts& texts,
+                    BackendKind backend = BackendKind::nccl) {
+  Selection selection = of(OperationKind::all_reduce, "1K");
+  selection.operations = parse_each<OperationKind>(only, parse_operation);
+  return refusal(with_options(selection, read_selection(texts)), 2, backend);
+}
+
+TEST(ParametersAskedFor, OfTrainingsAreNamedWhereThereIsNone) {
+  SelectionTexts texts = naming(&SelectionTexts::strategies, "zero2");
+  EXPECT_EQ(refusal({"all_reduce"}, texts),
+            "--strategy goes with gpt2_step / add --only gpt2_step, or leave it out");
+  texts.samples = 2;
+  EXPECT_EQ(refusal({"all_reduce"}, texts),
+            "--strategy and --batch go with gpt2_step / add --only gpt2_step, or leave them out");
+  texts.models = {"tiny"};
+  texts.training_precisions = {"fp32"};
+  texts.length = 8;
+  texts.dropout = 0.0;
+  texts.bucket_rule = "legacy";
+  texts.bucket_mib = 2;
+  EXPECT_THAT(refusal({"copy_push"}, texts),
+              StartsWith("--model-size, --strategy, --training-precision, --batch, --sequence, "
+                         "--dropout, --buckets and --bucket-mb go with gpt2_step /"));
+}
+
+TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
+  const Words memory{"copy_push", "latency"};
+  const std::string calls =
+      " goes with all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, gather, "
+      "scatter, send_recv, ping_pong / add --only all_reduce, or leave it out";
+  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::types, "int8")), "--type" + calls);
+  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::types, "float32")), "--type" + calls)
+      << "even the usual one";
+  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::launch_modes, "graph")), "--launch" + calls);
+  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::buffers, "symmetric")), "--buffers" + calls);
+  EXPECT_THAT(refusal({"all_gather"}, naming(&SelectionTexts::reductions, "max")),
+              StartsWith("--reduction goes with all_reduce, reduce_scatter, reduce /"));
+  EXPECT_THAT(refusal({"all_reduce"}, naming(&SelectionTexts::patterns, "one-way")),
+              StartsWith("--pattern goes with send_recv, ping_pong, copy_push, copy_pull, "
+                         "latency, load_latency / add --only send_recv,"));
+  EXPECT_THAT(refusal({"send_recv"}, with(&SelectionTexts::kernels)),
+              StartsWith("--kernels goes with all_reduce, copy_push, copy_pull, all_to_one, "
+                         "one_to_all, host_to_device, device_to_host /"));
+}
+
+TEST(InPlace, IsRefusedWhereTheBackendHasNoSuchForm) {
+  const SelectionTexts in_place = with(&SelectionTexts::in_place);
+  const std::string taken =
+      "--in-place goes with all_reduce, all_gather, reduce_scatter, broadcast, reduce, ";
+  for (const char* operation : {"alltoall", "send_recv"}) {
+    EXPECT_EQ(refusal({operation}, in_place),
+              taken +
+                  "gather, scatter; the nccl backend has no such form of alltoall, send_recv / "
+                  "add --only all_reduce, or leave it out");
+    EXPECT_EQ(refusal({operation}, in_place, BackendKind::mpi), "accepted");
+  }
+  EXPECT_EQ(
+      refusal({"ping_pong"}, in_place, BackendKind::mpi),
+      taken + "alltoall, gather, scatter, send_recv / add --only all_reduce, or leave it out");
+}
+
+TEST(InPlace, IsOfEveryOperationThatTheBackendHasSo) {
+  Selection selection = of(OperationKind::all_reduce, "1K");
+  selection.operations = {OperationKind::all_reduce, OperationKind::alltoall,
+                          OperationKind::send_recv};
+  selection.in_place = {true};
+  EXPECT_THAT(
+      names_of(expand({selection}, 2, BackendKind::mpi)),
+      ElementsAre("all_reduce/float32/sum/1KiB/np2/inplace", "alltoall/float32/1KiB/np2/inplace",
+                  "send_recv/float32/1KiB/np2/inplace"));
+  EXPECT_THAT(names_of(expand({selection}, 2, BackendKind::nccl)),
+              ElementsAre("all_reduce/float32/sum/1KiB/np2/inplace", "alltoall/float32/1KiB/np2",
+                          "send_recv/float32/1KiB/np2"))
+      << "alltoall was not asked for alone";
+}
+
+TEST(ParametersAskedFor, NeedOneOperationThatHasThem) {
+  const Words some{"copy_push", "all_reduce"};
+  for (const SelectionTexts& texts :
+       {SelectionTexts{}, naming(&SelectionTexts::types, "int8"),
+        naming(&SelectionTexts::launch_modes, "graph"),
+        naming(&SelectionTexts::buffers, "symmetric"), naming(&SelectionTexts::reductions, "max"),
+        naming(&SelectionTexts::patterns, "one-way"), with(&SelectionTexts::in_place),
+        with(&SelectionTexts::kernels)}) {
+    EXPECT_EQ(refusal(some, texts), "accepted");
+  }
+  EXPECT_EQ(refusal({"latency"}, SelectionTexts{}), "accepted") << "nothing was asked for";
+}
+
+}  // namespace
+}  // namespace linkgain

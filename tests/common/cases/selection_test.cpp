@@ -1,0 +1,251 @@
+#include "linkgain/cases/selection.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/cases/sweep.hpp"
+#include "plan_cases.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<Case> cases_of(Profile profile, BackendKind backend, int ranks = 2) {
+  return expand(plan_of(profile, backend).selections, ranks, backend);
+}
+
+Selection send_recv(std::vector<Pattern> patterns) {
+  Selection selection;
+  selection.operations = {OperationKind::send_recv};
+  selection.sizes = {Bytes{1024}};
+  selection.patterns = std::move(patterns);
+  return selection;
+}
+
+std::vector<std::string> pairs_of(Pattern pattern, int ranks) {
+  std::vector<std::string> pairs;
+  for (const Case& c : expand({send_recv({pattern})}, ranks, BackendKind::nccl)) {
+    const std::string name = case_name(c);
+    const std::size_t pair = name.find("pair=");
+    pairs.push_back(pair == std::string::npos ? "" : name.substr(pair));
+  }
+  return pairs;
+}
+
+TEST(Profiles, QuickIsTheLadderOfAllReduceAndCopies) {
+  const std::vector<Case> cases = cases_of(Profile::quick, BackendKind::nccl);
+  ASSERT_EQ(cases.size(), 14U + 2U);
+  EXPECT_EQ(case_name(cases.front()), "all_reduce/float32/sum/16B/np2");
+  EXPECT_EQ(case_name(cases[1]), "all_reduce/float32/sum/64B/np2");
+  EXPECT_EQ(case_name(cases[13]), "all_reduce/float32/sum/1GiB/np2");
+  EXPECT_EQ(case_name(cases[14]), "copy_push/256MiB/np2/pair=0-1");
+  EXPECT_EQ(case_name(cases[15]), "copy_push/256MiB/np2/pair=0-1/both");
+  const std::vector<Case> on_cpus = cases_of(Profile::quick, BackendKind::mpi);
+  ASSERT_EQ(on_cpus.size(), 12U);
+  EXPECT_EQ(case_name(on_cpus.back()), "all_reduce/float32/sum/64MiB/np2");
+}
+
+TEST(Profiles, DefaultBeginsWithThePagesTraining) {
+  const std::vector<Case> cases = cases_of(Profile::standard, BackendKind::nccl, 4);
+  ASSERT_EQ(cases.size(), 2U + 14U + 8U + 2U + 1U);
+  EXPECT_EQ(case_name(cases.back()), "latency/8B/np4/pair=0-1");
+  EXPECT_EQ(case_name(cases[0]), "gpt2_step/fp32/gpt2/np4");
+  EXPECT_EQ(case_name(cases[1]), "gpt2_step/fp32/gpt2/np4/none");
+  EXPECT_EQ(case_name(cases[16]), "send_recv/float32/16B/np4");
+  EXPECT_EQ(case_name(cases[17]), "send_recv/float32/256B/np4");
+  EXPECT_EQ(case_name(cases[23]), "send_recv/float32/1GiB/np4");
+  const std::vector<Case> on_cpus = cases_of(Profile::standard, BackendKind::mpi);
+  EXPECT_EQ(on_cpus.size(), 2U + 12U + 7U);
+  EXPECT_EQ(case_name(on_cpus[0]), "gpt2_step/fp64/tiny/np2");
+}
+
+/// Near in time to the step that they are held against, and in every launch.
+TEST(Profiles, FullHoldsStrategiesAgainstTheirPrecisionsStepWithoutCommunication) {
+  std::vector<std::string> expected;
+  for (const std::string precision : {"fp32", "tf32", "bf16"}) {
+    for (const std::string strategy : {"", "/zero2", "/zero3", "/none"}) {
+      expected.push_back("gpt2_step/" + precision + "/gpt2/np2" + strategy);
+    }
+  }
+  std::vector<std::string> first = names_of(cases_of(Profile::full, BackendKind::nccl));
+  first.resize(expected.size());
+  EXPECT_EQ(first, expected);
+}
+
+TEST(Profiles, LeaveOutCopiesThatCannotBe) {
+  EXPECT_EQ(cases_of(Profile::standard, BackendKind::nccl, 16).size(), 14U + 8U) << "8 at most";
+  std::vector<Selection> odd = plan_of(Profile::standard, BackendKind::nccl).selections;
+  for (Selection& selection : odd) selection.sizes = {Bytes{4}};
+  EXPECT_THAT(names_of(expand(odd, 2, BackendKind::nccl)),
+              ElementsAre("gpt2_step/fp32/gpt2/np2", "gpt2_step/fp32/gpt2/np2/none",
+                          "all_reduce/float32/sum/4B/np2", "send_recv/float32/4B/np2"));
+}
+
+TEST(Profiles, NodeIsMadeForRepetition) {
+  EXPECT_EQ(plan_of(Profile::node, BackendKind::nccl).launches, 8);
+  EXPECT_THAT(
+      names_of(cases_of(Profile::node, BackendKind::nccl)),
+      ElementsAre("all_reduce/float32/sum/8B/np2", "all_reduce/float32/sum/1MiB/np2",
+                  "all_reduce/float32/sum/256MiB/np2", "send_recv/float32/256MiB/np2/pair=0-1",
+                  "send_recv/float32/256MiB/np2/pair=1-0",
+                  "send_recv/float32/256MiB/np2/pair=0-1/both"));
+  EXPECT_EQ(case_name(cases_of(Profile::node, BackendKind::mpi)[2]),
+            "all_reduce/float32/sum/64MiB/np2");
+}
+
+TEST(Profiles, FullHasEveryTypeReductionLaunchModeAndPair) {
+  for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
+    std::set<DataType> types;
+    std::set<Reduction> reductions;
+    std::set<LaunchMode> launches;
+    std::set<bool> in_place;
+    std::set<std::string> pairs;
+    for (const Case& c : cases_of(Profile::full, backend, 3)) {
+      types.insert(c.type);
+      reductions.insert(c.reduction);
+      launches.insert(c.launch);
+      in_place.insert(c.in_place);
+      const bool sends = c.operation == OperationKind::send_recv;
+      if (sends && c.pair) pairs.insert(case_name(c));
+    }
+    const bool gpu = backend == BackendKind::nccl;
+    EXPECT_EQ(types.size(), gpu ? 12U : 8U);
+    EXPECT_EQ(reductions.size(), gpu ? 6U : 4U);
+    EXPECT_EQ(launches.size(), gpu ? 2U : 1U);
+    EXPECT_EQ(in_place.size(), 2U);
+    EXPECT_EQ(pairs.size(), 6U + 3U);
+  }
+  EXPECT_EQ(plan_of(Profile::full, BackendKind::nccl).launches, 5);
+  EXPECT_EQ(plan_of(Profile::full, BackendKind::nccl).budget, Seconds{900});
+}
+
+TEST(Profiles, OthersStartOnceAndHaveNoBudget) {
+  for (const Profile profile : {Profile::quick, Profile::standard}) {
+    EXPECT_EQ(plan_of(profile, BackendKind::nccl).launches, 1);
+    EXPECT_FALSE(plan_of(profile, BackendKind::nccl).budget);
+  }
+}
+
+TEST(Expand, NamesEveryCaseOnce) {
+  for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
+    for (const Profile profile :
+         {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
+      const std::vector<std::string> names = names_of(cases_of(profile, backend, 4));
+      EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+    }
+  }
+  Selection twice;
+  twice.sizes = {Bytes{8}, Bytes{16}, Bytes{8}};
+  EXPECT_THAT(names_of(expand({twice, twice}, 2, BackendKind::nccl)),
+              ElementsAre("all_reduce/float32/sum/8B/np2", "all_reduce/float32/sum/16B/np2"));
+}
+
+TEST(Expand, KeepsTheOrderOfSelectionsAndSizes) {
+  Selection selection;
+  selection.operations = {OperationKind::send_recv, OperationKind::all_reduce};
+  selection.sizes = {Bytes{1024}, Bytes{8}};
+  EXPECT_THAT(names_of(expand({selection}, 2, BackendKind::mpi)),
+              ElementsAre("send_recv/float32/1KiB/np2", "send_recv/float32/8B/np2",
+                          "all_reduce/float32/sum/1KiB/np2", "all_reduce/float32/sum/8B/np2"));
+}
+
+TEST(Expand, ParametersThatAnOperationLacksDoNotMultiplyIt) {
+  Selection selection = send_recv({Pattern::ring});
+  selection.reductions = {Reduction::min, Reduction::max};
+  selection.in_place = {false, true};
+  EXPECT_THAT(names_of(expand({selection}, 2, BackendKind::nccl)),
+              ElementsAre("send_recv/float32/1KiB/np2"));
+  Selection reduce;
+  reduce.sizes = {Bytes{1024}};
+  reduce.patterns = {Pattern::ring, Pattern::one_way, Pattern::both_ways};
+  EXPECT_THAT(names_of(expand({reduce}, 4, BackendKind::nccl)),
+              ElementsAre("all_reduce/float32/sum/1KiB/np4"));
+}
+
+TEST(Expand, MultipliesWhatAnOperationHas) {
+  Selection selection;
+  selection.sizes = {Bytes{8}, Bytes{16}, Bytes{32}};
+  selection.types = {DataType::float32, DataType::int8};
+  selection.reductions = {Reduction::sum, Reduction::max};
+  selection.in_place = {false, true};
+  selection.launches = {LaunchMode::stream, LaunchMode::graph};
+  EXPECT_EQ(expand({selection}, 2, BackendKind::nccl).size(), 3U * 16U);
+}
+
+TEST(Expand, PatternsGiveEveryPairOfRanks) {
+  EXPECT_THAT(pairs_of(Pattern::ring, 3), ElementsAre(""));
+  EXPECT_THAT(pairs_of(Pattern::one_way, 2), ElementsAre("pair=0-1", "pair=1-0"));
+  EXPECT_THAT(pairs_of(Pattern::both_ways, 2), ElementsAre("pair=0-1/both"));
+  EXPECT_THAT(pairs_of(Pattern::one_way, 3),
+              ElementsAre("pair=0-1", "pair=0-2", "pair=1-0", "pair=1-2", "pair=2-0", "pair=2-1"));
+  EXPECT_THAT(pairs_of(Pattern::both_ways, 3),
+              ElementsAre("pair=0-1/both", "pair=0-2/both", "pair=1-2/both"));
+  EXPECT_EQ(pairs_of(Pattern::one_way, 4).size(), 12U);
+  EXPECT_EQ(pairs_of(Pattern::both_ways, 4).size(), 6U);
+}
+
+TEST(Expand, TakesTheOnePairThatIsAskedFor) {
+  Selection selection = send_recv({Pattern::ring, Pattern::one_way, Pattern::both_ways});
+  selection.pair = Pair{2, 0, false};
+  EXPECT_THAT(names_of(expand({selection}, 3, BackendKind::nccl)),
+              ElementsAre("send_recv/float32/1KiB/np3", "send_recv/float32/1KiB/np3/pair=2-0",
+                          "send_recv/float32/1KiB/np3/pair=2-0/both"));
+}
+
+std::string refusal(const Selection& selection, BackendKind backend) {
+  try {
+    expand({selection}, 2, backend);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Expand, RefusesWhatCannotBe) {
+  Selection odd;
+  odd.sizes = {Bytes{7}};
+  EXPECT_THAT(refusal(odd, BackendKind::nccl), HasSubstr("no multiple of the 4 bytes"));
+  Selection outside = send_recv({Pattern::one_way});
+  outside.pair = Pair{0, 2, false};
+  EXPECT_THAT(refusal(outside, BackendKind::nccl), HasSubstr("the ranks of np2 are 0 to 1"));
+}
+
+TEST(Expand, RefusesWhatTheBackendLacksByName) {
+  Selection selection;
+  selection.sizes = {Bytes{1024}};
+  selection.types = {DataType::bfloat16};
+  EXPECT_EQ(refusal(selection, BackendKind::nccl), "accepted");
+  EXPECT_EQ(refusal(selection, BackendKind::mpi), "the mpi backend has no type bfloat16");
+  selection.types = {DataType::float32};
+  selection.reductions = {Reduction::avg};
+  EXPECT_EQ(refusal(selection, BackendKind::mpi), "the mpi backend has no reduction avg");
+  selection.reductions = {Reduction::sum};
+  selection.launches = {LaunchMode::graph};
+  EXPECT_EQ(refusal(selection, BackendKind::mpi), "the mpi backend has no launch mode graph");
+}
+
+TEST(PlanNames, ParseBackAndAreSuggested) {
+  for (const Pattern pattern : {Pattern::ring, Pattern::one_way, Pattern::both_ways}) {
+    EXPECT_EQ(parse_pattern(name_of(pattern)), pattern);
+  }
+  for (const Profile profile : {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
+    EXPECT_EQ(parse_profile(name_of(profile)), profile);
+  }
+  EXPECT_EQ(name_of(Profile::standard), "default");
+  EXPECT_THROW(parse_profile("standard"), UsageError);
+  try {
+    parse_pattern("both");
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("pattern 'both'"), HasSubstr("one-way")));
+  }
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,92 @@
+#include "linkgain/cases/sweep.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/base/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::int64_t> sizes_of(std::string_view text) {
+  std::vector<std::int64_t> values;
+  for (const Bytes size : parse_sizes(text)) values.push_back(size.value);
+  return values;
+}
+
+std::string refusal(std::string_view text) {
+  try {
+    parse_sizes(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ParseSizes, MultipliesUpToAndIncludingTheEnd) {
+  EXPECT_THAT(sizes_of("8:512:x4"), ElementsAre(8, 32, 128, 512));
+  EXPECT_THAT(sizes_of("8:1000:x4"), ElementsAre(8, 32, 128, 512, 1000));
+  const auto ladder = sizes_of("8:1G:x4");
+  ASSERT_EQ(ladder.size(), 15U);
+  EXPECT_EQ(ladder[13], 536870912);
+  EXPECT_EQ(ladder[14], 1073741824);
+  EXPECT_EQ(sizes_of("8:1G:x2").size(), 28U);
+}
+
+TEST(ParseSizes, AddsUpToAndIncludingTheEnd) {
+  EXPECT_THAT(sizes_of("10:40:+10"), ElementsAre(10, 20, 30, 40));
+  EXPECT_THAT(sizes_of("10:35:+10"), ElementsAre(10, 20, 30, 35));
+  EXPECT_EQ(sizes_of("1M:64M:+1M").size(), 64U);
+  EXPECT_THAT(sizes_of("8:8:+1"), ElementsAre(8));
+  EXPECT_THAT(sizes_of("8:9:x1000"), ElementsAre(8, 9));
+}
+
+TEST(ParseSizes, JoinsListsAndLaddersAscendingWithoutRepetition) {
+  EXPECT_THAT(sizes_of("1G,64K,8,65536"), ElementsAre(8, 65536, 1073741824));
+  EXPECT_THAT(sizes_of("1K,8:32:x2,16,1:3:+1"), ElementsAre(1, 2, 3, 8, 16, 32, 1024));
+}
+
+TEST(ParseSizes, ReachesTheLargestCountWithoutOverflow) {
+  EXPECT_THAT(sizes_of("4611686018427387905:9223372036854775807:x2"),
+              ElementsAre(4611686018427387905, 9223372036854775807));
+  EXPECT_THAT(sizes_of("9223372036854775806:9223372036854775807:+8T"),
+              ElementsAre(9223372036854775806, 9223372036854775807));
+  EXPECT_THAT(sizes_of("1:2:x9223372036854775807"), ElementsAre(1, 2));
+}
+
+TEST(ParseSizes, RefusesStepsThatGoNowhere) {
+  EXPECT_THAT(refusal("1G:8:x4"), HasSubstr("1G is above 8"));
+  EXPECT_THAT(refusal("8:1G:x1"), HasSubstr("the factor '1'"));
+  EXPECT_THAT(refusal("8:1G:x0"), HasSubstr("the factor '0'"));
+  EXPECT_THAT(refusal("8:1G:x-2"), HasSubstr("the factor '-2'"));
+  EXPECT_THAT(refusal("8:1G:x1.5"), HasSubstr("the factor '1.5'"));
+  EXPECT_THAT(refusal("8:1G:x"), HasSubstr("the factor ''"));
+  EXPECT_THAT(refusal("8:1G:x99999999999999999999"), HasSubstr("the factor"));
+  EXPECT_THAT(refusal("8:1G:+0"), HasSubstr("size '0' is zero"));
+  EXPECT_THAT(refusal("8:1G:4"), HasSubstr("the step '4'"));
+}
+
+TEST(ParseSizes, RefusesMalformedTextWithTheAcceptedForms) {
+  EXPECT_THAT(refusal(""), HasSubstr("nothing given"));
+  EXPECT_THAT(refusal("8:1G"), HasSubstr("'8:1G' is neither"));
+  EXPECT_THAT(refusal("8:1G:x4:x2"), HasSubstr("8:1G:x4"));
+  EXPECT_THAT(refusal("8,,16"), HasSubstr("neither a size nor a ladder"));
+  EXPECT_THAT(refusal("8,"), HasSubstr("neither a size nor a ladder"));
+  EXPECT_THAT(refusal("0"), HasSubstr("size '0' is zero"));
+  EXPECT_THAT(refusal("-8"), HasSubstr("size '-8' is no size"));
+  EXPECT_THAT(refusal("8:1Q:x2"), HasSubstr("size '1Q' is no size"));
+}
+
+TEST(ParseSizes, RefusesMoreSizesThanTheLimit) {
+  EXPECT_EQ(sizes_of("1:10000:+1").size(), 10000U);
+  EXPECT_THAT(refusal("1:10001:+1"), HasSubstr("more than 10000 sizes"));
+  EXPECT_THAT(refusal("1:5000:+1,5001:10001:+1"), HasSubstr("more than 10000 sizes"));
+  EXPECT_THAT(refusal("1:8388607T:+1"), HasSubstr("more than 10000 sizes"));
+  EXPECT_EQ(sizes_of("1:10000:+1,1:10000:+1").size(), 10000U) << "repetitions do not count";
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,160 @@
+#include "linkgain/gpt2/training_strategy.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/cases/case.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const ParameterTable& gpt2() {
+  static const ParameterTable table(gpt2_config(ModelSize::gpt2));
+  return table;
+}
+
+StrategyPlan plan(TrainingStrategy strategy, const BucketSettings& buckets = {}, int ranks = 2) {
+  return plan_strategy(strategy, gpt2(), buckets, DataType::float32, ranks);
+}
+
+std::string advice_of(TrainingStrategy strategy, const Gpt2Config& config, int ranks) {
+  try {
+    plan_strategy(strategy, ParameterTable(config), {}, DataType::float32, ranks);
+  } catch (const UsageError& error) {
+    return error.advice();
+  }
+  return "nothing was thrown";
+}
+
+TEST(StrategyPlan, HasPyTorchsBucketsUnlessParametersAreSharded) {
+  for (const auto strategy :
+       {TrainingStrategy::none, TrainingStrategy::ddp, TrainingStrategy::zero2}) {
+    EXPECT_EQ(plan(strategy).buckets, gradient_buckets(gpt2(), {}, DataType::float32));
+    const BucketSettings legacy{BucketRule::legacy, {}};
+    EXPECT_EQ(plan(strategy, legacy).buckets, gradient_buckets(gpt2(), legacy, DataType::float32));
+    for (const SegmentPass& pass : plan(strategy).passes) EXPECT_THAT(pass.gathers, IsEmpty());
+  }
+}
+
+TEST(StrategyPlan, RunsThroughAllSegmentsForwardAndBackward) {
+  const auto passes = plan(TrainingStrategy::ddp).passes;
+  ASSERT_EQ(passes.size(), 28U);
+  for (int i = 0; i < 14; ++i) {
+    EXPECT_EQ(passes[static_cast<std::size_t>(i)].segment, i);
+    EXPECT_FALSE(passes[static_cast<std::size_t>(i)].is_backward);
+    EXPECT_EQ(passes[static_cast<std::size_t>(14 + i)].segment, 13 - i);
+    EXPECT_TRUE(passes[static_cast<std::size_t>(14 + i)].is_backward);
+  }
+}
+
+TEST(StrategyPlan, OfZero3HasABucketPerSegmentAndTheEmbeddingsApart) {
+  const auto buckets = plan(TrainingStrategy::zero3).buckets;
+  ASSERT_EQ(buckets.size(), 15U);
+  EXPECT_EQ(buckets[0].range, gpt2().segment_range(13));
+  for (int i = 1; i <= 12; ++i) {
+    EXPECT_EQ(buckets[static_cast<std::size_t>(i)].range, gpt2().segment_range(13 - i));
+    EXPECT_EQ(buckets[static_cast<std::size_t>(i)].tensors.size(), 12U);
+  }
+  EXPECT_THAT(buckets[13].tensors, ElementsAre(1));
+  EXPECT_THAT(buckets[14].tensors, ElementsAre(0));
+  EXPECT_EQ(buckets[14].range, gpt2().tensors()[0].range());
+}
+
+TEST(StrategyPlan, OfZero3GathersWholeBucketsTwiceButTheFinalNorm) {
+  const auto zero3 = plan(TrainingStrategy::zero3);
+  std::map<std::int64_t, int> times;  // by offset
+  for (const SegmentPass& pass : zero3.passes) {
+    for (const ParameterRange& range : pass.gathers) ++times[range.offset];
+  }
+  ASSERT_EQ(times.size(), 15U);
+  for (const GradientBucket& bucket : zero3.buckets) {
+    const bool is_final_norm = bucket.range == gpt2().segment_range(13);
+    EXPECT_EQ(times[bucket.range.offset], is_final_norm ? 1 : 2) << bucket.range.offset;
+  }
+  EXPECT_THAT(zero3.passes[13].gathers,
+              ElementsAre(gpt2().segment_range(13), gpt2().tensors()[0].range()));
+}
+
+TEST(StrategyPlan, RefusesRanksThatDoNotDivideTheShards) {
+  // All tensors of GPT-2 are multiples of 768, those of tiny of 64.
+  EXPECT_THAT(advice_of(TrainingStrategy::zero3, gpt2_config(ModelSize::gpt2), 5),
+              "take 2, 3, 4, 6 or 8 ranks, or the strategy ddp");
+  EXPECT_THAT(advice_of(TrainingStrategy::zero2, gpt2_config(ModelSize::gpt2), 7),
+              HasSubstr("take 2, 3, 4, 6 or 8 ranks"));
+  EXPECT_THAT(advice_of(TrainingStrategy::zero3, gpt2_config(ModelSize::tiny), 3),
+              "take 2, 4 or 8 ranks, or the strategy ddp");
+  const Gpt2Config odd{.vocabulary = 3, .positions = 1, .channels = 1, .layers = 1, .heads = 1};
+  EXPECT_THAT(advice_of(TrainingStrategy::zero3, odd, 2),
+              "take another model size, or the strategy ddp");
+}
+
+TEST(StrategyPlan, TakesAnyNumberOfRanksWhereNothingIsSharded) {
+  for (int ranks = 1; ranks <= 8; ++ranks) {
+    EXPECT_NO_THROW(plan(TrainingStrategy::ddp, {}, ranks));
+    EXPECT_NO_THROW(plan(TrainingStrategy::none, {}, ranks));
+  }
+}
+
+std::optional<int> buckets_of(const std::string& name) {
+  return bucket_count(parse_case_name(name).training.value());
+}
+
+TEST(BucketCount, IsWhatAStrategyReduces) {
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2"), 13);
+  EXPECT_EQ(buckets_of("gpt2_step/bf16/gpt2/np2/zero2"), 13) << "gradients are float32 there too";
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2/buckets=legacy"), 14);
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2/zero3"), std::nullopt);
+  EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2/none"), std::nullopt);
+}
+
+// All of the tiny model's gradients, 884,224 bytes in fp64, are less than the least whole number of
+// MiB. The legacy rule keeps its first limit of 1 MiB whatever was given.
+TEST(BucketCount, OfTheTinyModelIsMoreThanOneForFractionsOnly) {
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2"), 1);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/bucket-mb=1"), 1);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/buckets=legacy/bucket-mb=0.1"), 1);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/bucket-mb=0.1"), 7);
+  EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/zero2/bucket-mb=0.01"), 10);
+  EXPECT_NO_THROW(require_equal_shards(
+      parse_case_name("gpt2_step/fp64/tiny/np8/zero2/bucket-mb=0.01").training.value(), 8));
+}
+
+TEST(BucketSettings, LeaveOutAFractionOfAByteAsPyTorchDoes) {
+  TrainingParameters training;
+  training.bucket_mib = 0.3;
+  EXPECT_EQ(bucket_settings(training).limit, Bytes{314572}) << "of 314572.8";
+}
+
+// 497,759,232 bytes in fp32; the final norm has 6,144, the norm of the gradients 4.
+TEST(SentBytes, AreThoseOfTheFormulas) {
+  const double size = 497759232.0;
+  const auto sent = [](TrainingStrategy strategy, int ranks) {
+    return sent_bytes_per_step(strategy, gpt2(), {}, ranks);
+  };
+  EXPECT_EQ(sent(TrainingStrategy::none, 8), 0.0);
+  EXPECT_EQ(sent(TrainingStrategy::ddp, 1), 0.0);
+  EXPECT_EQ(sent(TrainingStrategy::ddp, 2), size);
+  EXPECT_EQ(sent(TrainingStrategy::zero2, 2), size + 4);
+  EXPECT_EQ(sent(TrainingStrategy::zero3, 2), 1.5 * size - 3072 + 4);
+  EXPECT_EQ(sent(TrainingStrategy::ddp, 8), 1.75 * size);
+  EXPECT_EQ(sent(TrainingStrategy::zero2, 8), 1.75 * size + 7);
+  EXPECT_EQ(sent(TrainingStrategy::zero3, 8), 2.625 * size - 5376 + 7);
+}
+
+TEST(SentBytes, CountEachMemoryInItsType) {
+  const TrainingTypes types{DataType::bfloat16, DataType::float32, DataType::float32};
+  EXPECT_EQ(sent_bytes_per_step(TrainingStrategy::ddp, gpt2(), types, 2), 497759232.0);
+  EXPECT_EQ(sent_bytes_per_step(TrainingStrategy::zero2, gpt2(), types, 2), 0.75 * 497759232.0 + 4);
+}
+
+}  // namespace
+}  // namespace linkgain
