@@ -6,8 +6,8 @@
 
 #include "kernels/pattern.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/evidence.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -4,8 +4,8 @@
 
 #include "data_mapping.hpp"
 #include "kernels/pattern.hpp"
-#include "linkgain/core/record.hpp"
 #include "linkgain/gpu/stream.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -7,7 +7,7 @@
 
 #include "data_mapping.hpp"
 #include "kernels/pattern.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -1,7 +1,7 @@
 #include "nccl_device_call.hpp"
 
 #include "data_mapping.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "nccl_api.hpp"
 
 namespace linkgain {

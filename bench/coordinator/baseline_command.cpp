@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "linkgain/core/baseline.hpp"
-#include "linkgain/core/journal.hpp"
+#include "linkgain/record/journal.hpp"
 #include "linkgain/report/baseline_summary.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "named_records.hpp"

@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
-#include "linkgain/core/journal.hpp"
 #include "linkgain/core/regression.hpp"
+#include "linkgain/record/journal.hpp"
 #include "linkgain/report/check_annotations.hpp"
 #include "linkgain/report/check_csv.hpp"
 #include "linkgain/report/check_junit.hpp"

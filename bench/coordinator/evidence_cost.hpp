@@ -1,7 +1,7 @@
 #pragma once
 
 #include "linkgain/coordinator/measurement.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

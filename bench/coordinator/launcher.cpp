@@ -13,7 +13,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/protocol.hpp"
+#include "linkgain/record/protocol.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {

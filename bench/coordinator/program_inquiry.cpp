@@ -8,7 +8,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/launcher.hpp"
-#include "linkgain/core/protocol.hpp"
+#include "linkgain/record/protocol.hpp"
 
 namespace linkgain {
 namespace {

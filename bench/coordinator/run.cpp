@@ -9,8 +9,8 @@
 #include "linkgain/coordinator/measurement.hpp"
 #include "linkgain/coordinator/run_pace.hpp"
 #include "linkgain/coordinator/signals.hpp"
-#include "linkgain/core/limits.hpp"
 #include "linkgain/core/own_path.hpp"
+#include "linkgain/record/limits.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,9 +10,9 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/coordinator/launcher.hpp"
-#include "linkgain/core/variants.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/record/variants.hpp"
 #include "memory_fit.hpp"
 #include "training_fit.hpp"
 

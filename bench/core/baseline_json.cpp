@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "baseline_schema.hpp"
-#include "json_conversions.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_layout.hpp"
 #include "linkgain/base/json_schema.hpp"
 #include "linkgain/core/baseline.hpp"
+#include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "launch_times.hpp"
-#include "linkgain/core/find_variant.hpp"
+#include "linkgain/record/find_variant.hpp"
+#include "linkgain/record/launch_times.hpp"
 
 namespace linkgain {
 namespace {

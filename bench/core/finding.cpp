@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "json_conversions.hpp"
+#include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
 namespace {

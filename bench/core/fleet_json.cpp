@@ -1,5 +1,5 @@
-#include "json_conversions.hpp"
 #include "linkgain/core/fleet.hpp"
+#include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
 namespace {

@@ -11,8 +11,8 @@
 #include <mutex>
 #include <sstream>
 
-#include "json_conversions.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
 namespace {

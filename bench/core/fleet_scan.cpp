@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "json_conversions.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
 #include "linkgain/core/fleet_record.hpp"
+#include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "linkgain/core/evidence.hpp"
+#include "linkgain/record/evidence.hpp"
 #include "linkgain/statistics/variance_ratio.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "linkgain/core/find_variant.hpp"
+#include "linkgain/record/find_variant.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

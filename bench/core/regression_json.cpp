@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "baseline_json.hpp"
-#include "json_conversions.hpp"
 #include "linkgain/core/regression.hpp"
+#include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
 namespace {

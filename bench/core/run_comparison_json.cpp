@@ -1,5 +1,5 @@
-#include "json_conversions.hpp"
 #include "linkgain/core/run_comparison.hpp"
+#include "linkgain/record/json_conversions.hpp"
 #include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {

@@ -13,7 +13,7 @@
 #include "foreign_runs.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/core/journal.hpp"
+#include "linkgain/record/journal.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "launch_times.hpp"
+#include "linkgain/record/launch_times.hpp"
+#include "linkgain/record/training_losses.hpp"
 #include "linkgain/statistics/statistics.hpp"
-#include "training_losses.hpp"
 
 namespace linkgain {
 namespace {

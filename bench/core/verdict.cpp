@@ -9,8 +9,8 @@
 #include <set>
 
 #include "linkgain/cases/backend.hpp"
-#include "linkgain/core/convergence.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/convergence.hpp"
 #include "verdict_parts.hpp"
 
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 /// The parts of judge() that have files of their own. Each adds warnings to the record, none twice.
 namespace linkgain {

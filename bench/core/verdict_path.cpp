@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "linkgain/core/variants.hpp"
 #include "linkgain/core/verdict.hpp"
+#include "linkgain/record/variants.hpp"
 #include "verdict_parts.hpp"
 
 namespace linkgain {

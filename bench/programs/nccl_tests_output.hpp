@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/protocol.hpp"
+#include "linkgain/record/protocol.hpp"
 #include "nccl_tests_options.hpp"
 
 /// nccl-tests' text, as of its version 2.19.6, from plain values.

@@ -5,7 +5,7 @@
 
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "nccl_tests_options.hpp"
 
 namespace linkgain {

@@ -8,9 +8,9 @@
 
 #include "csv_fields.hpp"
 #include "linkgain/core/case_ratio.hpp"
-#include "linkgain/core/limits.hpp"
 #include "linkgain/core/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/record/limits.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "comparison.hpp"
 #include "linkgain/core/pair_matrix.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

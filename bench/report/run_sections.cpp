@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/limits.hpp"
 #include "linkgain/hardware/nvlink.hpp"
+#include "linkgain/record/limits.hpp"
 #include "markdown_table.hpp"
 #include "wording.hpp"
 

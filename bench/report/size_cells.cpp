@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "linkgain/core/limits.hpp"
+#include "linkgain/record/limits.hpp"
 
 namespace linkgain {
 namespace {

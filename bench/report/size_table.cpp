@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernel_table.hpp"
-#include "linkgain/core/find_variant.hpp"
+#include "linkgain/record/find_variant.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"
 #include "step_lines.hpp"

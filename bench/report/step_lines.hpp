@@ -3,7 +3,7 @@
 #include <string>
 
 #include "comparison.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

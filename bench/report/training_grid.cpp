@@ -8,9 +8,9 @@
 
 #include "comparison.hpp"
 #include "footnotes.hpp"
-#include "linkgain/core/convergence.hpp"
 #include "linkgain/core/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/record/convergence.hpp"
 #include "markdown_table.hpp"
 #include "training_cells.hpp"
 #include "training_words.hpp"

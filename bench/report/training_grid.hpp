@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 /// What reports call a training.
 namespace linkgain {

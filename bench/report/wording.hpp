@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "linkgain/core/protocol.hpp"
+#include "linkgain/record/protocol.hpp"
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/limits.hpp"
 #include "linkgain/core/verdict.hpp"
+#include "linkgain/record/limits.hpp"
 #include "run_support.hpp"
 
 namespace linkgain::testing {

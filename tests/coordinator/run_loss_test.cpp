@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/full_record.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/run.hpp"
 #include "linkgain/core/verdict.hpp"
 #include "run_support.hpp"
+#include "support/full_record.hpp"
 
 namespace linkgain::testing {
 namespace {

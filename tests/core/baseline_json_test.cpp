@@ -4,9 +4,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "launch_records.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/core/baseline.hpp"
+#include "support/launch_records.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launch_records.hpp"
 #include "linkgain/core/regression.hpp"
+#include "support/launch_records.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "full_record.hpp"
 #include "linkgain/base/errors.hpp"
+#include "support/full_record.hpp"
 
 namespace linkgain::testing {
 namespace {

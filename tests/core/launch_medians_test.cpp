@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "launch_records.hpp"
 #include "linkgain/base/errors.hpp"
+#include "support/launch_records.hpp"
 
 namespace linkgain::testing {
 namespace {

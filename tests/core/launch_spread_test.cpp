@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "launch_records.hpp"
+#include "support/launch_records.hpp"
 
 namespace linkgain::testing {
 namespace {

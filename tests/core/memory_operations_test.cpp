@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "evidence_cases.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/cases/sweep.hpp"
 #include "linkgain/core/own_path.hpp"
+#include "support/evidence_cases.hpp"
 
 /// Copies, latencies and host copies: names, forms, buffers, bytes and paths.
 namespace linkgain {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "full_record.hpp"
+#include "support/full_record.hpp"
 
 namespace linkgain::testing {
 namespace {

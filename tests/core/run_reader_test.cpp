@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "full_record.hpp"
 #include "linkgain/base/errors.hpp"
+#include "support/full_record.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "launch_records.hpp"
 #include "linkgain/core/training_summary.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "support/launch_records.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 /// Records for tests of verdicts: one in order, and what may be wrong with it.
 namespace linkgain::testing {

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "linkgain/core/convergence.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/convergence.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::testing {

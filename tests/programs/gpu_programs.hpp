@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 /// The two programs on two real GPUs.

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/limits.hpp"
+#include "linkgain/record/limits.hpp"
 #include "sample_records.hpp"
 
 /// The sample records as a run with link counters, host copies and health leaves them.

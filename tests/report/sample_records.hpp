@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "support/record_parts.hpp"
 
 /// Records as a run would leave them, for tests of reports. Times of two H200 are those measured.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "record_parts.hpp"
 
 /// Records of a made-up cluster, for tests of fleets: every node has the same cases, with noise of

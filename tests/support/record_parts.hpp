@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 /// Parts that records of several tests have in common: two variants on a node of H200.
 namespace linkgain::testing {

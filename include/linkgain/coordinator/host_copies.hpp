@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "linkgain/coordinator/job.hpp"
-#include "linkgain/core/record.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

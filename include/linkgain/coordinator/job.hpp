@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/protocol.hpp"
+#include "linkgain/record/protocol.hpp"
 
 namespace linkgain {
 

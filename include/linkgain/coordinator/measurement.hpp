@@ -9,7 +9,7 @@
 
 #include "linkgain/coordinator/variant_job.hpp"
 #include "linkgain/coordinator/wire_count.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {

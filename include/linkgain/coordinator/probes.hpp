@@ -7,8 +7,8 @@
 
 #include "linkgain/coordinator/job.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/evidence.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

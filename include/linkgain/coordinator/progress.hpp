@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -7,7 +7,7 @@
 #include "linkgain/coordinator/probes.hpp"
 #include "linkgain/coordinator/progress.hpp"
 #include "linkgain/coordinator/run_plan.hpp"
-#include "linkgain/core/journal.hpp"
+#include "linkgain/record/journal.hpp"
 
 namespace linkgain {
 

@@ -8,8 +8,8 @@
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/coordinator/hosts.hpp"
-#include "linkgain/core/record.hpp"
 #include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

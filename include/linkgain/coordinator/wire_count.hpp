@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/core/evidence.hpp"
-#include "linkgain/core/protocol.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/record/protocol.hpp"
 
 namespace linkgain {
 

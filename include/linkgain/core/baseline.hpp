@@ -9,7 +9,7 @@
 
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/core/launch_spread.hpp"
-#include "linkgain/core/machine_key.hpp"
+#include "linkgain/record/machine_key.hpp"
 
 namespace linkgain {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

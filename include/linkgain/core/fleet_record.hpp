@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

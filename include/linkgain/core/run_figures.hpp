@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "linkgain/core/launch_medians.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

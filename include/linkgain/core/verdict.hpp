@@ -1,7 +1,7 @@
 #pragma once
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

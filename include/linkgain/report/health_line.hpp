@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

@@ -5,7 +5,7 @@
 
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/runtime/operation.hpp"
 #include "linkgain/runtime/training_communication.hpp"
 #include "linkgain/telemetry/call_log.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/record.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {

@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "linkgain/core/protocol.hpp"
+#include "linkgain/record/protocol.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/clock_keeper.hpp"
 #include "linkgain/runtime/device_monitor.hpp"

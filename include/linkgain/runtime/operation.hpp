@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 

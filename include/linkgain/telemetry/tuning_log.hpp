@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "linkgain/cases/case.hpp"
-#include "linkgain/core/evidence.hpp"
+#include "linkgain/record/evidence.hpp"
 
 namespace linkgain {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "linkgain/core/record.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 

@@ -1,0 +1,151 @@
+#include "linkgain/record/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/record/json_conversions.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Writes all of `text`; throws UsageError naming `what` on failure.
+void write_fully(int descriptor, std::string_view text, const std::string& what) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      throw UsageError(fmt::format("cannot write {}: {}", what, std::strerror(errno)),
+                       "check the space and the permissions of its directory");
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) {
+    throw UsageError(fmt::format("cannot sync {}: {}", what, std::strerror(errno)));
+  }
+}
+
+int create(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)),
+                     "name a file, or a directory with --out DIR, that can be written");
+  }
+  return descriptor;
+}
+
+/// Replaces case `index` and its samples by those of one journal line.
+void apply_case(const json::In& line, Record& record) {
+  const auto index = line.at("index").get<std::size_t>();
+  if (index > record.cases.size()) {
+    throw UsageError(fmt::format("case {} stands before case {}", index, record.cases.size()));
+  }
+  if (index == record.cases.size()) record.cases.emplace_back();
+  record.cases[index] = json::read_case(line.at("case"));
+  std::erase_if(record.samples, [index](const Sample& sample) {
+    return sample.case_index == static_cast<int>(index);
+  });
+  for (Sample& sample : json::read_samples(line.at("samples"))) {
+    record.samples.push_back(std::move(sample));
+  }
+}
+
+void apply_line(const json::In& line, Record& record) {
+  if (line.contains("head")) {
+    const json::In& head = line.at("head");
+    json::require_known_schema(head);
+    record.started = head.at("started");
+    record.machine = json::read_machine(head.at("machine"));
+    record.settings = json::read_settings(head.at("settings"));
+  } else if (line.contains("case")) {
+    apply_case(line, record);
+  } else if (line.contains("warning")) {
+    record.warnings.push_back(json::read_warning(line.at("warning")));
+  } else {
+    throw UsageError("it is neither head nor case nor warning");
+  }
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(const std::filesystem::path& path) : descriptor_(create(path)) {}
+
+JournalWriter::~JournalWriter() { ::close(descriptor_); }
+
+void JournalWriter::append(const std::string& line) {
+  write_fully(descriptor_, line + "\n", "the journal");
+}
+
+void JournalWriter::write_head(const Record& record) {
+  append(json::text_of(json::Out{{"head",
+                                  {{"schema", kRecordSchema},
+                                   {"started", record.started},
+                                   {"machine", json::write_machine(record.machine)},
+                                   {"settings", json::write_settings(record.settings)}}}}));
+}
+
+void JournalWriter::write_case(int index, const CaseResult& result,
+                               const std::vector<Sample>& samples) {
+  std::vector<Sample> own;
+  for (const Sample& sample : samples) {
+    if (sample.case_index == index) own.push_back(sample);
+  }
+  append(json::text_of(json::Out{{"index", index},
+                                 {"case", json::write_case(result)},
+                                 {"samples", json::write_samples(own)}}));
+}
+
+void JournalWriter::write_warning(const Warning& warning) {
+  append(json::text_of(json::Out{{"warning", json::write_warning(warning)}}));
+}
+
+Record parse_journal(std::string_view text, const std::string& origin) {
+  Record record;
+  record.status = "incomplete";
+  record.exit_code = static_cast<int>(ExitCode::incomplete);
+  bool head = false;
+  int number = 1;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    try {
+      const json::In line = json::In::parse(text.substr(0, end));
+      head = head || line.contains("head");
+      apply_line(line, record);
+    } catch (const json::In::exception& error) {
+      throw UsageError(
+          fmt::format("{}: line {} of the journal is damaged: {}", origin, number, error.what()));
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: line {} of the journal: {}", origin, number, error.what()),
+                       error.advice());
+    }
+    text.remove_prefix(end + 1);
+    ++number;
+  }
+  if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
+  return record;
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  const int descriptor = create(temporary);
+  try {
+    write_fully(descriptor, text, path.string());
+  } catch (...) {
+    ::close(descriptor);
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  ::close(descriptor);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    throw UsageError(fmt::format("cannot write {}: {}", path.string(), reason));
+  }
+}
+
+}  // namespace linkgain

@@ -1,0 +1,271 @@
+#include "linkgain/record/protocol.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/record/json_conversions.hpp"
+
+namespace linkgain::protocol {
+namespace {
+
+using json::In;
+using json::Out;
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+
+Out write_command(const Command& command) {
+  Out out{{"command", name_of(command)}};
+  std::visit(
+      Overloaded{[](const Hello&) {}, [](const Counters&) {}, [](const HostCopy&) {},
+                 [](const Bye&) {}, [&](const Probe& probe) { out["case"] = probe.case_name; },
+                 [&](const Open& open) {
+                   out["case"] = open.case_name;
+                   out["sample_target_s"] = open.sample_target.value;
+                   out["ask_plan"] = open.ask_plan;
+                 },
+                 [&](const Run& run) {
+                   out["handle"] = run.handle;
+                   out["operations"] = run.operations;
+                 },
+                 [&](const Verify& verify) { out["handle"] = verify.handle; },
+                 [&](const Close& close) { out["handle"] = close.handle; }},
+      command);
+  return out;
+}
+
+Out write_capabilities(const Capabilities& capabilities) {
+  return {{"operations", capabilities.operations},
+          {"types", capabilities.types},
+          {"reductions", capabilities.reductions},
+          {"launch_modes", capabilities.launch_modes},
+          {"buffers", capabilities.buffers}};
+}
+
+Capabilities read_capabilities(const In& in) {
+  using Names = std::vector<std::string>;
+  return {in.at("operations").get<Names>(), in.at("types").get<Names>(),
+          in.at("reductions").get<Names>(), in.at("launch_modes").get<Names>(),
+          in.at("buffers").get<Names>()};
+}
+
+Out write_reply(const HelloReply& reply) {
+  return {{"reply", "hello"},
+          {"version", reply.version},
+          {"backend", reply.backend},
+          {"capabilities", write_capabilities(reply.capabilities)},
+          {"machine", json::write_machine(reply.machine)},
+          {"environment", reply.environment},
+          {"path", reply.path ? Out(linkgain::name_of(*reply.path)) : Out(nullptr)}};
+}
+
+Out write_plan(const TransferPlan& plan) {
+  return {{"algorithm", plan.algorithm}, {"protocol", plan.protocol}};
+}
+
+Out write_reply(const OpenReply& reply) {
+  return {{"reply", "open"},
+          {"handle", reply.handle},
+          {"execution", json::write_execution(reply.execution)},
+          {"per_operation_s", reply.per_operation.value},
+          {"plan", reply.plan ? write_plan(*reply.plan) : Out(nullptr)},
+          {"plan_cost_s", reply.plan_cost.value}};
+}
+
+Out write_reply(const RunReply& reply) {
+  const auto nullable = [](const std::optional<double>& value) { return json::nullable(value); };
+  return {{"reply", "run"},
+          {"seconds", json::array_of(reply.seconds, nullable)},
+          {"health", json::array_of(reply.health, json::write_health)},
+          {"loss", nullable(reply.loss)},
+          {"health_seconds", reply.health_seconds}};
+}
+
+Out write_reply(const VerifyReply& reply) {
+  return {{"reply", "verify"}, {"verification", json::write_verification(reply.verification)}};
+}
+
+Out write_reply(const CountersReply& reply) {
+  return {{"reply", "counters"},
+          {"ranks", json::array_of(reply.ranks, json::write_link_counters)},
+          {"reason", reply.reason},
+          {"pcie_reason", reply.pcie_reason}};
+}
+
+Out write_reply(const HostCopyReply& reply) {
+  const auto write = [](const std::optional<HostCopyRates>& rates) {
+    return rates ? json::write_host_copy(*rates) : Out(nullptr);
+  };
+  return {{"reply", "host_copy"}, {"ranks", json::array_of(reply.ranks, write)}};
+}
+
+Out write_reply(const DoneReply&) { return {{"reply", "done"}}; }
+
+Out write_reply(const ErrorReply& reply) {
+  return {{"reply", "error"},
+          {"text", reply.text},
+          {"advice", reply.advice},
+          {"exit_code", reply.exit_code}};
+}
+
+HelloReply read_hello(const In& in) {
+  HelloReply reply;
+  reply.version = in.at("version");
+  reply.backend = in.at("backend");
+  reply.capabilities = read_capabilities(in.at("capabilities"));
+  reply.machine = json::read_machine(in.at("machine"));
+  reply.environment = in.at("environment").get<Environment>();
+  if (const auto path = json::optional_at<std::string>(in, "path")) reply.path = parse_path(*path);
+  return reply;
+}
+
+OpenReply read_open(const In& in) {
+  OpenReply reply;
+  reply.handle = in.at("handle");
+  reply.execution = json::read_execution(in.at("execution"));
+  reply.per_operation = Seconds{in.at("per_operation_s")};
+  const In& plan = in.at("plan");
+  if (!plan.is_null()) reply.plan = TransferPlan{plan.at("algorithm"), plan.at("protocol")};
+  reply.plan_cost = Seconds{in.at("plan_cost_s")};
+  return reply;
+}
+
+RunReply read_run(const In& in) {
+  RunReply reply;
+  for (const In& value : in.at("seconds")) {
+    reply.seconds.push_back(value.is_null() ? std::nullopt
+                                            : std::optional<double>(value.get<double>()));
+  }
+  reply.health = json::vector_of<Health>(in.at("health"), json::read_health);
+  reply.loss = json::optional_at<double>(in, "loss");
+  reply.health_seconds = in.at("health_seconds");
+  return reply;
+}
+
+HostCopyReply read_host_copy_reply(const In& in) {
+  HostCopyReply reply;
+  for (const In& rank : in.at("ranks")) {
+    reply.ranks.push_back(
+        rank.is_null() ? std::nullopt : std::optional<HostCopyRates>(json::read_host_copy(rank)));
+  }
+  return reply;
+}
+
+Command read_command(const In& in) {
+  const std::string name = in.at("command");
+  if (name == "hello") return Hello{};
+  if (name == "open") {
+    return Open{in.at("case"), Seconds{in.at("sample_target_s")}, in.value("ask_plan", false)};
+  }
+  if (name == "run") return Run{in.at("handle"), in.at("operations")};
+  if (name == "verify") return Verify{in.at("handle")};
+  if (name == "counters") return Counters{};
+  if (name == "probe") return Probe{in.at("case")};
+  if (name == "host_copy") return HostCopy{};
+  if (name == "close") return Close{in.at("handle")};
+  if (name == "bye") return Bye{};
+  throw UsageError(fmt::format("unknown command '{}'", name));
+}
+
+Reply read_reply(const In& in) {
+  const std::string kind = in.at("reply");
+  if (kind == "hello") return read_hello(in);
+  if (kind == "open") return read_open(in);
+  if (kind == "run") return read_run(in);
+  if (kind == "verify") return VerifyReply{json::read_verification(in.at("verification"))};
+  if (kind == "counters") {
+    return CountersReply{json::vector_of<LinkCounters>(in.at("ranks"), json::read_link_counters),
+                         in.at("reason"), in.at("pcie_reason")};
+  }
+  if (kind == "host_copy") return read_host_copy_reply(in);
+  if (kind == "done") return DoneReply{};
+  if (kind == "error") return ErrorReply{in.at("text"), in.at("advice"), in.at("exit_code")};
+  throw UsageError(fmt::format("unknown reply '{}'", kind));
+}
+
+/// Parses a line and hands it to `read`; anything wrong with it becomes a UsageError.
+template <typename Message, typename Read>
+Message decode(std::string_view line, Read read) {
+  try {
+    return read(In::parse(line));
+  } catch (const In::exception& error) {
+    throw UsageError(fmt::format("no protocol message: {} in '{}'", error.what(), line));
+  }
+}
+
+}  // namespace
+
+Capabilities capabilities_of(BackendKind backend) {
+  Capabilities capabilities;
+  for (OperationKind operation : kOperations) {
+    if (supports(backend, operation)) {
+      capabilities.operations.emplace_back(linkgain::name_of(operation));
+    }
+  }
+  for (DataType type : kDataTypes) {
+    if (supports(backend, type)) capabilities.types.emplace_back(linkgain::name_of(type));
+  }
+  for (Reduction reduction : kReductions) {
+    if (supports(backend, reduction)) {
+      capabilities.reductions.emplace_back(linkgain::name_of(reduction));
+    }
+  }
+  for (LaunchMode launch : {LaunchMode::stream, LaunchMode::graph}) {
+    if (supports(backend, launch)) {
+      capabilities.launch_modes.emplace_back(linkgain::name_of(launch));
+    }
+  }
+  for (const Buffers buffers : kBuffers) {
+    if (supports(backend, buffers)) capabilities.buffers.emplace_back(linkgain::name_of(buffers));
+  }
+  return capabilities;
+}
+
+std::string_view name_of(const Command& command) {
+  return std::visit(
+      Overloaded{[](const Hello&) { return "hello"; }, [](const Open&) { return "open"; },
+                 [](const Run&) { return "run"; }, [](const Verify&) { return "verify"; },
+                 [](const Counters&) { return "counters"; }, [](const Probe&) { return "probe"; },
+                 [](const HostCopy&) { return "host_copy"; }, [](const Close&) { return "close"; },
+                 [](const Bye&) { return "bye"; }},
+      command);
+}
+
+std::string encode(const Command& command) { return json::text_of(write_command(command)); }
+
+std::string encode(const Reply& reply) {
+  return std::visit([](const auto& value) { return json::text_of(write_reply(value)); }, reply);
+}
+
+Command decode_command(std::string_view line) { return decode<Command>(line, read_command); }
+
+Reply decode_reply(std::string_view line) { return decode<Reply>(line, read_reply); }
+
+bool may_be_recorded(std::string_view variable) {
+  // Open MPI's launcher sets these for its processes; they say nothing of the run and name its
+  // host's addresses and directories.
+  static constexpr std::array<std::string_view, 9> kLaunchersOwn{
+      "OMPI_MCA_orte_", "OMPI_MCA_ess",   "OMPI_MCA_plm",          "OMPI_MCA_pmix",
+      "OMPI_MCA_shmem", "OMPI_MCA_rmaps", "OMPI_MCA_initial_wdir", "OMPI_MCA_mpi_oversubscribe",
+      "OMPI_MCA_ras"};
+  for (std::string_view own : kLaunchersOwn) {
+    if (variable.starts_with(own)) return false;
+  }
+  for (std::string_view family : {"NCCL_", "OMPI_MCA_", "CUBLAS_", "CUBLASLT_"}) {
+    if (variable.starts_with(family)) return true;
+  }
+  static constexpr std::array<std::string_view, 6> kOthers{"CUDA_VISIBLE_DEVICES",
+                                                           "CUDA_DEVICE_ORDER",
+                                                           "CUDA_LAUNCH_BLOCKING",
+                                                           "CUDA_DEVICE_MAX_CONNECTIONS",
+                                                           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                                                           "NVIDIA_TF32_OVERRIDE"};
+  return std::find(kOthers.begin(), kOthers.end(), variable) != kOthers.end();
+}
+
+}  // namespace linkgain::protocol

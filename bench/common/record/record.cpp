@@ -1,0 +1,186 @@
+#include "linkgain/record/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/record/training_losses.hpp"
+#include "linkgain/statistics/statistics.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Times of one variant by launch and round.
+using TimesByRound = std::map<std::pair<int, int>, double>;
+
+/// Every variant's times of one case.
+std::vector<TimesByRound> rounds_of(const CaseResult& result, const std::vector<Sample>& samples,
+                                    int case_index) {
+  std::vector<TimesByRound> rounds(result.variants.size());
+  for (const Sample& sample : samples) {
+    if (sample.case_index != case_index) continue;
+    rounds.at(static_cast<std::size_t>(sample.variant))[{sample.launch, sample.round}] =
+        sample.time().value;
+  }
+  return rounds;
+}
+
+double skew_of(const Sample& sample) {
+  double fastest = 0.0;
+  double slowest = 0.0;
+  for (const auto& seconds : sample.seconds) {
+    if (!seconds) continue;
+    fastest = fastest == 0.0 ? *seconds : std::min(fastest, *seconds);
+    slowest = std::max(slowest, *seconds);
+  }
+  return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
+}
+
+/// Times of two variants in the rounds that sampled both, by launch.
+using PairedTimes = std::map<int, std::pair<std::vector<double>, std::vector<double>>>;
+
+PairedTimes paired_times(const TimesByRound& first, const TimesByRound& other) {
+  PairedTimes launches;
+  for (const auto& [key, time] : first) {
+    const auto match = other.find(key);
+    if (match == other.end()) continue;
+    auto& [first_times, other_times] = launches[key.first];
+    first_times.push_back(time);
+    other_times.push_back(match->second);
+  }
+  return launches;
+}
+
+/// The ratio of each launch; combined if there are several.
+std::optional<Ratio> ratio_between(const TimesByRound& first, const TimesByRound& other) {
+  const PairedTimes launches = paired_times(first, other);
+  if (launches.empty()) return std::nullopt;
+  std::vector<Ratio> ratios;
+  for (const auto& [launch, times] : launches) {
+    ratios.push_back(estimate_ratio(times.first, times.second));
+  }
+  return ratios.size() == 1 ? ratios.front() : combine_launches(ratios);
+}
+
+void summarise_variant(VariantResult& result, const Case& definition,
+                       const std::vector<const Sample*>& samples) {
+  std::vector<double> times;
+  std::vector<double> skews;
+  result.health = {};
+  for (const Sample* sample : samples) {
+    add_sample(result.health, sample->health);
+    times.push_back(sample->time().value);
+    skews.push_back(skew_of(*sample));
+  }
+  if (times.empty()) return;
+  result.time = Seconds{median(times)};
+  result.skew = median(skews);
+  if (!moves_its_size(definition.operation)) return;
+  result.algbw = algorithm_bandwidth(definition, *result.time);
+  result.busbw = bus_bandwidth(definition, *result.time);
+}
+
+/// `first` are the first variant's samples, which may be `samples`.
+TrainingResult training_result(const std::vector<const Sample*>& samples,
+                               const std::vector<const Sample*>& first) {
+  TrainingResult result;
+  for (const Sample* sample : samples) {
+    result.steps += sample->operations;
+    result.sum.value += sample->time().value * static_cast<double>(sample->operations);
+  }
+  const Losses losses = losses_of(samples);
+  for (const auto& [key, loss] : losses) {
+    if (key.first != losses.begin()->first.first) break;
+    if (!result.first_loss) result.first_loss = loss;
+    result.last_loss = loss;
+  }
+  if (&samples != &first) result.loss_difference = largest_difference(losses_of(first), losses);
+  return result;
+}
+
+bool is_precise(const Ratio& ratio, double precision) {
+  const std::optional<double> width = ratio.relative_half_width();
+  return width && *width <= precision && !ratio.correlated;
+}
+
+/// The place among the case's variants of the one that a ratio is of.
+std::size_t place_of(const RatioResult& ratio, const CaseResult& result) {
+  const auto& all = result.variants;
+  const auto own = std::find_if(all.begin(), all.end(), [&](const VariantResult& variant) {
+    return variant.variant == ratio.variant;
+  });
+  return static_cast<std::size_t>(own - all.begin());
+}
+
+}  // namespace
+
+Seconds Sample::time() const {
+  double slowest = 0.0;
+  for (const auto& rank : seconds) slowest = std::max(slowest, rank.value_or(0.0));
+  return {slowest};
+}
+
+bool has_wrong_data(const VariantResult& variant) {
+  return variant.verification.has_value() && variant.verification->wrong > 0;
+}
+
+std::string count_of_wrong(const Case& definition, const Verification& verification) {
+  if (!is_training(definition.operation)) {
+    return fmt::format("{} of {} elements are wrong", verification.wrong, verification.checked);
+  }
+  return fmt::format("{} of {} ranks {} wrong data", verification.wrong, definition.ranks,
+                     verification.wrong == 1 ? "has" : "have");
+}
+
+std::string describe_wrong(const Case& definition, const Verification& verification) {
+  const std::string count = count_of_wrong(definition, verification);
+  if (verification.first_wrong.empty()) return count;
+  return fmt::format("{}, first: {}", count, verification.first_wrong);
+}
+
+void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index) {
+  std::vector<std::vector<const Sample*>> by_variant(result.variants.size());
+  for (const Sample& sample : samples) {
+    if (sample.case_index != case_index) continue;
+    by_variant.at(static_cast<std::size_t>(sample.variant)).push_back(&sample);
+  }
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    summarise_variant(result.variants[i], result.definition, by_variant[i]);
+    if (!is_training(result.definition.operation) || by_variant[i].empty()) continue;
+    TrainingResult& training =
+        result.variants[i].training.emplace(training_result(by_variant[i], by_variant.front()));
+    if (result.definition.training) training.buckets = bucket_count(*result.definition.training);
+  }
+  const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
+  result.ratios.clear();
+  for (std::size_t i = 1; i < result.variants.size(); ++i) {
+    if (const auto ratio = ratio_between(rounds[0], rounds[i])) {
+      result.ratios.push_back({result.variants[i].variant, *ratio});
+    }
+  }
+}
+
+void settle(CaseResult& result, const std::vector<Sample>& samples, int case_index,
+            double precision) {
+  result.converged = false;
+  if (result.ratios.empty() || result.stopped == "job lost" || result.stopped == "interrupted") {
+    return;
+  }
+  const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
+  bool differ = result.stopped == "converged";
+  result.converged = true;
+  for (const RatioResult& each : result.ratios) {
+    if (is_precise(each.ratio, precision)) continue;
+    result.converged = false;
+    differ = differ || paired_times(rounds[0], rounds[place_of(each, result)]).size() > 1;
+  }
+  if (result.converged) {
+    result.stopped = "converged";
+  } else if (differ) {
+    result.stopped = "launches differ";
+  }
+}
+
+}  // namespace linkgain

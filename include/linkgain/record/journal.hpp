@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "linkgain/record/record.hpp"
+
+namespace linkgain {
+
+/// The growing form of a record: one JSON line for the head, then one for each finished case with
+/// its samples, each synced to disk, so that a crash loses at most the case in flight. A later head
+/// replaces an earlier one, and so does a case of the same index.
+class JournalWriter {
+ public:
+  /// Creates the file; throws UsageError where it cannot.
+  explicit JournalWriter(const std::filesystem::path& path);
+  ~JournalWriter();
+  JournalWriter(const JournalWriter&) = delete;
+  JournalWriter& operator=(const JournalWriter&) = delete;
+
+  /// Machine and settings; cases, warnings and samples of `record` are not written.
+  void write_head(const Record& record);
+  /// The latest state of case `index` with all its samples; a later line replaces an earlier one.
+  void write_case(int index, const CaseResult& result, const std::vector<Sample>& samples);
+  void write_warning(const Warning& warning);
+
+ private:
+  void append(const std::string& line);
+  int descriptor_ = -1;
+};
+
+/// What the complete lines of a journal hold; a cut last line is dropped. Throws UsageError where
+/// not even the head is there, or a complete line is no line of a journal.
+Record parse_journal(std::string_view text, const std::string& origin);
+
+/// Writes text to `path` by way of a synced temporary file beside it: what was there before stays
+/// whole until then. Throws UsageError where it cannot.
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace linkgain

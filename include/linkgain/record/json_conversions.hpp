@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/record/machine_key.hpp"
+#include "linkgain/record/record.hpp"
+
+/// The JSON form of the domain types, one for the record, the journal and the protocol. Written
+/// with a fixed key order; read from any order. Absent optionals are null.
+namespace linkgain::json {
+
+/// What is not known is null.
+Out write_key(const MachineKey& key);
+MachineKey read_key(const In& json);
+
+Out write_health(const Health& health);
+Health read_health(const In& json);
+Out write_evidence_cost(const EvidenceCost& cost);
+EvidenceCost read_evidence_cost(const In& json);
+/// The share of NVLink is written for readers of the JSON, and derived anew when it is read.
+Out write_evidence(const WireEvidence& evidence);
+WireEvidence read_evidence(const In& json);
+Out write_health_summary(const HealthSummary& summary);
+HealthSummary read_health_summary(const In& json);
+Out write_verification(const Verification& verification);
+Verification read_verification(const In& json);
+Out write_execution(const Execution& execution);
+Execution read_execution(const In& json);
+Out write_warning(const Warning& warning);
+Warning read_warning(const In& json);
+Out write_settings(const Settings& settings);
+Settings read_settings(const In& json);
+Out write_case(const CaseResult& result);
+CaseResult read_case(const In& json);
+
+/// A document of another program or of another kind.
+class NotARecord : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+/// Throws NotARecord where the document has no `schema` of a record, UsageError where it is one of
+/// another version. The same for the name itself, empty for none.
+void require_known_schema(const In& document);
+void require_known_schema(const std::string& found);
+
+/// Samples in columns: one array for each member, one array of times for each rank.
+Out write_samples(const std::vector<Sample>& samples);
+std::vector<Sample> read_samples(const In& json);
+
+}  // namespace linkgain::json

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/record/record.hpp"
+
+/// The line protocol between the coordinator and rank 0 of a resident job: one JSON object a line
+/// each way, a reply for every command, in order.
+namespace linkgain::protocol {
+
+inline constexpr int kVersion = 1;
+
+struct Hello {};
+/// Opens a case by name: buffers, warm-up and calibration to `sample_target`.
+struct Open {
+  std::string case_name;
+  Seconds sample_target{0.005};
+  bool ask_plan = false;  ///< have the backend's library tell what it chose for the warm-up
+};
+/// One timed batch of `operations`.
+struct Run {
+  int handle = 0;
+  std::int64_t operations = 1;
+};
+struct Verify {
+  int handle = 0;
+};
+/// The cumulative counters of every rank's links, between two batches.
+struct Counters {};
+/// One operation of a case down the path of the timed ones, so that NCCL's TUNING log tells its
+/// algorithm and protocol; nothing stays open.
+struct Probe {
+  std::string case_name;
+};
+/// Copies between pinned host memory and GPU on all ranks at once.
+struct HostCopy {};
+struct Close {
+  int handle = 0;
+};
+struct Bye {};
+using Command = std::variant<Hello, Open, Run, Verify, Counters, Probe, HostCopy, Close, Bye>;
+
+/// Name as it stands on the line: "hello", "open", …
+std::string_view name_of(const Command& command);
+
+/// What a worker's backend can be asked for, by name.
+struct Capabilities {
+  std::vector<std::string> operations;
+  std::vector<std::string> types;
+  std::vector<std::string> reductions;
+  std::vector<std::string> launch_modes;
+  std::vector<std::string> buffers;
+};
+Capabilities capabilities_of(BackendKind backend);
+
+struct HelloReply {
+  int version = kVersion;
+  std::string backend;
+  Capabilities capabilities;
+  Machine machine;
+  Environment environment;  ///< in force in rank 0 after the backend came up, by allow-list
+  /// Set where the backend itself knows the road its messages take (mpi); else found from NCCL's
+  /// log.
+  std::optional<Path> path;
+};
+struct OpenReply {
+  int handle = 0;
+  Execution execution;
+  Seconds per_operation{};  ///< calibration's estimate, for deadlines and time left
+  /// Absent where it was not asked for, or where the library cannot be asked within a process.
+  std::optional<TransferPlan> plan;
+  Seconds plan_cost{};  ///< that asking took, the warm-up itself left out
+};
+struct RunReply {
+  std::vector<std::optional<double>> seconds;  ///< per operation, per rank
+  std::vector<Health> health;
+  std::optional<double> loss{};  ///< of a training's last step: the mean over ranks
+  double health_seconds = 0.0;   ///< what reading `health` took on the slowest rank
+};
+struct VerifyReply {
+  Verification verification;
+};
+struct CountersReply {
+  std::vector<LinkCounters> ranks;
+  std::string reason;  ///< why the first rank without NVLink counters has none; empty: all have
+  std::string pcie_reason{};  ///< the same of PCIe
+};
+struct HostCopyReply {
+  std::vector<std::optional<HostCopyRates>> ranks;  ///< absent where a rank has no GPU
+};
+struct DoneReply {};  ///< to probe, close and bye
+/// The command was understood but could not be carried out; the job lives on.
+struct ErrorReply {
+  std::string text;
+  std::string advice;
+  int exit_code = 1;
+};
+using Reply = std::variant<HelloReply, OpenReply, RunReply, VerifyReply, CountersReply,
+                           HostCopyReply, DoneReply, ErrorReply>;
+
+/// One line without the newline.
+std::string encode(const Command& command);
+std::string encode(const Reply& reply);
+
+/// Throw UsageError where the line is no such message.
+Command decode_command(std::string_view line);
+Reply decode_reply(std::string_view line);
+
+/// Which environment variables may go into a record: NCCL_*, CUBLAS_*, CUBLASLT_*, those of CUDA's
+/// that choose GPUs or change how kernels run (CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER,
+/// CUDA_LAUNCH_BLOCKING, CUDA_DEVICE_MAX_CONNECTIONS, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE),
+/// NVIDIA_TF32_OVERRIDE, and OMPI_MCA_* but for those that Open MPI's launcher sets for its own
+/// use.
+bool may_be_recorded(std::string_view variable);
+
+}  // namespace linkgain::protocol

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/cases/case.hpp"
+#include "linkgain/hardware/health.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/statistics/ratio.hpp"
+
+namespace linkgain {
+
+inline constexpr std::string_view kRecordSchema = "linkgain.record/1";
+
+/// Something the reader of a report must know, and what to do about it.
+struct Warning {
+  std::string code;  ///< stable, kebab-case: "not-converged"
+  std::string text;
+  std::string advice;
+  bool operator==(const Warning&) const = default;
+};
+
+/// A way through the machine: its name and the environment that selects it.
+struct Variant {
+  std::string name;
+  Environment environment;
+  bool operator==(const Variant&) const = default;
+};
+
+/// One batch of back-to-back operations, seen by every rank.
+struct Sample {
+  int case_index = 0;
+  int variant = 0;
+  int launch = 0;
+  int round = 0;
+  int position = 0;  ///< place of this variant within its round, 0 = first
+  std::int64_t operations = 1;
+  /// Seconds per operation on each rank; absent on ranks that take no part.
+  std::vector<std::optional<double>> seconds;
+  std::vector<Health> health;  ///< per rank
+  /// What a training's last step of the batch gave, over all ranks; absent of other operations.
+  std::optional<double> loss{};
+
+  /// The sample's value by rule 1: the maximum over ranks.
+  Seconds time() const;
+};
+
+/// Outcome of checking every element of a case's output on all ranks. A training's elements are
+/// compared by hashes of all that a rank holds: there `checked` and `wrong` count ranks.
+struct Verification {
+  std::int64_t checked = 0;
+  std::int64_t wrong = 0;
+  double largest_error = 0.0;  ///< absolute
+  double bound = 0.0;          ///< allowed absolute error; 0 where the arithmetic is exact
+  std::string first_wrong;     ///< "rank 1, element 17: 3 instead of 5"; empty when none
+};
+
+/// Execution::form of an operation of which every message is a call of its own, all in one group.
+inline constexpr std::string_view kGroupedForm = "grouped send/recv";
+
+/// How a variant ran a case.
+struct Execution {
+  std::int64_t operations_per_sample = 1;
+  /// Run before those of every sample and not timed: what has state comes back to its pace.
+  std::int64_t discarded_per_sample = 0;
+  int operations_per_graph = 0;  ///< 0: not launched as a graph
+  std::int64_t buffer_slots = 1;
+  bool cold_data = false;  ///< successive operations walk at least twice the last-level cache
+  /// Of what calls an operation is made where it is not the library's one; "grouped send/recv",
+  /// with an NCCL that has no alltoall, gather and scatter.
+  std::string form{};
+  /// Whether our own work went through host memory instead of straight to other GPUs' memory;
+  /// absent where the library chose.
+  std::optional<bool> through_host{};
+};
+
+/// What came of a training, beside the time of a step.
+struct TrainingResult {
+  std::int64_t steps = 0;              ///< that were timed, in all launches
+  Seconds sum{};                       ///< of their times
+  std::optional<double> first_loss{};  ///< of the first launch's first sample
+  std::optional<double> last_loss{};   ///< of its last one
+  /// Of samples of the same launch and round: the largest |difference to the first variant's loss|
+  /// over that; absent for the first variant.
+  std::optional<double> loss_difference{};
+  /// exposed_communication() of a run that is over; absent while it goes on.
+  std::optional<double> exposed_s{};
+  std::optional<double> exposed_low_s{};  ///< its 95 % interval
+  std::optional<double> exposed_high_s{};
+  std::optional<int> buckets{};  ///< in which gradients go; absent where none can be chosen
+  bool operator==(const TrainingResult&) const = default;
+};
+
+/// What one variant gave for one case.
+struct VariantResult {
+  std::string variant;
+  std::optional<std::string>
+      skipped;                  ///< the reason, when it could not run; the rest is then unset
+  std::optional<Seconds> time;  ///< median over samples
+  std::optional<double> algbw;  ///< 1e9 B/s
+  std::optional<double> busbw;
+  std::optional<double> skew;  ///< median over samples of (slowest - fastest rank) / slowest
+  std::optional<Verification> verification;
+  Path path = Path::unknown;
+  std::optional<WireEvidence> evidence;  ///< absent where nothing was counted
+  /// busbw over the limit of the path taken, and what limits it; absent where either is not known.
+  std::optional<double> fraction_of_limit;
+  std::string limit;
+  HealthSummary health;
+  Execution execution;
+  std::optional<TrainingResult> training;  ///< of gpt2_step only
+};
+
+bool has_wrong_data(const VariantResult& variant);
+
+/// How much a check of `definition` found wrong, in the words of every report and warning: "12 of
+/// 64 elements are wrong", of a training "1 of 2 ranks has wrong data".
+std::string count_of_wrong(const Case& definition, const Verification& verification);
+
+/// The same and the first of it: "12 of 64 elements are wrong, first: rank 1, element 17: ...".
+std::string describe_wrong(const Case& definition, const Verification& verification);
+
+/// A variant's time held against the first variant's.
+struct RatioResult {
+  std::string variant;
+  Ratio ratio;
+};
+
+struct CaseResult {
+  Case definition;
+  std::vector<VariantResult> variants;
+  std::vector<RatioResult> ratios;  ///< one for each variant after the first that ran
+  bool converged = false;
+  /// Why sampling ended: "converged", "out of rounds", "out of time", "launches differ" (several,
+  /// whatever ended the last one), "nothing to compare" (one variant ran), "skipped" (none did),
+  /// "job lost", "interrupted".
+  std::string stopped;
+};
+
+/// What all trainings of a run have in common.
+struct TrainingPlan {
+  /// For which a table gives the time: this many times the median step. As many are run, in blocks.
+  std::int64_t steps = 200;
+  std::string tokens;  ///< a token file's path; empty: generated
+  bool operator==(const TrainingPlan&) const = default;
+};
+
+struct Settings {
+  std::vector<std::string> argv;
+  std::string backend;
+  std::string profile;
+  std::string schedule;
+  std::vector<Variant> variants;
+  std::vector<Environment>
+      environment_in_force;  ///< per variant, by allow-list, as the worker saw it
+  int launches = 1;
+  double precision = 0.01;
+  std::optional<Seconds> budget;
+  Seconds sample_target{0.005};
+  std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
+  bool require_healthy = false;  ///< a sample of a GPU that was held back decides the exit code
+};
+
+/// What looking at the wires and at the GPUs' health cost the run, in seconds of its wall time.
+struct EvidenceCost {
+  double probes_s = 0.0;  ///< asking NCCL for algorithm and protocol, or waiting for probe launches
+  double counters_s = 0.0;         ///< reading counters between batches
+  std::optional<double> health_s;  ///< reading temperatures, power and clocks after batches
+  bool operator==(const EvidenceCost&) const = default;
+};
+
+/// The document of one run.
+struct Record {
+  std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
+  std::optional<double> wall_seconds;  ///< absent when read from a journal
+  Machine machine;
+  Settings settings;
+  std::optional<EvidenceCost> evidence_cost;  ///< absent where no wires were looked at
+  std::vector<CaseResult> cases;
+  std::vector<Warning> warnings;
+  /// "complete", "interrupted", "job lost", or "incomplete" when read from a cut journal or when
+  /// nothing was measured of what was asked for.
+  std::string status = "incomplete";
+  int exit_code = 0;
+  std::vector<Sample> samples;
+};
+
+/// Everything a case's table row shows, from its samples: medians, bandwidths, ratios. `result`
+/// keeps its definition, execution, verification and path; the numbers are written anew.
+/// `samples` may hold samples of other cases; those of `case_index` count.
+void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index);
+
+/// Decides from the ratios that stand in the end whether the case converged: every interval within
+/// `precision` and no correlation left. A case that lost a job or was interrupted has not. Where
+/// the ratio of several launches is too wide `stopped` becomes "launches differ", whatever ended
+/// the last one: each gives one value, and more launches narrow it, not more rounds in one.
+void settle(CaseResult& result, const std::vector<Sample>& samples, int case_index,
+            double precision);
+
+/// One JSON document, samples last and in columns. Not measured is null.
+std::string to_json(const Record& record);
+
+/// The same without the samples, for `--json`.
+std::string to_json_without_samples(const Record& record);
+
+/// Reads a record or a journal, or of a run's directory the one that is there. Checks the schema
+/// first; throws UsageError that says where the document departs from it. A journal gives what its
+/// complete lines hold.
+Record read_record(const std::filesystem::path& path);
+Record parse_record(std::string_view text, const std::string& origin);
+
+}  // namespace linkgain

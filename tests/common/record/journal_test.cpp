@@ -1,0 +1,217 @@
+#include "linkgain/record/journal.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "linkgain/base/errors.hpp"
+#include "support/full_record.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string content_of(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// A folder that is removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = ::testing::TempDir() + "linkgain_journal_XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<Sample> samples_of(const Record& record, int index) {
+  std::vector<Sample> own;
+  for (const Sample& sample : record.samples) {
+    if (sample.case_index == index) own.push_back(sample);
+  }
+  return own;
+}
+
+/// The state of case 0 after its first launch, which the final one replaces.
+CaseResult early_state(const Record& record) {
+  CaseResult early = record.cases[0];
+  early.stopped = "interrupted";
+  early.variants[0].time.reset();
+  return early;
+}
+
+/// Little of everything: the journal is read once for each of its bytes.
+Record short_record() {
+  Record record = full_record();
+  record.samples = {record.samples[0], record.samples[2]};
+  record.machine.ranks = {record.machine.ranks[2]};
+  record.machine.links.resize(1);
+  for (CaseResult& result : record.cases) {
+    result.variants.resize(1);
+    result.ratios.resize(1);
+  }
+  return record;
+}
+
+/// Text of a journal with two states of case 0, as a run writes it.
+std::string written_journal(const Record& record) {
+  const Folder folder;
+  JournalWriter journal(folder / "journal.jsonl");
+  journal.write_head(record);
+  journal.write_warning(record.warnings[0]);
+  journal.write_case(0, early_state(record), {record.samples[0]});
+  journal.write_case(1, record.cases[1], record.samples);
+  journal.write_case(0, record.cases[0], record.samples);
+  journal.write_warning(record.warnings[1]);
+  return content_of(folder / "journal.jsonl");
+}
+
+/// What a journal of that many complete lines holds.
+Record expected_after(const Record& record, int lines) {
+  Record expected;
+  expected.status = "incomplete";
+  expected.exit_code = 6;
+  expected.started = record.started;
+  expected.machine = record.machine;
+  expected.settings = record.settings;
+  if (lines >= 2) expected.warnings = {record.warnings[0]};
+  if (lines >= 3) {
+    expected.cases = {early_state(record)};
+    expected.samples = {record.samples[0]};
+  }
+  if (lines >= 4) {
+    expected.cases.push_back(record.cases[1]);
+    for (const Sample& sample : samples_of(record, 1)) expected.samples.push_back(sample);
+  }
+  if (lines >= 5) {
+    expected.cases[0] = record.cases[0];
+    expected.samples = samples_of(record, 1);
+    for (const Sample& sample : samples_of(record, 0)) expected.samples.push_back(sample);
+  }
+  if (lines >= 6) expected.warnings.push_back(record.warnings[1]);
+  return expected;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_journal(text, "a.jsonl");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Journal, CutAtAnyByteGivesWhatItsCompleteLinesHold) {
+  const Record record = short_record();
+  const std::string text = written_journal(record);
+  ASSERT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+  int lines = 0;
+  Record expected;
+  for (std::size_t size = 0; size <= text.size(); ++size) {
+    if (size > 0 && text[size - 1] == '\n') expected = expected_after(record, ++lines);
+    const std::string_view cut = std::string_view(text).substr(0, size);
+    if (lines == 0) {
+      ASSERT_THROW(parse_journal(cut, ""), UsageError) << size;
+    } else {
+      ASSERT_TRUE(same(parse_journal(cut, ""), expected)) << size << " bytes, line " << lines;
+    }
+  }
+  EXPECT_EQ(lines, 6);
+}
+
+TEST(Journal, OfSeveralHeadsTheLastCounts) {
+  Record record = full_record();
+  const Folder folder;
+  JournalWriter journal(folder / "journal.jsonl");
+  journal.write_head(record);
+  journal.write_case(0, record.cases[0], record.samples);
+  record.settings.environment_in_force[1] = {{"NCCL_P2P_DISABLE", "1"}};
+  journal.write_head(record);
+  const Record back = read_record(folder / "journal.jsonl");
+  EXPECT_TRUE(same(back.settings, record.settings));
+  EXPECT_EQ(back.cases.size(), 1U);
+}
+
+TEST(Journal, IsOnDiskLineByLine) {
+  const Record record = full_record();
+  const Folder folder;
+  JournalWriter journal(folder / "journal.jsonl");
+  journal.write_head(record);
+  EXPECT_THAT(content_of(folder / "journal.jsonl"), StartsWith("{\"head\":"));
+  const Record back = read_record(folder / "journal.jsonl");
+  EXPECT_TRUE(same(back.machine, record.machine));
+  EXPECT_EQ(back.status, "incomplete");
+}
+
+TEST(Journal, RefusesGarbageAndNamesTheLine) {
+  const std::string text = written_journal(full_record());
+  const std::string head = text.substr(0, text.find('\n') + 1);
+  for (const char* garbage : {"", "garbage", "{\"head\"", "{}", "[]", "7", "{\"case\":{}}",
+                              "{\"index\":-1,\"case\":{},\"samples\":{}}",
+                              "{\"warning\":{\"code\":1,\"text\":\"\",\"advice\":\"\"}}"}) {
+    EXPECT_THAT(refusal(head + garbage + "\n"),
+                AllOf(StartsWith("a.jsonl: "), HasSubstr("line 2 of the journal")))
+        << garbage;
+    EXPECT_EQ(refusal(head + garbage), "accepted") << "a line cut short: " << garbage;
+  }
+  EXPECT_THAT(refusal(text.substr(head.size())), HasSubstr("line"));
+  EXPECT_THAT(refusal("{\"head\":{\"schema\":\"linkgain.record/2\"}}\n"),
+              HasSubstr("its schema is linkgain.record/2, this linkgain reads linkgain.record/1"));
+}
+
+TEST(Journal, RefusesACaseBeforeItsPredecessors) {
+  const Record record = full_record();
+  const Folder folder;
+  JournalWriter journal(folder / "journal.jsonl");
+  journal.write_head(record);
+  journal.write_case(1, record.cases[1], record.samples);
+  EXPECT_THAT(refusal(content_of(folder / "journal.jsonl")), HasSubstr("case 1 stands before"));
+}
+
+TEST(Journal, CannotBeMadeWhereThereIsNoDirectory) {
+  EXPECT_THROW(JournalWriter("/no/such/folder/journal.jsonl"), UsageError);
+}
+
+TEST(WriteFileAtomically, ReplacesTheFileAndLeavesNothingElse) {
+  const Folder folder;
+  write_file_atomically(folder / "record.json", "old");
+  write_file_atomically(folder / "record.json", "new");
+  EXPECT_EQ(content_of(folder / "record.json"), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(WriteFileAtomically, LeavesTheOldFileWholeWhereItCannotWrite) {
+  const Folder folder;
+  write_file_atomically(folder / "record.json", "old");
+  // Whatever stands where the temporary file would go: nobody can open a directory for writing.
+  std::filesystem::create_directory(folder / "record.json.tmp");
+  EXPECT_THROW(write_file_atomically(folder / "record.json", "new"), UsageError);
+  EXPECT_EQ(content_of(folder / "record.json"), "old");
+}
+
+TEST(WriteFileAtomically, LeavesNoTemporaryFileWhereItCannotReplace) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "record.json");
+  EXPECT_THROW(write_file_atomically(folder / "record.json", "new"), UsageError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "record.json.tmp"));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

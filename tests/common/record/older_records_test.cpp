@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/full_record.hpp"
+
+/// Records of the time before a member came in.
+namespace linkgain::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json full_document() { return Json::parse(to_json(full_record())); }
+
+/// A record of the time before evidence and health has none of their members.
+TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
+  Json document = full_document();
+  for (Json& result : document["cases"]) {
+    for (Json& variant : result["variants"]) {
+      for (const char* key : {"evidence", "fraction_of_limit", "limit", "health"}) {
+        variant.erase(key);
+      }
+    }
+  }
+  document["settings"].erase("require_healthy");
+  for (Json& rank : document["machine"]["ranks"]) rank.erase("host_copy");
+  for (Json& link : document["machine"]["links"]) {
+    for (const char* key : {"ancestor", "nvlinks", "label"}) link.erase(key);
+  }
+  const Record record = parse_record(document.dump(), "");
+  const VariantResult& variant = record.cases[0].variants[0];
+  EXPECT_FALSE(variant.evidence);
+  EXPECT_FALSE(variant.fraction_of_limit);
+  EXPECT_EQ(variant.limit, "");
+  EXPECT_EQ(variant.health, HealthSummary{});
+  EXPECT_FALSE(record.settings.require_healthy);
+  EXPECT_FALSE(record.machine.ranks[0].host_copy);
+  EXPECT_FALSE(record.machine.links[0].ancestor);
+  EXPECT_FALSE(record.machine.links[0].nvlinks);
+}
+
+/// All links had the rate of one in records that do not tell their sum.
+TEST(OlderRecords, AreReadWithoutTheSumOfNvlinks) {
+  Json document = full_document();
+  EXPECT_EQ(document["machine"]["ranks"][0]["gpu"].erase("nvlink_total_gb_per_s"), 1U);
+  const GpuInfo gpu = *parse_record(document.dump(), "").machine.ranks[0].gpu;
+  EXPECT_FALSE(gpu.nvlink_total_gb_per_s);
+  EXPECT_DOUBLE_EQ(nvlink_total(gpu).value(), 17 * 26.562);
+}
+
+TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
+  Json document = full_document();
+  Json& evidence = document["cases"][0]["variants"][1]["evidence"];
+  EXPECT_EQ(evidence.erase("pcie_reason"), 1U);
+  const Record record = parse_record(document.dump(), "");
+  EXPECT_EQ(record.cases[0].variants[1].evidence->pcie_reason, "");
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,273 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "linkgain/base/errors.hpp"
+#include "support/full_record.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// What parse_record says against a document; "accepted" when it does not.
+std::string refusal(const std::string& text) {
+  try {
+    parse_record(text, "a.json");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string refusal(const Json& document) { return refusal(document.dump()); }
+
+Json full_document() { return Json::parse(to_json(full_record())); }
+
+/// A change of one place of a document, named by a JSON pointer.
+Json with(const char* place, const Json& value) {
+  Json document = full_document();
+  document.at(Json::json_pointer(place)) = value;
+  return document;
+}
+
+TEST(RecordJson, RoundTripsEveryMember) {
+  const Record record = full_record();
+  const Record back = parse_record(to_json(record), "a.json");
+  EXPECT_EQ(back.started, record.started);
+  EXPECT_EQ(back.wall_seconds, record.wall_seconds);
+  EXPECT_EQ(back.evidence_cost, record.evidence_cost);
+  EXPECT_EQ(back.status, record.status);
+  EXPECT_EQ(back.exit_code, record.exit_code);
+  EXPECT_TRUE(same(back.machine, record.machine));
+  EXPECT_TRUE(same(back.settings, record.settings));
+  EXPECT_TRUE(same(back.cases, record.cases));
+  EXPECT_TRUE(same(back.warnings, record.warnings));
+  EXPECT_TRUE(same(back.samples, record.samples));
+  EXPECT_TRUE(same(back, record));
+  EXPECT_EQ(to_json(back), to_json(record));
+}
+
+TEST(RecordJson, TellsDifferencesApart) {
+  const Record record = full_record();
+  Record other = record;
+  other.cases[1].variants[1].verification->largest_error = 7.0;
+  EXPECT_FALSE(same(record, other));
+  other = record;
+  other.samples[3].health[1].power_w = 1.0;
+  EXPECT_FALSE(same(record, other));
+  EXPECT_TRUE(std::isinf(
+      parse_record(to_json(record), "").cases[1].variants[1].verification->largest_error));
+}
+
+TEST(RecordJson, RoundTripsWhatIsNotMeasured) {
+  Record record;
+  record.settings.backend = "mpi";
+  record.settings.schedule = "paired";
+  record.settings.variants = {{"tcp", {}}};
+  EXPECT_TRUE(same(parse_record(to_json(record), ""), record));
+  const Json document = Json::parse(to_json(record));
+  EXPECT_TRUE(document["settings"]["budget_s"].is_null());
+  EXPECT_TRUE(document["machine"]["software"]["driver"].is_null());
+}
+
+TEST(RecordJson, AcceptsNullAndAbsenceAlikeInAGpu) {
+  Json document = full_document();
+  for (const char* key : {"nvlink_version", "most_sm_clock_mhz", "application_clock_mhz",
+                          "most_custom_boost_clock_mhz", "power_limit_w"}) {
+    EXPECT_EQ(document["machine"]["ranks"][0]["gpu"].erase(key), 1U) << key;
+  }
+  const GpuInfo gpu = *parse_record(document.dump(), "").machine.ranks[0].gpu;
+  EXPECT_FALSE(gpu.nvlink_version || gpu.most_sm_clock_mhz || gpu.application_clock_mhz ||
+               gpu.most_custom_boost_clock_mhz || gpu.power_limit_w);
+  EXPECT_FALSE(parse_record(full_document().dump(), "").machine.ranks[1].gpu->nvlink_version);
+}
+
+TEST(RecordJson, WritesTheShareOfNvlinkForOtherReaders) {
+  const Json variant = full_document()["cases"][0]["variants"][0];
+  EXPECT_NEAR(variant["evidence"]["nvlink_share"].get<double>(), 50533990400 / 50331648000.5,
+              1e-12);
+  EXPECT_TRUE(full_document()["cases"][0]["variants"][1]["evidence"]["nvlink_share"].is_null());
+  EXPECT_TRUE(full_document()["cases"][0]["variants"][2]["evidence"].is_null());
+}
+
+TEST(RecordJson, NamesThePairsAsTheMatrixDoes) {
+  const Json links = full_document()["machine"]["links"];
+  EXPECT_EQ(links[0]["label"], "NV4");
+  EXPECT_EQ(links[1]["label"], "NV?");
+  EXPECT_EQ(links[2]["label"], "?");
+}
+
+TEST(RecordJson, ReadsTheRecordsInResults) {
+  int read = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
+    if (entry.path().filename() != "record.json") continue;
+    const Record record = read_record(entry.path());
+    EXPECT_FALSE(record.samples.empty()) << entry.path();
+    EXPECT_TRUE(same(parse_record(to_json(record), ""), record)) << entry.path();
+    ++read;
+  }
+  EXPECT_GE(read, 4);
+}
+
+TEST(RecordJson, ReplacesBytesThatAreNoText) {
+  Record record = full_record();
+  record.settings.argv = {"linkgain", "\xff\xfe"};
+  const Record back = parse_record(to_json(record), "");
+  EXPECT_EQ(back.settings.argv.at(1), "\xEF\xBF\xBD\xEF\xBF\xBD") << "U+FFFD twice";
+}
+
+TEST(RecordJson, HasTheSamplesLast) {
+  const std::string text = to_json(full_record());
+  const Json document = Json::parse(text);
+  std::string last;
+  for (const auto& [key, value] : document.items()) last = key;
+  EXPECT_EQ(last, "samples");
+  EXPECT_EQ(document.begin().key(), "schema");
+  // Up to there a reader of the results has seen all that is in the form without samples.
+  const std::string results = to_json_without_samples(full_record());
+  EXPECT_EQ(text.substr(0, text.find(",\n\"samples\"")), results.substr(0, results.rfind("\n}")));
+  EXPECT_FALSE(Json::parse(results).contains("samples"));
+}
+
+TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
+  const std::string text = to_json(full_record());
+  EXPECT_THAT(text, HasSubstr("\n \"round\": [0,0,0,0,1,1,1,1,"));
+  EXPECT_THAT(text, HasSubstr("\n \"temperature_c_by_rank\": [[40,40,40,40,41,"));
+}
+
+/// Members that older records lack, and those that a driver may not tell.
+bool is_optional(const std::string& key) {
+  const std::vector<std::string> later{"alone",
+                                       "ancestor",
+                                       "buckets",
+                                       "discarded_per_sample",
+                                       "evidence_cost",
+                                       "evidence",
+                                       "form",
+                                       "health",
+                                       "health_s",
+                                       "fraction_of_limit",
+                                       "host_copy",
+                                       "label",
+                                       "limit",
+                                       "loss",
+                                       "nvlinks",
+                                       "training",
+                                       "require_healthy",
+                                       "through_host"};
+  const std::vector<std::string> starts{
+      "nvlink_", "pcie_",        "lowest_",       "highest_", "clock_event_reasons",
+      "most_",   "application_", "power_limit_w", "exposed_"};
+  const bool starts_so = std::any_of(starts.begin(), starts.end(), [&](const auto& start) {
+    return key.starts_with(start) && !key.ends_with("_by_rank");
+  });
+  return starts_so || std::find(later.begin(), later.end(), key) != later.end();
+}
+
+/// Removes every required member in turn, wherever it stands.
+void expect_each_required(Json& document, Json& part, const std::string& place) {
+  if (part.is_array()) {
+    if (!part.empty()) expect_each_required(document, part[0], place + "[0]");
+    return;
+  }
+  if (!part.is_object()) return;
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : part.items()) keys.push_back(key);
+  for (const std::string& key : keys) {
+    const bool free_form = place.find("environment") != std::string::npos;
+    if (free_form || is_optional(key)) continue;
+    const Json value = part[key];
+    part.erase(key);
+    EXPECT_THAT(refusal(document),
+                AllOf(StartsWith("a.json: "), HasSubstr(place), HasSubstr("'" + key + "'")));
+    part[key] = value;
+    expect_each_required(document, part[key], place + "[" + key + "]");
+  }
+}
+
+TEST(RecordSchema, RequiresEveryMemberAndNamesThePlace) {
+  Json document = full_document();
+  expect_each_required(document, document, "");
+  EXPECT_EQ(refusal(document), "accepted") << "nothing was left out in the end";
+}
+
+TEST(RecordSchema, RefusesAnotherTypeOrRangeAndNamesThePlace) {
+  EXPECT_THAT(refusal(with("/wall_s", "14")), HasSubstr("[wall_s]"));
+  EXPECT_THAT(refusal(with("/wall_s", -1)), HasSubstr("[wall_s]"));
+  EXPECT_THAT(refusal(with("/status", "done")), HasSubstr("[status]"));
+  EXPECT_THAT(refusal(with("/machine/processors", 1.5)), HasSubstr("[machine][processors]"));
+  EXPECT_THAT(refusal(with("/machine/ranks/1/gpu", 7)), HasSubstr("[machine][ranks][1][gpu]"));
+  EXPECT_THAT(refusal(with("/machine/links/0/p2p", "yes")), HasSubstr("[links][0][p2p]"));
+  EXPECT_THAT(refusal(with("/machine/links/0/ancestor", "NEAR")), HasSubstr("[0][ancestor]"));
+  EXPECT_THAT(refusal(with("/settings/backend", "gloo")), HasSubstr("[settings][backend]"));
+  EXPECT_THAT(refusal(with("/settings/variants", Json::array())), HasSubstr("[variants]"));
+  EXPECT_THAT(refusal(with("/settings/environment_in_force/0/NCCL_ALGO", 1)),
+              HasSubstr("[environment_in_force][0]"));
+  EXPECT_THAT(refusal(with("/cases/0/variants/0/path", "air")), HasSubstr("[variants][0][path]"));
+  EXPECT_THAT(refusal(with("/cases/0/ratios/0/ratio", 0)), HasSubstr("[ratios][0][ratio]"));
+  EXPECT_THAT(refusal(with("/cases/0/ratios/0/rounds", nullptr)), HasSubstr("[rounds]"));
+  EXPECT_THAT(refusal(with("/warnings/0/code", "Not kebab")), HasSubstr("[warnings][0][code]"));
+  EXPECT_THAT(refusal(with("/cases/0/variants/0/evidence/judged", "yes")),
+              HasSubstr("[variants][0][evidence][judged]"));
+  EXPECT_THAT(refusal(with("/cases/0/variants/0/evidence/nvlink_sent_bytes", -1)),
+              HasSubstr("[evidence][nvlink_sent_bytes]"));
+  EXPECT_THAT(refusal(with("/cases/0/variants/0/health/samples", -1)),
+              HasSubstr("[health][samples]"));
+  EXPECT_THAT(refusal(with("/machine/ranks/0/host_copy/to_gpu_gb_per_s", "fast")),
+              HasSubstr("[host_copy][to_gpu_gb_per_s]"));
+  EXPECT_THAT(refusal(with("/settings/require_healthy", 1)), HasSubstr("[require_healthy]"));
+  EXPECT_THAT(refusal(with("/samples/case", 0)), HasSubstr("[samples][case]"));
+  EXPECT_THAT(refusal(with("/samples/seconds_by_rank/0", 0)), HasSubstr("[seconds_by_rank][0]"));
+}
+
+TEST(RecordSchema, RefusesAnotherVersionAndSaysWhichItReads) {
+  const std::string newer = refusal(with("/schema", "linkgain.record/2"));
+  EXPECT_EQ(newer,
+            "a.json: its schema is linkgain.record/2, this linkgain reads linkgain.record/1");
+  EXPECT_THAT(refusal(with("/schema", "other/1")), HasSubstr("not a record"));
+  EXPECT_THAT(refusal(with("/schema", 1)), StartsWith("a.json: "));
+  EXPECT_THAT(refusal(std::string("[]")), HasSubstr("not a record"));
+  EXPECT_THAT(refusal(std::string("{}")), HasSubstr("not a record"));
+}
+
+TEST(RecordSchema, RefusesWhatTheSchemaCannotTell) {
+  EXPECT_THAT(refusal(std::string("{\"schema\":")), StartsWith("a.json: not JSON"));
+  EXPECT_THAT(refusal(std::string()), StartsWith("a.json: not JSON"));
+  EXPECT_THAT(refusal(with("/cases/0/case", "all_reduc/float32/sum/8B/np2")),
+              AllOf(StartsWith("a.json: "), HasSubstr("did you mean all_reduce")));
+  Json shorter = full_document();
+  shorter["samples"]["round"].erase(0);
+  EXPECT_THAT(refusal(shorter), AllOf(StartsWith("a.json: "), HasSubstr("'round'")));
+  Json fewer = full_document();
+  fewer["samples"]["power_w_by_rank"][1].erase(0);
+  EXPECT_THAT(refusal(fewer), HasSubstr("'power_w_by_rank'"));
+  EXPECT_THAT(refusal(with("/samples/round/0", "first")), StartsWith("a.json: "));
+}
+
+TEST(ReadRecord, NamesTheFileThatItCannotRead) {
+  try {
+    read_record("/no/such/record.json");
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "cannot read /no/such/record.json");
+    EXPECT_THAT(error.advice(), HasSubstr("linkgain run"));
+  }
+}
+
+TEST(ReadRecord, ReadsAFile) {
+  const std::filesystem::path path =
+      std::filesystem::path(::testing::TempDir()) / "linkgain_record_json_test.json";
+  std::ofstream(path) << to_json(full_record());
+  EXPECT_TRUE(same(read_record(path), full_record()));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace linkgain::testing
