@@ -4,7 +4,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/report/topology_table.hpp"
-#include "linkgain/telemetry/topology.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
 
 namespace linkgain {
 

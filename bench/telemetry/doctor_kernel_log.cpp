@@ -4,7 +4,7 @@
 #include <map>
 
 #include "checks.hpp"
-#include "pci_name.hpp"
+#include "linkgain/telemetry/pci_name.hpp"
 
 namespace linkgain {
 namespace {

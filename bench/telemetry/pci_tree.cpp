@@ -5,8 +5,8 @@
 #include <set>
 #include <system_error>
 
-#include "pci_name.hpp"
-#include "whole_file.hpp"
+#include "linkgain/telemetry/pci_name.hpp"
+#include "linkgain/telemetry/whole_file.hpp"
 
 namespace linkgain {
 namespace {

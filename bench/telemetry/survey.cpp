@@ -3,7 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "linkgain/telemetry/topology.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
 #include "pci_tree.hpp"
 #include "survey_host.hpp"
 

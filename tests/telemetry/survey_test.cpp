@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "doctor_support.hpp"
-#include "fake_sys.hpp"
 #include "linkgain/telemetry/load_watch.hpp"
+#include "support/fake_sys.hpp"
 #include "support/nvml_scenario.hpp"
 
 namespace linkgain {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "fake_sys.hpp"
 #include "linkgain/report/topology_table.hpp"
-#include "linkgain/telemetry/topology.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
+#include "support/fake_sys.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/topo_matrix.hpp"
 

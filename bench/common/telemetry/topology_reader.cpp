@@ -1,12 +1,12 @@
-#include "linkgain/telemetry/topology.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
 
 #include <algorithm>
 #include <system_error>
 
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/pci_name.hpp"
 #include "nvlink_summary.hpp"
-#include "pci_name.hpp"
 #include "pci_place.hpp"
 
 namespace linkgain {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "pci_name.hpp"
+#include "linkgain/telemetry/pci_name.hpp"
 
 namespace linkgain {
 namespace {

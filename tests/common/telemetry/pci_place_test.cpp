@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fake_sys.hpp"
+#include "support/fake_sys.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/program.hpp"
+#include "program.hpp"
 
 namespace linkgain::testing {
 

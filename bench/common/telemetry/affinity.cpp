@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cpu_set.hpp"
-#include "pci_name.hpp"
+#include "linkgain/telemetry/pci_name.hpp"
 
 namespace linkgain {
 namespace {

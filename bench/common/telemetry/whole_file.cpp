@@ -1,4 +1,4 @@
-#include "whole_file.hpp"
+#include "linkgain/telemetry/whole_file.hpp"
 
 #include <fstream>
 #include <iterator>

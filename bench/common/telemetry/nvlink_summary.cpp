@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pci_name.hpp"
+#include "linkgain/telemetry/pci_name.hpp"
 
 namespace linkgain {
 namespace {

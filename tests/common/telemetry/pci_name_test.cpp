@@ -1,4 +1,4 @@
-#include "pci_name.hpp"
+#include "linkgain/telemetry/pci_name.hpp"
 
 #include <gtest/gtest.h>
 

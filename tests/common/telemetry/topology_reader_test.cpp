@@ -1,9 +1,9 @@
-#include "linkgain/telemetry/topology.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fake_sys.hpp"
+#include "support/fake_sys.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain {
