@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "linkgain/coordinator/deadline.hpp"
+#include "linkgain/process/deadline.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "linkgain/base/reading.hpp"
-#include "linkgain/coordinator/process.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/process/process.hpp"
 
 namespace linkgain {
 

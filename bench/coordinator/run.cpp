@@ -8,8 +8,8 @@
 #include "linkgain/coordinator/host_copies.hpp"
 #include "linkgain/coordinator/measurement.hpp"
 #include "linkgain/coordinator/run_pace.hpp"
-#include "linkgain/coordinator/signals.hpp"
 #include "linkgain/core/own_path.hpp"
+#include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
 
 namespace linkgain {

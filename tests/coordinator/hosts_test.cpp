@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
-#include "process_support.hpp"
+#include "support/process_support.hpp"
 
 namespace linkgain {
 namespace {

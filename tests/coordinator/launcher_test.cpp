@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "linkgain/base/errors.hpp"
-#include "process_support.hpp"
+#include "support/process_support.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "process_support.hpp"
+#include "support/process_support.hpp"
 
 namespace linkgain {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "linkgain/coordinator/job.hpp"
-#include "linkgain/coordinator/signals.hpp"
+#include "linkgain/process/signals.hpp"
 
 namespace linkgain::testing {
 

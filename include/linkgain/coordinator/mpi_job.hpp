@@ -8,8 +8,8 @@
 
 #include "linkgain/coordinator/job.hpp"
 #include "linkgain/coordinator/launcher.hpp"
-#include "linkgain/coordinator/process.hpp"
-#include "linkgain/coordinator/signals.hpp"
+#include "linkgain/process/process.hpp"
+#include "linkgain/process/signals.hpp"
 
 namespace linkgain {
 

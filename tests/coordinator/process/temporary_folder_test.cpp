@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/temporary_folder.hpp"
+#include "linkgain/process/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

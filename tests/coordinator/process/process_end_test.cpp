@@ -4,9 +4,9 @@
 #include <csignal>
 #include <memory>
 
-#include "linkgain/coordinator/process.hpp"
-#include "linkgain/coordinator/signals.hpp"
-#include "process_support.hpp"
+#include "linkgain/process/process.hpp"
+#include "linkgain/process/signals.hpp"
+#include "support/process_support.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/process_tree.hpp"
+#include "linkgain/process/process_tree.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "linkgain/coordinator/descriptor.hpp"
+#include "linkgain/process/descriptor.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/process_tree.hpp"
+#include "linkgain/process/process_tree.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "process_support.hpp"
+#include "support/process_support.hpp"
 
 namespace linkgain {
 namespace {

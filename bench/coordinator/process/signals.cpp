@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/signals.hpp"
+#include "linkgain/process/signals.hpp"
 
 #include <fmt/format.h>
 #include <sys/signalfd.h>

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/process.hpp"
+#include "linkgain/process/process.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/coordinator/signals.hpp"
-#include "process_support.hpp"
+#include "linkgain/process/signals.hpp"
+#include "support/process_support.hpp"
 
 namespace linkgain {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "linkgain/coordinator/launcher.hpp"
-#include "linkgain/coordinator/process.hpp"
-#include "linkgain/coordinator/process_tree.hpp"
+#include "linkgain/process/process.hpp"
+#include "linkgain/process/process_tree.hpp"
 
 namespace linkgain::test {
 

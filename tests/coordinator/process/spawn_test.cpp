@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/spawn.hpp"
+#include "spawn.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -10,10 +10,10 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/coordinator/deadline.hpp"
-#include "linkgain/coordinator/descriptor.hpp"
-#include "linkgain/coordinator/process_tree.hpp"
-#include "linkgain/coordinator/signals.hpp"
+#include "linkgain/process/deadline.hpp"
+#include "linkgain/process/descriptor.hpp"
+#include "linkgain/process/process_tree.hpp"
+#include "linkgain/process/signals.hpp"
 
 namespace linkgain {
 

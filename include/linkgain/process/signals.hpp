@@ -5,7 +5,7 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/coordinator/descriptor.hpp"
+#include "linkgain/process/descriptor.hpp"
 
 namespace linkgain {
 

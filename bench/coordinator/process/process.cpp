@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/process.hpp"
+#include "linkgain/process/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include <random>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/coordinator/spawn.hpp"
+#include "spawn.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/signals.hpp"
+#include "linkgain/process/signals.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "linkgain/coordinator/spawn.hpp"
+#include "spawn.hpp"
 
 namespace linkgain {
 namespace {
