@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "linkgain/analysis/rank_blame.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/core/fleet_files.hpp"
 #include "linkgain/core/machine_changes.hpp"
-#include "linkgain/core/rank_blame.hpp"
 #include "linkgain/report/fleet_report.hpp"
 
 namespace linkgain {

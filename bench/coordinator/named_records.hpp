@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "linkgain/core/launch_medians.hpp"
+#include "linkgain/analysis/launch_medians.hpp"
 
 namespace linkgain {
 

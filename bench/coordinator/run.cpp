@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "evidence_cost.hpp"
+#include "linkgain/analysis/own_path.hpp"
 #include "linkgain/coordinator/host_copies.hpp"
 #include "linkgain/coordinator/measurement.hpp"
 #include "linkgain/coordinator/run_pace.hpp"
-#include "linkgain/core/own_path.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
 

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <memory>
 
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/coordinator/mpi_job.hpp"
 #include "linkgain/coordinator/run.hpp"
 #include "linkgain/coordinator/run_directory.hpp"
-#include "linkgain/core/training_summary.hpp"
-#include "linkgain/core/verdict.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/report/headline.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "fleet_peers.hpp"
+#include "linkgain/analysis/launch_spread.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/launch_spread.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "assumed_spread.hpp"
 #include "comparison_cautions.hpp"
-#include "linkgain/core/launch_shift.hpp"
-#include "linkgain/core/training_summary.hpp"
+#include "linkgain/analysis/launch_shift.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 
 namespace linkgain {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "linkgain/core/verdict.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 
 namespace linkgain {
 namespace {

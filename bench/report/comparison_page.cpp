@@ -8,8 +8,8 @@
 #include <string>
 
 #include "comparison_cells.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/training_summary.hpp"
 #include "training_words.hpp"
 #include "wording.hpp"
 

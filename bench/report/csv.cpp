@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "csv_fields.hpp"
-#include "linkgain/core/case_ratio.hpp"
-#include "linkgain/core/training_summary.hpp"
+#include "linkgain/analysis/kernel_ratio.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/record/limits.hpp"
 

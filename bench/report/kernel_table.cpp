@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/analysis/kernel_ratio.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/case_ratio.hpp"
 #include "markdown_table.hpp"
 #include "size_cells.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comparison.hpp"
-#include "linkgain/core/pair_matrix.hpp"
+#include "linkgain/analysis/pair_matrix.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "linkgain/core/curve_steps.hpp"
+#include "linkgain/analysis/curve_steps.hpp"
 #include "size_cells.hpp"
 #include "wording.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/core/training_summary.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 
 /// What the tables of trainings have in common.
 namespace linkgain {

@@ -8,7 +8,7 @@
 
 #include "comparison.hpp"
 #include "footnotes.hpp"
-#include "linkgain/core/training_summary.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/record/convergence.hpp"
 #include "markdown_table.hpp"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "comparison.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/core/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "markdown_table.hpp"
 #include "outcome_sentences.hpp"

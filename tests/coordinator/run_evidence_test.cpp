@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/verdict.hpp"
 #include "linkgain/record/limits.hpp"
 #include "run_support.hpp"
 

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/coordinator/run.hpp"
-#include "linkgain/core/verdict.hpp"
 #include "run_support.hpp"
 #include "support/full_record.hpp"
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/verdict.hpp"
 #include "run_support.hpp"
 #include "support/full_record.hpp"
 

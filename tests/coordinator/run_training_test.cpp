@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "linkgain/core/training_summary.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "run_support.hpp"
 
 namespace linkgain::testing {

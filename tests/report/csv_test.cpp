@@ -10,8 +10,8 @@
 #include "counted_records.hpp"
 #include "golden.hpp"
 #include "linkgain/base/text.hpp"
-#include "pair_records.hpp"
 #include "sample_records.hpp"
+#include "support/pair_records.hpp"
 #include "training_records.hpp"
 
 namespace linkgain {

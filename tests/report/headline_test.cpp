@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "golden.hpp"
-#include "pair_records.hpp"
 #include "sample_records.hpp"
+#include "support/pair_records.hpp"
 
 namespace linkgain {
 namespace {

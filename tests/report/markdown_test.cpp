@@ -5,8 +5,8 @@
 
 #include "counted_records.hpp"
 #include "golden.hpp"
-#include "pair_records.hpp"
 #include "sample_records.hpp"
+#include "support/pair_records.hpp"
 
 namespace linkgain {
 namespace {

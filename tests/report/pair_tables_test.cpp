@@ -5,7 +5,7 @@
 
 #include "golden.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "pair_records.hpp"
+#include "support/pair_records.hpp"
 
 namespace linkgain {
 namespace {

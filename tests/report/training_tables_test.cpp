@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "linkgain/core/training_summary.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/report/csv.hpp"
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/size_table.hpp"

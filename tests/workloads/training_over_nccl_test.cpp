@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/training_summary.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/model/gpu_model.hpp"
 #include "linkgain/workloads/training_run.hpp"
 #include "model/model_steps.hpp"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/analysis/launch_spread.hpp"
 #include "linkgain/cases/tolerance.hpp"
-#include "linkgain/core/launch_spread.hpp"
 #include "linkgain/record/machine_key.hpp"
 
 namespace linkgain {

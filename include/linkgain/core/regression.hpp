@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/analysis/launch_shift.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/core/baseline.hpp"
-#include "linkgain/core/launch_shift.hpp"
 
 namespace linkgain {
 

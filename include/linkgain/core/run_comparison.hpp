@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/launch_spread.hpp"
+#include "linkgain/analysis/launch_spread.hpp"
 #include "linkgain/core/machine_changes.hpp"
 #include "linkgain/core/run_figures.hpp"
 #include "linkgain/statistics/statistics.hpp"

@@ -1,0 +1,259 @@
+#include "linkgain/analysis/run_validity.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/convergence.hpp"
+#include "validity_parts.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Whether what a variable steers is in what this record measured. Networks and logs are others'
+/// matter.
+bool matters(const SteeringVariable& variable, const Record& record) {
+  switch (variable.steers) {
+    case Steers::road:
+    case Steers::resources:
+      return true;
+    case Steers::products:
+      return std::any_of(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
+        return result.definition.training.has_value();
+      });
+    case Steers::network:
+    case Steers::log:
+      return false;
+  }
+  return false;
+}
+
+/// Assignments that steer transports, algorithms, memory or the computing of a training, and that
+/// the caller, not a variant, made.
+std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
+  std::vector<std::string> assignments;
+  // Open MPI carries the messages of its own backend; NCCL's it only starts.
+  const bool by_mpi = record.settings.backend == name_of(BackendKind::mpi);
+  for (const auto& [name, unused] : in_force(record, variant)) {
+    if (name.starts_with("OMPI_") != by_mpi) continue;
+    const SteeringVariable* row = steering_variable(name);
+    if (row == nullptr || !matters(*row, record)) continue;
+    const std::string value = inherited(record, variant, name);
+    if (!is_harmless(*row, value)) assignments.push_back(name + "=" + value);
+  }
+  return assignments;
+}
+
+/// What could make variants part that took one road.
+std::string part_roads(const Record& record) {
+  for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
+    if (const std::string assignment = forbidden_by_caller(record, i); !assignment.empty()) {
+      return fmt::format("unset {}, also in NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf",
+                         assignment);
+    }
+  }
+  const auto& links = record.machine.links;
+  if (std::any_of(links.begin(), links.end(),
+                  [](const PairLink& link) { return link.nvlink == true && link.p2p == false; })) {
+    return "`linkgain doctor`: NVLink joins the GPUs but the driver refuses P2P (a bad bridge, "
+           "IOMMU/ACS, a virtual machine)";
+  }
+  if (offers_nvlink(record.machine)) {
+    return "NVLink joins every pair and P2P works: follow the warning of a wrong path where there "
+           "is one, else compare variants of which one forces nothing and one forbids P2P";
+  }
+  return "where the driver allows P2P, --variant p2p-sys lets NCCL use it over PCIe across the "
+         "host bridge";
+}
+
+void judge_roads(Record& record) {
+  std::set<std::string> roads;
+  for (const CaseResult& result : record.cases) {
+    for (std::size_t i = 1; i < result.variants.size(); ++i) {
+      if (!same_road(result.variants[0], result.variants[i]) ||
+          !choose_roads(record, result.variants[0], result.variants[i])) {
+        continue;
+      }
+      roads.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
+                               result.variants[i].variant, name_of(result.variants[i].path)));
+    }
+  }
+  for (const std::string& text : roads) {
+    add_once(record,
+             {"same-road", text, "their ratio says nothing about the link; " + part_roads(record)});
+  }
+}
+
+/// "A, B, C and 2 more".
+std::string first_of(std::vector<std::string> names) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t rest = names.size() > kNamed ? names.size() - kNamed : 0;
+  names.resize(names.size() - rest);
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
+void judge_convergence(Record& record) {
+  std::vector<std::string> open;
+  std::vector<std::string> trainings;
+  std::vector<std::string> differing;
+  for (const CaseResult& result : record.cases) {
+    const std::optional<Remedy> remedy = remedy_for(result);
+    if (!remedy) continue;
+    auto& group = *remedy == Remedy::launches ? differing
+                  : *remedy == Remedy::steps  ? trainings
+                                              : open;
+    group.push_back(case_name(result.definition));
+  }
+  const double percent = 100 * record.settings.precision;
+  if (!open.empty()) {
+    add_once(record, {"not-converged",
+                      fmt::format("the interval is wider than {:.3g} % of the ratio, or rounds are "
+                                  "correlated, for {}",
+                                  percent, first_of(open)),
+                      "their rows are marked; give more time with --budget, or keep other work off "
+                      "this machine"});
+  }
+  if (!trainings.empty()) {
+    add_once(record, {"not-converged",
+                      fmt::format("the steps that were run give no interval within {:.3g} % of the "
+                                  "ratio, or neighbouring blocks are correlated, for {}",
+                                  percent, first_of(trainings)),
+                      "ask for more with --steps, or keep other work off this machine"});
+  }
+  if (!differing.empty()) {
+    add_once(record, {"not-converged",
+                      fmt::format("launches differ, so that their interval is wider than {:.3g} % "
+                                  "of the ratio, for {}",
+                                  percent, first_of(differing)),
+                      "their rows are marked; ask for more launches with --launches: each counts "
+                      "once, however much time it has"});
+  }
+}
+
+/// Launches that any case was sampled in.
+int launches_of(const Record& record) {
+  int launches = 0;
+  for (const Sample& sample : record.samples) launches = std::max(launches, sample.launch + 1);
+  return launches;
+}
+
+void judge_budget(Record& record) {
+  if (!record.settings.budget || record.status != "complete") return;
+  const auto unmeasured =
+      std::count_if(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
+        return result.stopped == "out of time" &&
+               std::none_of(result.variants.begin(), result.variants.end(),
+                            [](const VariantResult& variant) { return variant.time.has_value(); });
+      });
+  const int launches = launches_of(record);
+  if (unmeasured == 0 && launches == record.settings.launches) return;
+  add_once(record,
+           {"budget-used-up",
+            fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "
+                        "of {} launches were begun",
+                        readable_time(*record.settings.budget), unmeasured, record.cases.size(),
+                        launches, record.settings.launches),
+            "give more with --budget, or ask for less with --only and --sizes"});
+}
+
+void judge_environment(Record& record) {
+  for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
+    const bool costs_nvlink = offers_nvlink(record.machine);
+    const std::string forbidding = forbidden_by_caller(record, i);
+    for (const std::string& assignment : inherited_switches(record, i)) {
+      const bool closes = costs_nvlink && assignment == forbidding;
+      add_once(
+          record,
+          {"inherited-variable",
+           fmt::format("{} was already set and holds for variant {}{}", assignment,
+                       record.settings.variants[i].name,
+                       closes ? ": it keeps messages off the NVLink that joins every pair" : ""),
+           closes ? "unset it, also in NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf, and run "
+                    "again"
+                  : "unset it unless it is meant: it changes what the variants compare"});
+    }
+  }
+}
+
+}  // namespace
+
+void add_once(Record& record, const Warning& warning) {
+  auto& all = record.warnings;
+  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+}
+
+const Environment& in_force(const Record& record, std::size_t variant) {
+  static const Environment kNone;
+  const auto& all = record.settings.environment_in_force;
+  return variant < all.size() ? all[variant] : kNone;
+}
+
+std::string inherited(const Record& record, std::size_t variant, const std::string& name) {
+  return record.settings.variants[variant].environment.contains(name)
+             ? std::string()
+             : value_of(in_force(record, variant), name);
+}
+
+std::string forbidden_by_caller(const Record& record, std::size_t variant) {
+  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
+    const std::string value = inherited(record, variant, name);
+    if (forbids_p2p(name, value)) return fmt::format("{}={}", name, value);
+  }
+  return {};
+}
+
+std::string variable_of(const Record& record, const std::string& variant,
+                        std::string_view variable) {
+  const Settings& settings = record.settings;
+  const std::string key(variable);
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    if (settings.variants[i].name != variant) continue;
+    const std::string seen = value_of(in_force(record, i), key);
+    return seen.empty() ? value_of(settings.variants[i].environment, key) : seen;
+  }
+  return {};
+}
+
+bool is_p2p_off(const Record& record, const std::string& variant) {
+  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
+}
+
+bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other) {
+  static constexpr std::array<std::string_view, 8> kRoadVariables{
+      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
+      "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
+  return std::any_of(kRoadVariables.begin(), kRoadVariables.end(), [&](std::string_view name) {
+    return variable_of(record, first.variant, name) != variable_of(record, other.variant, name);
+  });
+}
+
+bool same_road(const VariantResult& a, const VariantResult& b) {
+  return a.time && b.time && a.path == b.path && a.path != Path::unknown && a.path != Path::mixed;
+}
+
+ExitCode judge(Record& record) {
+  judge_environment(record);
+  const bool wrong_data = judge_data(record);
+  judge_losses(record);
+  const bool wrong_path = judge_paths(record);
+  judge_evidence(record);
+  judge_roads(record);
+  judge_convergence(record);
+  judge_budget(record);
+  const bool is_unhealthy = judge_health(record);
+  if (judge_absence(record)) record.status = "incomplete";
+  if (record.status == "job lost" || record.status == "incomplete") return ExitCode::incomplete;
+  if (wrong_data) return ExitCode::wrong_data;
+  if (wrong_path) return ExitCode::wrong_path;
+  if (is_unhealthy) return ExitCode::unhealthy;
+  return ExitCode::success;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/record/variants.hpp"
+#include "validity_parts.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Why a variant's path is not the one that it promises, and how to get there.
+struct Contradiction {
+  std::string reason;  ///< the same for all cases alike
+  std::string detail;  ///< what was found in this case; may be empty
+  std::string advice;
+};
+
+constexpr std::string_view kReadLog =
+    "NCCL's log beside the record says which transport it chose for every channel";
+constexpr std::string_view kAskDriver =
+    "our own work goes by P2P where the driver allows it: `linkgain topo` has its word on every "
+    "pair";
+
+/// Who says more of a case's path.
+std::string_view witness_of(const Case& definition) {
+  return is_own_work(definition) ? kAskDriver : kReadLog;
+}
+
+/// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
+/// traffic is not known (NVLS) are held against the least that any plan moves: the operation's own
+/// bytes.
+std::string used_nvlink(const Case& definition, const VariantResult& result) {
+  if (!result.evidence || !result.evidence->nvlink_sent) return {};
+  const WireEvidence& evidence = *result.evidence;
+  if (const std::optional<double> share = evidence.judged_share()) {
+    return *share > kNoNvlink ? percent(*share) + " of the expected bytes" : "";
+  }
+  const double least =
+      static_cast<double>(definition.size.value) * static_cast<double>(evidence.operations);
+  const auto sent = static_cast<double>(*evidence.nvlink_sent);
+  if (evidence.expected || definition.size < kJudgedSize || sent <= kNoNvlink * least) return {};
+  return fmt::format("{:.3g} GB in {} operations", sent / 1e9, evidence.operations);
+}
+
+/// What is still open for bytes on NVLink where P2P is off.
+std::string close_nvlink(const Record& record, const Case& definition, const std::string& variant) {
+  if (is_own_work(definition)) {
+    return "see with nvidia-smi whether other processes use these GPUs' links: our own work goes "
+           "through host memory there";
+  }
+  if (variable_of(record, variant, "NCCL_NVLS_ENABLE") != "0") {
+    return "set NCCL_NVLS_ENABLE=0: NVLink multicast (NVLS) does not heed NCCL_P2P_DISABLE";
+  }
+  if (has_window_switch(record.machine.software.nccl_library.value_or("")) &&
+      variable_of(record, variant, "NCCL_WIN_ENABLE") != "0") {
+    return "set NCCL_WIN_ENABLE=0: from NCCL 2.28.7 on symmetric windows do not heed "
+           "NCCL_P2P_DISABLE";
+  }
+  return "see with nvidia-smi whether other processes use these GPUs' links: nothing of NCCL's is "
+         "left open";
+}
+
+/// How to have a variable that is 1 in force.
+std::string set_exactly(const Case& definition) {
+  return fmt::format("it must be exactly 1 on every rank{}; {}",
+                     is_own_work(definition) ? "" : ", which nccl.conf may change",
+                     witness_of(definition));
+}
+
+/// Of a variant in which P2P is off.
+std::optional<Contradiction> against_no_p2p(const Record& record, const Case& definition,
+                                            const VariantResult& result) {
+  const std::string carried = used_nvlink(definition, result);
+  if (!carried.empty()) {
+    return Contradiction{"NCCL_P2P_DISABLE=1 is set, and yet NVLink carried bytes", carried,
+                         close_nvlink(record, definition, result.variant)};
+  }
+  const bool some = result.path == Path::mixed && on_one_host(record.machine);
+  if (!some && result.path != Path::nvlink && result.path != Path::pcie_p2p) return std::nullopt;
+  return Contradiction{"NCCL_P2P_DISABLE=1 is set, and yet messages went by P2P",
+                       std::string(name_of(result.path)), set_exactly(definition)};
+}
+
+/// The caller's variables that may keep NCCL from NVLink without forbidding it outright.
+std::vector<std::string> suspects(const Record& record, std::size_t variant) {
+  std::vector<std::string> found;
+  for (const char* name : {"NCCL_P2P_DIRECT_DISABLE", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE",
+                           "NCCL_HOSTID", "NCCL_CONF_FILE"}) {
+    const std::string value = inherited(record, variant, name);
+    if (!value.empty() && value != "0") found.push_back(fmt::format("{}={}", name, value));
+  }
+  return found;
+}
+
+std::string open_p2p(const Record& record, const Case& definition, std::size_t variant) {
+  const std::vector<std::string> found = suspects(record, variant);
+  if (!found.empty() && !is_own_work(definition)) {
+    return fmt::format(
+        "unset {}, in force here and able to cause this; it may come from NCCL_CONF_FILE, "
+        "~/.nccl.conf or /etc/nccl.conf",
+        fmt::join(found, " and "));
+  }
+  return fmt::format(
+      "no variable explains it: run `linkgain doctor`, start containers with --ipc=host, look for "
+      "an IOMMU or ACS that is on; {}",
+      witness_of(definition));
+}
+
+/// Whether messages of the case go between these two.
+bool joins(const PairLink& link, const Case& definition, int ranks) {
+  const auto [low, high] = std::minmax(link.from, link.to);
+  if (definition.pair) {
+    return std::minmax(definition.pair->from, definition.pair->to) == std::minmax(low, high);
+  }
+  if (has_pair(definition.operation)) return high - low == 1 || (low == 0 && high == ranks - 1);
+  const bool has_one_end =
+      goes_to_root(definition.operation) || comes_from_root(definition.operation);
+  return !has_one_end || low == definition.root || high == definition.root;
+}
+
+bool are_joined(const std::vector<PairLink>& links) {
+  return all_pairs(links, &PairLink::nvlink).value_or(false) &&
+         all_pairs(links, &PairLink::p2p).value_or(false);
+}
+
+/// Whether NVLink joins all ranks between which messages of the case go, where it may not join
+/// others. Trees and rings of collectives may go between any two.
+bool offers_nvlink(const Machine& machine, const Case& definition) {
+  std::vector<PairLink> links = machine.links;
+  std::erase_if(links, [&](const PairLink& link) {
+    return !joins(link, definition, static_cast<int>(machine.ranks.size()));
+  });
+  return are_joined(links);
+}
+
+/// Of a variant that keeps nothing off NVLink, where it joins the ranks of the case.
+std::optional<Contradiction> against_nvlink(const Record& record, const Case& definition,
+                                            std::size_t variant, const VariantResult& result) {
+  const std::optional<double> share =
+      result.evidence ? result.evidence->judged_share() : std::nullopt;
+  const bool too_few = share && *share < kAllNvlink;
+  const bool joins_all = offers_nvlink(record.machine);
+  // NCCL's transport lines are those of all ranks: where some pairs have no NVLink they are mixed.
+  const bool mixed = result.path == Path::mixed && joins_all && !share;
+  const bool elsewhere = result.path == Path::host_memory || result.path == Path::network ||
+                         result.path == Path::pcie_p2p || mixed;
+  if (!too_few && !elsewhere) return std::nullopt;
+  const std::string carried =
+      share ? fmt::format("NVLink carried {} of the expected bytes", percent(*share)) : "";
+  return Contradiction{
+      fmt::format("NVLink joins {} and nothing forbids P2P, and yet the path is {}",
+                  joins_all ? "every pair" : "these ranks", name_of(result.path)),
+      carried, open_p2p(record, definition, variant)};
+}
+
+/// Whether P2P joins every pair, over NVLink or no further than NCCL uses PCIe by itself: from one
+/// PCIe switch to the next, not across a host bridge.
+bool offers_near_p2p(const Machine& machine) {
+  return !machine.links.empty() &&
+         std::all_of(machine.links.begin(), machine.links.end(), [](const PairLink& link) {
+           const bool near = link.ancestor == Ancestor::pix || link.ancestor == Ancestor::pxb;
+           return link.p2p == true && (link.nvlink == true || near);
+         });
+}
+
+/// Of the variant that forces nothing, where P2P over PCIe is offered to the pairs without NVLink.
+std::optional<Contradiction> against_pcie(const Record& record, const Case& definition,
+                                          std::size_t variant, const VariantResult& result) {
+  static const std::set<std::string> kFarEnough{"", "PXB", "PHB", "SYS"};
+  const bool allowed = kFarEnough.contains(inherited(record, variant, "NCCL_P2P_LEVEL"));
+  const bool elsewhere = result.path == Path::host_memory || result.path == Path::network;
+  if (!allowed || !elsewhere) return std::nullopt;
+  return Contradiction{
+      fmt::format("the driver allows P2P between every pair, none further apart than PCIe "
+                  "switches (PXB), nothing forbids it, and yet the path is {}",
+                  name_of(result.path)),
+      "", open_p2p(record, definition, variant)};
+}
+
+/// Of a variant that asks for P2P across the host bridge, where the driver allows it.
+std::optional<Contradiction> against_p2p(const Record& record, const Case& definition,
+                                         const VariantResult& result) {
+  const bool offered = all_pairs(record.machine.links, &PairLink::p2p).value_or(false);
+  if (!offered || (result.path != Path::host_memory && result.path != Path::network)) {
+    return std::nullopt;
+  }
+  return Contradiction{
+      fmt::format("the driver allows P2P between every pair and NCCL_P2P_LEVEL asks for it, and "
+                  "yet the path is {}",
+                  name_of(result.path)),
+      "",
+      fmt::format("run `linkgain doctor` and look for an IOMMU or ACS that is on; {}",
+                  witness_of(definition))};
+}
+
+std::optional<Contradiction> contradiction(const Record& record, std::size_t variant,
+                                           const Case& definition, const VariantResult& result) {
+  const Environment& forced = record.settings.variants[variant].environment;
+  if (is_p2p_off(record, result.variant)) {
+    if (const auto found = against_no_p2p(record, definition, result)) return found;
+    if (variable_of(record, result.variant, "NCCL_SHM_DISABLE") == "1" &&
+        result.path == Path::host_memory) {
+      return Contradiction{"NCCL_SHM_DISABLE=1 is set, and yet messages went through host memory",
+                           "", set_exactly(definition)};
+    }
+    return std::nullopt;
+  }
+  if (!forbidden_by_caller(record, variant).empty()) return std::nullopt;
+  const bool asks_for_p2p = forced.size() == 1 && value_of(forced, "NCCL_P2P_LEVEL") == "SYS";
+  if ((forced.empty() || asks_for_p2p) && offers_nvlink(record.machine, definition)) {
+    return against_nvlink(record, definition, variant, result);
+  }
+  if (forced.empty() && offers_near_p2p(record.machine)) {
+    return against_pcie(record, definition, variant, result);
+  }
+  return asks_for_p2p ? against_p2p(record, definition, result) : std::nullopt;
+}
+
+/// One contradiction of a variant, and the cases that show it.
+struct Found {
+  Contradiction first;
+  std::vector<std::string> cases;
+};
+
+Warning warning_of(const std::string& variant, const Found& found) {
+  const std::string detail = found.first.detail.empty() ? "" : " (" + found.first.detail + ")";
+  return {
+      "wrong-path",
+      fmt::format("variant {}: {}: {}{}", variant, found.first.reason, named(found.cases), detail),
+      found.first.advice};
+}
+
+}  // namespace
+
+bool offers_nvlink(const Machine& machine) { return are_joined(machine.links); }
+
+bool judge_paths(Record& record) {
+  if (record.settings.backend == "mpi") return false;
+  // NCCL's cases and those of our own work apart: what to do about them differs.
+  std::map<std::tuple<std::string, std::string, bool>, Found> found;
+  for (const CaseResult& result : record.cases) {
+    if (!uses_link(result.definition)) continue;
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      const VariantResult& variant = result.variants[i];
+      if (!variant.time) continue;
+      const auto why = contradiction(record, i, result.definition, variant);
+      if (!why) continue;
+      Found& entry = found[{variant.variant, why->reason, is_own_work(result.definition)}];
+      if (entry.cases.empty()) entry.first = *why;
+      entry.cases.push_back(case_name(result.definition));
+    }
+  }
+  for (const auto& [key, entry] : found) add_once(record, warning_of(std::get<0>(key), entry));
+  return !found.empty();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,88 @@
+#include "linkgain/analysis/launch_medians.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "linkgain/base/errors.hpp"
+#include "support/launch_records.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<CaseLaunches> medians(const std::vector<Record>& records) {
+  std::vector<NamedRecord> named;
+  for (const Record& record : records) named.push_back({"r", record});
+  return launch_medians(named);
+}
+
+TEST(LaunchMedians, AreThoseOfTheSlowestRankInEachLaunch) {
+  const auto all = medians({run_of({{sized(8), "p2p", {1e-3, 2e-3}}, {sized(8), "host", {4e-3}}})});
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(all[0].launches,
+              ElementsAre(LaunchMedian{0, Seconds{1e-3}}, LaunchMedian{1, Seconds{2e-3}}));
+  EXPECT_EQ(all[1].variant, "host");
+  EXPECT_THAT(all[1].launches, ElementsAre(LaunchMedian{0, Seconds{4e-3}}));
+  EXPECT_DOUBLE_EQ(mean_log(all[0].launches), 0.5 * (std::log(1e-3) + std::log(2e-3)));
+}
+
+TEST(LaunchMedians, CountLaunchesThroughAllRecords) {
+  const Record first = run_of({{sized(8), "p2p", {1e-3, 2e-3}}});
+  const Record second = run_of({{sized(16), "p2p", {5e-3}}, {sized(8), "p2p", {3e-3}}});
+  const auto all = medians({first, second});
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(all[0].launches,
+              ElementsAre(LaunchMedian{0, Seconds{1e-3}}, LaunchMedian{1, Seconds{2e-3}},
+                          LaunchMedian{2, Seconds{3e-3}}));
+  EXPECT_THAT(all[1].launches, ElementsAre(LaunchMedian{2, Seconds{5e-3}}));
+}
+
+TEST(LaunchMedians, SayWhyThereAreNone) {
+  Record record =
+      run_of({{sized(8), "p2p", {}}, {sized(16), "p2p", {1e-3}}, {sized(32), "p2p", {}}});
+  record.cases[0].variants[0].skipped = "no memory";
+  record.samples.resize(2);  // of three
+  const auto all = medians({record});
+  EXPECT_EQ(all[0].missing, "skipped: no memory");
+  EXPECT_EQ(all[1].missing, "fewer than 3 samples in every launch");
+  EXPECT_EQ(all[2].missing, "no samples");
+  for (const CaseLaunches& each : all) EXPECT_THAT(each.launches, IsEmpty());
+}
+
+TEST(LaunchMedians, OfAnotherRecordFillInForASkippedCase) {
+  Record without = run_of({{sized(8), "p2p", {}}});
+  without.cases[0].variants[0].skipped = "no memory";
+  const Record with = run_of({{sized(8), "p2p", {1e-3}}});
+  for (const auto& all : {medians({without, with}), medians({with, without})}) {
+    EXPECT_THAT(all[0].launches, SizeIs(1));
+    EXPECT_EQ(all[0].missing, "");
+  }
+}
+
+TEST(LaunchMedians, KeepPathsWrongDataAndHealth) {
+  Record first = run_of({{sized(8), "p2p", {1e-3}}});
+  Record second = run_of({{sized(8), "p2p", {1e-3}, Path::host_memory}});
+  Record third = run_of({{sized(8), "p2p", {1e-3}, Path::unknown}});
+  second.cases[0].variants[0].verification = Verification{4, 1, 0.0, 0.0, "rank 1, element 0"};
+  second.cases[0].variants[0].health.unhealthy_samples = 2;
+  third.cases[0].variants[0].health.unhealthy_samples = 1;
+  const auto all = medians({first, second, third});
+  EXPECT_THAT(all[0].paths, ElementsAre(Path::nvlink, Path::host_memory));
+  EXPECT_EQ(all[0].wrong_data, "1 of 4 elements are wrong, first: rank 1, element 0");
+  EXPECT_EQ(all[0].unhealthy_samples, 3);
+}
+
+TEST(LaunchMedians, RefuseSamplesOfNoCase) {
+  Record record = run_of({{sized(8), "p2p", {1e-3}}});
+  record.samples[1].case_index = 7;
+  EXPECT_THAT(refusal_of([&] { medians({record}); }), HasSubstr("of case 7 and variant 0"));
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,92 @@
+#include "linkgain/analysis/launch_shift.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "linkgain/statistics/student_t.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::Optional;
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+LaunchShift shift_of(double log, int before, int after, double deviation = 0.01) {
+  return {log, Spread{deviation, 28, false}, before, after};
+}
+
+TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
+  EXPECT_DOUBLE_EQ(standard_error(shift_of(0.0, 8, 1)), 0.01 * std::sqrt(1.125));
+  EXPECT_DOUBLE_EQ(standard_error(shift_of(0.0, 8, 8)), 0.005);
+  ShiftQuantiles quantiles;
+  const Interval interval = interval_of(shift_of(0.03, 8, 8), quantiles);
+  EXPECT_DOUBLE_EQ(interval.estimate, 0.03);
+  EXPECT_NEAR(interval.low, 0.03 - 2.0484 * 0.005, 1e-6);
+  EXPECT_NEAR(interval.high, 0.03 + 2.0484 * 0.005, 1e-6);
+}
+
+TEST(LaunchShift, TellsTheChanceOfMoreThanABound) {
+  const LaunchShift shift = shift_of(0.03, 8, 8);
+  EXPECT_DOUBLE_EQ(chance_above(shift, 0.02), student_t_upper_tail(2.0, 28));
+  EXPECT_NEAR(chance_below(shift, 0.02), student_t_upper_tail(-2.0, 28), 1e-12);
+  EXPECT_EQ(chance_above(shift, kInfinite), 1.0);
+  EXPECT_EQ(chance_below(shift, -kInfinite), 1.0);
+}
+
+TEST(LaunchShift, IsCertainWithoutSpread) {
+  EXPECT_EQ(chance_above(shift_of(0.03, 2, 2, 0.0), 0.02), 0.0);
+  EXPECT_EQ(chance_above(shift_of(0.02, 2, 2, 0.0), 0.02), 1.0);
+}
+
+std::optional<Settling> settling_of(const LaunchShift& shift) {
+  ShiftQuantiles quantiles;
+  return launches_to_settle(shift, quantiles, -0.02, 0.02);
+}
+
+TEST(Settling, TakesTheFewestLaunchesAfter) {
+  // 28 degrees of freedom from 8 launches are 4 each. Half width t(4 (6 + n)) 0.01 sqrt(1/8 + 1/n)
+  // of at most 0.01: t = 2.00 and 0.00984 for n = 9, 2.00 and 0.01002 for n = 8.
+  EXPECT_THAT(settling_of(shift_of(0.01, 8, 1)), Optional(Settling{9, false}));
+}
+
+TEST(Settling, TakesMoreOnBothSidesWhereMoreAfterWouldNotDo) {
+  // Even with all launches after, 0.01 t sqrt(1/2) = 0.0139. With n on both sides n = 8: t = 1.97.
+  EXPECT_THAT(settling_of(shift_of(0.01, 2, 2)), Optional(Settling{8, true}));
+}
+
+TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
+  // One degree of freedom now, t = 12.7; with n launches after n of them. t(n) 0.005 sqrt(1/2 +
+  // 1/n) is 0.01075 for n = 5 and 0.00999 for n = 6.
+  const LaunchShift shift{0.01, Spread{0.005, 1, false}, 2, 1};
+  EXPECT_THAT(settling_of(shift), Optional(Settling{6, false}));
+}
+
+TEST(Settling, WorksOutsideTheToleranceToo) {
+  ShiftQuantiles quantiles;
+  const auto settling = settling_of(shift_of(0.04, 8, 1));
+  ASSERT_TRUE(settling);
+  const auto low_end = [&](int launches) {
+    LaunchShift shift = shift_of(0.04, 8, launches);
+    shift.spread.degrees_of_freedom = 4 * (6 + launches);
+    return interval_of(shift, quantiles).low;
+  };
+  EXPECT_GE(low_end(settling->launches), 0.02);
+  EXPECT_LT(low_end(settling->launches - 1), 0.02);
+}
+
+TEST(Settling, IsHopelessAtTheToleranceItself) {
+  EXPECT_EQ(settling_of(shift_of(0.02, 8, 8)), std::nullopt);
+}
+
+TEST(Settling, IsSureWhereNothingIsBounded) {
+  ShiftQuantiles quantiles;
+  EXPECT_THAT(launches_to_settle(shift_of(0.02, 8, 8), quantiles, -kInfinite, kInfinite),
+              Optional(Settling{8, false}));
+}
+
+}  // namespace
+}  // namespace linkgain

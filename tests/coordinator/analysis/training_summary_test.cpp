@@ -1,0 +1,197 @@
+#include "linkgain/analysis/training_summary.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "verdict_records.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+TrainingParameters training_of(TrainingPrecision precision) {
+  TrainingParameters training;
+  training.precision = precision;
+  return training;
+}
+
+/// A training by both variants and the step without communication, in two launches of two blocks
+/// of ten steps, in the order in which they run. In launch l a step takes l more.
+Record trained_record() {
+  Record record = good_record();
+  record.settings.training = TrainingPlan{};
+  record.cases = {case_of(8, Path::nvlink, Path::host_memory),
+                  case_of(8, Path::unknown, Path::unknown)};
+  record.cases[0].definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  record.cases[1].definition = parse_case_name("gpt2_step/fp32/gpt2/np2/none");
+  const double steps[2][2] = {{2.0, 3.0}, {1.5, 1.5}};
+  for (int launch = 0; launch < 2; ++launch) {
+    for (int c = 0; c < 2; ++c) {
+      for (int variant = 0; variant < 2 - c; ++variant) {
+        for (int round = 0; round < 2; ++round) {
+          Sample sample;
+          sample.case_index = c;
+          sample.variant = variant;
+          sample.launch = launch;
+          sample.round = round;
+          sample.operations = 10;
+          sample.seconds = {steps[c][variant] + launch};
+          sample.loss = 10.0 - round;
+          record.samples.push_back(sample);
+        }
+      }
+    }
+  }
+  return record;
+}
+
+Sample& sample_of(Record& record, int variant, int round) {
+  for (Sample& sample : record.samples) {
+    if (sample.case_index == 0 && sample.variant == variant && sample.round == round) return sample;
+  }
+  throw std::out_of_range("no such sample");
+}
+
+TEST(ExposedCommunication, IsOfMediansOfTheSameLaunch) {
+  Record record = trained_record();
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5);
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 1)->time.value, 1.5);
+  std::erase_if(record.samples,
+                [](const Sample& each) { return each.case_index == 1 && each.launch == 0; });
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5)
+      << "launch 0 has nothing to be held against, and launch 1's would be 1 s off";
+  std::erase_if(record.samples,
+                [](const Sample& each) { return each.case_index == 0 && each.launch == 1; });
+  EXPECT_FALSE(exposed_communication(record, record.cases[0], 0)) << "no launch has both";
+}
+
+TEST(LossBound, GrowsWhereFewerTokensAreAveraged) {
+  EXPECT_DOUBLE_EQ(loss_bound(training_of(TrainingPrecision::fp32), 2), 1e-5);
+  EXPECT_DOUBLE_EQ(loss_bound(training_of(TrainingPrecision::bf16), 8), 1e-4);
+  TrainingParameters small = training_of(TrainingPrecision::bf16);
+  small.samples = 1;
+  small.length = 1024;
+  EXPECT_DOUBLE_EQ(loss_bound(small, 2), 2e-4) << "a quarter of the tokens";
+}
+
+/// What strategies differ in is rounding; without communication ranks learn from less.
+TEST(LossBound, LiesBetweenRoundingAndNoCommunicationAsMeasured) {
+  const Record record =
+      read_record(std::filesystem::path(RESULTS_FOLDER) / "2xH200-training-strategies");
+  int held = 0;
+  for (const TrainingPrecision precision :
+       {TrainingPrecision::fp32, TrainingPrecision::tf32, TrainingPrecision::bf16}) {
+    Record merged = record;
+    const CaseResult* first = nullptr;
+    for (std::size_t i = 0; i < record.cases.size(); ++i) {
+      const Case& c = record.cases[i].definition;
+      if (!c.training || c.training->precision != precision) continue;
+      if (first == nullptr) first = &merged.cases[i];
+      const int place = static_cast<int>(i);
+      if (place == first - merged.cases.data()) continue;
+      // The strategy's losses in the place of the second variant's.
+      std::erase_if(merged.samples, [](const Sample& each) { return each.variant != 0; });
+      for (const Sample& sample : record.samples) {
+        if (sample.case_index != place || sample.variant != 0) continue;
+        merged.samples.push_back(sample);
+        merged.samples.back().case_index = static_cast<int>(first - merged.cases.data());
+        merged.samples.back().variant = 1;
+      }
+      EXPECT_EQ(have_losses_parted(merged, *first, 1), !uses_link(c)) << case_name(c);
+      ++held;
+    }
+  }
+  EXPECT_EQ(held, 9);
+}
+
+TEST(Judge, WarnsOfLossesThatPartAndDecidesNothingByThem) {
+  Record record = trained_record();
+  EXPECT_EQ(judge(record), ExitCode::success);
+  EXPECT_THAT(warning(record, "losses-differ").text, IsEmpty());
+  *sample_of(record, 1, 1).loss *= 1.0 + 0.9e-5;
+  EXPECT_EQ(judge(record), ExitCode::success);
+  EXPECT_THAT(warning(record, "losses-differ").text, IsEmpty()) << "within the bound";
+  *sample_of(record, 1, 1).loss *= 1.0 + 1e-3;
+  EXPECT_EQ(judge(record), ExitCode::success);
+  EXPECT_THAT(warning(record, "losses-differ").text,
+              AllOf(HasSubstr("gpt2_step/fp32/gpt2/np2: the loss with host is off from that with "
+                              "p2p by 1.0e-03"),
+                    HasSubstr("rounding explains 1.0e-05")));
+}
+
+TEST(Judge, TakesALossThatIsNoNumberAsParted) {
+  Record record = trained_record();
+  *sample_of(record, 1, 0).loss = std::numeric_limits<double>::infinity();
+  judge(record);
+  EXPECT_THAT(warning(record, "losses-differ").text, Not(IsEmpty()));
+  record = trained_record();
+  *sample_of(record, 0, 0).loss = std::numeric_limits<double>::infinity();
+  judge(record);
+  EXPECT_THAT(warning(record, "losses-differ").text, Not(IsEmpty()));
+}
+
+TEST(Judge, LeavesLossesAloneAfterTheStepsThatWereMeasured) {
+  Record record = trained_record();
+  Sample& late = sample_of(record, 1, 1);
+  for (Sample& sample : record.samples) {
+    if (sample.round == 1) sample.round = kJudgedSteps / kStepsPerBlock;
+  }
+  *late.loss *= 1.1;
+  EXPECT_FALSE(have_losses_parted(record, record.cases[0], 1));
+  for (Sample& sample : record.samples) {
+    if (sample.round > 0) --sample.round;
+  }
+  EXPECT_TRUE(have_losses_parted(record, record.cases[0], 1));
+}
+
+TEST(Judge, AdvisesMoreStepsWhereATrainingDidNotConverge) {
+  Record record = trained_record();
+  record.cases[0].converged = false;
+  record.cases[0].stopped = "out of rounds";
+  judge(record);
+  EXPECT_THAT(warning(record, "not-converged").text, HasSubstr("gpt2_step/fp32/gpt2/np2"));
+  EXPECT_THAT(warning(record, "not-converged").advice,
+              AllOf(HasSubstr("--steps"), Not(HasSubstr("--budget"))));
+  record.warnings.clear();
+  record.settings.budget = Seconds{60};
+  record.cases[0].stopped = "out of time";
+  judge(record);
+  EXPECT_THAT(warning(record, "not-converged").advice,
+              AllOf(HasSubstr("--budget"), Not(HasSubstr("--steps"))));
+}
+
+TEST(Judge, LooksForBentDataWhereItLay) {
+  Record record = good_record();
+  set_wrong(record);
+  judge(record);
+  EXPECT_THAT(warning(record, "wrong-data").advice, HasSubstr("nvidia-smi -q -d ECC"));
+  record.warnings.clear();
+  record.settings.backend = "mpi";
+  judge(record);
+  EXPECT_THAT(warning(record, "wrong-data").advice,
+              AllOf(HasSubstr("the host's memory"), Not(HasSubstr("GPU"))));
+}
+
+TEST(DescribeWrong, CountsElementsOrATrainingsRanks) {
+  const Case reduce = parse_case_name("all_reduce/float32/sum/1KiB/np2");
+  const Case training = parse_case_name("gpt2_step/fp32/gpt2/np4");
+  EXPECT_EQ(describe_wrong(reduce, {100, 3, 2.0, 0.0, "rank 1, element 17: 3 instead of 5"}),
+            "3 of 100 elements are wrong, first: rank 1, element 17: 3 instead of 5");
+  EXPECT_EQ(describe_wrong(reduce, {100, 3, 2.0, 0.0, ""}), "3 of 100 elements are wrong");
+  EXPECT_EQ(describe_wrong(training, {4, 1, 0.0, 0.0, "rank 2, the loss is nan"}),
+            "1 of 4 ranks has wrong data, first: rank 2, the loss is nan");
+  EXPECT_EQ(count_of_wrong(training, {4, 3, 0.0, 0.0, "rank 1, x"}),
+            "3 of 4 ranks have wrong data");
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,63 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/cases/case.hpp"
+#include "verdict_records.hpp"
+
+/// Runs in which nothing was measured of what was asked for.
+namespace linkgain::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::EndsWith;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+void take_times(CaseResult& result, const std::string& reason) {
+  for (VariantResult& variant : result.variants) {
+    variant.time.reset();
+    variant.skipped = reason;
+  }
+}
+
+TEST(JudgeAbsence, IsIncompleteWhereNothingWasMeasured) {
+  Record record = good_record();
+  take_times(record.cases[0], "out of memory");
+  EXPECT_EQ(judge(record), ExitCode::success) << "something was";
+  EXPECT_EQ(record.status, "complete");
+  take_times(record.cases[1], "no network");
+  EXPECT_EQ(judge(record), ExitCode::incomplete);
+  EXPECT_EQ(record.status, "incomplete");
+  EXPECT_THAT(warning(record, "nothing-measured").text,
+              StartsWith("nothing was measured of what was asked for: all_reduce/"));
+  EXPECT_THAT(warning(record, "nothing-measured").text, EndsWith(": out of memory"));
+  EXPECT_EQ(judge(record), ExitCode::incomplete) << "and stays so";
+}
+
+TEST(JudgeAbsence, TakesTheStepWithoutCommunicationForNoMeasurementOfAnother) {
+  Record record = good_record();
+  record.cases[0].definition = parse_case_name("gpt2_step/fp64/tiny/np2/zero2");
+  record.cases[1].definition = parse_case_name("gpt2_step/fp64/tiny/np2/none");
+  EXPECT_EQ(judge(record), ExitCode::success);
+  take_times(record.cases[0], "too many tokens");
+  EXPECT_EQ(judge(record), ExitCode::incomplete);
+  EXPECT_THAT(warning(record, "nothing-measured").text,
+              EndsWith("gpt2_step/fp64/tiny/np2/zero2: too many tokens"));
+  record = good_record();
+  record.cases.pop_back();
+  record.cases[0].definition = parse_case_name("gpt2_step/fp64/tiny/np2/none");
+  EXPECT_EQ(judge(record), ExitCode::success) << "all that was asked for";
+}
+
+TEST(JudgeAbsence, LeavesAnInterruptedRunAsItIs) {
+  Record record = good_record();
+  record.status = "interrupted";
+  for (CaseResult& result : record.cases) take_times(result, "interrupted");
+  judge(record);
+  EXPECT_EQ(record.status, "interrupted");
+  EXPECT_THAT(codes(record), Not(Contains("nothing-measured")));
+}
+
+}  // namespace
+}  // namespace linkgain::testing
