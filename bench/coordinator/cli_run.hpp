@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/coordinator/run_plan.hpp"
+#include "linkgain/run/run_plan.hpp"
 
 namespace linkgain {
 

@@ -5,13 +5,13 @@
 
 #include <cstdlib>
 
-#include "linkgain/coordinator/launcher.hpp"
 #include "linkgain/core/finding.hpp"
 #include "linkgain/report/diagnosis_table.hpp"
+#include "linkgain/run/launcher.hpp"
+#include "linkgain/run/program_inquiry.hpp"
 #include "linkgain/telemetry/doctor.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/load_watch.hpp"
-#include "program_inquiry.hpp"
 
 namespace linkgain {
 namespace {

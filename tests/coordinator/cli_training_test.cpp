@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "linkgain/coordinator/cli.hpp"
-#include "run_plan_support.hpp"
 #include "support/process_support.hpp"
+#include "support/run_plan_support.hpp"
 #include "support/token_file.hpp"
 
 /// Values of training's options that cannot be meant.

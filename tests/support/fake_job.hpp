@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/coordinator/job.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/run/job.hpp"
 
 namespace linkgain::testing {
 

@@ -9,8 +9,8 @@
 #include "linkgain/coordinator/compare_command.hpp"
 #include "linkgain/coordinator/doctor_command.hpp"
 #include "linkgain/coordinator/fleet_command.hpp"
-#include "linkgain/coordinator/run_plan.hpp"
 #include "linkgain/coordinator/topo_command.hpp"
+#include "linkgain/run/run_plan.hpp"
 
 namespace linkgain {
 

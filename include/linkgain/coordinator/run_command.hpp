@@ -1,6 +1,6 @@
 #pragma once
 
-#include "linkgain/coordinator/run_plan.hpp"
+#include "linkgain/run/run_plan.hpp"
 
 namespace linkgain {
 

@@ -1,0 +1,167 @@
+#include "linkgain/run/launcher.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/record/protocol.hpp"
+#include "linkgain/telemetry/host.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::string_view kWorker = "linkgain-bench";
+
+std::optional<int> read_number(const std::string& path) {
+  std::ifstream file(path);
+  int number = 0;
+  if (!(file >> number)) return std::nullopt;
+  return number;
+}
+
+/// A rank that fails takes its step along, as mpirun has it; end of input reaches rank 0, which
+/// reads the commands, and nothing is held back on the way. Ranks bind themselves, near their GPUs.
+std::vector<std::string> srun_options(const LaunchRequest& request) {
+  std::vector<std::string> options{fmt::format("--ntasks={}", request.ranks),
+                                   "--overlap",
+                                   "--input=0",
+                                   "--unbuffered",
+                                   "--kill-on-bad-exit=1",
+                                   "--quit-on-interrupt",
+                                   "--cpu-bind=none",
+                                   "--export=ALL"};
+  if (!request.mpi_type_set) options.push_back("--mpi=pmix");
+  return options;
+}
+
+std::vector<std::string> mpirun_options(const LaunchRequest& request) {
+  std::vector<std::string> options{"-np", fmt::to_string(request.ranks), "--bind-to", "none"};
+  if (request.as_root) options.push_back("--allow-run-as-root");
+  if (request.hostfile) {
+    options.insert(options.end(), {"--hostfile", request.hostfile->string()});
+  } else {
+    options.insert(options.end(), {"--mca", "ras", "^slurm,tm,lsf,gridengine,alps"});
+  }
+  if (request.ranks > request.cores) options.push_back("--oversubscribe");
+  for (const auto& [name, value] : request.variant_environment) {
+    if (!name.starts_with("OMPI_MCA_")) options.insert(options.end(), {"-x", name});
+  }
+  for (const std::string& name : request.forwarded) {
+    if (!request.variant_environment.contains(name)) options.insert(options.end(), {"-x", name});
+  }
+  return options;
+}
+
+/// Open MPI refuses the first one beside one of the others.
+constexpr const char* kSessionFolder = "OMPI_MCA_orte_tmpdir_base";
+
+bool names_session_folder(const Environment& environment) {
+  return environment.contains(kSessionFolder) ||
+         environment.contains("OMPI_MCA_orte_local_tmpdir_base") ||
+         environment.contains("OMPI_MCA_orte_remote_tmpdir_base");
+}
+
+}  // namespace
+
+LauncherKind parse_launcher(std::string_view program) {
+  static constexpr std::array<std::string_view, 3> kLaunchers{"mpirun", "mpiexec", "srun"};
+  const std::string name = std::filesystem::path(program).filename().string();
+  if (name == "srun") return LauncherKind::srun;
+  if (name == "mpirun" || name == "mpiexec") return LauncherKind::mpirun;
+  throw UsageError(unknown_name("launcher", std::string(program), kLaunchers));
+}
+
+std::vector<std::string> command(const LaunchRequest& request) {
+  std::vector<std::string> line{request.launcher};
+  const std::vector<std::string> options = parse_launcher(request.launcher) == LauncherKind::srun
+                                               ? srun_options(request)
+                                               : mpirun_options(request);
+  line.insert(line.end(), options.begin(), options.end());
+  line.push_back(request.worker.string());
+  line.insert(line.end(), request.worker_arguments.begin(), request.worker_arguments.end());
+  return line;
+}
+
+Environment current_environment() {
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::vector<std::string> variables_to_forward(const Environment& current) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : current) {
+    const bool steers = protocol::may_be_recorded(name) && !name.starts_with("OMPI_MCA_");
+    if (steers || name == "LD_LIBRARY_PATH") names.push_back(name);
+  }
+  return names;
+}
+
+Environment base_environment(const Environment& current, const LaunchRequest& request) {
+  Environment environment = request.variant_environment;
+  environment.insert(current.begin(), current.end());
+  if (parse_launcher(request.launcher) == LauncherKind::srun) {
+    for (const char* name : {"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK"}) {
+      environment.erase(name);
+    }
+    environment.emplace("SLURM_PMIX_FENCE", "ring");
+  } else if (request.hostfile) {
+    if (current.contains("SLURM_JOB_ID")) environment["SLURM_OVERLAP"] = "1";
+  } else if (!request.session_folder.empty() && !names_session_folder(environment)) {
+    environment[kSessionFolder] = request.session_folder.string();
+  }
+  return environment;
+}
+
+void require_launcher(const std::string& launcher) {
+  if (find_program(launcher, current_environment())) return;
+  const bool named = launcher.find('/') != std::string::npos;
+  const bool slurms = std::filesystem::path(launcher).filename() == "srun";
+  throw MachineError(
+      named ? fmt::format("there is no program '{}'", launcher)
+            : fmt::format("'{}' is not on PATH", launcher),
+      slurms ? "run on a node of a Slurm cluster, or leave --launcher away"
+             : "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
+}
+
+std::filesystem::path worker_path() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error && is_executable(self.parent_path() / kWorker)) return self.parent_path() / kWorker;
+  if (const auto found = find_program(kWorker, current_environment())) {
+    return std::filesystem::absolute(*found);
+  }
+  throw MachineError(fmt::format("'{}' is neither beside this program nor on PATH", kWorker),
+                     "install both programs into one folder (cmake --install)");
+}
+
+int usable_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  std::set<std::pair<int, int>> cores;  // package and core; a thread of an unknown core by itself
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    const std::string topology = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
+    const auto package = read_number(topology + "physical_package_id");
+    const auto core = read_number(topology + "core_id");
+    cores.insert(package && core ? std::pair(*package, *core) : std::pair(-1 - cpu, cpu));
+  }
+  return cores.empty() ? 1 : static_cast<int>(cores.size());
+}
+
+}  // namespace linkgain

@@ -1,0 +1,299 @@
+#include "measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace linkgain {
+namespace {
+
+/// A variant that no launch measured says why.
+void note_loss(VariantResult& result) {
+  if (!result.time && !result.skipped) result.skipped = "the job was lost";
+}
+
+std::string describe(StoppingRule::Decision decision, bool nothing_to_compare) {
+  if (nothing_to_compare) return std::string(kNothingToCompare);
+  switch (decision) {
+    case StoppingRule::Decision::go_on:
+      return "going on";
+    case StoppingRule::Decision::converged:
+      return "converged";
+    case StoppingRule::Decision::out_of_rounds:
+      return "out of rounds";
+    case StoppingRule::Decision::out_of_time:
+      return "out of time";
+  }
+  throw std::logic_error("unhandled decision");
+}
+
+/// One case in one launch, from opening to closing.
+class CaseRun {
+ public:
+  CaseRun(std::vector<VariantJob>& jobs, CaseResult& result, std::vector<Sample>& samples,
+          int case_index, int launch, const MeasurementSettings& settings)
+      : jobs_(jobs),
+        result_(result),
+        samples_(samples),
+        case_index_(case_index),
+        launch_(launch),
+        settings_(settings),
+        times_(jobs.size()) {
+    for (const VariantJob& job : jobs) {
+      const WireSettings& wires = settings.wires;
+      wires_.emplace_back(
+          result.definition,
+          wires.plan_of ? wires.plan_of(job.variant, case_index) : default_plan(result.definition),
+          wires.several_hosts);
+    }
+  }
+
+  void open();
+  void sample(const StoppingRule& rule);
+  void finish();
+
+ private:
+  struct Opened {
+    std::size_t place;  ///< in jobs_
+    protocol::OpenReply reply;
+  };
+  /// One variant's part of a round.
+  struct Turn {
+    int round;
+    int position;
+  };
+
+  void open_in(std::size_t place);
+  bool sample_round(BalancedOrder& order, int round);
+  void sample_one(const Opened& opened, const Turn& turn);
+  protocol::RunReply run_batch(const Opened& opened, std::int64_t operations);
+  protocol::CountersReply read_counters(Job& job) const;
+  void keep_evidence();
+  std::vector<Ratio> ratios() const;
+  std::string why_none_is_open() const;
+  Seconds deadline_for(const Opened& opened, double operations) const;
+  VariantResult& result_of(std::size_t place);
+  void lose(std::size_t place, const Error& loss);
+
+  std::vector<VariantJob>& jobs_;
+  CaseResult& result_;
+  std::vector<Sample>& samples_;
+  int case_index_;
+  int launch_;
+  const MeasurementSettings& settings_;
+  std::vector<Opened> opened_;
+  std::vector<std::vector<double>> times_;  ///< this launch's, by place and round
+  std::vector<WireCount> wires_;            ///< this launch's, by place
+  /// The counters after the round's last batch, where no job has run since.
+  bool counts_round_ = false;
+  std::optional<protocol::CountersReply> last_reading_;
+};
+
+VariantResult& CaseRun::result_of(std::size_t place) {
+  return result_.variants.at(static_cast<std::size_t>(jobs_[place].variant));
+}
+
+void CaseRun::lose(std::size_t place, const Error& loss) {
+  jobs_[place].job.reset();
+  last_reading_.reset();
+  std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
+  result_.stopped = "job lost";
+  if (times_[place].empty()) note_loss(result_of(place));
+  settings_.warn({"job-lost", loss.what(), loss.advice()});
+}
+
+void CaseRun::open_in(std::size_t place) {
+  if (!uses_link(result_.definition) && jobs_[place].variant != 0) {
+    result_of(place).skipped = "uses no link between ranks, so one variant is enough";
+    return;
+  }
+  const WireSettings& wires = settings_.wires;
+  try {
+    const protocol::OpenReply reply = jobs_[place].job->open(
+        {case_name(result_.definition), settings_.sample_target, wires.counting},
+        settings_.deadline);
+    if (reply.plan) {
+      wires_[place] = WireCount(result_.definition, *reply.plan, wires.several_hosts);
+      if (wires.asked) wires.asked(reply.plan_cost.value);
+    }
+    result_of(place).execution = reply.execution;
+    result_of(place).skipped.reset();
+    opened_.push_back({place, reply});
+  } catch (const JobRefused& refusal) {
+    result_of(place).skipped = refusal.what();
+  } catch (const JobLost& loss) {
+    lose(place, loss);
+  }
+}
+
+void CaseRun::open() {
+  for (std::size_t place = 0; place < jobs_.size(); ++place) {
+    if (jobs_[place].job) {
+      open_in(place);
+    } else {
+      note_loss(result_of(place));
+    }
+  }
+}
+
+Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
+  constexpr double kSlowdownAllowed = 20.0;
+  const auto discarded = static_cast<double>(opened.reply.execution.discarded_per_sample);
+  return Seconds{settings_.deadline.value +
+                 kSlowdownAllowed * (operations + discarded) * opened.reply.per_operation.value};
+}
+
+/// Some rounds' batches are counted, outside the time that is taken. In such a round nothing runs
+/// between one job's batch and the next one's.
+protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations) {
+  Job& job = *jobs_[opened.place].job;
+  const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
+  if (!counts_round_) return job.run(opened.reply.handle, operations, deadline);
+  const protocol::CountersReply before = last_reading_ ? *last_reading_ : read_counters(job);
+  last_reading_.reset();
+  protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
+  const protocol::CountersReply after = read_counters(job);
+  wires_[opened.place].add(before, after, operations + opened.reply.execution.discarded_per_sample);
+  if (settings_.wires.same_gpus) last_reading_ = after;
+  return reply;
+}
+
+protocol::CountersReply CaseRun::read_counters(Job& job) const {
+  const double start = settings_.clock().value;
+  protocol::CountersReply reply = job.counters(settings_.deadline);
+  if (settings_.wires.spent) settings_.wires.spent(settings_.clock().value - start);
+  return reply;
+}
+
+void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
+  const std::int64_t operations = opened.reply.execution.operations_per_sample;
+  const protocol::RunReply reply = run_batch(opened, operations);
+  if (settings_.health_spent) settings_.health_spent(reply.health_seconds);
+  Sample sample;
+  sample.case_index = case_index_;
+  sample.variant = jobs_[opened.place].variant;
+  sample.launch = launch_;
+  sample.round = turn.round;
+  sample.position = turn.position;
+  sample.operations = operations;
+  sample.seconds = reply.seconds;
+  sample.health = reply.health;
+  sample.loss = reply.loss;
+  if (!(sample.time().value > 0.0)) {
+    throw JobLost(fmt::format("a batch of {} operations took no time on any rank", operations),
+                  "linkgain and linkgain-bench must come from the same build");
+  }
+  times_[opened.place].push_back(sample.time().value);
+  samples_.push_back(std::move(sample));
+}
+
+/// False when a job was lost; the others' part of the round is complete all the same.
+bool CaseRun::sample_round(BalancedOrder& order, int round) {
+  const std::vector<Opened> opened = opened_;
+  last_reading_.reset();
+  const WireSettings& wires = settings_.wires;
+  counts_round_ = wires.counting && WireCount::counts(result_.definition, round) &&
+                  (round == 0 || !wires.affordable || wires.affordable());
+  int position = 0;
+  for (int index : order.next()) {
+    const Opened& one = opened[static_cast<std::size_t>(index)];
+    try {
+      sample_one(one, {round, position++});
+    } catch (const JobLost& loss) {
+      lose(one.place, loss);
+    } catch (const JobRefused& refusal) {
+      lose(one.place, refusal);
+    }
+  }
+  return opened_.size() == opened.size();
+}
+
+/// Of every other sampled variant against the first; none where the first was not sampled.
+std::vector<Ratio> CaseRun::ratios() const {
+  std::vector<Ratio> result;
+  for (std::size_t place = 1; place < times_.size(); ++place) {
+    if (times_[0].empty() || times_[place].size() != times_[0].size()) continue;
+    result.push_back(estimate_ratio(times_[0], times_[place]));
+  }
+  return result;
+}
+
+/// Where variants run one after the other an earlier one may have been all there is to measure.
+std::string CaseRun::why_none_is_open() const {
+  const bool measured =
+      std::any_of(result_.variants.begin(), result_.variants.end(),
+                  [](const VariantResult& each) { return each.time.has_value(); });
+  return measured ? std::string(kNothingToCompare) : "skipped";
+}
+
+void CaseRun::sample(const StoppingRule& rule) {
+  const auto seed = static_cast<unsigned>(case_index_ * 7919 + launch_ + 1);
+  const double start = settings_.clock().value;
+  if (opened_.empty() && result_.stopped != "job lost") result_.stopped = why_none_is_open();
+  BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
+  int round = 0;
+  for (int look = 0; !opened_.empty(); ++look) {
+    for (; round < rule.rounds_at_look(look) && !opened_.empty(); ++round) {
+      if (!sample_round(order, round)) {
+        order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
+      }
+      if (settings_.progress) settings_.progress(round + 1);
+    }
+    const std::vector<Ratio> now = ratios();
+    const Seconds elapsed{settings_.clock().value - start};
+    const StoppingRule::Decision decision =
+        now.empty() ? StoppingRule::Decision::out_of_rounds : rule.decide(look, now, elapsed);
+    if (decision == StoppingRule::Decision::go_on) continue;
+    if (result_.stopped != "job lost") result_.stopped = describe(decision, now.empty());
+    return;
+  }
+}
+
+/// To what earlier launches counted.
+void CaseRun::keep_evidence() {
+  for (std::size_t place = 0; place < jobs_.size(); ++place) {
+    const std::optional<WireEvidence>& found = wires_[place].evidence();
+    std::optional<WireEvidence>& known = result_of(place).evidence;
+    if (found) known = known ? combine(*known, *found) : *found;
+  }
+}
+
+void CaseRun::finish() {
+  keep_evidence();
+  const std::vector<Opened> opened = opened_;
+  for (const Opened& one : opened) {
+    Job& job = *jobs_[one.place].job;
+    // A graph verifies all its operations at once.
+    const double operations = std::max(1, one.reply.execution.operations_per_graph);
+    try {
+      const Verification verification = job.verify(one.reply.handle, deadline_for(one, operations));
+      auto& known = result_of(one.place).verification;
+      if (!known || known->wrong == 0) known = verification;
+      job.close(one.reply.handle, settings_.deadline);
+    } catch (const JobLost& loss) {
+      lose(one.place, loss);
+    } catch (const JobRefused& refusal) {
+      lose(one.place, refusal);
+    }
+  }
+}
+
+}  // namespace
+
+void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, std::vector<Sample>& samples,
+                  int case_index, int launch, const StoppingRule& rule,
+                  const MeasurementSettings& settings) {
+  const bool lost_before = result.stopped == "job lost";
+  result.stopped = "interrupted";
+  result.converged = false;
+  CaseRun run(jobs, result, samples, case_index, launch, settings);
+  run.open();
+  run.sample(rule);
+  run.finish();
+  if (lost_before) result.stopped = "job lost";
+  summarise(result, samples, case_index);
+  settle(result, samples, case_index, settings.precision);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,300 @@
+#include "linkgain/run/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "evidence_cost.hpp"
+#include "host_copies.hpp"
+#include "linkgain/analysis/own_path.hpp"
+#include "linkgain/process/signals.hpp"
+#include "linkgain/record/limits.hpp"
+#include "measurement.hpp"
+#include "run_pace.hpp"
+
+namespace linkgain {
+namespace {
+
+class Run {
+ public:
+  Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
+      Progress& progress);
+  void execute();
+
+ private:
+  void launch(int number, const std::vector<int>& variants);
+  void start(int number, const std::vector<int>& variants);
+  bool greet();
+  bool on_same_gpus() const;
+  void adopt(const VariantJob& job, const protocol::HelloReply& reply);
+  void write_head();
+  void measure(int index, int number);
+  void keep(int index, int number);
+  void skip(int index, const std::string& reason, const std::string& stopped);
+  void lost(const VariantJob& job, const Error& error);
+  bool all_gave_up() const;
+  void locate(VariantResult& variant, const Case& c, Path by_transport) const;
+  void measure_host_copies();
+  void probe(bool to_the_end);
+
+  const RunPlan& plan_;
+  const RunWorld& world_;
+  Record& record_;
+  JournalWriter& journal_;
+  Progress& progress_;
+  MeasurementSettings settings_;
+  std::vector<VariantJob> jobs_;
+  std::vector<protocol::HelloReply> hellos_;  ///< by variant, of the current launch
+  std::vector<bool> gave_up_;                 ///< by variant: not started again
+  std::optional<MachineError> first_problem_;
+  bool machine_known_ = false;
+  bool head_written_ = false;
+  RunPace pace_;
+  Probes probes_;
+};
+
+Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
+         Progress& progress)
+    : plan_(plan),
+      world_(world),
+      record_(record),
+      journal_(journal),
+      progress_(progress),
+      hellos_(plan.variants.size()),
+      gave_up_(plan.variants.size()),
+      pace_(plan, world.clock),
+      probes_(plan, world.probes, settings_.warn) {
+  settings_.sample_target = plan.sample_target;
+  settings_.deadline = plan.deadline;
+  settings_.precision = plan.precision;
+  settings_.clock = world.clock;
+  settings_.wires.counting = plan.backend == BackendKind::nccl;
+  if (settings_.wires.counting) account_for_evidence(settings_, record_.evidence_cost.emplace());
+  settings_.wires.plan_of = [this](int variant, int index) {
+    return probes_.plan_of(variant, index);
+  };
+  settings_.warn = [this](const Warning& warning) {
+    record_.warnings.push_back(warning);
+    if (head_written_) journal_.write_warning(warning);
+    progress_.note(fmt::format("warning: {}", warning.text));
+  };
+  record_.settings.environment_in_force.resize(plan.variants.size());
+  for (const Case& c : plan.cases) {
+    CaseResult result;
+    result.definition = c;
+    for (const Variant& variant : plan.variants) {
+      result.variants.emplace_back();
+      result.variants.back().variant = variant.name;
+    }
+    record_.cases.push_back(std::move(result));
+  }
+}
+
+void Run::execute() {
+  std::vector<int> all;
+  for (std::size_t i = 0; i < plan_.variants.size(); ++i) all.push_back(static_cast<int>(i));
+  for (int number = 0; number < plan_.launches; ++number) {
+    if (number > 0 && (pace_.out_of_budget() || all_gave_up())) break;
+    if (!plan_.sequential) {
+      launch(number, all);
+      continue;
+    }
+    for (int variant : all) launch(number, {variant});
+  }
+  const bool lost = std::count(gave_up_.begin(), gave_up_.end(), true) > 0;
+  record_.status = lost ? "job lost" : "complete";
+}
+
+/// The first launch is preceded by the probes. Where jobs may run side by side they come up while
+/// the probes work, and probes end while the jobs are greeted.
+void Run::launch(int number, const std::vector<int>& variants) {
+  if (number == 0) probes_.start(variants);
+  if (plan_.sequential) probe(true);
+  start(number, variants);
+  probe(false);
+  const bool any = greet();
+  probe(true);
+  if (number == 0 && any) measure_host_copies();
+  if (number == 0 && any) write_head();
+  for (std::size_t i = 0; i < record_.cases.size(); ++i) measure(static_cast<int>(i), number);
+  end_together(jobs_, kFarewell, [this](const std::string& text) { progress_.note(text); });
+}
+
+void Run::probe(bool to_the_end) {
+  const double before = world_.clock().value;
+  if (to_the_end) {
+    probes_.finish(gave_up_);
+  } else {
+    probes_.run();
+  }
+  if (record_.evidence_cost) record_.evidence_cost->probes_s += world_.clock().value - before;
+}
+
+/// All at once, so that their start-up overlaps.
+void Run::start(int number, const std::vector<int>& variants) {
+  jobs_.clear();
+  for (int variant : variants) {
+    const auto place = static_cast<std::size_t>(variant);
+    jobs_.push_back({variant, plan_.variants[place].name, nullptr});
+    if (gave_up_[place]) continue;
+    try {
+      jobs_.back().job = world_.start_job(variant, number);
+    } catch (const JobLost& loss) {
+      lost(jobs_.back(), loss);
+    } catch (const MachineError& error) {
+      lost(jobs_.back(), error);
+    }
+  }
+}
+
+/// Whether any job of the launch is up.
+bool Run::greet() {
+  bool any = false;
+  for (VariantJob& job : jobs_) {
+    if (!job.job) continue;
+    try {
+      adopt(job, job.job->hello(plan_.deadline));
+      any = true;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      lost(job, error);
+      job.job.reset();
+    }
+  }
+  settings_.wires.same_gpus = on_same_gpus();
+  if (!any && !head_written_ && all_gave_up()) throw *first_problem_;
+  return any;
+}
+
+bool Run::on_same_gpus() const {
+  return std::all_of(jobs_.begin(), jobs_.end(), [&](const VariantJob& job) {
+    const auto place = static_cast<std::size_t>(job.variant);
+    return !job.job || same_gpus(hellos_[place].machine, record_.machine);
+  });
+}
+
+void Run::lost(const VariantJob& job, const Error& error) {
+  gave_up_[static_cast<std::size_t>(job.variant)] = true;
+  if (!first_problem_) first_problem_.emplace(error.what(), error.advice());
+  settings_.warn(
+      {"job-lost", fmt::format("variant {}: {}", job.name, error.what()), error.advice()});
+}
+
+void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
+  const auto place = static_cast<std::size_t>(job.variant);
+  hellos_[place] = reply;
+  record_.settings.environment_in_force[place] = reply.environment;
+  if (machine_known_) return;
+  record_.machine = reply.machine;
+  settings_.wires.several_hosts = !on_one_host(reply.machine);
+  machine_known_ = true;
+  const std::string launches =
+      plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);
+  progress_.note(fmt::format("{}: {}, {} cases{}, variants up", record_.machine.host,
+                             describe_ranks(record_.machine), plan_.cases.size(), launches));
+}
+
+void Run::write_head() {
+  journal_.write_head(record_);
+  if (head_written_) return;
+  head_written_ = true;
+  for (const Warning& warning : record_.warnings) journal_.write_warning(warning);
+}
+
+bool Run::all_gave_up() const {
+  return std::find(gave_up_.begin(), gave_up_.end(), false) == gave_up_.end();
+}
+
+/// Notes why this launch's variants were not measured, where no earlier launch measured them.
+void Run::skip(int index, const std::string& reason, const std::string& stopped) {
+  CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
+  for (const VariantJob& job : jobs_) {
+    VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
+    if (!variant.time && !variant.skipped) variant.skipped = reason;
+  }
+  if (result.stopped.empty() || result.stopped == kNothingToCompare) result.stopped = stopped;
+  if (head_written_) journal_.write_case(index, result, record_.samples);
+}
+
+/// Which road the variant took, and how near to that road's limit it came.
+void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const {
+  if (c.training && !uses_link(c)) return;  // nothing was carried
+  const Path found =
+      variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
+  if (found != Path::unknown) variant.path = found;
+  const std::optional<Limit> limit = limit_of(record_.machine, c, variant.path);
+  // One message after the other never fills a link: its share would say nothing.
+  if (!limit || !variant.busbw || needs_pair(c.operation)) return;
+  variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
+  variant.limit = limit->what;
+}
+
+/// Once in a run, in the first job that is up.
+void Run::measure_host_copies() {
+  if (plan_.backend != BackendKind::nccl || has_host_copies(record_.machine)) return;
+  for (VariantJob& job : jobs_) {
+    if (!job.job) continue;
+    try {
+      return read_host_copies(*job.job, plan_.deadline, record_.machine, settings_.warn);
+    } catch (const JobLost& loss) {
+      lost(job, loss);
+      job.job.reset();
+    }
+  }
+}
+
+/// Brings the case's numbers up to date and writes them down.
+void Run::keep(int index, int number) {
+  CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
+  summarise(result, record_.samples, index);
+  // Where the variants run one after the other no rule can stop them.
+  if (!result.ratios.empty() && result.stopped == kNothingToCompare) {
+    result.stopped = "out of rounds";
+  }
+  settle(result, record_.samples, index, plan_.precision);
+  for (const VariantJob& job : jobs_) {
+    const auto place = static_cast<std::size_t>(job.variant);
+    VariantResult& variant = result.variants[place];
+    if (variant.skipped) continue;
+    const std::string algorithm = variant.evidence ? variant.evidence->plan.algorithm : "";
+    const std::optional<Path> own = own_path(record_.machine, result.definition, variant.execution);
+    locate(variant, result.definition,
+           own ? *own : world_.find_path(job.variant, number, hellos_[place], algorithm));
+  }
+  journal_.write_case(index, result, record_.samples);
+}
+
+void Run::measure(int index, int number) {
+  const bool any = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& j) { return !!j.job; });
+  if (!any) return skip(index, "the job was lost", "job lost");
+  if (pace_.out_of_budget()) return skip(index, "the time budget was used up", "out of time");
+  CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
+  const double before = world_.clock().value;
+  settings_.progress = [&](int round) {
+    progress_.measuring(pace_.step() + 1, pace_.steps(), result.definition, round,
+                        pace_.seconds_left());
+  };
+  try {
+    measure_case(jobs_, result, record_.samples, index, number, pace_.rule(result.definition),
+                 settings_);
+  } catch (const Interrupted&) {
+    keep(index, number);
+    throw;
+  }
+  for (const VariantJob& job : jobs_) {
+    if (!job.job) gave_up_[static_cast<std::size_t>(job.variant)] = true;
+  }
+  keep(index, number);
+  pace_.finished(result.definition, world_.clock().value - before);
+  progress_.finished(pace_.step(), pace_.steps(), result);
+}
+
+}  // namespace
+
+void run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
+         Progress& progress) {
+  Run(plan, world, record, journal, progress).execute();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,85 @@
+#include "linkgain/run/run_directory.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <system_error>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/telemetry/host.hpp"
+
+namespace linkgain {
+namespace {
+
+/// "NVIDIA H200" as "H200", "NVIDIA GeForce RTX 3090" as "GeForce-RTX-3090".
+std::string short_name(std::string name) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  if (name.starts_with(kMaker)) name.erase(0, kMaker.size());
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.') c = '-';
+  }
+  return name;
+}
+
+std::filesystem::path default_path(const RunPlan& plan, const Site& site) {
+  const std::string what = plan.backend == BackendKind::mpi
+                               ? fmt::format("mpi-np{}", plan.ranks)
+                               : fmt::format("{}x{}", plan.ranks, short_name(site.gpu_name));
+  const std::filesystem::path base =
+      std::filesystem::path("results") / fmt::format("{}_{}_{}", utc_now(true), site.host, what);
+  std::filesystem::path path = base;
+  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}-{}", base.string(), i);
+  return path;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site)
+    : path_(std::filesystem::absolute(options.out.value_or(default_path(plan, site)))) {
+  std::error_code problem;
+  std::filesystem::create_directories(path_, problem);
+  if (problem) {
+    throw UsageError(fmt::format("cannot make {}: {}", path_.string(), problem.message()),
+                     "name a directory that can be written with --out DIR");
+  }
+  if (::access(path_.c_str(), W_OK | X_OK) != 0) {
+    throw UsageError(fmt::format("cannot write into {}", path_.string()),
+                     "name a directory that can be written with --out DIR");
+  }
+  remove_old_logs();
+}
+
+void RunDirectory::remove_old_logs() const {
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    const bool of_nccl = name.starts_with("nccl-") && name.find(".log") != std::string::npos;
+    if (of_nccl && entry.is_regular_file()) std::filesystem::remove(entry.path());
+  }
+}
+
+std::filesystem::path RunDirectory::job_log(const std::string& variant, int launch) const {
+  return path_ / fmt::format("{}-{}.log", variant, launch + 1);
+}
+
+std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch) const {
+  return fmt::format("nccl-{}-{}.", variant, launch + 1);
+}
+
+std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) const {
+  return (path_ / (nccl_log_prefix(variant, launch) + "%h.%p.log")).string();
+}
+
+std::filesystem::path RunDirectory::probe_job_log(const std::string& variant) const {
+  return path_ / fmt::format("{}-probe.log", variant);
+}
+
+std::string RunDirectory::probe_log_prefix(const std::string& variant) const {
+  return fmt::format("nccl-{}-probe.", variant);
+}
+
+std::string RunDirectory::probe_log_pattern(const std::string& variant) const {
+  return (path_ / (probe_log_prefix(variant) + "%h.%p.log")).string();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "linkgain/run/run_plan.hpp"
+
+namespace linkgain {
+
+/// The files of one run: record.json, report.md, run.log, journal.jsonl while it runs, per variant
+/// and launch the job's output (p2p-1.log) and NCCL's log (nccl-p2p-1.<host>.<pid>.log), and per
+/// variant the same of its probe (p2p-probe.log, nccl-p2p-probe.<host>.<pid>.log).
+class RunDirectory {
+ public:
+  /// Makes the directory asked for, or results/<UTC time>_<host>_<gpus> below the working one.
+  /// Throws UsageError where it cannot be written.
+  RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path record() const { return path_ / "record.json"; }
+  std::filesystem::path report() const { return path_ / "report.md"; }
+  std::filesystem::path log() const { return path_ / "run.log"; }
+  std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
+  std::filesystem::path job_log(const std::string& variant, int launch) const;
+  /// Start of the names of NCCL's files, and the value for NCCL_DEBUG_FILE.
+  std::string nccl_log_prefix(const std::string& variant, int launch) const;
+  std::string nccl_log_pattern(const std::string& variant, int launch) const;
+  std::filesystem::path probe_job_log(const std::string& variant) const;
+  std::string probe_log_prefix(const std::string& variant) const;
+  std::string probe_log_pattern(const std::string& variant) const;
+
+ private:
+  /// NCCL's logs of an earlier run in the same directory would be read as this one's.
+  void remove_old_logs() const;
+
+  std::filesystem::path path_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/selection.hpp"
+#include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/record/record.hpp"
+#include "linkgain/run/hosts.hpp"
+
+namespace linkgain {
+
+/// `linkgain run` as it was asked for; absent means not asked for.
+struct RunOptions : SelectionOptions {
+  std::vector<std::string> argv;
+  std::optional<BackendKind> backend;
+  Profile profile = Profile::standard;
+  std::vector<int> gpus;
+  std::optional<int> ranks;
+  std::vector<std::string> variants;
+  std::optional<Seconds> budget;
+  std::optional<int> launches;
+  std::optional<bool> sequential;
+  double precision = 0.01;
+  bool require_healthy = false;  ///< exit status 8 where a sample is one of an unhealthy GPU
+  Seconds deadline{60.0};
+  std::optional<std::int64_t> steps;  ///< of trainings
+  std::optional<std::filesystem::path> tokens;
+  TokenFacts token_facts;           ///< of the file `tokens`
+  std::string launcher = "mpirun";  ///< its name or path
+  std::optional<std::filesystem::path> hostfile;
+  std::optional<std::filesystem::path> out;
+  bool json = false;
+  bool quiet = false;
+  bool color = true;
+};
+
+/// What this machine offers to a run, looked up once before anything is started.
+struct Site {
+  std::string host;
+  int processors = 1;
+  int gpus = 0;                                   ///< visible to CUDA
+  std::string gpu_name;                           ///< of the first
+  std::string no_gpus_reason;                     ///< why there are fewer than two
+  std::optional<std::int64_t> gpu_memory_bytes;   ///< of the smallest visible GPU
+  std::optional<std::int64_t> host_memory_bytes;  ///< available now
+  bool exclusive_compute_mode = false;
+  bool has_nccl = false;  ///< this build has the nccl backend
+  std::string nccl_version;
+  std::string nccl_missing;
+  std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in
+  std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given
+};
+
+/// Looks at this machine and the environment, and reads the hostfile where there is one. Throws
+/// UsageError for a hostfile that is none.
+Site survey_site(const std::optional<std::filesystem::path>& hostfile);
+
+/// A run with nothing left to decide.
+struct RunPlan {
+  BackendKind backend = BackendKind::nccl;
+  std::vector<Variant> variants;
+  std::vector<Case> cases;
+  int ranks = 2;
+  int hosts = 1;  ///< that the ranks are put on
+  std::vector<int> gpus;
+  int launches = 1;
+  bool sequential = false;
+  double precision = 0.01;
+  std::optional<Seconds> budget;
+  Seconds sample_target{0.005};
+  Seconds deadline{60.0};
+  std::optional<TrainingPlan> training;  ///< where some case is one
+  std::string profile;
+  bool probe_launches = false;    ///< NCCL tells its choices only to a launch of its own
+  std::vector<Warning> warnings;  ///< decisions the reader must know
+};
+
+/// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
+/// machine cannot do. Pure: looks at nothing but its arguments.
+RunPlan make_plan(const RunOptions& options, const Site& site);
+
+}  // namespace linkgain

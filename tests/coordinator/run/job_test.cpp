@@ -1,0 +1,161 @@
+#include "linkgain/run/job.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace linkgain {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Seconds kDeadline{3.0};
+
+/// Answers every line with the same text and keeps what it was sent.
+class CannedJob : public Job {
+ public:
+  explicit CannedJob(std::string reply) : reply_(std::move(reply)) {}
+  explicit CannedJob(const protocol::Reply& reply) : CannedJob(protocol::encode(reply)) {}
+
+  const std::vector<std::string>& sent() const { return sent_; }
+  Seconds last_deadline() const { return deadline_; }
+  std::optional<Seconds> finish_deadline() const { return finish_deadline_; }
+
+ private:
+  std::string do_exchange(const std::string& line, Seconds deadline) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    sent_.push_back(line);
+    deadline_ = deadline;
+    return reply_;
+  }
+  void do_finish(Seconds deadline) override { finish_deadline_ = deadline; }
+
+  std::string reply_;
+  std::vector<std::string> sent_;
+  Seconds deadline_{};
+  std::optional<Seconds> finish_deadline_;
+};
+
+protocol::Command last_command(const CannedJob& job) {
+  return protocol::decode_command(job.sent().back());
+}
+
+TEST(Job, HelloTellsTheBackend) {
+  protocol::HelloReply reply;
+  reply.backend = "mpi";
+  CannedJob job(reply);
+  EXPECT_EQ(job.hello(kDeadline).backend, "mpi");
+  EXPECT_TRUE(std::holds_alternative<protocol::Hello>(last_command(job)));
+  EXPECT_EQ(job.last_deadline(), kDeadline);
+}
+
+TEST(Job, AnotherProtocolVersionIsNoPartner) {
+  protocol::HelloReply reply;
+  reply.version = protocol::kVersion + 1;
+  reply.backend = "mpi";
+  CannedJob job(reply);
+  EXPECT_THROW(job.hello(kDeadline), JobLost);
+}
+
+TEST(Job, OpenSendsTheCaseByName) {
+  CannedJob job(protocol::OpenReply{.handle = 7,
+                                    .execution = {.operations_per_sample = 12},
+                                    .per_operation = Seconds{0.25},
+                                    .plan = std::nullopt,
+                                    .plan_cost = {}});
+  Case c;
+  c.size = Bytes{1024};
+  const protocol::OpenReply reply = job.open({case_name(c), Seconds{0.01}, true}, kDeadline);
+  EXPECT_EQ(reply.handle, 7);
+  EXPECT_EQ(reply.execution.operations_per_sample, 12);
+  EXPECT_EQ(reply.per_operation, Seconds{0.25});
+  const auto sent = std::get<protocol::Open>(last_command(job));
+  EXPECT_EQ(sent.case_name, case_name(c));
+  EXPECT_EQ(sent.sample_target, Seconds{0.01});
+  EXPECT_TRUE(sent.ask_plan);
+}
+
+TEST(Job, RunGivesEveryRanksTime) {
+  CannedJob job(protocol::RunReply{.seconds = {0.5, std::nullopt, 0.25}, .health = {}});
+  EXPECT_THAT(job.run(7, 100, kDeadline).seconds, testing::ElementsAre(0.5, std::nullopt, 0.25));
+  const auto sent = std::get<protocol::Run>(last_command(job));
+  EXPECT_EQ(sent.handle, 7);
+  EXPECT_EQ(sent.operations, 100);
+}
+
+TEST(Job, VerifyGivesTheFindings) {
+  protocol::VerifyReply reply;
+  reply.verification.checked = 10;
+  reply.verification.wrong = 2;
+  CannedJob job(reply);
+  EXPECT_EQ(job.verify(3, kDeadline).wrong, 2);
+  EXPECT_EQ(std::get<protocol::Verify>(last_command(job)).handle, 3);
+}
+
+TEST(Job, CloseNamesTheHandle) {
+  CannedJob job(protocol::DoneReply{});
+  job.close(3, kDeadline);
+  EXPECT_EQ(std::get<protocol::Close>(last_command(job)).handle, 3);
+  EXPECT_FALSE(job.finish_deadline());
+}
+
+TEST(Job, ByeFinishesWithinWhatIsLeftOfTheDeadline) {
+  CannedJob job(protocol::DoneReply{});
+  job.bye(kDeadline);
+  EXPECT_TRUE(std::holds_alternative<protocol::Bye>(last_command(job)));
+  ASSERT_TRUE(job.finish_deadline());
+  EXPECT_LT(job.finish_deadline()->value, kDeadline.value - 0.01);
+  EXPECT_GT(job.finish_deadline()->value, 0.0);
+}
+
+TEST(Job, ARefusalCarriesTextAdviceAndExitCode) {
+  CannedJob job(protocol::ErrorReply{"no such case", "try another", 3});
+  try {
+    job.open({.case_name = case_name(Case{})}, kDeadline);
+    FAIL() << "not refused";
+  } catch (const JobRefused& refused) {
+    EXPECT_STREQ(refused.what(), "no such case");
+    EXPECT_EQ(refused.advice(), "try another");
+    EXPECT_EQ(refused.exit_code(), ExitCode::machine_cannot);
+  }
+}
+
+TEST(Job, ARefusalWithAnUnknownExitCodeIsStillAProblem) {
+  for (const int status : {-1, 0, 1, 9, 137}) {
+    CannedJob job(protocol::ErrorReply{"no", "", status});
+    try {
+      job.close(1, kDeadline);
+      FAIL() << "not refused";
+    } catch (const JobRefused& refused) {
+      EXPECT_EQ(refused.exit_code(), ExitCode::problem_found) << status;
+    }
+  }
+}
+
+TEST(Job, AReplyToAnotherCommandLosesTheJob) {
+  CannedJob job(protocol::DoneReply{});
+  try {
+    job.run(1, 1, kDeadline);
+    FAIL() << "accepted";
+  } catch (const JobLost& lost) {
+    EXPECT_THAT(lost.what(), HasSubstr("'run'"));
+    EXPECT_EQ(lost.exit_code(), ExitCode::incomplete);
+  }
+}
+
+TEST(Job, GarbageLosesTheJob) {
+  for (const char* text : {"", "hello", "{", "[]", "{\"reply\":\"unheard of\"}", "null"}) {
+    CannedJob job{std::string(text)};
+    EXPECT_THROW(job.verify(1, kDeadline), JobLost) << text;
+    EXPECT_THROW(job.bye(kDeadline), JobLost) << text;
+    EXPECT_FALSE(job.finish_deadline());
+  }
+}
+
+}  // namespace
+}  // namespace linkgain

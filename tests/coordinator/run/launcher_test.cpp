@@ -1,0 +1,231 @@
+#include "linkgain/run/launcher.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include "linkgain/base/errors.hpp"
+#include "support/process_support.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+
+LaunchRequest two_ranks() {
+  LaunchRequest request;
+  request.worker = "/opt/bin/linkgain-bench";
+  request.worker_arguments = {"--serve", "--backend=mpi"};
+  request.cores = 2;
+  return request;
+}
+
+TEST(Launcher, PlainCommand) {
+  EXPECT_THAT(command(two_ranks()),
+              ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "--mca", "ras",
+                          "^slurm,tm,lsf,gridengine,alps", "/opt/bin/linkgain-bench", "--serve",
+                          "--backend=mpi"));
+}
+
+TEST(Launcher, SrunSharesItsAllocationAndFeedsRankZero) {
+  LaunchRequest request = two_ranks();
+  request.launcher = "/opt/slurm/bin/srun";
+  request.ranks = 16;
+  request.as_root = true;
+  request.variant_environment = {{"NCCL_P2P_DISABLE", "1"}};
+  EXPECT_THAT(
+      command(request),
+      ElementsAre("/opt/slurm/bin/srun", "--ntasks=16", "--overlap", "--input=0", "--unbuffered",
+                  "--kill-on-bad-exit=1", "--quit-on-interrupt", "--cpu-bind=none", "--export=ALL",
+                  "--mpi=pmix", "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
+  request.mpi_type_set = true;
+  EXPECT_THAT(command(request), testing::Not(testing::Contains("--mpi=pmix")));
+}
+
+TEST(Launcher, IsKnownByItsNameWithAnyPath) {
+  EXPECT_EQ(parse_launcher("mpirun"), LauncherKind::mpirun);
+  EXPECT_EQ(parse_launcher("/opt/openmpi/bin/mpiexec"), LauncherKind::mpirun);
+  EXPECT_EQ(parse_launcher("/usr/bin/srun"), LauncherKind::srun);
+  for (const char* other : {"", "aprun", "mpirun.mpich", "srun/"}) {
+    EXPECT_THROW(parse_launcher(other), UsageError) << other;
+  }
+}
+
+TEST(Launcher, EverythingAtOnce) {
+  LaunchRequest request = two_ranks();
+  request.ranks = 4;
+  request.as_root = true;
+  request.hostfile = "/tmp/my hosts";
+  request.variant_environment = {
+      {"NCCL_P2P_DISABLE", "1"}, {"OMPI_MCA_btl", "self,tcp"}, {"NCCL_ALGO", ""}};
+  EXPECT_THAT(
+      command(request),
+      ElementsAre("mpirun", "-np", "4", "--bind-to", "none", "--allow-run-as-root", "--hostfile",
+                  "/tmp/my hosts", "--oversubscribe", "-x", "NCCL_ALGO", "-x", "NCCL_P2P_DISABLE",
+                  "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
+}
+
+TEST(Launcher, OversubscribesOnlyBeyondTheCores) {
+  LaunchRequest request = two_ranks();
+  EXPECT_THAT(command(request), testing::Not(testing::Contains("--oversubscribe")));
+  request.cores = 1;
+  EXPECT_THAT(command(request), testing::Contains("--oversubscribe"));
+}
+
+TEST(Launcher, TheVariantWinsOverTheEnvironmentEvenWithNothing) {
+  LaunchRequest request = two_ranks();
+  request.variant_environment = {{"NCCL_ALGO", ""}, {"NCCL_P2P_DISABLE", "1"}};
+  const Environment environment = base_environment(
+      {{"HOME", "/root"}, {"NCCL_ALGO", "Tree"}, {"NCCL_P2P_LEVEL", "SYS"}}, request);
+  EXPECT_EQ(environment, (Environment{{"HOME", "/root"},
+                                      {"NCCL_ALGO", ""},
+                                      {"NCCL_P2P_DISABLE", "1"},
+                                      {"NCCL_P2P_LEVEL", "SYS"}}));
+}
+
+TEST(Launcher, SrunIsNotToldOfGpusForEachTask) {
+  const Environment job{{"SLURM_JOB_ID", "7"},
+                        {"SLURM_PMIX_FENCE", "mixed"},
+                        {"SLURM_GPUS_PER_TASK", "1"},
+                        {"SLURM_TRES_PER_TASK", "gres:gpu:1"},
+                        {"SLURM_GPU_BIND", "single:1"}};
+  LaunchRequest request = two_ranks();
+  request.launcher = "srun";
+  EXPECT_EQ(base_environment(job, request),
+            (Environment{{"SLURM_JOB_ID", "7"}, {"SLURM_PMIX_FENCE", "mixed"}}));
+  request.launcher = "mpirun";
+  EXPECT_EQ(base_environment(job, request), job) << "for whatever a rank may start";
+}
+
+TEST(Launcher, RanksOfSrunMeetOnARingUnlessAnotherWayIsSet) {
+  LaunchRequest request = two_ranks();
+  request.launcher = "srun";
+  EXPECT_EQ(base_environment({}, request), (Environment{{"SLURM_PMIX_FENCE", "ring"}}));
+  request.launcher = "mpirun";
+  EXPECT_EQ(base_environment({}, request), Environment{});
+}
+
+TEST(Launcher, AJobOnOneHostHasASessionFolderOfItsOwn) {
+  LaunchRequest request = two_ranks();
+  request.session_folder = "/tmp/linkgain-1/0-1";
+  const Environment own{{"OMPI_MCA_orte_tmpdir_base", "/tmp/linkgain-1/0-1"}};
+  EXPECT_EQ(base_environment({}, request), own);
+  for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "OMPI_MCA_orte_local_tmpdir_base",
+                           "OMPI_MCA_orte_remote_tmpdir_base"}) {
+    const Environment users{{name, "/scratch"}};
+    EXPECT_EQ(base_environment(users, request), users);
+  }
+  request.hostfile = "hosts";
+  EXPECT_EQ(base_environment({}, request), Environment{}) << "nobody removes it on other hosts";
+  request.hostfile.reset();
+  request.session_folder.clear();
+  EXPECT_EQ(base_environment({}, request), Environment{});
+}
+
+TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {
+  LaunchRequest request = two_ranks();
+  const Environment job{{"SLURM_JOB_ID", "7"}};
+  EXPECT_EQ(base_environment(job, request), job) << "no daemon on one host";
+  request.hostfile = "hosts";
+  EXPECT_EQ(base_environment(job, request).at("SLURM_OVERLAP"), "1");
+  EXPECT_TRUE(base_environment({}, request).empty());
+}
+
+TEST(Launcher, RanksOfOtherHostsGetWhatSteersThem) {
+  const Environment current{{"CUDA_VISIBLE_DEVICES", "4,5"},      {"HOME", "/root"},
+                            {"LD_LIBRARY_PATH", "/opt/nccl/lib"}, {"NCCL_ALGO", "Tree"},
+                            {"NCCL_SOCKET_IFNAME", "eth1"},       {"OMPI_MCA_btl", "self,tcp"}};
+  LaunchRequest request = two_ranks();
+  request.hostfile = "hosts";
+  request.variant_environment = {{"NCCL_ALGO", "Ring"}};
+  request.forwarded = variables_to_forward(current);
+  EXPECT_THAT(request.forwarded, ElementsAre("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "NCCL_ALGO",
+                                             "NCCL_SOCKET_IFNAME"));
+  EXPECT_THAT(
+      command(request),
+      ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "--hostfile", "hosts", "-x",
+                  "NCCL_ALGO", "-x", "CUDA_VISIBLE_DEVICES", "-x", "LD_LIBRARY_PATH", "-x",
+                  "NCCL_SOCKET_IFNAME", "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
+}
+
+class WithPath : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* path = std::getenv("PATH")) before_ = path;
+  }
+  void TearDown() override {
+    if (before_) {
+      setenv("PATH", before_->c_str(), 1);
+    } else {
+      unsetenv("PATH");
+    }
+  }
+
+  std::filesystem::path put(const std::string& name, mode_t mode) const {
+    std::ofstream(folder_.path() / name) << "#!/bin/sh\n";
+    chmod((folder_.path() / name).c_str(), mode);
+    return folder_.path() / name;
+  }
+
+  test::TemporaryFolder folder_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(WithPath, CurrentEnvironmentHoldsValuesWithEqualsSigns) {
+  setenv("PATH", "/a=b:/c", 1);
+  EXPECT_EQ(current_environment().at("PATH"), "/a=b:/c");
+}
+
+TEST_F(WithPath, AMissingLauncherSaysWhatToInstall) {
+  setenv("PATH", folder_.path().c_str(), 1);
+  try {
+    require_launcher("mpirun");
+    FAIL() << "found";
+  } catch (const MachineError& error) {
+    EXPECT_STREQ(error.what(), "'mpirun' is not on PATH");
+    EXPECT_THAT(error.advice(), testing::HasSubstr("apt-get install openmpi-bin"));
+  }
+  put("mpirun", 0755);
+  EXPECT_NO_THROW(require_launcher("mpirun"));
+}
+
+TEST_F(WithPath, AMissingSrunAsksForACluster) {
+  setenv("PATH", folder_.path().c_str(), 1);
+  try {
+    require_launcher("srun");
+    FAIL() << "found";
+  } catch (const MachineError& error) {
+    EXPECT_STREQ(error.what(), "'srun' is not on PATH");
+    EXPECT_THAT(error.advice(), testing::HasSubstr("Slurm cluster"));
+  }
+}
+
+TEST_F(WithPath, TheWorkerBesideTheProgramComesFirst) {
+  const std::filesystem::path beside =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "linkgain-bench";
+  const auto on_path = put("linkgain-bench", 0755);
+  setenv("PATH", folder_.path().c_str(), 1);
+  EXPECT_EQ(worker_path(), std::filesystem::exists(beside) ? beside : on_path);
+}
+
+TEST_F(WithPath, AMissingWorkerIsAnError) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  if (std::filesystem::exists(self.parent_path() / "linkgain-bench")) {
+    GTEST_SKIP() << "linkgain-bench lies beside this test";
+  }
+  setenv("PATH", folder_.path().c_str(), 1);
+  EXPECT_THROW(worker_path(), MachineError);
+}
+
+TEST(Launcher, CoresAreAtLeastOneAndAtMostTheProcessors) {
+  EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,166 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "measurement.hpp"
+#include "measurement_support.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::IsEmpty;
+using Kind = FakeFailure::Kind;
+
+TEST(MeasureCaseLoss, KeepsTheOtherVariantAndTakesItToItsFirstLook) {
+  Bench bench({taking(1e-4), failing({.command = "run", .occurrence = 8})});
+  bench.measure();
+  EXPECT_EQ(bench.of_variant(1).size(), 7U);
+  EXPECT_EQ(bench.of_variant(0).size(), 20U);
+  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_FALSE(bench.result.converged);
+  EXPECT_FALSE(bench.jobs[1].job);
+  EXPECT_TRUE(bench.traces[1].gone);
+  EXPECT_TRUE(bench.jobs[0].job);
+  EXPECT_TRUE(bench.result.variants[0].verification) << "the other one is verified";
+  ASSERT_EQ(bench.warnings.size(), 1U);
+  EXPECT_EQ(bench.warnings[0].code, "job-lost");
+  EXPECT_EQ(bench.warnings[0].text, "the fake was lost");
+  // What both have measured still gives a ratio, and the lost variant its time.
+  EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 7);
+  EXPECT_EQ(bench.result.variants[1].time, Seconds{1e-4});
+  EXPECT_FALSE(bench.result.variants[1].skipped);
+}
+
+TEST(MeasureCaseLoss, OfTheFirstVariantLeavesNothingToCompareTheOthersWith) {
+  Bench bench({failing({.command = "run", .occurrence = 1}), taking(1e-4), taking(2e-4)});
+  bench.measure();
+  EXPECT_EQ(bench.of_variant(1).size(), 20U);
+  EXPECT_EQ(bench.of_variant(2).size(), 20U);
+  EXPECT_THAT(bench.result.ratios, IsEmpty());
+  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.variants[0].skipped, "the job was lost");
+}
+
+TEST(MeasureCaseLoss, LeavesTheRestOfTheRoundComplete) {
+  for (int occurrence = 1; occurrence <= 20; ++occurrence) {
+    Bench bench(
+        {taking(1e-4), failing({.command = "run", .occurrence = occurrence}), taking(2e-4)});
+    bench.measure();
+    ASSERT_EQ(bench.of_variant(0).size(), 20U) << occurrence;
+    ASSERT_EQ(bench.of_variant(2).size(), 20U) << occurrence;
+    ASSERT_EQ(bench.result.ratios.back().ratio.rounds, 20) << occurrence;
+  }
+}
+
+TEST(MeasureCaseLoss, LetsTheOthersConvergeAgainstTheFirst) {
+  FakeScript noisy = taking(2e-4);
+  noisy.noise = 0.03;
+  Bench bench({taking(1e-4), failing({.command = "run", .occurrence = 5}), noisy});
+  bench.measure();
+  EXPECT_GT(bench.result.ratios.back().ratio.rounds, 20);
+  EXPECT_LE(*bench.result.ratios.back().ratio.relative_half_width(), 0.01);
+  EXPECT_EQ(bench.result.stopped, "job lost");
+}
+
+TEST(MeasureCaseLoss, MayComeAtAnyCommand) {
+  for (const char* command : {"open", "verify", "close"}) {
+    Bench bench({failing({.command = command}), taking(1e-4)});
+    bench.measure();
+    EXPECT_EQ(bench.result.stopped, "job lost") << command;
+    EXPECT_FALSE(bench.jobs[0].job) << command;
+    EXPECT_TRUE(bench.jobs[1].job) << command;
+    EXPECT_EQ(bench.of_variant(1).size(), 20U) << command;
+    EXPECT_TRUE(bench.result.variants[1].verification) << command;
+    EXPECT_EQ(bench.of_variant(0).size(), std::string(command) == "open" ? 0U : 20U);
+    EXPECT_EQ(bench.warnings.size(), 1U) << command;
+  }
+}
+
+TEST(MeasureCaseLoss, OfAllJobsEndsTheCase) {
+  Bench bench(
+      {failing({.command = "run", .occurrence = 3}), failing({.command = "run", .occurrence = 4})});
+  bench.measure();
+  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.of_variant(0).size(), 2U);
+  EXPECT_EQ(bench.of_variant(1).size(), 3U);
+  EXPECT_EQ(bench.warnings.size(), 2U);
+  EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 2);
+}
+
+TEST(MeasureCaseLoss, OfAJobThatSaysNothingComesAtItsDeadline) {
+  Bench bench({taking(1e-4), failing({.command = "run", .kind = Kind::hang, .occurrence = 2})});
+  bench.settings.deadline = Seconds{30.0};
+  bench.measure();
+  EXPECT_EQ(bench.result.stopped, "job lost");
+  // 21 batches of 5 ms, and the silence: the deadline and twenty times what the batch should take.
+  EXPECT_NEAR(bench.clock.now().value, 21 * 0.005 + 30.0 + 20 * 0.005, 1e-9);
+}
+
+TEST(MeasureCaseLoss, DeadlinesAllowForSlowOperations) {
+  FakeScript slow = taking(2.0);
+  slow.first_seconds_of_case[kCase] = {30.0};
+  Bench bench({slow, taking(1.0)});
+  bench.settings.deadline = Seconds{1.0};
+  bench.measure();
+  EXPECT_EQ(bench.result.stopped, "converged");
+  EXPECT_EQ(bench.of_variant(0).front().time(), Seconds{30.0});
+  FakeScript slower = taking(2.0);
+  slower.first_seconds_of_case[kCase] = {42.0};
+  Bench lost({slower, taking(1.0)});
+  lost.settings.deadline = Seconds{1.0};
+  lost.measure();
+  EXPECT_EQ(lost.result.stopped, "job lost");
+}
+
+TEST(MeasureCaseLoss, AlsoMeansAnOpenedCaseThatIsRefused) {
+  for (const char* command : {"run", "verify", "close"}) {
+    Bench bench({taking(1e-4), failing({.command = command, .kind = Kind::refuse})});
+    bench.measure();
+    EXPECT_EQ(bench.result.stopped, "job lost") << command;
+    EXPECT_FALSE(bench.jobs[1].job) << command;
+    EXPECT_EQ(bench.warnings.at(0).text, "the fake refuses") << command;
+  }
+}
+
+TEST(MeasureCaseLoss, AlsoMeansABatchWithoutTime) {
+  FakeScript timeless = taking(1e-4);
+  timeless.first_seconds_of_case[kCase] = {1e-4, 0.0};
+  Bench bench({taking(1e-4), timeless});
+  bench.measure();
+  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.of_variant(1).size(), 1U);
+}
+
+TEST(MeasureCaseLoss, IsRememberedInLaterCasesAndLaunches) {
+  Bench bench({taking(1e-4), failing({.command = "run", .occurrence = 8})});
+  bench.measure(0);
+  bench.measure(1);
+  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_FALSE(bench.result.converged);
+  EXPECT_EQ(bench.of_variant(0).size(), 40U);
+  EXPECT_FALSE(bench.result.variants[1].skipped) << "it was measured before";
+  CaseResult next = bench.result;
+  next.stopped.clear();
+  for (VariantResult& variant : next.variants) variant.time.reset();
+  measure_case(bench.jobs, next, bench.samples, 1, 0, StoppingRule(bench.limits), bench.settings);
+  EXPECT_EQ(next.variants[1].skipped, "the job was lost");
+  EXPECT_EQ(next.stopped, kNothingToCompare);
+}
+
+TEST(MeasureCaseInterrupted, KeepsTheSamplesSoFar) {
+  Bench bench(
+      {taking(1e-4), failing({.command = "run", .kind = Kind::interrupt, .occurrence = 8})});
+  try {
+    bench.measure();
+    FAIL() << "not interrupted";
+  } catch (const Interrupted& interruption) {
+    EXPECT_EQ(interruption.signal_number(), SIGINT);
+  }
+  EXPECT_EQ(bench.result.stopped, "interrupted");
+  EXPECT_FALSE(bench.result.converged);
+  EXPECT_EQ(bench.of_variant(1).size(), 7U);
+  EXPECT_GE(bench.of_variant(0).size(), 7U);
+  EXPECT_THAT(bench.warnings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace linkgain::testing

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measurement.hpp"
+#include "support/fake_job.hpp"
+
+namespace linkgain::testing {
+
+inline constexpr const char* kCase = "all_reduce/float32/sum/1KiB/np2";
+
+/// Jobs on one clock, and what measuring a case in them gave.
+class Bench {
+ public:
+  explicit Bench(const std::vector<FakeScript>& scripts) : traces(scripts.size()) {
+    result.definition = parse_case_name(kCase);
+    for (std::size_t i = 0; i < scripts.size(); ++i) {
+      const std::string name = "v" + std::to_string(i);
+      jobs.push_back(
+          {static_cast<int>(i), name, std::make_unique<FakeJob>(scripts[i], clock, traces[i])});
+      result.variants.emplace_back();
+      result.variants.back().variant = name;
+    }
+    settings.clock = [this] { return clock.now(); };
+    settings.warn = [this](const Warning& warning) { warnings.push_back(warning); };
+    settings.progress = [this](int round) { rounds_seen.push_back(round); };
+  }
+
+  void measure(int launch = 0) {
+    measure_case(jobs, result, samples, 0, launch, StoppingRule(limits), settings);
+  }
+
+  std::vector<Sample> of_variant(int variant) const {
+    std::vector<Sample> found;
+    for (const Sample& sample : samples) {
+      if (sample.variant == variant) found.push_back(sample);
+    }
+    return found;
+  }
+
+  FakeClock clock;
+  std::deque<FakeTrace> traces;  ///< of the jobs; declared before them, for they write to it
+  std::vector<VariantJob> jobs;
+  CaseResult result;
+  std::vector<Sample> samples;
+  std::vector<Warning> warnings;
+  std::vector<int> rounds_seen;
+  StoppingRule::Limits limits;
+  MeasurementSettings settings;
+};
+
+inline FakeScript taking(double seconds) {
+  FakeScript script;
+  script.seconds = seconds;
+  return script;
+}
+
+inline FakeScript failing(FakeFailure failure) {
+  FakeScript script = taking(1e-4);
+  script.failures = {std::move(failure)};
+  return script;
+}
+
+}  // namespace linkgain::testing

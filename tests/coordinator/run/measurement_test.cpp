@@ -1,0 +1,236 @@
+#include "measurement.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "measurement_support.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Kind = FakeFailure::Kind;
+
+/// Variants of a round by their position.
+std::vector<int> order_of(const Bench& bench, int round) {
+  std::map<int, int> by_position;
+  for (const Sample& sample : bench.samples) {
+    if (sample.round == round) by_position[sample.position] = sample.variant;
+  }
+  std::vector<int> order;
+  for (const auto& [position, variant] : by_position) order.push_back(variant);
+  return order;
+}
+
+TEST(MeasureCase, FindsTheScriptedRatioAndStopsAtTheFirstLook) {
+  Bench bench({taking(1e-4), taking(3.7e-4)});
+  bench.measure();
+  EXPECT_EQ(bench.samples.size(), 40U);
+  ASSERT_EQ(bench.result.ratios.size(), 1U);
+  EXPECT_EQ(bench.result.ratios[0].variant, "v1");
+  EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 3.7, 1e-12);
+  EXPECT_EQ(bench.result.ratios[0].ratio.rounds, 20);
+  EXPECT_TRUE(bench.result.converged);
+  EXPECT_EQ(bench.result.stopped, "converged");
+  EXPECT_EQ(bench.result.variants[0].time, Seconds{1e-4});
+  EXPECT_EQ(bench.result.variants[1].time, Seconds{3.7e-4});
+  EXPECT_THAT(bench.warnings, IsEmpty());
+  EXPECT_EQ(bench.rounds_seen.size(), 20U);
+  EXPECT_EQ(bench.rounds_seen.back(), 20);
+}
+
+TEST(MeasureCase, RecordsSamplesAsTheJobsGaveThem) {
+  FakeScript script = taking(1e-4);
+  script.skew = 0.25;
+  Bench bench({taking(2e-4), script});
+  bench.settings.sample_target = Seconds{0.01};
+  bench.samples.push_back({.case_index = 7, .seconds = {}, .health = {}});
+  bench.measure(3);
+  const std::vector<Sample> samples = bench.of_variant(1);
+  ASSERT_EQ(samples.size(), 20U);
+  for (int round = 0; round < 20; ++round) {
+    const Sample& sample = samples[static_cast<std::size_t>(round)];
+    EXPECT_EQ(sample.case_index, 0);
+    EXPECT_EQ(sample.launch, 3);
+    EXPECT_EQ(sample.round, round);
+    EXPECT_EQ(sample.operations, 100);
+    EXPECT_THAT(sample.seconds, ElementsAre(1e-4, 1e-4 * (1.0 - 0.25)));
+    EXPECT_EQ(sample.health.at(1).temperature_c, 41);
+  }
+  EXPECT_EQ(bench.result.variants[1].execution.operations_per_sample, 100);
+  EXPECT_EQ(bench.result.variants[0].execution.operations_per_sample, 50);
+  EXPECT_EQ(bench.samples.front().case_index, 7) << "samples are appended";
+  EXPECT_NEAR(bench.clock.now().value, 40 * 0.01, 1e-9);
+}
+
+TEST(MeasureCase, OrdersVariantsInBalancedPairsOfRounds) {
+  FakeScript noisy = taking(1e-4);
+  noisy.noise = 0.3;
+  std::vector<FakeScript> scripts(3, noisy);
+  for (unsigned i = 0; i < 3; ++i) scripts[i].seed = i;
+  Bench bench(scripts);
+  bench.limits.most_rounds = 101;
+  bench.measure();
+  ASSERT_EQ(bench.of_variant(0).size(), 101U);
+  std::set<std::vector<int>> orders;
+  for (int round = 0; round + 1 < 101; round += 2) {
+    std::vector<int> mirrored = order_of(bench, round + 1);
+    ASSERT_EQ(mirrored.size(), 3U);
+    std::reverse(mirrored.begin(), mirrored.end());
+    ASSERT_EQ(order_of(bench, round), mirrored) << "rounds " << round << " and the next";
+    orders.insert(mirrored);
+  }
+  EXPECT_EQ(orders.size(), 6U) << "and every order comes up";
+}
+
+TEST(MeasureCase, BalancedRoundsCancelDrift) {
+  FakeScript first = taking(1e-4);
+  first.drift = 2.0;
+  FakeScript other = taking(2e-4);
+  other.drift = 2.0;
+  Bench bench({first, other});
+  bench.measure();
+  EXPECT_GT(bench.of_variant(0).back().time().value, 1.3e-4) << "the drift is there";
+  EXPECT_NEAR(bench.result.ratios.at(0).ratio.estimate, 2.0, 0.02);
+}
+
+TEST(MeasureCase, GoesOnWithNoiseUntilTheIntervalIsNarrow) {
+  FakeScript first = taking(1e-4);
+  FakeScript other = taking(2e-4);
+  first.noise = other.noise = 0.03;
+  other.seed = 2;
+  Bench bench({first, other});
+  bench.measure();
+  const int rounds = bench.result.ratios.at(0).ratio.rounds;
+  EXPECT_GT(rounds, 20);
+  EXPECT_THAT((std::vector{30, 45, 68, 102, 153, 230}), ::testing::Contains(rounds));
+  EXPECT_TRUE(bench.result.converged);
+  EXPECT_LE(*bench.result.ratios[0].ratio.relative_half_width(), 0.01);
+  EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 2.0, 0.05);
+}
+
+TEST(MeasureCase, SaysWhenItRanOutOfRoundsOrTime) {
+  FakeScript noisy = taking(1e-4);
+  noisy.noise = 0.5;
+  FakeScript other = noisy;
+  other.seed = 2;
+  Bench rounds({noisy, other});
+  rounds.limits.most_rounds = 30;
+  rounds.measure();
+  EXPECT_EQ(rounds.result.stopped, "out of rounds");
+  EXPECT_FALSE(rounds.result.converged);
+  EXPECT_EQ(rounds.result.ratios.at(0).ratio.rounds, 30);
+
+  noisy.seed = 3;
+  Bench time({taking(1e-4), noisy});
+  time.limits.most_time = Seconds{0.001};
+  time.measure();
+  EXPECT_EQ(time.result.stopped, "out of time");
+  EXPECT_FALSE(time.result.converged);
+  EXPECT_EQ(time.result.ratios.at(0).ratio.rounds, 20) << "the first look is always reached";
+}
+
+TEST(MeasureCase, StopsOnlyWhenEveryRatioIsPrecise) {
+  FakeScript noisy = taking(1e-4);
+  noisy.noise = 0.5;
+  Bench bench({taking(1e-4), taking(2e-4), noisy});
+  bench.limits.most_rounds = 45;
+  bench.measure();
+  EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 45);
+  EXPECT_EQ(bench.result.stopped, "out of rounds");
+}
+
+TEST(MeasureCase, VerifiesAndClosesAfterSampling) {
+  Bench bench({failing({.command = "verify", .kind = Kind::wrong_data}), taking(1e-4)});
+  bench.measure();
+  const std::vector<std::string>& commands = bench.traces[0].commands;
+  ASSERT_GT(commands.size(), 2U);
+  EXPECT_EQ(commands.front(), "open");
+  EXPECT_EQ(commands[commands.size() - 2], "verify");
+  EXPECT_EQ(commands.back(), "close");
+  EXPECT_THAT(bench.traces[1].open_handles, IsEmpty());
+  EXPECT_EQ(bench.result.variants[0].verification->wrong, 1);
+  EXPECT_EQ(bench.result.variants[1].verification->wrong, 0);
+  EXPECT_EQ(bench.result.variants[1].verification->checked, 256);
+}
+
+TEST(MeasureCase, KeepsWrongDataOfAnEarlierLaunch) {
+  Bench bench({failing({.command = "verify", .kind = Kind::wrong_data}), taking(1e-4)});
+  bench.measure(0);
+  bench.measure(1);
+  EXPECT_EQ(bench.result.variants[0].verification->wrong, 1);
+}
+
+TEST(MeasureCase, ARefusedCaseIsSkippedAndTheOthersGoOn) {
+  Bench bench({taking(1e-4), failing({.command = "open", .kind = Kind::refuse}), taking(4e-4)});
+  bench.measure();
+  EXPECT_EQ(bench.result.variants[1].skipped, "the fake refuses");
+  EXPECT_FALSE(bench.result.variants[1].time);
+  ASSERT_EQ(bench.result.ratios.size(), 1U);
+  EXPECT_EQ(bench.result.ratios[0].variant, "v2");
+  EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 4.0, 1e-9);
+  EXPECT_TRUE(bench.result.converged);
+  EXPECT_TRUE(bench.jobs[1].job) << "the job lives on";
+  EXPECT_THAT(bench.warnings, IsEmpty());
+}
+
+TEST(MeasureCase, WhereAllRefuseTheCaseIsSkipped) {
+  const FakeFailure refusal{.command = "open", .kind = Kind::refuse};
+  Bench bench({failing(refusal), failing(refusal)});
+  bench.measure();
+  EXPECT_EQ(bench.result.stopped, "skipped");
+  EXPECT_THAT(bench.samples, IsEmpty());
+}
+
+TEST(MeasureCase, AloneAVariantIsSampledToTheFirstLook) {
+  Bench bench({taking(1e-4)});
+  bench.measure();
+  EXPECT_EQ(bench.samples.size(), 20U);
+  EXPECT_EQ(bench.result.stopped, kNothingToCompare);
+  EXPECT_FALSE(bench.result.converged);
+}
+
+TEST(MeasureCase, SeveralLaunchesConvergeOnlyTogether) {
+  FakeScript noisy = taking(1e-4);
+  noisy.noise = 0.5;
+  Bench bench({taking(1e-4), noisy});
+  bench.limits.most_rounds = 20;
+  bench.measure(0);
+  EXPECT_EQ(bench.result.stopped, "out of rounds");
+  FakeTrace& trace = bench.traces.emplace_back();
+  bench.jobs[1].job = std::make_unique<FakeJob>(taking(2e-4), bench.clock, trace);
+  bench.measure(1);
+  EXPECT_FALSE(bench.result.converged);
+  EXPECT_EQ(bench.result.stopped, "launches differ");
+  EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 40);
+}
+
+TEST(MeasureCase, LaunchesThatDifferHaveNotConvergedHoweverNarrowEachIs) {
+  Bench bench({taking(1e-4), taking(2e-4)});
+  bench.measure(0);
+  EXPECT_TRUE(bench.result.converged);
+  FakeTrace& trace = bench.traces.emplace_back();
+  bench.jobs[1].job = std::make_unique<FakeJob>(taking(2.2e-4), bench.clock, trace);
+  bench.measure(1);
+  EXPECT_FALSE(bench.result.converged);
+  EXPECT_EQ(bench.result.stopped, "launches differ");
+}
+
+TEST(MeasureCase, WhatUsesNoLinkRunsInTheFirstVariantAlone) {
+  Bench bench({taking(1e-4), taking(2e-4)});
+  bench.result.definition = parse_case_name("host_to_device/1KiB/np2");
+  bench.measure();
+  EXPECT_DOUBLE_EQ(bench.result.variants[0].time.value().value, 1e-4);
+  EXPECT_FALSE(bench.result.variants[1].time);
+  EXPECT_THAT(bench.result.variants[1].skipped.value(), HasSubstr("no link"));
+  EXPECT_EQ(bench.result.stopped, "nothing to compare");
+  EXPECT_TRUE(bench.result.ratios.empty());
+}
+
+}  // namespace
+}  // namespace linkgain::testing

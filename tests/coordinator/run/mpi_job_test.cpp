@@ -1,0 +1,150 @@
+#include "linkgain/run/mpi_job.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <functional>
+
+#include "linkgain/run/launcher.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "support/process_support.hpp"
+
+namespace linkgain {
+namespace {
+
+using test::kPlenty;
+using test::script;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kBanner = "--------------------------------------------------------------\n";
+
+class MpiJobTest : public testing::Test {
+ protected:
+  void TearDown() override { EXPECT_THAT(test::own_children(), IsEmpty()); }
+
+  std::filesystem::path log() const { return folder_.path() / "error.log"; }
+
+  /// The loss that `work` ends in.
+  JobLost lost(const std::function<void()>& work) const {
+    try {
+      work();
+    } catch (const JobLost& loss) {
+      return loss;
+    }
+    throw std::runtime_error("the job was not lost");
+  }
+
+  test::TemporaryFolder folder_;
+  SignalWatch watch_;
+  const std::string done_ = protocol::encode(protocol::Reply(protocol::DoneReply{}));
+};
+
+TEST_F(MpiJobTest, AnswersUntilItIsToldToGo) {
+  const std::string worker = R"(while read -r line; do printf '%s\n' "$1"; done; echo end >&2)";
+  MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
+  for (int handle = 0; handle < 3; ++handle) EXPECT_NO_THROW(job.close(handle, kPlenty));
+  job.bye(kPlenty);
+  EXPECT_EQ(test::read_file(log()), "end\n");
+}
+
+TEST_F(MpiJobTest, AJobThatStaysAfterByeIsEnded) {
+  const std::string worker = R"(trap '' TERM; read -r line; printf '%s\n' "$1"; sleep 1000; :)";
+  MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
+  EXPECT_LT(test::seconds_of([&] { job.bye(Seconds{0.3}); }), 8.0);
+  EXPECT_THAT(test::own_children(), IsEmpty());
+}
+
+TEST_F(MpiJobTest, ASilentJobIsLostAtItsDeadlineAndGone) {
+  std::ofstream(log()) << "of an earlier launch\n";
+  MpiJob job("host", script("echo stuck >&2; sleep 1000", folder_), &watch_);
+  const JobLost loss = lost([&] { job.run(1, 10, Seconds{0.5}); });
+  EXPECT_THAT(loss.what(), HasSubstr("variant 'host' gave no answer to 'run' for 0.5 s"));
+  EXPECT_THAT(loss.what(), HasSubstr("its last words:\n  stuck"));
+  EXPECT_THAT(loss.what(), testing::Not(HasSubstr("earlier")));
+  EXPECT_EQ(loss.advice(), "see " + log().string());
+  EXPECT_THAT(test::own_children(), IsEmpty());
+}
+
+TEST_F(MpiJobTest, ADyingJobTellsItsStatus) {
+  MpiJob exits("host", script("read -r line; echo no memory >&2; exit 9", folder_), &watch_);
+  EXPECT_THAT(lost([&] { exits.hello(kPlenty); }).what(),
+              HasSubstr("'host' ended instead of answering 'hello' (exit status 9); its last "
+                        "words:\n  no memory"));
+  MpiJob killed("host", script("read -r line; kill -SEGV $$", folder_), &watch_);
+  EXPECT_THAT(lost([&] { killed.verify(1, kPlenty); }).what(),
+              HasSubstr("ended instead of answering 'verify' (SIGSEGV)"));
+}
+
+TEST_F(MpiJobTest, ALostJobStaysLost) {
+  MpiJob job("host", script("exit 5", folder_), &watch_);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_THAT(lost([&] { job.close(1, kPlenty); }).what(), HasSubstr("exit status 5"));
+  }
+}
+
+TEST_F(MpiJobTest, ASignalInterruptsAnExchange) {
+  MpiJob job("p2p", script("kill -INT $PPID; sleep 1000", folder_), &watch_);
+  EXPECT_THROW(job.hello(kPlenty), Interrupted);
+}
+
+TEST_F(MpiJobTest, LastWordsAreTheLastOnesSinceTheStart) {
+  std::ofstream(log()) << "old\n"
+                       << "one\n\n  two\nthree\n";
+  EXPECT_THAT(last_words(log(), 4, 2), ElementsAre("  two", "three"));
+  EXPECT_THAT(last_words(log(), 4, 9), ElementsAre("one", "  two", "three"));
+  EXPECT_THAT(last_words(log(), 100, 9), IsEmpty());
+  EXPECT_THAT(last_words(folder_.path() / "missing", 0, 9), IsEmpty());
+}
+
+TEST_F(MpiJobTest, LastWordsAreTheWorkersRatherThanTheLaunchers) {
+  std::ofstream(log()) << "worker: no GPU\n" << kBanner << "mpirun detected\nmore\n" << kBanner;
+  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("worker: no GPU"));
+  std::ofstream(log()) << kBanner << "There are not enough slots\n" << kBanner;
+  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("There are not enough slots"));
+}
+
+TEST_F(MpiJobTest, LastWordsNameTheRankThatFailedRatherThanThoseThatSlurmEnded) {
+  const std::string failed = "srun: error: node1: task 1: Exited with exit code 1";
+  const std::string ended =
+      "srun: launch/slurm: _step_signal: Terminating StepId=4.0\n"
+      "slurmstepd-node1: error: *** STEP 4.0 ON node1 CANCELLED AT 2026-11-22T07:17:31 ***\n"
+      "srun: error: node1: task 0: Terminated\n"
+      "srun: error: node2: tasks 2-3: Terminated\n"
+      "srun: Force Terminated StepId=4.0\n";
+  std::ofstream(log()) << "worker: no GPU\n" << failed << '\n' << ended;
+  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("worker: no GPU", failed));
+  std::ofstream(log()) << ended;
+  EXPECT_THAT(last_words(log(), 0, 1), ElementsAre("srun: Force Terminated StepId=4.0"));
+}
+
+TEST_F(MpiJobTest, LastWordsOfALongLogAreReadFromItsEnd) {
+  std::ofstream file(log());
+  for (int line = 0; line < 20000; ++line) file << "line " << line << '\n';
+  file.close();
+  EXPECT_THAT(last_words(log(), 0, 2), ElementsAre("line 19998", "line 19999"));
+}
+
+TEST_F(MpiJobTest, ProcessRequestPutsTheLaunchTogether) {
+  if (!find_program("mpirun", current_environment())) GTEST_SKIP() << "no mpirun on PATH";
+  LaunchRequest launch;
+  launch.worker = "/bin/worker";
+  launch.variant_environment = {{"NCCL_P2P_DISABLE", "1"}};
+  const ProcessRequest request = process_request(launch, log());
+  EXPECT_EQ(request.arguments, command(launch));
+  EXPECT_EQ(request.environment.at("NCCL_P2P_DISABLE"), "1");
+  EXPECT_EQ(request.environment.at("PATH"), current_environment().at("PATH"));
+  EXPECT_EQ(request.error_file, log());
+}
+
+TEST_F(MpiJobTest, ProcessRequestWithoutALauncherIsRefused) {
+  LaunchRequest launch;
+  launch.launcher = "no-such-launcher";
+  EXPECT_THROW(process_request(launch, log()), MachineError);
+}
+
+}  // namespace
+}  // namespace linkgain

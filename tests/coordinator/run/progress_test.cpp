@@ -1,0 +1,103 @@
+#include "linkgain/run/progress.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace linkgain {
+namespace {
+
+using testing::HasSubstr;
+
+/// What was said on standard error and in the log.
+struct Said {
+  std::string error;
+  std::string log;
+};
+
+CaseResult measured_case() {
+  CaseResult result;
+  result.definition.size = Bytes{1 << 20};
+  for (const auto& [name, time] : {std::pair("p2p", 14.9e-6), std::pair("host", 64.2e-6)}) {
+    result.variants.emplace_back();
+    result.variants.back().variant = name;
+    result.variants.back().time = Seconds{time};
+  }
+  result.ratios = {{"host", {.estimate = 4.31, .low = 4.30, .high = 4.33, .rounds = 20}}};
+  return result;
+}
+
+Said said_by(bool terminal, bool quiet) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::tmpfile(), &std::fclose);
+  testing::internal::CaptureStderr();
+  {
+    Progress progress(terminal, quiet, log.get());
+    progress.note("two variants up");
+    progress.measuring(1, 2, measured_case().definition, 7, 12.4);
+    progress.finished(1, 2, measured_case());
+    progress.measuring(2, 2, measured_case().definition, 8, -1.0);
+  }
+  Said said;
+  said.error = testing::internal::GetCapturedStderr();
+  std::rewind(log.get());
+  for (int c = std::fgetc(log.get()); c != EOF; c = std::fgetc(log.get())) {
+    said.log += static_cast<char>(c);
+  }
+  return said;
+}
+
+constexpr const char* kLines =
+    "two variants up\n"
+    "[  1/2] all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
+    "4.310x (4.300x to 4.330x) in 20 rounds\n";
+
+TEST(Progress, SaysALineForEachCaseWhereThereIsNoTerminal) {
+  const Said said = said_by(false, false);
+  EXPECT_EQ(said.error, kLines);
+  EXPECT_EQ(said.log, kLines);
+}
+
+TEST(Progress, IsSilentWhenQuietButForTheLog) {
+  for (const bool terminal : {false, true}) {
+    const Said said = said_by(terminal, true);
+    EXPECT_EQ(said.error, "");
+    EXPECT_EQ(said.log, kLines);
+  }
+}
+
+TEST(Progress, ChangesOneLineOfATerminalAndLeavesItEmpty) {
+  const Said said = said_by(true, false);
+  EXPECT_EQ(said.error,
+            "two variants up\n"
+            "\r\033[K[  1/2] all_reduce/float32/sum/1MiB/np2, round 7, about 12 s left"
+            "\r\033[K"
+            "\r\033[K[  2/2] all_reduce/float32/sum/1MiB/np2, round 8"
+            "\r\033[K");
+  EXPECT_EQ(said.log, kLines);
+}
+
+TEST(Progress, NeedsNoLog) {
+  testing::internal::CaptureStderr();
+  Progress(false, false, nullptr).note("a line");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "a line\n");
+}
+
+TEST(SummaryOf, GivesTheReasonWhereAVariantWasSkipped) {
+  CaseResult result = measured_case();
+  result.ratios.clear();
+  result.variants[1].time.reset();
+  result.variants[1].skipped = "the job was lost";
+  EXPECT_EQ(summary_of(result), "p2p 14.90 us, host skipped (the job was lost)");
+  result.variants[1].skipped.reset();
+  EXPECT_THAT(summary_of(result), HasSubstr("host skipped (not measured)"));
+}
+
+TEST(SummaryOf, LeavesOutAnIntervalThatIsNotThere) {
+  CaseResult result = measured_case();
+  result.ratios[0].ratio.low.reset();
+  EXPECT_EQ(summary_of(result), "p2p 14.90 us, host 64.20 us, 4.310x");
+}
+
+}  // namespace
+}  // namespace linkgain

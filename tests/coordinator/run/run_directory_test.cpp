@@ -1,0 +1,59 @@
+#include "linkgain/run/run_directory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "linkgain/base/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+class RunDirectoryTest : public testing::Test {
+ protected:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("linkgain-directory-" + std::to_string(::getpid()));
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  RunDirectory open(const std::filesystem::path& path) {
+    RunOptions options;
+    options.out = path;
+    return RunDirectory(options, RunPlan{}, Site{});
+  }
+};
+
+TEST_F(RunDirectoryTest, MakesTheDirectoryAskedFor) {
+  EXPECT_EQ(open(folder_ / "a" / "b").path(), folder_ / "a" / "b");
+  EXPECT_TRUE(std::filesystem::is_directory(folder_ / "a" / "b"));
+}
+
+TEST_F(RunDirectoryTest, RemovesNcclsLogsOfAnEarlierRunAndNothingElse) {
+  for (const char* name :
+       {"nccl-p2p-1.node.17.log", "nccl-p2p-1.node.17.log.now", "notes.log", "record.json"}) {
+    std::ofstream(folder_ / name) << "old";
+  }
+  const RunDirectory directory = open(folder_);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "nccl-p2p-1.node.17.log"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "nccl-p2p-1.node.17.log.now"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.log"));
+  EXPECT_TRUE(std::filesystem::exists(directory.record()));
+}
+
+TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
+  const RunDirectory directory = open(folder_);
+  EXPECT_EQ(directory.nccl_log_pattern("host", 1), (folder_ / "nccl-host-2.%h.%p.log").string());
+  EXPECT_TRUE(directory.nccl_log_pattern("host", 1).find(directory.nccl_log_prefix("host", 1)) !=
+              std::string::npos);
+}
+
+TEST_F(RunDirectoryTest, RefusesAFileInItsPlace) {
+  std::ofstream(folder_ / "file") << "here";
+  EXPECT_THROW(open(folder_ / "file"), UsageError);
+}
+
+}  // namespace
+}  // namespace linkgain

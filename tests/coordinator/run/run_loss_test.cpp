@@ -1,0 +1,143 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/run/run.hpp"
+#include "run_support.hpp"
+#include "support/full_record.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Kind = FakeFailure::Kind;
+
+constexpr const char* kFirst = "all_reduce/float32/sum/1KiB/np2";
+
+FakeScript failing(FakeFailure failure) {
+  FakeScript script;
+  script.failures = {std::move(failure)};
+  return script;
+}
+
+void expect_variant_0_complete(const Record& record) {
+  for (const CaseResult& result : record.cases) {
+    EXPECT_TRUE(result.variants[0].time);
+    EXPECT_TRUE(result.variants[0].verification);
+  }
+}
+
+TEST(RunLoss, OfAllJobsAtHelloIsTheMachinesFault) {
+  for (const Kind kind : {Kind::lost, Kind::refuse, Kind::hang}) {
+    for (const bool sequential : {false, true}) {
+      const FakeScript script = failing({.command = "hello", .kind = kind});
+      RunBench bench({script, script});
+      bench.plan.sequential = sequential;
+      try {
+        bench.execute();
+        FAIL() << "accepted";
+      } catch (const MachineError& error) {
+        EXPECT_STREQ(error.what(), kind == Kind::refuse ? "the fake refuses" : "the fake was lost");
+        EXPECT_NE(error.advice(), "");
+      }
+      EXPECT_EQ(bench.traces.size(), 2U) << "both were tried";
+    }
+  }
+}
+
+TEST(RunLoss, OfAllJobsAtTheirStartIsTheMachinesFault) {
+  RunBench bench({FakeScript{}, FakeScript{}});
+  bench.before_start = [](int, int) { throw MachineError("no mpirun", "install it"); };
+  EXPECT_THROW(bench.execute(), MachineError);
+}
+
+TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
+  for (const bool sequential : {false, true}) {
+    for (const std::size_t lost : {0U, 1U}) {
+      std::vector<FakeScript> scripts(2);
+      scripts[lost] = failing({.command = "hello"});
+      RunBench bench(scripts);
+      bench.plan.sequential = sequential;
+      bench.plan.launches = 2;
+      bench.execute();
+      EXPECT_EQ(bench.record.status, "job lost");
+      EXPECT_EQ(judge(bench.record), ExitCode::incomplete);
+      EXPECT_EQ(bench.started.size(), 3U) << "the lost one is not started again";
+      for (const CaseResult& result : bench.record.cases) {
+        EXPECT_EQ(result.variants[lost].skipped, "the job was lost");
+        EXPECT_EQ(result.variants[1 - lost].time, Seconds{1e-4});
+      }
+      const Record journal = read_record(bench.journal_path());
+      EXPECT_TRUE(same(journal.cases, bench.record.cases));
+      ASSERT_EQ(journal.warnings.size(), 1U) << "once";
+      EXPECT_THAT(journal.warnings[0].text,
+                  HasSubstr("variant v" + std::to_string(lost) + ": the fake was lost"));
+    }
+  }
+}
+
+TEST(RunLoss, OfOneJobAtItsStartLeavesTheOther) {
+  RunBench bench({FakeScript{}, FakeScript{}});
+  bench.before_start = [](int variant, int) {
+    if (variant == 1) throw JobLost("cannot start", "try later");
+  };
+  bench.execute();
+  EXPECT_EQ(bench.record.status, "job lost");
+  expect_variant_0_complete(bench.record);
+}
+
+TEST(RunLoss, InACaseLeavesTheOtherAndIsNotStartedAgain) {
+  RunBench bench({FakeScript{}, failing({.command = "run", .case_name = kFirst, .occurrence = 8})});
+  bench.path_of = [](int, int launch) { return launch == 0 ? Path::network : Path::unknown; };
+  bench.plan.launches = 3;
+  bench.execute();
+  EXPECT_EQ(bench.record.status, "job lost");
+  EXPECT_THAT(bench.started, ElementsAre("v0 in 0", "v1 in 0", "v0 in 1", "v0 in 2"));
+  expect_variant_0_complete(bench.record);
+  const CaseResult& first = bench.record.cases[0];
+  EXPECT_EQ(first.stopped, "job lost");
+  EXPECT_EQ(first.variants[1].time, Seconds{1e-4});
+  EXPECT_EQ(first.variants[1].path, Path::network) << "no later launch can tell";
+  EXPECT_EQ(first.ratios.at(0).ratio.rounds, 7);
+  EXPECT_EQ(bench.record.cases[1].variants[1].skipped, "the job was lost");
+  EXPECT_EQ(bench.record.samples.size(), 3U * 40U + 7U);
+  const Record journal = read_record(bench.journal_path());
+  EXPECT_TRUE(same(journal.cases, bench.record.cases));
+  EXPECT_TRUE(same(journal.warnings, bench.record.warnings));
+}
+
+TEST(RunLoss, InALaterLaunchKeepsTheEarlierOnes) {
+  RunBench bench({FakeScript{}, FakeScript{}});
+  bench.plan.launches = 3;
+  bench.script_of_launch[{1, 1}] = failing({.command = "hello"});
+  bench.execute();
+  EXPECT_EQ(bench.record.status, "job lost");
+  EXPECT_EQ(bench.started.size(), 5U);
+  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.rounds, 20);
+  EXPECT_FALSE(bench.record.cases[1].variants[1].skipped);
+}
+
+TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
+  const FakeScript script = failing({.command = "run", .case_name = kFirst, .occurrence = 3});
+  RunBench bench({script, script});
+  bench.plan.launches = 2;
+  bench.execute();
+  EXPECT_EQ(bench.record.status, "job lost");
+  EXPECT_EQ(bench.started.size(), 2U);
+  EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.rounds, 2);
+  EXPECT_EQ(bench.record.cases[1].stopped, "job lost");
+  EXPECT_EQ(bench.record.cases[1].variants[0].skipped, "the job was lost");
+  EXPECT_TRUE(same(read_record(bench.journal_path()).cases, bench.record.cases));
+}
+
+TEST(RunLoss, AtByeIsNoLossOfData) {
+  RunBench bench({FakeScript{}, failing({.command = "bye"})});
+  bench.execute();
+  EXPECT_EQ(bench.record.status, "complete");
+  EXPECT_TRUE(bench.record.warnings.empty());
+}
+
+}  // namespace
+}  // namespace linkgain::testing

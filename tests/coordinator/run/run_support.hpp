@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linkgain/run/run.hpp"
+#include "support/fake_job.hpp"
+
+namespace linkgain::testing {
+
+/// A run of fake jobs: scripts for each variant and, where given, for a variant in one launch.
+class RunBench {
+ public:
+  explicit RunBench(std::vector<FakeScript> scripts) : scripts_(std::move(scripts)) {
+    std::string folder = std::filesystem::temp_directory_path() / "linkgain_run_XXXXXX";
+    folder_ = mkdtemp(folder.data());
+    plan.backend = BackendKind::mpi;
+    plan.profile = "quick";
+    for (std::size_t i = 0; i < scripts_.size(); ++i) {
+      plan.variants.push_back({"v" + std::to_string(i), {}});
+    }
+    set_cases({1024, 65536});
+    world_.start_job = [this](int variant, int launch) { return start(variant, launch); };
+    world_.find_path = [this](int variant, int launch, const protocol::HelloReply&,
+                              const std::string&) {
+      return path_of ? path_of(variant, launch) : Path::unknown;
+    };
+    world_.clock = [this] { return clock.now(); };
+  }
+
+  /// Probes that are fake jobs of their own and find `plans` for every variant's cases.
+  void add_probes(const FakeScript& script, std::vector<TransferPlan> plans) {
+    world_.probes.start = [this, script](int variant) -> std::unique_ptr<Job> {
+      started.push_back("probe of v" + std::to_string(variant));
+      return std::make_unique<FakeJob>(script, clock, traces.emplace_back());
+    };
+    world_.probes.read = [plans = std::move(plans)](int) { return plans; };
+  }
+  ~RunBench() { std::filesystem::remove_all(folder_); }
+  RunBench(const RunBench&) = delete;
+  RunBench& operator=(const RunBench&) = delete;
+
+  void set_cases(const std::vector<std::int64_t>& sizes) {
+    plan.cases.clear();
+    for (const std::int64_t size : sizes) {
+      plan.cases.emplace_back();
+      plan.cases.back().size = Bytes{size};
+    }
+  }
+
+  /// Carries the plan out; what it throws goes on to the test.
+  void execute() {
+    record.settings.variants = plan.variants;
+    record.settings.backend = name_of(plan.backend);
+    record.settings.schedule = plan.sequential ? "sequential" : "paired";
+    JournalWriter journal(journal_path());
+    Progress progress(false, true, nullptr);
+    run(plan, world_, record, journal, progress);
+  }
+
+  std::filesystem::path journal_path() const { return folder_ / "journal.jsonl"; }
+
+  FakeClock clock;
+  RunPlan plan;
+  Record record;
+  /// "v0 in 0": what was started, in order.
+  std::vector<std::string> started;
+  std::map<std::pair<int, int>, FakeScript> script_of_launch;
+  std::function<void(int variant, int launch)> before_start;
+  std::function<Path(int variant, int launch)> path_of;
+  Machine machine;               ///< that jobs describe, where it has ranks
+  std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
+
+ private:
+  std::unique_ptr<Job> start(int variant, int launch) {
+    started.push_back("v" + std::to_string(variant) + " in " + std::to_string(launch));
+    if (before_start) before_start(variant, launch);
+    const auto special = script_of_launch.find({variant, launch});
+    FakeScript script = special == script_of_launch.end()
+                            ? scripts_[static_cast<std::size_t>(variant)]
+                            : special->second;
+    script.hello.machine.host = "node1";
+    if (!machine.ranks.empty()) script.hello.machine = machine;
+    script.hello.environment = {{"OMPI_MCA_btl", "of v" + std::to_string(variant)}};
+    return std::make_unique<FakeJob>(script, clock, traces.emplace_back());
+  }
+
+  std::vector<FakeScript> scripts_;
+  std::filesystem::path folder_;
+  RunWorld world_;
+};
+
+}  // namespace linkgain::testing

@@ -1,0 +1,161 @@
+#include "wire_count.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "measurement_support.hpp"
+
+namespace linkgain::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+const TransferPlan kRing{"RING", "SIMPLE"};
+
+Case all_reduce(std::int64_t size) {
+  Case c;
+  c.size = Bytes{size};
+  return c;
+}
+
+/// Both ranks' links carry that much in an operation.
+FakeScript carrying(std::int64_t bytes) {
+  FakeScript script = taking(1e-3);
+  script.carried = {{bytes, bytes, {}, {}}, {bytes, bytes, {}, {}}};
+  return script;
+}
+
+void count(Bench& bench, std::int64_t size) {
+  bench.result.definition = all_reduce(size);
+  bench.settings.wires.counting = true;
+  bench.settings.wires.plan_of = [](int, int) { return kRing; };
+}
+
+std::int64_t readings(const FakeTrace& trace) {
+  return std::count(trace.commands.begin(), trace.commands.end(), "counters");
+}
+
+TEST(WireCount, ReadsTheCountersJustAroundABatch) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  const std::vector<std::string>& commands = bench.traces[0].commands;
+  const std::vector<std::string> first(commands.begin(), commands.begin() + 6);
+  EXPECT_THAT(first, ElementsAre("open", "counters", "run", "counters", "run", "run"));
+}
+
+TEST(WireCount, CountsAgainLaterSoThatAChangeOfPathShows) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  ASSERT_EQ(bench.of_variant(0).size(), 20U);
+  EXPECT_EQ(readings(bench.traces[0]), 2 * 2) << "rounds 1 and 11";
+  EXPECT_EQ(readings(bench.traces[1]), 2 * 2);
+}
+
+TEST(WireCount, CountsOnceWhereMoreIsNotAffordable) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  int asked = 0;
+  bench.settings.wires.affordable = [&] {
+    ++asked;
+    return false;
+  };
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]), 2);
+  EXPECT_EQ(readings(bench.traces[1]), 2);
+  EXPECT_EQ(asked, 1) << "once for a round, whatever the variants";
+  EXPECT_TRUE(bench.result.variants[0].evidence);
+}
+
+TEST(WireCount, FindsTheShareThatNvlinkCarried) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  const WireEvidence& p2p = bench.result.variants[0].evidence.value();
+  EXPECT_EQ(p2p.operations, 10) << "two batches of 5 ms";
+  EXPECT_EQ(p2p.nvlink_sent, 2 * 10 * 64 * kMiB);
+  EXPECT_DOUBLE_EQ(p2p.nvlink_share().value(), 1.0);
+  EXPECT_TRUE(p2p.judged);
+  EXPECT_EQ(p2p.plan, kRing);
+  EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
+}
+
+TEST(WireCount, OneReadingServesTwoJobsOnTheSameGpus) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.settings.wires.same_gpus = true;
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]) + readings(bench.traces[1]), 2 * 3) << "two rounds";
+  EXPECT_DOUBLE_EQ(bench.result.variants[0].evidence.value().nvlink_share().value(), 1.0);
+  EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
+}
+
+TEST(WireCount, CountsOneRoundWhereItDoesNotJudge) {
+  Bench bench({carrying(1024), carrying(0)});
+  count(bench, 1024);
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]), 2);
+  EXPECT_FALSE(bench.result.variants[0].evidence.value().judged);
+}
+
+TEST(WireCount, AddsLaunchesUp) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure(0);
+  bench.measure(1);
+  const WireEvidence& evidence = bench.result.variants[0].evidence.value();
+  EXPECT_EQ(evidence.operations, 20);
+  EXPECT_DOUBLE_EQ(evidence.nvlink_share().value(), 1.0);
+}
+
+TEST(WireCount, AsksNothingOfJobsWithoutGpus) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]), 0);
+  EXPECT_FALSE(bench.result.variants[0].evidence);
+}
+
+TEST(WireCount, SaysWhyThereIsNothingToJudge) {
+  FakeScript blind = taking(1e-3);
+  blind.carried = {{64 * kMiB, 64 * kMiB, {}, {}}, {}};
+  Bench bench({blind, carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  const WireEvidence& evidence = bench.result.variants[0].evidence.value();
+  EXPECT_FALSE(evidence.nvlink_sent);
+  EXPECT_FALSE(evidence.judged);
+  EXPECT_THAT(evidence.reason, ::testing::HasSubstr("rank 1"));
+}
+
+TEST(WireCount, SaysWhyPcieBytesAreAbsent) {
+  const LinkCounters some{0, 0, 0, {}};
+  const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
+  WireCount unsupported(all_reduce(64 * kMiB), kRing, false);
+  unsupported.add(reply, reply, 1);
+  EXPECT_EQ(unsupported.evidence()->pcie_reason,
+            "the ranks' GPUs have no PCIe counters: rank 0: Not Supported (NVML error 3)");
+  const LinkCounters all{0, 0, 0, 0};
+  WireCount round(all_reduce(1024 * kMiB), kRing, false);
+  round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
+  EXPECT_FALSE(round.evidence()->pcie_sent);
+  EXPECT_EQ(round.evidence()->pcie_reason,
+            "the counters may have come round, which they do every 4 GiB");
+}
+
+TEST(WireCount, ALossWhileReadingIsALostJob) {
+  FakeScript lost = carrying(0);
+  lost.failures = {{"counters", FakeFailure::Kind::lost, {}, 2}};
+  Bench bench({carrying(64 * kMiB), lost});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_FALSE(bench.jobs[1].job);
+  EXPECT_TRUE(bench.jobs[0].job);
+}
+
+}  // namespace
+}  // namespace linkgain::testing
