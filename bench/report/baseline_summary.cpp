@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "markdown_table.hpp"
-#include "text_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/text_table.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "check_wording.hpp"
-#include "escaping.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {

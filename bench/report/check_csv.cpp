@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "csv_fields.hpp"
+#include "linkgain/tables/csv_fields.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "check_wording.hpp"
-#include "escaping.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {

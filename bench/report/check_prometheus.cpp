@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "escaping.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "alike.hpp"
 #include "check_wording.hpp"
+#include "linkgain/tables/alike.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

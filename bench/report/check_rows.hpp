@@ -1,7 +1,7 @@
 #pragma once
 
 #include "linkgain/core/regression.hpp"
-#include "linkgain/report/styled_table.hpp"
+#include "linkgain/tables/styled_table.hpp"
 
 namespace linkgain {
 

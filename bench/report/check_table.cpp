@@ -6,8 +6,8 @@
 
 #include "check_rows.hpp"
 #include "check_wording.hpp"
-#include "markdown_table.hpp"
-#include "text_lines.hpp"
+#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

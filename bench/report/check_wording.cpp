@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 
 namespace linkgain {
 namespace {

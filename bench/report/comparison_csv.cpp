@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "csv_fields.hpp"
 #include "linkgain/report/comparison_report.hpp"
 #include "linkgain/statistics/ratio.hpp"
+#include "linkgain/tables/csv_fields.hpp"
 
 namespace linkgain {
 namespace {

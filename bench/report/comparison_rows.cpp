@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "alike.hpp"
-#include "text_lines.hpp"
+#include "linkgain/tables/alike.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

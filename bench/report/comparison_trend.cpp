@@ -9,7 +9,7 @@
 #include "comparison_page.hpp"
 #include "comparison_rows.hpp"
 #include "linkgain/core/run_trend.hpp"
-#include "linkgain/report/styled_table.hpp"
+#include "linkgain/tables/styled_table.hpp"
 
 namespace linkgain {
 namespace {

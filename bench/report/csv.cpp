@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "csv_fields.hpp"
 #include "linkgain/analysis/kernel_ratio.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/record/limits.hpp"
+#include "linkgain/tables/csv_fields.hpp"
 
 namespace linkgain {
 namespace {

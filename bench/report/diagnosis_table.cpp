@@ -9,7 +9,7 @@
 
 #include "diagnosis_rows.hpp"
 #include "linkgain/base/units.hpp"
-#include "text_lines.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

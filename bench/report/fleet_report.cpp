@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "csv_fields.hpp"
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/report/styled_table.hpp"
+#include "linkgain/tables/csv_fields.hpp"
+#include "linkgain/tables/styled_table.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

@@ -10,7 +10,7 @@
 #include "comparison.hpp"
 #include "limit_legend.hpp"
 #include "linkgain/base/units.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "outcome_sentences.hpp"
 #include "pair_groups.hpp"
 #include "pair_sentences.hpp"

@@ -8,7 +8,7 @@
 
 #include "linkgain/analysis/kernel_ratio.hpp"
 #include "linkgain/base/units.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "size_cells.hpp"
 
 namespace linkgain {

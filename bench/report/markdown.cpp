@@ -6,7 +6,7 @@
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/pair_tables.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "run_sections.hpp"
 #include "wires.hpp"
 

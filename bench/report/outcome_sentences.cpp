@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "linkgain/base/units.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

@@ -8,7 +8,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/link_label.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"
 #include "wording.hpp"

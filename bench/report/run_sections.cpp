@@ -9,7 +9,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/nvlink.hpp"
 #include "linkgain/record/limits.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

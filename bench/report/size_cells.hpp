@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "comparison.hpp"
-#include "footnotes.hpp"
 #include "limit_legend.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/footnotes.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "linkgain/hardware/topology.hpp"
-#include "text_table.hpp"
+#include "linkgain/tables/text_table.hpp"
 
 namespace linkgain {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "linkgain/hardware/link_label.hpp"
-#include "text_table.hpp"
+#include "linkgain/tables/text_table.hpp"
 #include "topology_sections.hpp"
 
 namespace linkgain {

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "comparison.hpp"
-#include "footnotes.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/record/convergence.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/footnotes.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "training_cells.hpp"
 #include "training_words.hpp"
 #include "wording.hpp"

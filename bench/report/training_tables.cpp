@@ -13,7 +13,7 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "outcome_sentences.hpp"
 #include "training_cells.hpp"
 #include "training_grid.hpp"

@@ -4,7 +4,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "footnotes.hpp"
 #include "linkgain/base/units.hpp"
-#include "markdown_table.hpp"
+#include "linkgain/tables/footnotes.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 #include "wording.hpp"
 
 namespace linkgain {

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,7 +10,7 @@
 #include "bridge_runs.hpp"
 #include "golden.hpp"
 #include "linkgain/report/comparison_report.hpp"
-#include "text_lines.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

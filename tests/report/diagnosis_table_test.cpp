@@ -5,7 +5,7 @@
 
 #include "diagnosis_rows.hpp"
 #include "golden.hpp"
-#include "text_lines.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "linkgain/core/run_comparison.hpp"
-#include "linkgain/report/styled_table.hpp"
+#include "linkgain/tables/styled_table.hpp"
 
 namespace linkgain {
 

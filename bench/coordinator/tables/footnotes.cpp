@@ -1,4 +1,4 @@
-#include "footnotes.hpp"
+#include "linkgain/tables/footnotes.hpp"
 
 #include <fmt/format.h>
 

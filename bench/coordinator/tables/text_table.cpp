@@ -1,11 +1,11 @@
-#include "text_table.hpp"
+#include "linkgain/tables/text_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "markdown_table.hpp"
-#include "text_lines.hpp"
+#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "escaping.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "alike.hpp"
+#include "linkgain/tables/alike.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "csv_fields.hpp"
+#include "linkgain/tables/csv_fields.hpp"
 
 #include <fmt/format.h>
 
-#include "escaping.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 

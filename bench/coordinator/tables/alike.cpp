@@ -1,4 +1,4 @@
-#include "alike.hpp"
+#include "linkgain/tables/alike.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

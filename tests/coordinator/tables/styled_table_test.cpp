@@ -1,9 +1,9 @@
-#include "linkgain/report/styled_table.hpp"
+#include "linkgain/tables/styled_table.hpp"
 
 #include <gtest/gtest.h>
 
-#include "text_lines.hpp"
-#include "text_table.hpp"
+#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/tables/text_table.hpp"
 
 namespace linkgain {
 namespace {

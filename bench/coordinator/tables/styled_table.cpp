@@ -1,13 +1,13 @@
-#include "linkgain/report/styled_table.hpp"
+#include "linkgain/tables/styled_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "footnotes.hpp"
-#include "markdown_table.hpp"
-#include "text_lines.hpp"
-#include "text_table.hpp"
+#include "linkgain/tables/footnotes.hpp"
+#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/tables/text_table.hpp"
 
 namespace linkgain {
 namespace {

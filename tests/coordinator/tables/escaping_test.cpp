@@ -1,8 +1,8 @@
-#include "escaping.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 #include <gtest/gtest.h>
 
-#include "csv_fields.hpp"
+#include "linkgain/tables/csv_fields.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,10 +1,10 @@
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "text_lines.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "markdown_table.hpp"
+#include "linkgain/tables/markdown_table.hpp"
 
 #include <gtest/gtest.h>
 

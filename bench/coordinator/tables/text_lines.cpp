@@ -1,4 +1,4 @@
-#include "text_lines.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 #include <fmt/format.h>
 
