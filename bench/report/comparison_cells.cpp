@@ -8,8 +8,8 @@
 #include <cctype>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/statistics/ratio.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,8 +10,8 @@
 #include "comparison_cells.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
-#include "training_words.hpp"
-#include "wording.hpp"
+#include "linkgain/report/training_words.hpp"
+#include "linkgain/report/wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/csv_fields.hpp"
 #include "linkgain/tables/styled_table.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain::testing {
 namespace {

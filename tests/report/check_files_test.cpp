@@ -6,10 +6,10 @@
 #include <map>
 #include <sstream>
 
-#include "golden.hpp"
 #include "linkgain/report/check_junit.hpp"
 #include "linkgain/report/check_prometheus.hpp"
 #include "sample_checks.hpp"
+#include "support/golden.hpp"
 #include "support/program.hpp"
 
 namespace linkgain::testing {

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "golden.hpp"
 #include "linkgain/report/check_annotations.hpp"
 #include "linkgain/report/check_csv.hpp"
 #include "linkgain/report/check_markdown.hpp"
 #include "sample_checks.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain::testing {
 namespace {

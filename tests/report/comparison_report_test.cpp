@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "bridge_runs.hpp"
-#include "golden.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain {
 namespace {

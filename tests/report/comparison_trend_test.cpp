@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bridge_runs.hpp"
-#include "golden.hpp"
 #include "linkgain/report/comparison_report.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain {
 namespace {

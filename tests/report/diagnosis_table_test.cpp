@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis_rows.hpp"
-#include "golden.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "golden.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain {
 namespace {

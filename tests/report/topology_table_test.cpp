@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "golden.hpp"
 #include "sample_topologies.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain {
 namespace {

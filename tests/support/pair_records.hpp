@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "report/counted_records.hpp"
-#include "report/sample_records.hpp"
+#include "counted_records.hpp"
+#include "sample_records.hpp"
 
 /// Records of operations between pairs of ranks.
 namespace linkgain::testing {

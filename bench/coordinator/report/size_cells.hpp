@@ -5,9 +5,9 @@
 
 #include "comparison.hpp"
 #include "limit_legend.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/footnotes.hpp"
 #include "linkgain/tables/markdown_table.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "linkgain/report/size_table.hpp"
-#include "sample_records.hpp"
+#include "support/sample_records.hpp"
 
 namespace linkgain {
 namespace {

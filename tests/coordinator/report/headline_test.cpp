@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "golden.hpp"
-#include "sample_records.hpp"
+#include "support/golden.hpp"
 #include "support/pair_records.hpp"
+#include "support/sample_records.hpp"
 
 namespace linkgain {
 namespace {

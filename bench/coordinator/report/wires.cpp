@@ -7,9 +7,9 @@
 #include <set>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/footnotes.hpp"
 #include "linkgain/tables/markdown_table.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

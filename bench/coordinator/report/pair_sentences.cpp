@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/report/wording.hpp"
 #include "pair_groups.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "kernel_table.hpp"
 #include "linkgain/record/find_variant.hpp"
+#include "linkgain/report/wording.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"
 #include "step_lines.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

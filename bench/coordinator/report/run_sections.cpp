@@ -9,8 +9,8 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/nvlink.hpp"
 #include "linkgain/record/limits.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/markdown_table.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/record/record.hpp"
-#include "support/record_parts.hpp"
+#include "record_parts.hpp"
 
 /// Records as a run would leave them, for tests of reports. Times of two H200 are those measured.
 namespace linkgain::testing {

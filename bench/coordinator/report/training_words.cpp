@@ -1,4 +1,4 @@
-#include "training_words.hpp"
+#include "linkgain/report/training_words.hpp"
 
 #include <fmt/format.h>
 

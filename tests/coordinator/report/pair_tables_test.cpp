@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "golden.hpp"
 #include "linkgain/report/size_table.hpp"
+#include "support/golden.hpp"
 #include "support/pair_records.hpp"
 
 namespace linkgain {

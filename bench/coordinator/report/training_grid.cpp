@@ -10,11 +10,11 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/record/convergence.hpp"
+#include "linkgain/report/training_words.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/footnotes.hpp"
 #include "linkgain/tables/markdown_table.hpp"
 #include "training_cells.hpp"
-#include "training_words.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -13,13 +13,13 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/report/training_words.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/markdown_table.hpp"
 #include "outcome_sentences.hpp"
 #include "training_cells.hpp"
 #include "training_grid.hpp"
-#include "training_words.hpp"
 #include "wires.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "golden.hpp"
+#include "support/golden.hpp"
 #include "training_records.hpp"
 #include "training_tables.hpp"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/markdown_table.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "wording.hpp"
+#include "linkgain/report/wording.hpp"
 
 #include <fmt/format.h>
 

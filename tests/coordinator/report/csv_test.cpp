@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "counted_records.hpp"
-#include "golden.hpp"
 #include "linkgain/base/text.hpp"
-#include "sample_records.hpp"
+#include "support/counted_records.hpp"
+#include "support/golden.hpp"
 #include "support/pair_records.hpp"
+#include "support/sample_records.hpp"
 #include "training_records.hpp"
 
 namespace linkgain {

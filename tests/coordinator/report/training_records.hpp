@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sample_records.hpp"
+#include "support/sample_records.hpp"
 
 namespace linkgain::testing {
 

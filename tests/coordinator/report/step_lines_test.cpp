@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "counted_records.hpp"
 #include "linkgain/report/csv.hpp"
 #include "linkgain/report/markdown.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "sample_records.hpp"
+#include "support/counted_records.hpp"
+#include "support/sample_records.hpp"
 
 namespace linkgain {
 namespace {

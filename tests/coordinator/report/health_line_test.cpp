@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "counted_records.hpp"
 #include "linkgain/report/markdown.hpp"
+#include "support/counted_records.hpp"
 
 namespace linkgain {
 namespace {

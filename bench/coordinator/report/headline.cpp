@@ -10,13 +10,13 @@
 #include "comparison.hpp"
 #include "limit_legend.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/markdown_table.hpp"
 #include "outcome_sentences.hpp"
 #include "pair_groups.hpp"
 #include "pair_sentences.hpp"
 #include "training_tables.hpp"
 #include "wires.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

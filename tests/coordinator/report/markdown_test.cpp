@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "counted_records.hpp"
-#include "golden.hpp"
-#include "sample_records.hpp"
+#include "support/counted_records.hpp"
+#include "support/golden.hpp"
 #include "support/pair_records.hpp"
+#include "support/sample_records.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/link_label.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/markdown_table.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

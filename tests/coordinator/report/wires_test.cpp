@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "counted_records.hpp"
-#include "golden.hpp"
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/size_table.hpp"
+#include "support/counted_records.hpp"
+#include "support/golden.hpp"
 #include "training_records.hpp"
 
 namespace linkgain {

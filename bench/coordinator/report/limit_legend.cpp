@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "linkgain/record/limits.hpp"
-#include "wording.hpp"
+#include "linkgain/report/wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "counted_records.hpp"
-#include "golden.hpp"
-#include "sample_records.hpp"
+#include "support/counted_records.hpp"
+#include "support/golden.hpp"
+#include "support/sample_records.hpp"
 
 namespace linkgain {
 namespace {

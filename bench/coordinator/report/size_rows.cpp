@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "linkgain/report/wording.hpp"
 #include "size_cells.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {

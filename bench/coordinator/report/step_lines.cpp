@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "linkgain/analysis/curve_steps.hpp"
+#include "linkgain/report/wording.hpp"
 #include "size_cells.hpp"
-#include "wording.hpp"
 
 namespace linkgain {
 namespace {
