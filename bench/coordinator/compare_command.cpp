@@ -7,7 +7,7 @@
 #include <set>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/run_reader.hpp"
+#include "linkgain/compare/run_reader.hpp"
 
 namespace linkgain {
 namespace {

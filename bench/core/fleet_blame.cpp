@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "linkgain/core/machine_changes.hpp"
+#include "linkgain/compare/machine_changes.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "linkgain/core/machine_changes.hpp"
+#include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/hardware/link_label.hpp"
 
 namespace linkgain {

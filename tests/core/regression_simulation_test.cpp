@@ -12,7 +12,7 @@
 
 #include "linkgain/core/regression.hpp"
 #include "linkgain/statistics/false_discovery.hpp"
-#include "simulated_launches.hpp"
+#include "support/simulated_launches.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/coordinator/output_format.hpp"
-#include "linkgain/core/run_comparison.hpp"
 #include "linkgain/report/comparison_report.hpp"
 
 namespace linkgain {

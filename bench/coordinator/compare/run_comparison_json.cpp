@@ -1,4 +1,4 @@
-#include "linkgain/core/run_comparison.hpp"
+#include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/record/json_conversions.hpp"
 #include "linkgain/statistics/ratio.hpp"
 

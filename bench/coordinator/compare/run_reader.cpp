@@ -1,4 +1,4 @@
-#include "linkgain/core/run_reader.hpp"
+#include "linkgain/compare/run_reader.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compared_runs.hpp"
-#include "linkgain/core/run_comparison.hpp"
+#include "linkgain/compare/run_comparison.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/cases/backend.hpp"
-#include "linkgain/core/run_figures.hpp"
+#include "linkgain/compare/run_figures.hpp"
 
 /// Documents of other programs, already known to be such.
 namespace linkgain {

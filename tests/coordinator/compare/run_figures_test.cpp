@@ -1,4 +1,4 @@
-#include "linkgain/core/run_figures.hpp"
+#include "linkgain/compare/run_figures.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/compared_runs.hpp"
+#include "compared_runs.hpp"
 
 /// Runs before and after a bridge was fitted, of one launch, for tests of what `compare` says.
 namespace linkgain::testing {

@@ -1,4 +1,4 @@
-#include "linkgain/core/run_figures.hpp"
+#include "linkgain/compare/run_figures.hpp"
 
 #include <fmt/format.h>
 

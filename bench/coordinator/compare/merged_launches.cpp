@@ -5,7 +5,7 @@
 
 #include "foreign_runs.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/machine_changes.hpp"
+#include "linkgain/compare/machine_changes.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_spread.hpp"
-#include "linkgain/core/machine_changes.hpp"
-#include "linkgain/core/run_figures.hpp"
+#include "linkgain/compare/machine_changes.hpp"
+#include "linkgain/compare/run_figures.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compared_runs.hpp"
-#include "linkgain/core/machine_changes.hpp"
+#include "linkgain/compare/machine_changes.hpp"
 
 namespace linkgain::testing {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "linkgain/core/run_comparison.hpp"
+#include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/tables/styled_table.hpp"
 
 namespace linkgain {

@@ -8,8 +8,8 @@
 #include "comparison_cells.hpp"
 #include "comparison_page.hpp"
 #include "comparison_rows.hpp"
-#include "linkgain/core/run_trend.hpp"
 #include "linkgain/tables/styled_table.hpp"
+#include "run_trend.hpp"
 
 namespace linkgain {
 namespace {

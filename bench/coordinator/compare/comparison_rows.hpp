@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/run_comparison.hpp"
+#include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/tables/styled_table.hpp"
 
 namespace linkgain {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/run_comparison.hpp"
-#include "simulated_launches.hpp"
+#include "linkgain/compare/run_comparison.hpp"
+#include "support/simulated_launches.hpp"
 
 namespace linkgain::testing {
 namespace {

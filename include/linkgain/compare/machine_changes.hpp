@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/run_figures.hpp"
+#include "linkgain/compare/run_figures.hpp"
 
 namespace linkgain {
 

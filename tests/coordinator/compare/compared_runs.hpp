@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/run_figures.hpp"
+#include "linkgain/compare/run_figures.hpp"
 #include "support/record_parts.hpp"
 
 /// Runs with given launch medians, for tests of comparisons.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/run_comparison.hpp"
+#include "linkgain/compare/run_comparison.hpp"
 
 namespace linkgain {
 

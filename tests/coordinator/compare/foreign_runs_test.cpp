@@ -9,8 +9,8 @@
 
 #include "compared_runs.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/run_comparison.hpp"
-#include "linkgain/core/run_reader.hpp"
+#include "linkgain/compare/run_comparison.hpp"
+#include "linkgain/compare/run_reader.hpp"
 #include "support/program.hpp"
 
 /// What other programs wrote, from their files to the verdict.

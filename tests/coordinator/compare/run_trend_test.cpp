@@ -1,4 +1,4 @@
-#include "linkgain/core/run_trend.hpp"
+#include "run_trend.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "linkgain/core/machine_changes.hpp"
+#include "linkgain/compare/machine_changes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
