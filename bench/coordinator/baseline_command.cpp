@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "linkgain/core/baseline.hpp"
+#include "linkgain/baseline/baseline.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/baseline_summary.hpp"
 #include "linkgain/telemetry/host.hpp"

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/check_annotations.hpp"
 #include "linkgain/report/check_csv.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/baseline.hpp"
+#include "linkgain/baseline/baseline.hpp"
 
 namespace linkgain {
 

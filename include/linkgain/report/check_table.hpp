@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 
 namespace linkgain {
 

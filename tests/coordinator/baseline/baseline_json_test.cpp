@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/baseline.hpp"
+#include "linkgain/baseline/baseline.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::testing {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 #include "linkgain/statistics/false_discovery.hpp"
 #include "support/simulated_launches.hpp"
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "baseline_json.hpp"
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {

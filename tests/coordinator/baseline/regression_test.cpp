@@ -1,4 +1,4 @@
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "linkgain/core/baseline.hpp"
+#include "linkgain/baseline/baseline.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

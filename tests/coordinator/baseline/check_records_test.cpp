@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::testing {

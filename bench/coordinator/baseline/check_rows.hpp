@@ -1,6 +1,6 @@
 #pragma once
 
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 #include "linkgain/tables/styled_table.hpp"
 
 namespace linkgain {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "linkgain/base/glob.hpp"
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 #include "linkgain/hardware/throttling.hpp"
 
 namespace linkgain {

@@ -9,7 +9,7 @@
 
 #include "linkgain/analysis/launch_shift.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/core/baseline.hpp"
+#include "linkgain/baseline/baseline.hpp"
 
 namespace linkgain {
 

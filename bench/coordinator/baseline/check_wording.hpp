@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 
 /// What the reports of a check have in common.
 namespace linkgain {

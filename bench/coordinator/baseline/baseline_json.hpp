@@ -1,7 +1,7 @@
 #pragma once
 
 #include "linkgain/base/json.hpp"
-#include "linkgain/core/baseline.hpp"
+#include "linkgain/baseline/baseline.hpp"
 
 namespace linkgain::json {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "linkgain/core/regression.hpp"
+#include "linkgain/baseline/regression.hpp"
 
 /// Results of checks for tests of their reports.
 namespace linkgain::testing {

@@ -12,7 +12,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_layout.hpp"
 #include "linkgain/base/json_schema.hpp"
-#include "linkgain/core/baseline.hpp"
+#include "linkgain/baseline/baseline.hpp"
 #include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
