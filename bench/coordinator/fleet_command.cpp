@@ -7,7 +7,7 @@
 #include "linkgain/analysis/rank_blame.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/compare/machine_changes.hpp"
-#include "linkgain/core/fleet_files.hpp"
+#include "linkgain/fleet/fleet_files.hpp"
 #include "linkgain/report/fleet_report.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "linkgain/coordinator/output_format.hpp"
-#include "linkgain/core/fleet.hpp"
+#include "linkgain/fleet/fleet.hpp"
 
 namespace linkgain {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/fleet.hpp"
+#include "linkgain/fleet/fleet.hpp"
 #include "linkgain/report/comparison_report.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
-#include "linkgain/core/fleet_record.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {

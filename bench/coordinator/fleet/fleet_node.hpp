@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fleet_peers.hpp"
-#include "linkgain/core/fleet.hpp"
+#include "linkgain/fleet/fleet.hpp"
 
 namespace linkgain {
 

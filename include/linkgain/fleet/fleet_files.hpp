@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "linkgain/core/fleet_record.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 
 namespace linkgain {
 

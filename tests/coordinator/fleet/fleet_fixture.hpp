@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "linkgain/core/fleet.hpp"
+#include "linkgain/fleet/fleet.hpp"
 #include "support/fleet_records.hpp"
 
 namespace linkgain::testing {

@@ -1,4 +1,4 @@
-#include "linkgain/core/fleet_files.hpp"
+#include "linkgain/fleet/fleet_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/fleet_record.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 
 namespace linkgain {
 

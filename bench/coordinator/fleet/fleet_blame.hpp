@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/core/fleet.hpp"
+#include "linkgain/fleet/fleet.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "linkgain/core/fleet_record.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "linkgain/core/fleet.hpp"
+#include "linkgain/fleet/fleet.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "linkgain/core/fleet.hpp"
+#include "linkgain/fleet/fleet.hpp"
 #include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
