@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "linkgain/core/finding.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 #include "linkgain/report/diagnosis_table.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"

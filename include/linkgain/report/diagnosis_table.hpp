@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/core/finding.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 
 namespace linkgain {
 

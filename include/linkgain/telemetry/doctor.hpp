@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/core/finding.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/survey.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/core/finding.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 #include "linkgain/telemetry/survey.hpp"
 
 namespace linkgain {

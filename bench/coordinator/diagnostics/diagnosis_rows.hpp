@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/core/finding.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 
 namespace linkgain {
 
