@@ -7,9 +7,9 @@
 #include <functional>
 #include <thread>
 
-#include "gpu/gpu_fixture.hpp"
 #include "kernels/busy.hpp"
 #include "linkgain/gpu/event.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain {
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu_fixture.hpp"
 #include "kernels/all_reduce.hpp"
 #include "kernels/verification.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {
 

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "device_array.hpp"
-#include "gpu/gpu_fixture.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/counter_random.hpp"
 #include "support/training_precisions.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 /// What tests and timings of attention share: numbers in a precision's memory, and a batch on a
 /// device.

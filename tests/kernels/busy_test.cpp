@@ -1,7 +1,7 @@
 #include "kernels/busy.hpp"
 
-#include "gpu/gpu_fixture.hpp"
 #include "linkgain/gpu/event.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {
 namespace {

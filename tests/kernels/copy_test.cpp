@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "gpu/gpu_fixture.hpp"
 #include "kernels/relay.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "gpu/gpu_fixture.hpp"
 #include "kernels/element.hpp"
 #include "kernels/parameter_hash.hpp"
 #include "support/bfloat16.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 // Arrays for tests of the training kernels: doubles on the host, a narrower type on the device.
 namespace linkgain::kernels {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <thread>
 
-#include "gpu/gpu_fixture.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {
 namespace {

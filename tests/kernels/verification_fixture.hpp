@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "all_patterns.hpp"
-#include "gpu/gpu_fixture.hpp"
 #include "kernels/verification.hpp"
 #include "simulated_reduction.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {
 

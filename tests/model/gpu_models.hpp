@@ -4,12 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/gpu_fixture.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/model/gpu_model.hpp"
 #include "linkgain/model/reference_model.hpp"
 #include "model_steps.hpp"
 #include "support/training_precisions.hpp"
+#include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::testing {
 
