@@ -10,8 +10,8 @@
 
 #include "linkgain/model/reference_model.hpp"
 #include "linkgain/workloads/training_run.hpp"
-#include "model/model_steps.hpp"
 #include "watched_model.hpp"
+#include "worker/model/model_steps.hpp"
 
 namespace linkgain::testing {
 
