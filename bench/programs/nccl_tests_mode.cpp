@@ -13,11 +13,11 @@
 #include <variant>
 #include <vector>
 
+#include "linkgain/nccl_tests/nccl_tests_cases.hpp"
+#include "linkgain/nccl_tests/nccl_tests_json.hpp"
+#include "linkgain/nccl_tests/nccl_tests_output.hpp"
 #include "linkgain/runtime/engine.hpp"
 #include "linkgain/runtime/fault.hpp"
-#include "nccl_tests_cases.hpp"
-#include "nccl_tests_json.hpp"
-#include "nccl_tests_output.hpp"
 #include "worker_bench_agreement.hpp"
 #include "worker_bench_modes.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/record/record.hpp"
-#include "nccl_tests_options.hpp"
 
 namespace linkgain {
 

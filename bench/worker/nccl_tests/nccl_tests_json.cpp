@@ -1,4 +1,4 @@
-#include "nccl_tests_json.hpp"
+#include "linkgain/nccl_tests/nccl_tests_json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "nccl_tests_options.hpp"
+#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

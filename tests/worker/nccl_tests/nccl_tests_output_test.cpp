@@ -1,4 +1,4 @@
-#include "nccl_tests_output.hpp"
+#include "linkgain/nccl_tests/nccl_tests_output.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
-#include "nccl_tests_json.hpp"
-#include "nccl_tests_table.hpp"
+#include "linkgain/nccl_tests/nccl_tests_json.hpp"
+#include "programs/nccl_tests_table.hpp"
 #include "support/program.hpp"
 
 namespace linkgain::test {

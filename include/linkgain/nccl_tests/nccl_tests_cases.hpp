@@ -6,7 +6,7 @@
 
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
-#include "nccl_tests_options.hpp"
+#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 
 /// What nccl-tests measures for its options, in its order.
 namespace linkgain {

@@ -1,4 +1,4 @@
-#include "nccl_tests_cases.hpp"
+#include "linkgain/nccl_tests/nccl_tests_cases.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

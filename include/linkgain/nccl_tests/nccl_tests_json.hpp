@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "nccl_tests_output.hpp"
+#include "linkgain/nccl_tests/nccl_tests_output.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "nccl_tests_output.hpp"
+#include "linkgain/nccl_tests/nccl_tests_output.hpp"
 
 #include <fmt/format.h>
 

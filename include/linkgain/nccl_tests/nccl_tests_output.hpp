@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/record/protocol.hpp"
-#include "nccl_tests_options.hpp"
 
 /// nccl-tests' text, as of its version 2.19.6, from plain values.
 namespace linkgain {
