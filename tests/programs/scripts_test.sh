@@ -53,7 +53,7 @@ fresh_machine() {
   double cmake <<<'[[ $1 != --version ]] || { cat "$work/cmake_version" 2>/dev/null || echo "cmake version 3.25.1"; exit; }
     [[ $1 == --build ]] || { echo "-- linkgain 0.1.0: as configured"; exit; }
     [[ ! -e $work/broken_build ]] || { echo "an error in the build"; exit 2; }
-    mkdir -p "$2/bench/programs"; cp "$work/bin/linkgain" "$2/bench/programs/"'
+    mkdir -p "$2/bin"; cp "$work/bin/linkgain" "$2/bin/"'
   double linkgain <<<'echo "loader: ${LD_LIBRARY_PATH:-}"; echo "the table"; exit 7'
   double ctest <<<'echo "100% tests passed"; exit "$(cat "$work/ctest_status" 2>/dev/null || echo 0)"'
 }
@@ -265,8 +265,8 @@ test_comparison_runs_both_tools_in_turn() {
     [[ $* != *"--buffers allocated"* ]] || kind=/allocated
     echo "{\"benchmarks\": [{\"name\": \"x/8B/np2$kind\", \"latency_us\": 6.5, \"busbw\": 0.1}]}" >"$file"'
   printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
-  mkdir -p "$work/peer" "$work/build/bench/programs"
-  cp "$work/bin/linkgain" "$work/build/bench/programs/linkgain-bench"
+  mkdir -p "$work/peer" "$work/build/bin"
+  cp "$work/bin/linkgain" "$work/build/bin/linkgain-bench"
   cp "$work/bin/linkgain" "$work/peer/all_reduce_perf"
   cp "$work/bin/linkgain" "$work/peer/sendrecv_perf"
   run scripts/compare-nccl-tests --launches 2 --build "$work/build" --out "$work/out" "$work/peer"

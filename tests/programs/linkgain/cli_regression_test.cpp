@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/coordinator/cli.hpp"
 
 namespace linkgain {
 namespace {

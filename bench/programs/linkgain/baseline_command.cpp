@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/baseline_command.hpp"
+#include "baseline_command.hpp"
 
 #include <fmt/format.h>
 

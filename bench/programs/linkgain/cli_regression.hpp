@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/coordinator/baseline_command.hpp"
-#include "linkgain/coordinator/check_command.hpp"
+#include "baseline_command.hpp"
+#include "check_command.hpp"
 
 namespace linkgain {
 

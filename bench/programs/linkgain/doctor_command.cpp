@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/doctor_command.hpp"
+#include "doctor_command.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "linkgain/coordinator/cli.hpp"
+#include "cli.hpp"
 #include "support/process_support.hpp"
 #include "support/run_plan_support.hpp"
 #include "support/token_file.hpp"

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/report_command.hpp"
+#include "report_command.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "linkgain/coordinator/cli.hpp"
+#include "cli.hpp"
 
 namespace linkgain {
 

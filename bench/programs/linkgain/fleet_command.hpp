@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "linkgain/coordinator/output_format.hpp"
 #include "linkgain/fleet/fleet.hpp"
+#include "output_format.hpp"
 
 namespace linkgain {
 

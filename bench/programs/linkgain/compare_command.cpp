@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/compare_command.hpp"
+#include "compare_command.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/cases/tolerance.hpp"
-#include "linkgain/coordinator/output_format.hpp"
+#include "output_format.hpp"
 
 namespace linkgain {
 

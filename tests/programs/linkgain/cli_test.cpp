@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/cli.hpp"
+#include "cli.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/coordinator/compare_command.hpp"
-#include "linkgain/coordinator/fleet_command.hpp"
+#include "compare_command.hpp"
+#include "fleet_command.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/check_command.hpp"
+#include "check_command.hpp"
 
 #include <fmt/format.h>
 

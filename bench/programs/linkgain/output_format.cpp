@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/output_format.hpp"
+#include "output_format.hpp"
 
 #include <array>
 

@@ -6,16 +6,16 @@
 #include <system_error>
 #include <variant>
 
+#include "baseline_command.hpp"
+#include "check_command.hpp"
+#include "cli.hpp"
+#include "compare_command.hpp"
+#include "doctor_command.hpp"
+#include "fleet_command.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/coordinator/baseline_command.hpp"
-#include "linkgain/coordinator/check_command.hpp"
-#include "linkgain/coordinator/cli.hpp"
-#include "linkgain/coordinator/compare_command.hpp"
-#include "linkgain/coordinator/doctor_command.hpp"
-#include "linkgain/coordinator/fleet_command.hpp"
-#include "linkgain/coordinator/report_command.hpp"
-#include "linkgain/coordinator/run_command.hpp"
-#include "linkgain/coordinator/topo_command.hpp"
+#include "report_command.hpp"
+#include "run_command.hpp"
+#include "topo_command.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/cli.hpp"
+#include "cli.hpp"
 
 #include <fmt/format.h>
 

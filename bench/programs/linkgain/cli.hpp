@@ -4,13 +4,13 @@
 #include <string>
 #include <variant>
 
-#include "linkgain/coordinator/baseline_command.hpp"
-#include "linkgain/coordinator/check_command.hpp"
-#include "linkgain/coordinator/compare_command.hpp"
-#include "linkgain/coordinator/doctor_command.hpp"
-#include "linkgain/coordinator/fleet_command.hpp"
-#include "linkgain/coordinator/topo_command.hpp"
+#include "baseline_command.hpp"
+#include "check_command.hpp"
+#include "compare_command.hpp"
+#include "doctor_command.hpp"
+#include "fleet_command.hpp"
 #include "linkgain/run/run_plan.hpp"
+#include "topo_command.hpp"
 
 namespace linkgain {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "linkgain/compare/run_comparison.hpp"
-#include "linkgain/coordinator/output_format.hpp"
 #include "linkgain/report/comparison_report.hpp"
+#include "output_format.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/fleet_command.hpp"
+#include "fleet_command.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/topo_command.hpp"
+#include "topo_command.hpp"
 
 #include <fmt/format.h>
 

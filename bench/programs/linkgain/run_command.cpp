@@ -1,4 +1,4 @@
-#include "linkgain/coordinator/run_command.hpp"
+#include "run_command.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
