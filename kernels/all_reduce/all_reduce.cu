@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/all_reduce.hpp"
-#include "kernels/all_reduce_arguments.hpp"
-#include "kernels/all_reduce_blocks.hpp"
-#include "kernels/all_reduce_one_shot.cuh"
-#include "kernels/all_reduce_ring.cuh"
-#include "kernels/all_reduce_two_shot.cuh"
-#include "kernels/device_attribute.hpp"
-#include "kernels/early_launch.cuh"
-#include "kernels/element_types.cuh"
-#include "kernels/flagged_triples.cuh"
+#include "kernels/all_reduce/all_reduce.hpp"
+#include "kernels/all_reduce/arguments.hpp"
+#include "kernels/all_reduce/blocks.hpp"
+#include "kernels/all_reduce/one_shot.cuh"
+#include "kernels/all_reduce/ring.cuh"
+#include "kernels/all_reduce/two_shot.cuh"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/common/element_types.cuh"
+#include "kernels/common/pdl.cuh"
+#include "kernels/peer/packet.cuh"
 
 namespace linkgain::kernels {
 namespace {

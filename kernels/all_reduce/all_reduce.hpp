@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/element.hpp"
-#include "kernels/peer_regions.hpp"
+#include "kernels/common/element.hpp"
+#include "kernels/peer/peer_regions.hpp"
 
 namespace linkgain::kernels {
 

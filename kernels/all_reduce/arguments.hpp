@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce.hpp"
-#include "kernels/peer_regions.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
+#include "kernels/peer/peer_regions.hpp"
 
 namespace linkgain::kernels {
 

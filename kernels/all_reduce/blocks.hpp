@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
 
 namespace linkgain::kernels {
 

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce_arguments.hpp"
-#include "kernels/all_reduce_blocks.hpp"
-#include "kernels/block_state.cuh"
-#include "kernels/chunks.cuh"
-#include "kernels/element_types.cuh"
-#include "kernels/flagged_triples.cuh"
-#include "kernels/peer_access.cuh"
+#include "kernels/all_reduce/arguments.hpp"
+#include "kernels/all_reduce/blocks.hpp"
+#include "kernels/common/element_types.cuh"
+#include "kernels/peer/chunks.cuh"
+#include "kernels/peer/packet.cuh"
+#include "kernels/peer/peer_access.cuh"
+#include "kernels/peer/signal.cuh"
 
 // All-reduce kernels in which every rank sends all its data to every other one.
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce_arguments.hpp"
-#include "kernels/all_reduce_blocks.hpp"
-#include "kernels/block_state.cuh"
-#include "kernels/ring_sums.cuh"
+#include "kernels/all_reduce/arguments.hpp"
+#include "kernels/all_reduce/blocks.hpp"
+#include "kernels/all_reduce/ring_sums.cuh"
+#include "kernels/peer/signal.cuh"
 
 // The all-reduce kernel that adds up each share of the data along the ring of ranks.
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "kernels/all_reduce.hpp"
-#include "kernels/all_reduce_blocks.hpp"
-#include "kernels/flagged_triples.cuh"
-#include "kernels/peer_access.cuh"
+#include "kernels/all_reduce/all_reduce.hpp"
+#include "kernels/all_reduce/blocks.hpp"
+#include "kernels/peer/packet.cuh"
+#include "kernels/peer/peer_access.cuh"
 
 // Where one method overtakes another, as tests/backends/all_reduce_methods found it on two, three
 // and four H200 (README.md has a table). `bytes` are an operation's, `sent` are bytes * (ranks -

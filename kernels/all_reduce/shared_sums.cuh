@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce_arguments.hpp"
-#include "kernels/all_reduce_blocks.hpp"
-#include "kernels/block_state.cuh"
-#include "kernels/chunks.cuh"
-#include "kernels/shares.cuh"
+#include "kernels/all_reduce/arguments.hpp"
+#include "kernels/all_reduce/blocks.hpp"
+#include "kernels/all_reduce/shares.cuh"
+#include "kernels/peer/chunks.cuh"
+#include "kernels/peer/signal.cuh"
 
 namespace linkgain::kernels {
 

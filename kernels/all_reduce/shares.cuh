@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce_blocks.hpp"
+#include "kernels/all_reduce/blocks.hpp"
 
 namespace linkgain::kernels {
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce_arguments.hpp"
-#include "kernels/all_reduce_blocks.hpp"
-#include "kernels/block_state.cuh"
-#include "kernels/shared_sums.cuh"
+#include "kernels/all_reduce/arguments.hpp"
+#include "kernels/all_reduce/blocks.hpp"
+#include "kernels/all_reduce/shared_sums.cuh"
+#include "kernels/peer/signal.cuh"
 
 // All-reduce kernels whose ranks each add up a share of the data.
 

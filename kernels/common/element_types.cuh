@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "kernels/element.hpp"
+#include "kernels/common/element.hpp"
 
 // From ElementType to the C++ type that kernels are instantiated with.
 

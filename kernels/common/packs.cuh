@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/device_attribute.hpp"
+#include "kernels/common/device_attribute.hpp"
 
 // How a kernel walks an array: aligned packs of elements, one memory access each, grid-stride; and
 // the edges before and after them, which fewer threads than one block has take one by one.

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/device_attribute.hpp"
+#include "kernels/common/device_attribute.hpp"
 
 // Launches that come up while the one before them in the stream ends (programmatic dependent
 // launch), where the device and the code for it can.

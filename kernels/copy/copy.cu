@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "kernels/chunks.cuh"
-#include "kernels/copy.hpp"
-#include "kernels/device_attribute.hpp"
-#include "kernels/early_launch.cuh"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/common/pdl.cuh"
+#include "kernels/copy/copy.hpp"
+#include "kernels/peer/chunks.cuh"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "kernels/chunks.cuh"
-#include "kernels/peer_access.cuh"
-#include "kernels/relay.hpp"
+#include "kernels/copy/relay.hpp"
+#include "kernels/peer/chunks.cuh"
+#include "kernels/peer/peer_access.cuh"
 
 namespace linkgain::kernels {
 namespace {

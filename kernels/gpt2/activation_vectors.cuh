@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/device_random.cuh"
-#include "kernels/element.hpp"
-#include "kernels/element_types.cuh"
-#include "kernels/matrix_dropout.hpp"
+#include "kernels/common/element.hpp"
+#include "kernels/common/element_types.cuh"
+#include "kernels/random/device_random.cuh"
+#include "kernels/random/matrix_dropout.hpp"
 
 // What kernels on activations (float32 or bfloat16) and on the residual stream share: vectors of
 // them as float32, dropout of four at a time, sums over a warp.

@@ -1,7 +1,7 @@
 #include <cuda_bf16.h>
 
-#include "kernels/float_ranges.cuh"
-#include "kernels/optimizer_update.hpp"
+#include "kernels/gpt2/adamw.hpp"
+#include "kernels/gpt2/float_ranges.cuh"
 
 namespace linkgain::kernels {
 namespace {

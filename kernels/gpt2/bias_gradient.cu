@@ -1,5 +1,5 @@
-#include "kernels/column_sums.hpp"
-#include "kernels/column_tiles.cuh"
+#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/column_tiles.cuh"
 
 namespace linkgain::kernels {
 namespace {

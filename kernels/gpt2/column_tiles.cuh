@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/background_copies.cuh"
-#include "kernels/partial_sums.cuh"
+#include "kernels/common/background_copies.cuh"
+#include "kernels/gpt2/partial_sums.cuh"
 
 // The first stage of sums over the columns of a matrix whose values are read, or made, in passing.
 

@@ -1,7 +1,7 @@
-#include "kernels/activation_vectors.cuh"
-#include "kernels/device_attribute.hpp"
-#include "kernels/early_launch.cuh"
-#include "kernels/token_loss.hpp"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/common/pdl.cuh"
+#include "kernels/gpt2/activation_vectors.cuh"
+#include "kernels/gpt2/cross_entropy.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/element.hpp"
+#include "kernels/common/element.hpp"
 
 namespace linkgain::kernels {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "kernels/activation_vectors.cuh"
-#include "kernels/early_launch.cuh"
-#include "kernels/embedding.hpp"
+#include "kernels/common/pdl.cuh"
+#include "kernels/gpt2/activation_vectors.cuh"
+#include "kernels/gpt2/embedding.hpp"
 
 namespace linkgain::kernels {
 namespace {

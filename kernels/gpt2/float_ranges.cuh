@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/packs.cuh"
+#include "kernels/common/packs.cuh"
 
 // Ranges of several flat buffers at once: packs where all of them are aligned at the same elements.
 

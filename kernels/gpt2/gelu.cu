@@ -1,5 +1,5 @@
-#include "kernels/activation.hpp"
-#include "kernels/column_tiles.cuh"
+#include "kernels/gpt2/column_tiles.cuh"
+#include "kernels/gpt2/gelu.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/element.hpp"
+#include "kernels/common/element.hpp"
 
 // GELU in its tanh form: 0.5 x (1 + tanh(sqrt(2 / π) (x + 0.044715 x³))). D. Hendrycks and K.
 // Gimpel, "Gaussian error linear units", 2016.

@@ -1,7 +1,7 @@
-#include "kernels/activation_vectors.cuh"
-#include "kernels/early_launch.cuh"
-#include "kernels/float_ranges.cuh"
-#include "kernels/optimizer_update.hpp"
+#include "kernels/common/pdl.cuh"
+#include "kernels/gpt2/activation_vectors.cuh"
+#include "kernels/gpt2/adamw.hpp"
+#include "kernels/gpt2/float_ranges.cuh"
 
 namespace linkgain::kernels {
 namespace {

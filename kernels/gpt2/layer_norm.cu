@@ -1,7 +1,7 @@
-#include "kernels/early_launch.cuh"
-#include "kernels/layer_norm.hpp"
-#include "kernels/layer_norm_checks.cuh"
-#include "kernels/row_of_warp.cuh"
+#include "kernels/common/pdl.cuh"
+#include "kernels/gpt2/layer_norm.hpp"
+#include "kernels/gpt2/layer_norm_checks.cuh"
+#include "kernels/gpt2/row_of_warp.cuh"
 
 namespace linkgain::kernels {
 namespace {

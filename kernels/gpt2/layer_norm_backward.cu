@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "kernels/column_sums.hpp"
-#include "kernels/device_attribute.hpp"
-#include "kernels/layer_norm.hpp"
-#include "kernels/layer_norm_checks.cuh"
-#include "kernels/partial_sums.cuh"
-#include "kernels/row_gradient.cuh"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/layer_norm.hpp"
+#include "kernels/gpt2/layer_norm_checks.cuh"
+#include "kernels/gpt2/partial_sums.cuh"
+#include "kernels/gpt2/row_gradient.cuh"
 
 namespace linkgain::kernels {
 namespace {

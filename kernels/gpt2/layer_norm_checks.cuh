@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/layer_norm.hpp"
+#include "kernels/gpt2/layer_norm.hpp"
 
 namespace linkgain::kernels {
 

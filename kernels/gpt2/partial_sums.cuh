@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "kernels/activation_vectors.cuh"
-#include "kernels/column_sums.hpp"
-#include "kernels/early_launch.cuh"
+#include "kernels/common/pdl.cuh"
+#include "kernels/gpt2/activation_vectors.cuh"
+#include "kernels/gpt2/bias_gradient.hpp"
 
 // The second stage of sums over columns: the first leaves rows of partial sums in scratch.
 

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "kernels/background_copies.cuh"
-#include "kernels/layer_norm.hpp"
-#include "kernels/row_of_warp.cuh"
+#include "kernels/common/background_copies.cuh"
+#include "kernels/gpt2/layer_norm.hpp"
+#include "kernels/gpt2/row_of_warp.cuh"
 
 // One row of LayerNorm's backward pass, which a warp has in shared memory, and a block's sums over
 // its rows.

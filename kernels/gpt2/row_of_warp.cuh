@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/activation_vectors.cuh"
+#include "kernels/gpt2/activation_vectors.cuh"
 
 // A row of a matrix in the registers of one warp: each thread has four neighbouring columns of
 // every 128, so that float32 and bfloat16 rows are held alike.

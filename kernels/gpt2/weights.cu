@@ -1,9 +1,9 @@
 #include <cuda_bf16.h>
 
-#include "kernels/activation_vectors.cuh"
-#include "kernels/float_ranges.cuh"
-#include "kernels/parameter_hash.hpp"
-#include "kernels/parameter_memory.hpp"
+#include "kernels/gpt2/activation_vectors.cuh"
+#include "kernels/gpt2/float_ranges.cuh"
+#include "kernels/gpt2/weights.hpp"
+#include "kernels/random/parameter_hash.hpp"
 
 namespace linkgain::kernels {
 namespace {

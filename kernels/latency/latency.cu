@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kernels/latency.hpp"
-#include "kernels/peer_access.cuh"
+#include "kernels/latency/latency.hpp"
+#include "kernels/peer/peer_access.cuh"
 
 namespace linkgain::kernels {
 namespace {

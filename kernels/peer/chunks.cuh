@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/peer_access.cuh"
+#include "kernels/peer/peer_access.cuh"
 
 // Vectors of 16 bytes, by chunks: what a block works on at a time, some vectors for each thread, a
 // block's threads apart.

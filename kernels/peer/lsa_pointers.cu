@@ -1,7 +1,7 @@
 #include <dlfcn.h>
 #include <nccl_device.h>
 
-#include "kernels/lsa_pointers.hpp"
+#include "kernels/peer/lsa_pointers.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/peer_access.cuh"
+#include "kernels/peer/peer_access.cuh"
 
 // Three vectors of data on their way as four packets, each of three words and a flag: a third more
 // bytes than the data, and no fence between data and flag.

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/peer_regions.hpp"
+#include "kernels/peer/peer_regions.hpp"
 
 // How kernels reach other ranks' memory: stores with flags beside the data, barriers of blocks, and
 // vectors of 16 bytes whose elements are added up in float32.

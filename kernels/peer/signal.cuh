@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "kernels/early_launch.cuh"
-#include "kernels/peer_access.cuh"
-#include "kernels/peer_regions.hpp"
+#include "kernels/common/pdl.cuh"
+#include "kernels/peer/peer_access.cuh"
+#include "kernels/peer/peer_regions.hpp"
 
 // How the blocks of a kernel that works across ranks keep step with their counterparts, the blocks
 // of the same number on the other ranks.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/counter_random.hpp"
+#include "kernels/random/philox.hpp"
 
 // counter_random.hpp's words, bit by bit, in fewer instructions: there compilers widen whole rounds
 // to 64 bits, of which multiplications take three times as long.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/model_random.hpp"
+#include "kernels/random/model_random.hpp"
 
 namespace linkgain::kernels {
 

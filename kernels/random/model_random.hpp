@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/counter_random.hpp"
+#include "kernels/random/philox.hpp"
 
 // What of GPT-2's training is random: initial weights, dropout, generated tokens. Host and device
 // compute the same.

@@ -1,8 +1,8 @@
 #include <cstdint>
 
-#include "kernels/hold.hpp"
-#include "kernels/peer_access.cuh"
-#include "kernels/time_limit.cuh"
+#include "kernels/common/time_limit.cuh"
+#include "kernels/peer/peer_access.cuh"
+#include "kernels/timing/stream_gate.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,6 +1,6 @@
-#include "kernels/busy.hpp"
-#include "kernels/device_attribute.hpp"
-#include "kernels/time_limit.cuh"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/common/time_limit.cuh"
+#include "kernels/timing/warm_up.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/element.hpp"
+#include "kernels/common/element.hpp"
 
 namespace linkgain::kernels {
 

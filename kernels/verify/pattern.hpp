@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "kernels/element.hpp"
-#include "kernels/input_range.hpp"
+#include "kernels/common/element.hpp"
+#include "kernels/verify/input_range.hpp"
 
 // Known data for verification. Every rank's input is a function of (seed, rank, index), so a rank
 // can compute by itself what any reduction over all ranks, or any other rank's data, must be.

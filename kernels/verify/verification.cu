@@ -1,9 +1,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/element_types.cuh"
-#include "kernels/packs.cuh"
-#include "kernels/verification.hpp"
+#include "kernels/common/element_types.cuh"
+#include "kernels/common/packs.cuh"
+#include "kernels/verify/verification.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 
-// Filling and checking device buffers with kernels/pattern.hpp's data. All functions only launch
-// work on `stream`, may be captured, and return what the launch returned. Buffers are of
+// Filling and checking device buffers with kernels/verify/pattern.hpp's data. All functions only
+// launch work on `stream`, may be captured, and return what the launch returned. Buffers are of
 // `pattern.type`, aligned to one element; element 0 of the buffer is index `first_index` of the
 // pattern. Arguments that contradict each other give cudaErrorInvalidValue and launch nothing.
 

@@ -1,11 +1,10 @@
-#include "kernels/activation.hpp"
-
 #include <numbers>
 #include <string>
 #include <utility>
 
 #include "device_array.hpp"
-#include "kernels/column_sums.hpp"
+#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/gelu.hpp"
 
 namespace linkgain::kernels {
 namespace {

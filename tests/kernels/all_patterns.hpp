@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "number_format.hpp"
 
 namespace linkgain::kernels {

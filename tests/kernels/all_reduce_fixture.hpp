@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/all_reduce.hpp"
-#include "kernels/verification.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
+#include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

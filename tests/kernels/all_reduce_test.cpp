@@ -1,4 +1,4 @@
-#include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
 
 #include <gtest/gtest.h>
 

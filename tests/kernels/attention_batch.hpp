@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "device_array.hpp"
-#include "kernels/attention.hpp"
-#include "kernels/counter_random.hpp"
+#include "kernels/gpt2/attention/attention.hpp"
+#include "kernels/random/philox.hpp"
 #include "support/training_precisions.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "kernels/attention.hpp"
+#include "kernels/gpt2/attention/attention.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "kernels/copy.hpp"
+#include "kernels/copy/copy.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "kernels/relay.hpp"
+#include "kernels/copy/relay.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

@@ -1,5 +1,3 @@
-#include "kernels/counter_random.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,8 +5,9 @@
 #include <cstdint>
 #include <set>
 
-#include "kernels/model_random.hpp"
-#include "kernels/parameter_hash.hpp"
+#include "kernels/random/model_random.hpp"
+#include "kernels/random/parameter_hash.hpp"
+#include "kernels/random/philox.hpp"
 
 namespace linkgain::kernels {
 namespace {

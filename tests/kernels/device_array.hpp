@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/element.hpp"
-#include "kernels/parameter_hash.hpp"
+#include "kernels/common/element.hpp"
+#include "kernels/random/parameter_hash.hpp"
 #include "support/bfloat16.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

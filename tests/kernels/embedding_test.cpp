@@ -1,4 +1,4 @@
-#include "kernels/embedding.hpp"
+#include "kernels/gpt2/embedding.hpp"
 
 #include <string>
 

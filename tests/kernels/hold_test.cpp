@@ -1,5 +1,3 @@
-#include "kernels/hold.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "kernels/timing/stream_gate.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "worker/gpu/gpu_fixture.hpp"

@@ -1,4 +1,4 @@
-#include "kernels/input_range.hpp"
+#include "kernels/verify/input_range.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/busy.hpp"
-#include "kernels/device_attribute.hpp"
-#include "kernels/element.hpp"
-#include "kernels/parameter_memory.hpp"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/common/element.hpp"
+#include "kernels/gpt2/weights.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/event.hpp"

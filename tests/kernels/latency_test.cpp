@@ -1,4 +1,4 @@
-#include "kernels/latency.hpp"
+#include "kernels/latency/latency.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/layer_norm.hpp"
+#include "kernels/gpt2/layer_norm.hpp"
 
 #include "norm_cases.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "device_array.hpp"
-#include "kernels/layer_norm.hpp"
+#include "kernels/gpt2/layer_norm.hpp"
 
 // Shapes and inputs for tests of LayerNorm, and what they share of it in doubles.
 namespace linkgain::kernels {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/element.hpp"
+#include "kernels/common/element.hpp"
 
 namespace linkgain::kernels {
 

@@ -1,6 +1,5 @@
-#include "kernels/optimizer_update.hpp"
-
 #include "device_array.hpp"
+#include "kernels/gpt2/adamw.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,8 +1,7 @@
-#include "kernels/parameter_memory.hpp"
-
 #include <bit>
 
 #include "device_array.hpp"
+#include "kernels/gpt2/weights.hpp"
 
 namespace linkgain::kernels {
 namespace {

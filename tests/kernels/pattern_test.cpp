@@ -1,4 +1,4 @@
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/element.hpp"
+#include "kernels/common/element.hpp"
 #include "number_format.hpp"
 
 namespace linkgain::kernels {

@@ -2,13 +2,13 @@
 
 #include <set>
 
-#include "kernels/activation.hpp"
-#include "kernels/column_sums.hpp"
-#include "kernels/copy.hpp"
-#include "kernels/embedding.hpp"
-#include "kernels/layer_norm.hpp"
-#include "kernels/optimizer_update.hpp"
-#include "kernels/token_loss.hpp"
+#include "kernels/copy/copy.hpp"
+#include "kernels/gpt2/adamw.hpp"
+#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/cross_entropy.hpp"
+#include "kernels/gpt2/embedding.hpp"
+#include "kernels/gpt2/gelu.hpp"
+#include "kernels/gpt2/layer_norm.hpp"
 #include "zipf_tokens.hpp"
 
 namespace linkgain::kernels {

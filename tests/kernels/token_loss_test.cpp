@@ -1,9 +1,8 @@
-#include "kernels/token_loss.hpp"
-
 #include <limits>
 #include <string>
 
 #include "device_array.hpp"
+#include "kernels/gpt2/cross_entropy.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/token_rows.hpp"
+#include "kernels/gpt2/token_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/verification.hpp"
+#include "kernels/verify/verification.hpp"
 
 #include <gtest/gtest.h>
 

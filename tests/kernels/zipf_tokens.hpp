@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/parameter_hash.hpp"
+#include "kernels/random/parameter_hash.hpp"
 
 namespace linkgain::kernels {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kernels/training_precision.hpp"
+#include "kernels/gpt2/training_precision.hpp"
 
 namespace linkgain::testing {
 

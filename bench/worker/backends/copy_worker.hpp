@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/copy.hpp"
+#include "kernels/copy/copy.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/stream.hpp"
 

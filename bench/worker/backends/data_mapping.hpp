@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/element.hpp"
-#include "kernels/pattern.hpp"
+#include "kernels/common/element.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/cases/case.hpp"
 
 namespace linkgain {

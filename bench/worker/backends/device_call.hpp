@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"

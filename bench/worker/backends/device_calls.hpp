@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "device_call.hpp"
-#include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl_context.hpp"

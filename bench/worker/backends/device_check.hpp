@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "data_mapping.hpp"
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/record/record.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "data_mapping.hpp"
 #include "device_call.hpp"
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/graph.hpp"
 #include "linkgain/runtime/operation.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "data_mapping.hpp"
-#include "kernels/latency.hpp"
+#include "kernels/latency/latency.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain {

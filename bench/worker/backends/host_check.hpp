@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data_mapping.hpp"
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {

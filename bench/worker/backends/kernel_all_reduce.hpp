@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device_call.hpp"
-#include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "nccl_context.hpp"
 #include "peer_pools.hpp"

@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "kernels/latency.hpp"
+#include "kernels/latency/latency.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl_device_api.hpp"
 

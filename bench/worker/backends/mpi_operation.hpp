@@ -6,7 +6,7 @@
 #include <span>
 
 #include "host_pool.hpp"
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/runtime/operation.hpp"
 

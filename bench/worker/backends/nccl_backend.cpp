@@ -17,7 +17,7 @@
 #include "device_calls.hpp"
 #include "device_operation.hpp"
 #include "kernel_all_reduce.hpp"
-#include "kernels/busy.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/ipc_memory.hpp"

@@ -12,7 +12,7 @@
 #include "nccl_api.hpp"
 
 #ifdef LINKGAIN_HAVE_DEVICE_API
-#include "kernels/lsa_pointers.hpp"
+#include "kernels/peer/lsa_pointers.hpp"
 #endif
 
 namespace linkgain {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "nccl_buffer.hpp"
 #include "nccl_context.hpp"
 #include "slot_pools.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/peer_regions.hpp"
+#include "kernels/peer/peer_regions.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/gpu/shared_host_memory.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "nccl_context.hpp"
 #include "peer_memory.hpp"
 #include "slot_pools.hpp"

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "kernels/relay.hpp"
+#include "kernels/copy/relay.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream_flag.hpp"
 

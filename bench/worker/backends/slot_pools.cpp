@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/verification.hpp"
+#include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain {

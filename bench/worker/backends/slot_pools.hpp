@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/pattern.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/stream.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "kernels/hold.hpp"
+#include "kernels/timing/stream_gate.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain {

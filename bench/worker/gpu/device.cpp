@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include "kernels/device_attribute.hpp"
+#include "kernels/common/device_attribute.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {

@@ -11,7 +11,7 @@
 
 #include "cublas_handles.hpp"
 #include "cublas_library.hpp"
-#include "kernels/busy.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/event.hpp"
 

@@ -1,7 +1,7 @@
 #include "gpu_block.hpp"
 
-#include "kernels/activation.hpp"
-#include "kernels/column_sums.hpp"
+#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/gelu.hpp"
 
 namespace linkgain::on_gpu {
 namespace {

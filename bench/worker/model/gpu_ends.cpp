@@ -1,7 +1,7 @@
 #include "gpu_ends.hpp"
 
-#include "kernels/embedding.hpp"
-#include "kernels/token_loss.hpp"
+#include "kernels/gpt2/cross_entropy.hpp"
+#include "kernels/gpt2/embedding.hpp"
 
 namespace linkgain::on_gpu {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/attention_shape.hpp"
-#include "kernels/token_rows.hpp"
+#include "kernels/gpt2/attention/shape.hpp"
+#include "kernels/gpt2/token_rows.hpp"
 #include "linkgain/gpt2/parameter_table.hpp"
 
 namespace linkgain {

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/column_sums.hpp"
-#include "kernels/embedding.hpp"
-#include "kernels/optimizer_update.hpp"
-#include "kernels/parameter_memory.hpp"
+#include "kernels/gpt2/adamw.hpp"
+#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/embedding.hpp"
+#include "kernels/gpt2/weights.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/memory_work.hpp"

@@ -4,10 +4,10 @@
 #include <functional>
 #include <source_location>
 
-#include "kernels/attention.hpp"
-#include "kernels/element.hpp"
-#include "kernels/layer_norm.hpp"
-#include "kernels/matrix_dropout.hpp"
+#include "kernels/common/element.hpp"
+#include "kernels/gpt2/attention/attention.hpp"
+#include "kernels/gpt2/layer_norm.hpp"
+#include "kernels/random/matrix_dropout.hpp"
 #include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"

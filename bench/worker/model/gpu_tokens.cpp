@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/token_rows.hpp"
+#include "kernels/gpt2/token_rows.hpp"
 #include "linkgain/gpu/memory_work.hpp"
 #include "step_tokens.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/model_random.hpp"
+#include "kernels/random/model_random.hpp"
 #include "matrix_products.hpp"
 
 // The layers of a GPT-2 that are no matrix products, forward and backward.

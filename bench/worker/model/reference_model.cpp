@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/parameter_hash.hpp"
+#include "kernels/random/parameter_hash.hpp"
 #include "linkgain/model/initial_weights.hpp"
 #include "reference_ends.hpp"
 #include "step_tokens.hpp"

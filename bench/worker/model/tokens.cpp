@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/model_random.hpp"
+#include "kernels/random/model_random.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 

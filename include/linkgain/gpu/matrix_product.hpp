@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/training_precision.hpp"
+#include "kernels/gpt2/training_precision.hpp"
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"

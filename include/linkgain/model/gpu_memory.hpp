@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/training_precision.hpp"
+#include "kernels/gpt2/training_precision.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/training_precision.hpp"
+#include "kernels/gpt2/training_precision.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/model/training_model.hpp"

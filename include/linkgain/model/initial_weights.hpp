@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/model_random.hpp"
+#include "kernels/random/model_random.hpp"
 #include "linkgain/gpt2/parameter_table.hpp"
 
 namespace linkgain {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/attention_dropout.cuh"
-#include "kernels/attention_tile.cuh"
+#include "kernels/gpt2/attention/dropout.cuh"
+#include "kernels/gpt2/attention/tile.cuh"
 
 // What the kernels of attention are given, and what a block makes of it.
 

@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/attention.hpp"
-#include "kernels/attention_bf16.hpp"
-#include "kernels/attention_call.hpp"
-#include "kernels/attention_fp32.hpp"
-#include "kernels/attention_tf32.hpp"
-#include "kernels/device_attribute.hpp"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/gpt2/attention/attention.hpp"
+#include "kernels/gpt2/attention/bf16.hpp"
+#include "kernels/gpt2/attention/call.hpp"
+#include "kernels/gpt2/attention/fp32.hpp"
+#include "kernels/gpt2/attention/tf32.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "kernels/attention_shape.hpp"
-#include "kernels/model_random.hpp"
-#include "kernels/training_precision.hpp"
+#include "kernels/gpt2/attention/shape.hpp"
+#include "kernels/gpt2/training_precision.hpp"
+#include "kernels/random/model_random.hpp"
 
 // Causal multi-head attention, softmax(Q K^T / sqrt(head_channels)) V with dropout on the
 // probabilities, which are never in global memory: they are made tile by tile with a running

@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/attention_arguments.cuh"
+#include "kernels/gpt2/attention/arguments.cuh"
 
 // The backward pass makes the probabilities p of a tile once more. With g = dO V^T where a
 // probability is kept, times dropout's scale, and 0 elsewhere, and r the dot product of a query's

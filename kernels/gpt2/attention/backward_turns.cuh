@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/attention_backward_keys.cuh"
+#include "kernels/gpt2/attention/backward_keys.cuh"
 
 namespace linkgain::kernels {
 

@@ -1,5 +1,5 @@
-#include "kernels/attention_bf16.hpp"
-#include "kernels/attention_launch.cuh"
+#include "kernels/gpt2/attention/bf16.hpp"
+#include "kernels/gpt2/attention/launch.cuh"
 
 namespace linkgain::kernels {
 namespace {

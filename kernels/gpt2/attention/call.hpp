@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/attention.hpp"
+#include "kernels/gpt2/attention/attention.hpp"
 
 // What attention.hpp's functions hand on to those of a precision, once it is in order.
 

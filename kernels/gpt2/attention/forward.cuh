@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/attention_arguments.cuh"
+#include "kernels/gpt2/attention/arguments.cuh"
 
 namespace linkgain::kernels {
 

@@ -1,5 +1,5 @@
-#include "kernels/attention_fp32.hpp"
-#include "kernels/attention_launch.cuh"
+#include "kernels/gpt2/attention/fp32.hpp"
+#include "kernels/gpt2/attention/launch.cuh"
 
 namespace linkgain::kernels {
 namespace {

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/attention_backward.cuh"
-#include "kernels/attention_backward_keys.cuh"
-#include "kernels/attention_backward_turns.cuh"
-#include "kernels/attention_call.hpp"
-#include "kernels/attention_forward.cuh"
-#include "kernels/device_attribute.hpp"
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/gpt2/attention/backward.cuh"
+#include "kernels/gpt2/attention/backward_keys.cuh"
+#include "kernels/gpt2/attention/backward_turns.cuh"
+#include "kernels/gpt2/attention/call.hpp"
+#include "kernels/gpt2/attention/forward.cuh"
 
 // From a call to launches. `Kernels` is what a precision chooses by head channels and dropout:
 // forward(), gradients(), which may be none, for the shared memory there is, and query_gradient()

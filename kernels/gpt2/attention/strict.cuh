@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/attention_tile.cuh"
+#include "kernels/gpt2/attention/tile.cuh"
 
 // Products of a block's tiles in strict single precision.
 

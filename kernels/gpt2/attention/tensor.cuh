@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "kernels/attention_tile.cuh"
-#include "kernels/tensor_cores.cuh"
+#include "kernels/gpt2/attention/tensor_cores.cuh"
+#include "kernels/gpt2/attention/tile.cuh"
 
 // Products of a block's tiles by tensor cores.
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/background_copies.cuh"
+#include "kernels/common/background_copies.cuh"
 
 // The instructions that a tile's way through a multiprocessor takes after it was copied into shared
 // memory: 8 x 8 matrices from there to registers, and products of 16 x 8 by tensor cores. Names and

@@ -1,5 +1,5 @@
-#include "kernels/attention_launch.cuh"
-#include "kernels/attention_tf32.hpp"
+#include "kernels/gpt2/attention/launch.cuh"
+#include "kernels/gpt2/attention/tf32.hpp"
 
 namespace linkgain::kernels {
 namespace {

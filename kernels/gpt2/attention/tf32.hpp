@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/attention_call.hpp"
+#include "kernels/gpt2/attention/call.hpp"
 
 namespace linkgain::kernels {
 

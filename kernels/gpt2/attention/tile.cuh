@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/tensor_cores.cuh"
+#include "kernels/gpt2/attention/tensor_cores.cuh"
 
 // Rows of one head in shared memory, and where they come from.
 

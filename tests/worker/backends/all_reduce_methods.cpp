@@ -14,7 +14,7 @@
 
 #include "all_reduce_timing.hpp"
 #include "kernel_all_reduce.hpp"
-#include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/sweep.hpp"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "batch_timer.hpp"
-#include "kernels/all_reduce.hpp"
-#include "kernels/pattern.hpp"
-#include "kernels/verification.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
+#include "kernels/verify/pattern.hpp"
+#include "kernels/verify/verification.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/busy.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"

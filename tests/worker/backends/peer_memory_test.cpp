@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/all_reduce.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl_communicator.hpp"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <thread>
 
-#include "kernels/busy.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

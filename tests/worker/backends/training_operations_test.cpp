@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/counter_random.hpp"
+#include "kernels/random/philox.hpp"
 #include "linkgain/base/errors.hpp"
 #include "support/rank_test.hpp"
 #include "training_world.hpp"

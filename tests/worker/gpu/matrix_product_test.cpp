@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "gpu_fixture.hpp"
-#include "kernels/counter_random.hpp"
+#include "kernels/random/philox.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/memory_work.hpp"
 #include "support/bfloat16.hpp"

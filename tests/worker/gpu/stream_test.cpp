@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gpu_fixture.hpp"
-#include "kernels/busy.hpp"
+#include "kernels/timing/warm_up.hpp"
 
 namespace linkgain::gpu {
 namespace {

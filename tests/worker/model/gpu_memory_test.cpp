@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/token_rows.hpp"
+#include "kernels/gpt2/token_rows.hpp"
 #include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "final_gradients.hpp"
 #include "gpu_models.hpp"
-#include "kernels/parameter_hash.hpp"
+#include "kernels/random/parameter_hash.hpp"
 #include "linkgain/base/errors.hpp"
 #include "tiny_steps.hpp"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "gpu_models.hpp"
-#include "kernels/busy.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
 #include "linkgain/gpu/memory_work.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/counter_random.hpp"
+#include "kernels/random/philox.hpp"
 #include "linkgain/model/reference_model.hpp"
 #include "linkgain/model/tokens.hpp"
 

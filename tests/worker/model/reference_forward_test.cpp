@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/model_random.hpp"
+#include "kernels/random/model_random.hpp"
 #include "model_steps.hpp"
 
 // The reference's loss against GPT-2's formulas, written down once more, a token and a number at a

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gpu_lane_marks.hpp"
-#include "kernels/busy.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/device.hpp"
