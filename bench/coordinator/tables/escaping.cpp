@@ -80,14 +80,4 @@ std::string prometheus_escaped(std::string_view text) {
   return replaced(text, kEscapes);
 }
 
-std::string annotation_escaped(std::string_view text) {
-  static constexpr std::array<Entity, 3> kEscapes{{{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}}};
-  return replaced(text, kEscapes);
-}
-
-std::string annotation_property_escaped(std::string_view text) {
-  static constexpr std::array<Entity, 2> kEscapes{{{':', "%3A"}, {',', "%2C"}}};
-  return replaced(annotation_escaped(text), kEscapes);
-}
-
 }  // namespace linkgain

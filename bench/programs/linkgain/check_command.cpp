@@ -6,7 +6,6 @@
 
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/report/check_annotations.hpp"
 #include "linkgain/report/check_csv.hpp"
 #include "linkgain/report/check_junit.hpp"
 #include "linkgain/report/check_markdown.hpp"
@@ -40,7 +39,6 @@ int check_command(const CheckOptions& options) {
   if (options.junit) write_file_atomically(*options.junit, check_junit(result));
   if (options.prometheus) write_file_atomically(*options.prometheus, check_prometheus(result));
   fmt::print("{}", text_of(result, options.format));
-  if (options.annotations) fmt::print(stderr, "{}", check_annotations(result));
   return static_cast<int>(exit_code_of(result));
 }
 

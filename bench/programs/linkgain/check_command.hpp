@@ -16,7 +16,6 @@ struct CheckOptions {
   OutputFormat format = OutputFormat::table;
   std::optional<std::filesystem::path> junit;
   std::optional<std::filesystem::path> prometheus;
-  bool annotations = false;  ///< on standard error, which GitHub reads too
 };
 
 /// `linkgain check`: holds records against a baseline, prints the result and writes the files asked

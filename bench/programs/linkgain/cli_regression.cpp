@@ -68,8 +68,6 @@ CheckCommandLine::CheckCommandLine(CLI::App& program)
   command_->add_option("--junit", junit_, "Write JUnit XML")->type_name("FILE");
   command_->add_option("--prometheus", prometheus_, "Write a textfile for node_exporter")
       ->type_name("FILE");
-  command_->add_flag("--annotations", annotations_,
-                     "GitHub's ::error and ::warning lines on standard error");
 }
 
 CheckOptions CheckCommandLine::read() const {
@@ -81,7 +79,6 @@ CheckOptions CheckCommandLine::read() const {
   options.format = parse_output_format(json_ ? "json" : format_);
   if (command_->count("--junit") > 0) options.junit = junit_;
   if (command_->count("--prometheus") > 0) options.prometheus = prometheus_;
-  options.annotations = annotations_;
   return options;
 }
 

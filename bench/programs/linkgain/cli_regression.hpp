@@ -49,7 +49,6 @@ class CheckCommandLine {
   std::filesystem::path junit_;
   std::filesystem::path prometheus_;
   bool json_ = false;
-  bool annotations_ = false;
 };
 
 }  // namespace linkgain

@@ -16,9 +16,4 @@ std::string xml_escaped(std::string_view text);
 /// For the value of a label in Prometheus' text format: backslash, quote and line feed.
 std::string prometheus_escaped(std::string_view text);
 
-/// For a workflow command of GitHub's: the message after the two colons; and a property, in which
-/// colon and comma end it too.
-std::string annotation_escaped(std::string_view text);
-std::string annotation_property_escaped(std::string_view text);
-
 }  // namespace linkgain

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/report/check_annotations.hpp"
 #include "linkgain/report/check_csv.hpp"
 #include "linkgain/report/check_markdown.hpp"
 #include "sample_checks.hpp"
@@ -63,19 +62,6 @@ TEST(CheckMarkdown, OfAQuietCheckHasNoTable) {
 }
 
 TEST(CheckCsv, HasARowForEveryCase) { expect_golden(check_csv(troubled_check()), "check.csv"); }
-
-TEST(CheckAnnotations, AreErrorsWarningsAndNotices) {
-  expect_golden(check_annotations(troubled_check()), "check_annotations.txt");
-}
-
-TEST(CheckAnnotations, EscapeWhatWouldEndThem) {
-  EXPECT_EQ(
-      check_annotations(hostile_check()),
-      "::error title=linkgain%3A all_reduce/float32/sum/8B/np2 (a\"b\\c%0Ad%2Ce%3Af%25<g>"
-      "\xEF\xBF\xBD)::missing: 6.52 us, baseline 6.50 us, +0.30 %25 (95 %25 CI -0.90 to +1.51 %25),"
-      " tolerance ±5 %25; skipped: <x> & ]]> \"y\", 100 %25  \x01\x1B[31mred \xC3\xA4 "
-      "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\n");
-}
 
 }  // namespace
 }  // namespace linkgain::testing

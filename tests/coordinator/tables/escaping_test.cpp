@@ -29,11 +29,6 @@ TEST(Escaping, ForXml) {
 
 TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }
 
-TEST(Escaping, ForAnnotations) {
-  EXPECT_EQ(annotation_escaped("5 %: a,b\r\n"), "5 %25: a,b%0D%0A");
-  EXPECT_EQ(annotation_property_escaped("5 %: a,b\n"), "5 %25%3A a%2Cb%0A");
-}
-
 TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
   EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\"\n\"");

@@ -61,7 +61,7 @@ TEST(CheckCommandLine, TakesRecordsAndABaseline) {
   EXPECT_THAT(options.records, ElementsAre("a", "b"));
   EXPECT_EQ(options.baseline, "b.json");
   EXPECT_EQ(options.format, OutputFormat::table);
-  EXPECT_FALSE(options.tolerance || options.junit || options.prometheus || options.annotations);
+  EXPECT_FALSE(options.tolerance || options.junit || options.prometheus);
 }
 
 TEST(CheckCommandLine, TakesFormatsAndFiles) {
@@ -69,11 +69,10 @@ TEST(CheckCommandLine, TakesFormatsAndFiles) {
   EXPECT_EQ(check_with({"a", "--format", "csv"}).format, OutputFormat::csv);
   EXPECT_EQ(check_with({"a", "--format", "json"}).format, OutputFormat::json);
   EXPECT_EQ(check_with({"a", "--json"}).format, OutputFormat::json);
-  const CheckOptions options = check_with(
-      {"a", "--junit", "c.xml", "--prometheus", "c.prom", "--annotations", "--tolerance", "2.5%"});
+  const CheckOptions options =
+      check_with({"a", "--junit", "c.xml", "--prometheus", "c.prom", "--tolerance", "2.5%"});
   EXPECT_EQ(options.junit, "c.xml");
   EXPECT_EQ(options.prometheus, "c.prom");
-  EXPECT_TRUE(options.annotations);
   EXPECT_EQ(options.tolerance, (Tolerance{-0.025, 0.025}));
 }
 
