@@ -67,16 +67,6 @@ TEST_F(Serve, RanksWithoutGpusHaveNoLinksToRead) {
   EXPECT_EQ(copies.at("ranks"), Json::parse("[null,null]")) << copies;
 }
 
-TEST_F(Serve, ProbesACaseAndKeepsNothingOpen) {
-  Program job(request(2));
-  const std::string probe = R"({"command":"probe","case":"all_reduce/float32/sum/4KiB/np2"})";
-  EXPECT_EQ(ask(job, probe).at("reply"), "done");
-  EXPECT_EQ(ask(job, probe).at("reply"), "done");
-  EXPECT_THAT(ask(job, R"({"command":"probe","case":"all_reduce/float16/sum/64B/np2"})").at("text"),
-              HasSubstr("no type float16"));
-  EXPECT_EQ(open(job, "all_reduce/float32/sum/4KiB/np2").at("handle"), 1);
-}
-
 TEST_F(Serve, LivesOnAfterWhatItCannotDo) {
   Program job(request(2));
   const std::vector<std::pair<std::string, std::string>> cannot{

@@ -64,7 +64,7 @@ struct FakeFailure {
     refuse,      ///< an error is answered, the job lives on: JobRefused
     wrong_data,  ///< verify finds wrong elements
   };
-  std::string command;  ///< "hello", "open", "run", "verify", "counters", "probe", ..., "bye"
+  std::string command;  ///< "hello", "open", "run", "verify", "counters", ..., "bye"
   Kind kind = Kind::lost;
   std::string case_name{};  ///< of the case it happens in; empty: of any
   int occurrence = 1;       ///< the how many-th such command of that case: 1 the first
@@ -96,10 +96,9 @@ struct FakeTrace {
   std::vector<std::string> commands;  ///< by name, in order
   std::map<std::string, int> runs;    ///< of every case
   std::map<std::string, int> opens;
-  std::vector<std::string> probed;  ///< cases, in order
-  std::set<int> open_handles;       ///< opened and not closed
-  bool finished = false;            ///< said bye and waited for the end
-  bool gone = false;                ///< the Job was destroyed
+  std::set<int> open_handles;  ///< opened and not closed
+  bool finished = false;       ///< said bye and waited for the end
+  bool gone = false;           ///< the Job was destroyed
 };
 
 /// An exact double of a resident job: understands the protocol's lines as a worker does, takes the
@@ -164,7 +163,6 @@ class FakeJob : public Job {
   std::string case_of(const protocol::Command& command) {
     if (const auto* open = std::get_if<protocol::Open>(&command)) return open->case_name;
     if (const auto* run = std::get_if<protocol::Run>(&command)) return at(run->handle).name;
-    if (const auto* probe = std::get_if<protocol::Probe>(&command)) return probe->case_name;
     if (const auto* verify = std::get_if<protocol::Verify>(&command)) {
       return at(verify->handle).name;
     }
@@ -237,11 +235,6 @@ class FakeJob : public Job {
   protocol::Reply answer(const protocol::Counters&, Seconds, bool) {
     clock_.advance(script_.counters_time);
     return protocol::CountersReply{clock_.counters(script_.carried), {}};
-  }
-
-  protocol::Reply answer(const protocol::Probe& probe, Seconds, bool) {
-    trace_.probed.push_back(probe.case_name);
-    return protocol::DoneReply{};
   }
 
   protocol::Reply answer(const protocol::HostCopy&, Seconds, bool) {

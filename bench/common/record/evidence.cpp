@@ -71,12 +71,13 @@ std::string_view what_is_small(const Case& c) {
 }
 
 /// Why nothing is expected of NVLink, or the share is not judged; empty where it is.
-std::string why_not_judged(const Case& c, const TransferPlan& plan) {
+std::string why_not_judged(const Case& c, const TransferPlan& plan,
+                           std::string_view why_no_algorithm) {
   const bool small = message_size(c) < kJudgedSize;
   const std::string too_small =
       fmt::format("{}smaller than {}", what_is_small(c), readable_bytes(kJudgedSize));
   if (has_algorithm(c.operation)) {
-    if (plan.algorithm.empty()) return "NCCL's log named no algorithm";
+    if (plan.algorithm.empty()) return std::string(why_no_algorithm);
     if (!is_known(c.operation, plan.algorithm)) {
       return fmt::format("nothing is known of what {} moves", plan.algorithm);
     }
@@ -93,12 +94,13 @@ std::string why_not_judged(const Case& c, const TransferPlan& plan) {
 }
 
 std::string first_reason(const Case& c, const WireEvidence& evidence,
-                         const std::vector<LinkCounters>& ranks, bool several_hosts) {
+                         const std::vector<LinkCounters>& ranks, bool several_hosts,
+                         std::string_view why_no_algorithm) {
   if (evidence.operations <= 0) return "no operation was counted";
   if (std::string reason = why_not_measured(c, ranks); !reason.empty()) return reason;
   if (several_hosts) return "ranks on several hosts";
   if (!uses_link(c)) return "nothing goes from GPU to GPU";
-  return why_not_judged(c, evidence.plan);
+  return why_not_judged(c, evidence.plan, why_no_algorithm);
 }
 
 template <typename T>
@@ -130,7 +132,8 @@ TransferPlan default_plan(const Case& c) {
 }
 
 WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,
-                    const std::vector<LinkCounters>& growth_by_rank, bool several_hosts) {
+                    const std::vector<LinkCounters>& growth_by_rank, bool several_hosts,
+                    std::string_view why_no_algorithm) {
   WireEvidence evidence;
   evidence.plan = plan;
   evidence.operations = operations;
@@ -145,7 +148,7 @@ WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operat
   if (const auto bytes = expected_bytes(c, plan); bytes && !several_hosts && operations > 0) {
     evidence.expected = *bytes * static_cast<double>(operations);
   }
-  evidence.reason = first_reason(c, evidence, growth_by_rank, several_hosts);
+  evidence.reason = first_reason(c, evidence, growth_by_rank, several_hosts, why_no_algorithm);
   evidence.pcie_reason = why_no_pcie(c, plan, operations, growth_by_rank);
   evidence.judged = evidence.reason.empty();
   return evidence;

@@ -21,21 +21,20 @@ struct Overloaded : Handlers... {
 
 Out write_command(const Command& command) {
   Out out{{"command", name_of(command)}};
-  std::visit(
-      Overloaded{[](const Hello&) {}, [](const Counters&) {}, [](const HostCopy&) {},
-                 [](const Bye&) {}, [&](const Probe& probe) { out["case"] = probe.case_name; },
-                 [&](const Open& open) {
-                   out["case"] = open.case_name;
-                   out["sample_target_s"] = open.sample_target.value;
-                   out["ask_plan"] = open.ask_plan;
-                 },
-                 [&](const Run& run) {
-                   out["handle"] = run.handle;
-                   out["operations"] = run.operations;
-                 },
-                 [&](const Verify& verify) { out["handle"] = verify.handle; },
-                 [&](const Close& close) { out["handle"] = close.handle; }},
-      command);
+  std::visit(Overloaded{[](const Hello&) {}, [](const Counters&) {}, [](const HostCopy&) {},
+                        [](const Bye&) {},
+                        [&](const Open& open) {
+                          out["case"] = open.case_name;
+                          out["sample_target_s"] = open.sample_target.value;
+                          out["ask_plan"] = open.ask_plan;
+                        },
+                        [&](const Run& run) {
+                          out["handle"] = run.handle;
+                          out["operations"] = run.operations;
+                        },
+                        [&](const Verify& verify) { out["handle"] = verify.handle; },
+                        [&](const Close& close) { out["handle"] = close.handle; }},
+             command);
   return out;
 }
 
@@ -165,7 +164,6 @@ Command read_command(const In& in) {
   if (name == "run") return Run{in.at("handle"), in.at("operations")};
   if (name == "verify") return Verify{in.at("handle")};
   if (name == "counters") return Counters{};
-  if (name == "probe") return Probe{in.at("case")};
   if (name == "host_copy") return HostCopy{};
   if (name == "close") return Close{in.at("handle")};
   if (name == "bye") return Bye{};
@@ -230,7 +228,7 @@ std::string_view name_of(const Command& command) {
   return std::visit(
       Overloaded{[](const Hello&) { return "hello"; }, [](const Open&) { return "open"; },
                  [](const Run&) { return "run"; }, [](const Verify&) { return "verify"; },
-                 [](const Counters&) { return "counters"; }, [](const Probe&) { return "probe"; },
+                 [](const Counters&) { return "counters"; },
                  [](const HostCopy&) { return "host_copy"; }, [](const Close&) { return "close"; },
                  [](const Bye&) { return "bye"; }},
       command);

@@ -15,11 +15,6 @@
 namespace linkgain {
 namespace {
 
-/// By NCCL's numbers (NCCL_ALGO_* and NCCL_PROTO_* in its headers, the same from 2.20 to 2.30).
-constexpr std::array<std::string_view, 7> kAlgorithms{
-    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
-constexpr std::array<std::string_view, 3> kProtocols{"LL", "LL128", "SIMPLE"};
-
 /// Takes a decimal number without sign.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) {
@@ -49,15 +44,9 @@ bool is_name(std::string_view word) {
                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-/// A name in capitals, or the one of `names` that a number stands for; empty for "Unknown" and for
-/// everything that is neither.
-template <std::size_t N>
-std::string take_name(std::string_view& text, const std::array<std::string_view, N>& names) {
-  std::string_view word = take_word(text);
-  if (const auto number = take_number(word)) {
-    const bool known = word.empty() && *number < static_cast<std::int64_t>(N);
-    return known ? std::string(names[static_cast<std::size_t>(*number)]) : std::string{};
-  }
+/// Takes a name, in capitals; empty for "Unknown" and for everything that is none.
+std::string take_name(std::string_view& text) {
+  const std::string_view word = take_word(text);
   if (!is_name(word)) return {};
   std::string upper;
   std::transform(word.begin(), word.end(), std::back_inserter(upper),
@@ -81,17 +70,18 @@ std::optional<OperationKind> take_operation(std::string_view& message) {
   return std::nullopt;
 }
 
-/// "8 Bytes -> Algo RING proto LL channel...", with the operation's name before it or without.
+/// "AllReduce: 8 Bytes -> Algo RING proto LL channel..."
 std::optional<TunedCall> read_message(std::string_view message) {
+  const std::optional<OperationKind> operation = take_operation(message);
+  if (!operation) return std::nullopt;
   TunedCall call;
-  call.operation = take_operation(message);
+  call.operation = *operation;
   const std::optional<std::int64_t> size = take_number(message);
   if (!size || !take(message, " Bytes -> Algo ")) return std::nullopt;
   call.size = Bytes{*size};
-  call.of_count = message.empty() || std::isdigit(static_cast<unsigned char>(message.front())) == 0;
-  call.plan.algorithm = take_name(message, kAlgorithms);
+  call.plan.algorithm = take_name(message);
   if (!take(message, "proto ")) return std::nullopt;
-  call.plan.protocol = take_name(message, kProtocols);
+  call.plan.protocol = take_name(message);
   if (call.plan.algorithm.empty() || call.plan.protocol.empty()) return std::nullopt;
   return call;
 }
@@ -105,25 +95,10 @@ std::optional<TunedCall> read_line(std::string_view line) {
 }
 
 /// The size that NCCL logs for a case.
-Bytes logged_size(const Case& c, bool of_count) {
+Bytes logged_size(const Case& c) {
   const bool part =
       c.operation == OperationKind::all_gather || c.operation == OperationKind::reduce_scatter;
-  return part && of_count ? Bytes{c.size.value / c.ranks} : c.size;
-}
-
-bool has_size_of(const TunedCall& call, const Case& c) {
-  return call.size == logged_size(c, call.of_count);
-}
-
-/// The plan that all calls without operation of this size share.
-std::optional<TransferPlan> unnamed_plan(const Case& c, const std::vector<TunedCall>& calls) {
-  std::optional<TransferPlan> plan;
-  for (const TunedCall& call : calls) {
-    if (call.operation || !has_size_of(call, c)) continue;
-    if (plan && *plan != call.plan) return std::nullopt;
-    plan = call.plan;
-  }
-  return plan;
+  return part ? Bytes{c.size.value / c.ranks} : c.size;
 }
 
 }  // namespace
@@ -137,23 +112,12 @@ std::vector<TunedCall> parse_tuning_lines(std::string_view log) {
   return calls;
 }
 
-std::vector<TunedCall> read_tuning_logs(const std::filesystem::path& directory,
-                                        std::string_view prefix) {
-  std::vector<TunedCall> calls;
-  for (const std::string& log : read_log_files(directory, prefix)) {
-    const std::vector<TunedCall> more = parse_tuning_lines(log);
-    calls.insert(calls.end(), more.begin(), more.end());
-  }
-  return calls;
-}
-
 TransferPlan plan_of(const Case& c, const std::vector<TunedCall>& calls) {
   if (!has_algorithm(c.operation)) return default_plan(c);
   const auto last = std::find_if(calls.rbegin(), calls.rend(), [&](const TunedCall& call) {
-    return call.operation == c.operation && has_size_of(call, c);
+    return call.operation == c.operation && call.size == logged_size(c);
   });
-  if (last != calls.rend()) return last->plan;
-  return unnamed_plan(c, calls).value_or(default_plan(c));
+  return last != calls.rend() ? last->plan : default_plan(c);
 }
 
 }  // namespace linkgain

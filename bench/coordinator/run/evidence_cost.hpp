@@ -6,8 +6,8 @@
 namespace linkgain {
 
 /// The part of a run's time that reading counters and health may take before readings that can be
-/// left out are. Probes, which are over before, do not count: leaving readings out wins nothing
-/// back of them.
+/// left out are. What asking NCCL for algorithms took does not count: leaving readings out wins
+/// nothing back of it.
 inline constexpr double kAffordableEvidence = 0.02;
 
 /// Has the settings' callbacks add to `cost` what they are told, from now on by the settings'

@@ -68,10 +68,6 @@ protocol::CountersReply Job::counters(Seconds deadline) {
   return exchange<protocol::CountersReply>(protocol::Counters{}, deadline);
 }
 
-void Job::probe(const Case& c, Seconds deadline) {
-  exchange<protocol::DoneReply>(protocol::Probe{case_name(c)}, deadline);
-}
-
 std::vector<std::optional<HostCopyRates>> Job::host_copy(Seconds deadline) {
   return exchange<protocol::HostCopyReply>(protocol::HostCopy{}, deadline).ranks;
 }

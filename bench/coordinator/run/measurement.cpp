@@ -39,15 +39,9 @@ class CaseRun {
         case_index_(case_index),
         launch_(launch),
         settings_(settings),
-        times_(jobs.size()) {
-    for (const VariantJob& job : jobs) {
-      const WireSettings& wires = settings.wires;
-      wires_.emplace_back(
-          result.definition,
-          wires.plan_of ? wires.plan_of(job.variant, case_index) : default_plan(result.definition),
-          wires.several_hosts);
-    }
-  }
+        times_(jobs.size()),
+        wires_(jobs.size(),
+               WireCount(result.definition, default_plan(result.definition), settings.wires)) {}
 
   void open();
   void sample(const StoppingRule& rule);
@@ -114,7 +108,7 @@ void CaseRun::open_in(std::size_t place) {
         {case_name(result_.definition), settings_.sample_target, wires.counting},
         settings_.deadline);
     if (reply.plan) {
-      wires_[place] = WireCount(result_.definition, *reply.plan, wires.several_hosts);
+      wires_[place] = WireCount(result_.definition, *reply.plan, wires);
       if (wires.asked) wires.asked(reply.plan_cost.value);
     }
     result_of(place).execution = reply.execution;

@@ -9,6 +9,7 @@
 #include "linkgain/analysis/own_path.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
+#include "linkgain/record/variants.hpp"
 #include "measurement.hpp"
 #include "run_pace.hpp"
 
@@ -35,7 +36,6 @@ class Run {
   bool all_gave_up() const;
   void locate(VariantResult& variant, const Case& c, Path by_transport) const;
   void measure_host_copies();
-  void probe(bool to_the_end);
 
   const RunPlan& plan_;
   const RunWorld& world_;
@@ -50,7 +50,6 @@ class Run {
   bool machine_known_ = false;
   bool head_written_ = false;
   RunPace pace_;
-  Probes probes_;
 };
 
 Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
@@ -62,17 +61,13 @@ Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWrit
       progress_(progress),
       hellos_(plan.variants.size()),
       gave_up_(plan.variants.size()),
-      pace_(plan, world.clock),
-      probes_(plan, world.probes, settings_.warn) {
+      pace_(plan, world.clock) {
   settings_.sample_target = plan.sample_target;
   settings_.deadline = plan.deadline;
   settings_.precision = plan.precision;
   settings_.clock = world.clock;
   settings_.wires.counting = plan.backend == BackendKind::nccl;
   if (settings_.wires.counting) account_for_evidence(settings_, record_.evidence_cost.emplace());
-  settings_.wires.plan_of = [this](int variant, int index) {
-    return probes_.plan_of(variant, index);
-  };
   settings_.warn = [this](const Warning& warning) {
     record_.warnings.push_back(warning);
     if (head_written_) journal_.write_warning(warning);
@@ -105,29 +100,13 @@ void Run::execute() {
   record_.status = lost ? "job lost" : "complete";
 }
 
-/// The first launch is preceded by the probes. Where jobs may run side by side they come up while
-/// the probes work, and probes end while the jobs are greeted.
 void Run::launch(int number, const std::vector<int>& variants) {
-  if (number == 0) probes_.start(variants);
-  if (plan_.sequential) probe(true);
   start(number, variants);
-  probe(false);
   const bool any = greet();
-  probe(true);
   if (number == 0 && any) measure_host_copies();
   if (number == 0 && any) write_head();
   for (std::size_t i = 0; i < record_.cases.size(); ++i) measure(static_cast<int>(i), number);
   end_together(jobs_, kFarewell, [this](const std::string& text) { progress_.note(text); });
-}
-
-void Run::probe(bool to_the_end) {
-  const double before = world_.clock().value;
-  if (to_the_end) {
-    probes_.finish(gave_up_);
-  } else {
-    probes_.run();
-  }
-  if (record_.evidence_cost) record_.evidence_cost->probes_s += world_.clock().value - before;
 }
 
 /// All at once, so that their start-up overlaps.
@@ -188,6 +167,8 @@ void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
   if (machine_known_) return;
   record_.machine = reply.machine;
   settings_.wires.several_hosts = !on_one_host(reply.machine);
+  const std::optional<std::string>& nccl = reply.machine.software.nccl_library;
+  if (nccl && !has_log_switch(*nccl)) settings_.wires.why_no_algorithm = kCallsNotLogged;
   machine_known_ = true;
   const std::string launches =
       plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);

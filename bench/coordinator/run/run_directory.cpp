@@ -70,16 +70,4 @@ std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launc
   return (path_ / (nccl_log_prefix(variant, launch) + "%h.%p.log")).string();
 }
 
-std::filesystem::path RunDirectory::probe_job_log(const std::string& variant) const {
-  return path_ / fmt::format("{}-probe.log", variant);
-}
-
-std::string RunDirectory::probe_log_prefix(const std::string& variant) const {
-  return fmt::format("nccl-{}-probe.", variant);
-}
-
-std::string RunDirectory::probe_log_pattern(const std::string& variant) const {
-  return (path_ / (probe_log_prefix(variant) + "%h.%p.log")).string();
-}
-
 }  // namespace linkgain

@@ -252,7 +252,6 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
          "start fewer ranks with --np"});
   }
   plan.gpus = options.gpus;
-  plan.probe_launches = plan.backend == BackendKind::nccl && !has_log_switch(site.nccl_version);
   plan.profile = name_of(options.profile);
   const ProfilePlan profile = plan_of(options.profile, plan.backend);
   plan.launches = options.launches.value_or(profile.launches);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/record/evidence.hpp"
@@ -15,8 +16,8 @@ struct WireSettings {
   bool several_hosts = false;  ///< ranks are on more than one
   /// Every job's ranks have the same GPUs, so that one job's reading serves the next one too.
   bool same_gpus = false;
-  /// For jobs that do not tell what their library chose; may be empty.
-  std::function<TransferPlan(int variant, int case_index)> plan_of;
+  /// What is said where the library chose an algorithm and none is known.
+  std::string_view why_no_algorithm = kNoAlgorithmNamed;
   std::function<void(double seconds)> asked;  ///< told what asking a job took; may be empty
   std::function<void(double seconds)> spent;  ///< told how long each reading took; may be empty
   /// Whether counting once more leaves the run's cost within bounds; may be empty: always.
@@ -30,7 +31,7 @@ struct WireSettings {
 /// for it.
 class WireCount {
  public:
-  WireCount(const Case& c, TransferPlan plan, bool several_hosts);
+  WireCount(const Case& c, TransferPlan plan, const WireSettings& settings);
 
   static bool counts(const Case& c, int round);
 
@@ -45,6 +46,7 @@ class WireCount {
   Case case_;
   TransferPlan plan_;
   bool several_hosts_;
+  std::string_view why_no_algorithm_;
   std::optional<WireEvidence> evidence_;
 };
 

@@ -23,7 +23,6 @@
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/transport_log.hpp"
-#include "linkgain/telemetry/tuning_log.hpp"
 
 namespace linkgain {
 namespace {
@@ -56,7 +55,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
 
 /// What starts the worker of a variant. NCCL logs into a file.
 LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, const Variant& variant,
-                             const std::string& nccl_log, const std::string& nccl_subsystems) {
+                             const std::string& nccl_log) {
   LaunchRequest request;
   request.launcher = options.launcher;
   request.ranks = plan.ranks;
@@ -78,7 +77,8 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
   request.variant_environment = variant.environment;
   if (plan.backend == BackendKind::nccl) {
     request.variant_environment["NCCL_DEBUG"] = "INFO";
-    request.variant_environment["NCCL_DEBUG_SUBSYS"] = nccl_subsystems;
+    // Nothing is logged per call with these, so that timed jobs may keep them.
+    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
     request.variant_environment["NCCL_DEBUG_FILE"] = nccl_log;
   }
   request.as_root = ::geteuid() == 0;
@@ -90,38 +90,13 @@ LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, con
   return request;
 }
 
-ProbeWorld real_probes(const RunOptions& options, const RunPlan& plan,
-                       const RunDirectory& directory, const TemporaryFolder& sessions,
-                       const SignalWatch& watch) {
-  ProbeWorld world;
-  if (!plan.probe_launches) return world;
-  world.start = [&](int variant) -> std::unique_ptr<Job> {
-    const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
-    LaunchRequest request = launch_request(
-        options, plan, chosen, directory.probe_log_pattern(chosen.name), "INIT,ENV,TUNING");
-    request.session_folder = sessions.path() / fmt::format("{}-probe", variant);
-    return std::make_unique<MpiJob>(
-        chosen.name, process_request(request, directory.probe_job_log(chosen.name)), &watch);
-  };
-  world.read = [&](int variant) {
-    const std::string& name = plan.variants[static_cast<std::size_t>(variant)].name;
-    const std::vector<TunedCall> calls =
-        read_tuning_logs(directory.path(), directory.probe_log_prefix(name));
-    std::vector<TransferPlan> plans;
-    for (const Case& c : plan.cases) plans.push_back(plan_of(c, calls));
-    return plans;
-  };
-  return world;
-}
-
 RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
                     const TemporaryFolder& sessions, const SignalWatch& watch) {
   RunWorld world;
   world.start_job = [&](int variant, int launch) -> std::unique_ptr<Job> {
     const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
-    // Nothing is logged per call with these, so that timed jobs may keep them.
-    LaunchRequest request = launch_request(
-        options, plan, chosen, directory.nccl_log_pattern(chosen.name, launch), "INIT,ENV");
+    LaunchRequest request =
+        launch_request(options, plan, chosen, directory.nccl_log_pattern(chosen.name, launch));
     request.session_folder = sessions.path() / fmt::format("{}-{}", variant, launch);
     const ProcessRequest process = process_request(request, directory.job_log(chosen.name, launch));
     return std::make_unique<MpiJob>(chosen.name, process, &watch);
@@ -135,7 +110,6 @@ RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDir
         read_transport_logs(directory.path(), directory.nccl_log_prefix(name, launch));
     return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink), algorithm);
   };
-  world.probes = real_probes(options, plan, directory, sessions, watch);
   world.clock = monotonic_time;
   return world;
 }

@@ -99,9 +99,6 @@ protocol::Reply Engine::execute(const protocol::Command& command) {
     return verify(*verify_command);
   }
   if (std::holds_alternative<protocol::Counters>(command)) return counters();
-  if (const auto* probe_command = std::get_if<protocol::Probe>(&command)) {
-    return probe(*probe_command);
-  }
   if (std::holds_alternative<protocol::HostCopy>(command)) return host_copy();
   if (const auto* close_command = std::get_if<protocol::Close>(&command)) {
     return close(*close_command);
@@ -240,14 +237,6 @@ protocol::Reply Engine::counters() {
   AbsentCounters why;
   const LinkCounters own = monitor_.link_counters(why);
   return gather_counters(session_, own, why);
-}
-
-protocol::Reply Engine::probe(const protocol::Probe& command) {
-  auto made = make_operation(command.case_name);
-  if (const auto* refusal = std::get_if<protocol::ErrorReply>(&made)) return *refusal;
-  std::get<Opened>(made).operation->warm_up();
-  session_.barrier();  // nobody takes an operation apart that a peer still works on
-  return protocol::DoneReply{};
 }
 
 /// Ranks agree after each step, which also keeps the next one waiting until the last is done.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/cases/case.hpp"
@@ -48,15 +49,22 @@ inline constexpr double kNoNvlink = 0.001;
 /// A share above this means that somebody else used the links too.
 inline constexpr double kDisturbed = 1.05;
 
+/// Why nothing is known of an operation's algorithm.
+inline constexpr std::string_view kNoAlgorithmNamed = "NCCL's log named no algorithm";
+/// Such an NCCL cannot be told within a process to log its calls (has_log_switch()).
+inline constexpr std::string_view kCallsNotLogged = "NCCL before 2.24";
+
 /// The protocol that NCCL uses for the messages of an operation that is made of such, of which its
 /// log says nothing: Simple where each is of kJudgedSize or more, else unknown (empty).
 TransferPlan default_plan(const Case& c);
 
 /// Puts the growth of every rank's counters over batches of `operations` together with what they
 /// must have moved. `several_hosts`: NVLink cannot have carried all messages, so nothing is
-/// expected of it.
+/// expected of it. `why_no_algorithm`: the reason where the plan of an operation that has one lacks
+/// it.
 WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,
-                    const std::vector<LinkCounters>& growth_by_rank, bool several_hosts);
+                    const std::vector<LinkCounters>& growth_by_rank, bool several_hosts,
+                    std::string_view why_no_algorithm = kNoAlgorithmNamed);
 
 /// The sum of two sets of counted batches of one variant of a case; a default WireEvidence adds
 /// nothing. What only one of them knows is absent, judged is what both are.

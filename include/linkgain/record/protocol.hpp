@@ -34,18 +34,13 @@ struct Verify {
 };
 /// The cumulative counters of every rank's links, between two batches.
 struct Counters {};
-/// One operation of a case down the path of the timed ones, so that NCCL's TUNING log tells its
-/// algorithm and protocol; nothing stays open.
-struct Probe {
-  std::string case_name;
-};
 /// Copies between pinned host memory and GPU on all ranks at once.
 struct HostCopy {};
 struct Close {
   int handle = 0;
 };
 struct Bye {};
-using Command = std::variant<Hello, Open, Run, Verify, Counters, Probe, HostCopy, Close, Bye>;
+using Command = std::variant<Hello, Open, Run, Verify, Counters, HostCopy, Close, Bye>;
 
 /// Name as it stands on the line: "hello", "open", …
 std::string_view name_of(const Command& command);
@@ -95,7 +90,7 @@ struct CountersReply {
 struct HostCopyReply {
   std::vector<std::optional<HostCopyRates>> ranks;  ///< absent where a rank has no GPU
 };
-struct DoneReply {};  ///< to probe, close and bye
+struct DoneReply {};  ///< to close and bye
 /// The command was understood but could not be carried out; the job lives on.
 struct ErrorReply {
   std::string text;

@@ -168,7 +168,7 @@ struct Settings {
 
 /// What looking at the wires and at the GPUs' health cost the run, in seconds of its wall time.
 struct EvidenceCost {
-  double probes_s = 0.0;  ///< asking NCCL for algorithm and protocol, or waiting for probe launches
+  double probes_s = 0.0;           ///< asking NCCL for algorithm and protocol
   double counters_s = 0.0;         ///< reading counters between batches
   std::optional<double> health_s;  ///< reading temperatures, power and clocks after batches
   bool operator==(const EvidenceCost&) const = default;

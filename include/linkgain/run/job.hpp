@@ -37,8 +37,6 @@ class Job {
   protocol::RunReply run(int handle, std::int64_t operations, Seconds deadline);
   Verification verify(int handle, Seconds deadline);
   protocol::CountersReply counters(Seconds deadline);
-  /// Throws JobRefused where the backend cannot run the case.
-  void probe(const Case& c, Seconds deadline);
   std::vector<std::optional<HostCopyRates>> host_copy(Seconds deadline);
   void close(int handle, Seconds deadline);
   /// Asks the job to end and waits until its processes are gone.

@@ -5,7 +5,6 @@
 
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/job.hpp"
-#include "linkgain/run/probes.hpp"
 #include "linkgain/run/progress.hpp"
 #include "linkgain/run/run_plan.hpp"
 
@@ -20,7 +19,6 @@ struct RunWorld {
   std::function<Path(int variant, int launch, const protocol::HelloReply& hello,
                      const std::string& algorithm)>
       find_path;
-  ProbeWorld probes;
   std::function<Seconds()> clock;  ///< monotonic
 };
 

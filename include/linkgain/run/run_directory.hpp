@@ -7,9 +7,8 @@
 
 namespace linkgain {
 
-/// The files of one run: record.json, report.md, run.log, journal.jsonl while it runs, per variant
-/// and launch the job's output (p2p-1.log) and NCCL's log (nccl-p2p-1.<host>.<pid>.log), and per
-/// variant the same of its probe (p2p-probe.log, nccl-p2p-probe.<host>.<pid>.log).
+/// The files of one run: record.json, report.md, run.log, journal.jsonl while it runs, and per
+/// variant and launch the job's output (p2p-1.log) and NCCL's log (nccl-p2p-1.<host>.<pid>.log).
 class RunDirectory {
  public:
   /// Makes the directory asked for, or results/<UTC time>_<host>_<gpus> below the working one.
@@ -25,9 +24,6 @@ class RunDirectory {
   /// Start of the names of NCCL's files, and the value for NCCL_DEBUG_FILE.
   std::string nccl_log_prefix(const std::string& variant, int launch) const;
   std::string nccl_log_pattern(const std::string& variant, int launch) const;
-  std::filesystem::path probe_job_log(const std::string& variant) const;
-  std::string probe_log_prefix(const std::string& variant) const;
-  std::string probe_log_pattern(const std::string& variant) const;
 
  private:
   /// NCCL's logs of an earlier run in the same directory would be read as this one's.

@@ -75,7 +75,6 @@ struct RunPlan {
   Seconds deadline{60.0};
   std::optional<TrainingPlan> training;  ///< where some case is one
   std::string profile;
-  bool probe_launches = false;    ///< NCCL tells its choices only to a launch of its own
   std::vector<Warning> warnings;  ///< decisions the reader must know
 };
 

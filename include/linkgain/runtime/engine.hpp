@@ -51,7 +51,6 @@ class Engine {
   protocol::Reply run(const protocol::Run& command);
   protocol::Reply verify(const protocol::Verify& command);
   protocol::Reply counters();
-  protocol::Reply probe(const protocol::Probe& command);
   protocol::Reply host_copy();
   protocol::Reply close(const protocol::Close& command);
 

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+
+#include "log_files.hpp"
 
 namespace linkgain {
 namespace {
@@ -143,6 +146,21 @@ TEST(TransportLog, MulticastBesideSharedMemoryIsMixed) {
   const TransportLines lines =
       parse_transport_lines(std::string(kNvlsLine) + kChannel + "SHM/direct/direct\n");
   EXPECT_EQ(path_of(lines, true), Path::mixed);
+}
+
+TEST(LogFiles, AreReadByNameAndNoOtherThings) {
+  const std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / "linkgain-log-files-test";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory / "p2p.0-directory");
+  for (const char* size : {"6", "2", "8", "1", "7", "3", "5", "4"}) {
+    std::ofstream(directory / (std::string("p2p.") + size)) << size;
+  }
+  std::ofstream(directory / "host.1") << "9";
+  EXPECT_THAT(read_log_files(directory, "p2p"),
+              ElementsAre("1", "2", "3", "4", "5", "6", "7", "8"));
+  std::filesystem::remove_all(directory);
+  EXPECT_THAT(read_log_files(directory, "p2p"), IsEmpty());
 }
 
 TEST(PathOf, PeerToPeerNeedsTheDriversWord) {

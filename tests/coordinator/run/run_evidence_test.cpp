@@ -15,8 +15,10 @@ using ::testing::HasSubstr;
 constexpr std::int64_t kSize = std::int64_t{64} << 20;
 const TransferPlan kRing{"RING", "SIMPLE"};
 
+/// Of NCCL 2.24 or later: it tells its algorithm.
 FakeScript job(double seconds, std::int64_t carried) {
   FakeScript script;
+  script.plan = kRing;
   script.seconds = seconds;
   script.carried = {{carried, carried, {}, {}}, {carried, carried, {}, {}}};
   script.host_copy = {HostCopyRates{50.0, 55.0}, HostCopyRates{54.0, 40.0}};
@@ -61,8 +63,7 @@ class RunEvidence : public ::testing::Test {
   RunBench bench;
 };
 
-TEST_F(RunEvidence, StandsInTheRecordWithTheProbesPlan) {
-  bench.add_probes({}, {kRing});
+TEST_F(RunEvidence, StandsInTheRecordWithThePlanThatTheJobTells) {
   bench.execute();
   EXPECT_EQ(result(0).evidence.value().plan, kRing);
   EXPECT_DOUBLE_EQ(result(0).evidence.value().nvlink_share().value(), 1.0);
@@ -71,21 +72,36 @@ TEST_F(RunEvidence, StandsInTheRecordWithTheProbesPlan) {
   EXPECT_EQ(result(1).path, Path::host_memory);
 }
 
-TEST_F(RunEvidence, TakesThePlanThatTheJobItselfTells) {
-  FakeScript telling = job(3e-4, kSize);
-  telling.plan = kRing;
-  bench.script_of_launch[{0, 0}] = telling;
+TEST_F(RunEvidence, OfAJobThatDoesNotTellIsNotJudged) {
+  FakeScript silent = job(3e-3, kSize);
+  silent.plan.reset();
+  bench.script_of_launch[{1, 0}] = silent;
   bench.execute();
   EXPECT_EQ(result(0).evidence.value().plan, kRing);
   EXPECT_TRUE(result(0).evidence.value().judged);
   EXPECT_FALSE(result(1).evidence.value().judged) << "nobody knows its plan";
+  EXPECT_EQ(result(1).evidence.value().reason, kNoAlgorithmNamed);
   EXPECT_DOUBLE_EQ(bench.record.evidence_cost.value().probes_s, 0.125);
+}
+
+/// It cannot be told to log single calls.
+TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
+  FakeScript silent = job(3e-4, kSize);
+  silent.plan.reset();
+  bench.script_of_launch[{0, 0}] = silent;
+  bench.machine.software.nccl_library = "2.23.4";
+  bench.plan.cases.push_back(parse_case_name("send_recv/float32/64MiB/np2"));
+  bench.execute();
+  EXPECT_FALSE(result(0).evidence.value().judged);
+  EXPECT_EQ(result(0).evidence.value().reason, "NCCL before 2.24");
+  EXPECT_EQ(result(0).path, Path::nvlink) << "as NCCL's transport lines say";
+  EXPECT_TRUE(bench.record.cases[1].variants[0].evidence.value().judged)
+      << "of messages no log speaks";
 }
 
 TEST_F(RunEvidence, ThatContradictsAVariantEndsTheRunAsAWrongPath) {
   bench.plan.variants[1].environment = {{"NCCL_P2P_DISABLE", "1"}};
   bench.machine.links[0].p2p = true;
-  bench.add_probes({}, {kRing});
   bench.execute();
   EXPECT_EQ(judge(bench.record), ExitCode::success);
   bench.script_of_launch[{0, 0}] = job(3e-4, 0);
@@ -112,14 +128,12 @@ TEST_F(RunEvidence, CostsWhatReadingTook) {
 }
 
 TEST_F(RunEvidence, CorrectsThePathThatNcclsLogSpokeOf) {
-  bench.add_probes({}, {kRing});
   bench.path_of = [](int, int) { return Path::nvlink; };
   bench.execute();
   EXPECT_EQ(result(1).path, Path::pcie_p2p) << "P2P connections, and nothing over NVLink";
 }
 
 TEST_F(RunEvidence, LimitsAreOfThePathTaken) {
-  bench.add_probes({}, {kRing});
   bench.execute();
   const double busbw = result(0).busbw.value();
   EXPECT_NEAR(result(0).fraction_of_limit.value(), busbw / 450.0, 1e-9) << "18 x 25 GB/s";
@@ -143,55 +157,6 @@ TEST_F(RunEvidence, APairIsHeldAgainstItsRanksAlone) {
   const VariantResult& of_all = bench.record.cases.at(1).variants.at(1);
   EXPECT_NEAR(of_all.fraction_of_limit.value(), of_all.busbw.value() / 40.0, 1e-9);
   EXPECT_EQ(of_all.limit, kCopyAtOnce);
-}
-
-TEST_F(RunEvidence, ProbesComeUpBeforeTheJobsAndAreGoneBeforeTheyMeasure) {
-  bench.add_probes({}, {kRing});
-  bench.plan.launches = 2;
-  bench.execute();
-  EXPECT_THAT(bench.started, ElementsAre("probe of v0", "probe of v1", "v0 in 0", "v1 in 0",
-                                         "v0 in 1", "v1 in 1"));
-  EXPECT_THAT(bench.traces[0].commands, ElementsAre("hello", "probe", "bye"));
-  EXPECT_THAT(bench.traces[0].probed, ElementsAre("all_reduce/float32/sum/64MiB/np2"));
-  EXPECT_TRUE(bench.traces[0].gone);
-}
-
-TEST_F(RunEvidence, SequentialProbesHaveTheGpusToThemselves) {
-  bench.add_probes({}, {kRing});
-  bench.plan.sequential = true;
-  bench.execute();
-  EXPECT_THAT(bench.started, ElementsAre("probe of v0", "v0 in 0", "probe of v1", "v1 in 0"));
-  EXPECT_EQ(result(1).evidence.value().plan, kRing);
-}
-
-TEST_F(RunEvidence, AFailedProbeIsAWarningAndTheRunGoesOn) {
-  FakeScript failing;
-  failing.failures = {{"probe", FakeFailure::Kind::lost, {}, 1}};
-  bench.add_probes(failing, {kRing});
-  bench.execute();
-  EXPECT_EQ(bench.record.status, "complete");
-  ASSERT_EQ(bench.record.warnings.size(), 2u);
-  EXPECT_EQ(bench.record.warnings[0].code, "no-probe");
-  EXPECT_FALSE(result(0).evidence.value().judged) << "an all-reduce's algorithm is not known";
-  EXPECT_EQ(result(0).path, Path::nvlink) << "as NCCL's log says";
-}
-
-TEST_F(RunEvidence, WhatFailsForProbeAndJobAlikeIsSaidOnce) {
-  FakeScript failing;
-  failing.failures = {{"hello", FakeFailure::Kind::lost, {}, 1}};
-  bench.add_probes(failing, {kRing});
-  bench.script_of_launch[{1, 0}] = failing;
-  bench.script_of_launch[{0, 0}] = failing;
-  EXPECT_THROW(bench.execute(), MachineError);
-  for (const Warning& warning : bench.record.warnings) EXPECT_EQ(warning.code, "job-lost");
-}
-
-TEST_F(RunEvidence, ACaseThatAProbeRefusesIsLeftToTheJobs) {
-  FakeScript refusing;
-  refusing.failures = {{"probe", FakeFailure::Kind::refuse, {}, 1}};
-  bench.add_probes(refusing, {kRing});
-  bench.execute();
-  EXPECT_TRUE(bench.record.warnings.empty());
 }
 
 TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
@@ -230,7 +195,6 @@ TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
 
 TEST_F(RunEvidence, RanksOnSeveralHostsAreNotHeldAgainstNvlink) {
   bench.machine.ranks[1].host = "node2";
-  bench.add_probes({}, {kRing});
   bench.execute();
   EXPECT_FALSE(result(0).evidence.value().judged);
   EXPECT_THAT(result(0).evidence.value().reason, HasSubstr("hosts"));

@@ -36,14 +36,6 @@ class RunBench {
     world_.clock = [this] { return clock.now(); };
   }
 
-  /// Probes that are fake jobs of their own and find `plans` for every variant's cases.
-  void add_probes(const FakeScript& script, std::vector<TransferPlan> plans) {
-    world_.probes.start = [this, script](int variant) -> std::unique_ptr<Job> {
-      started.push_back("probe of v" + std::to_string(variant));
-      return std::make_unique<FakeJob>(script, clock, traces.emplace_back());
-    };
-    world_.probes.read = [plans = std::move(plans)](int) { return plans; };
-  }
   ~RunBench() { std::filesystem::remove_all(folder_); }
   RunBench(const RunBench&) = delete;
   RunBench& operator=(const RunBench&) = delete;

@@ -25,13 +25,13 @@ Case all_reduce(std::int64_t size) {
 FakeScript carrying(std::int64_t bytes) {
   FakeScript script = taking(1e-3);
   script.carried = {{bytes, bytes, {}, {}}, {bytes, bytes, {}, {}}};
+  script.plan = kRing;
   return script;
 }
 
 void count(Bench& bench, std::int64_t size) {
   bench.result.definition = all_reduce(size);
   bench.settings.wires.counting = true;
-  bench.settings.wires.plan_of = [](int, int) { return kRing; };
 }
 
 std::int64_t readings(const FakeTrace& trace) {
@@ -134,12 +134,12 @@ TEST(WireCount, SaysWhyThereIsNothingToJudge) {
 TEST(WireCount, SaysWhyPcieBytesAreAbsent) {
   const LinkCounters some{0, 0, 0, {}};
   const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
-  WireCount unsupported(all_reduce(64 * kMiB), kRing, false);
+  WireCount unsupported(all_reduce(64 * kMiB), kRing, {});
   unsupported.add(reply, reply, 1);
   EXPECT_EQ(unsupported.evidence()->pcie_reason,
             "the ranks' GPUs have no PCIe counters: rank 0: Not Supported (NVML error 3)");
   const LinkCounters all{0, 0, 0, 0};
-  WireCount round(all_reduce(1024 * kMiB), kRing, false);
+  WireCount round(all_reduce(1024 * kMiB), kRing, {});
   round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
   EXPECT_FALSE(round.evidence()->pcie_sent);
   EXPECT_EQ(round.evidence()->pcie_reason,
