@@ -18,7 +18,6 @@ const std::string kReductions = "sum,prod,min,max";
 const std::string kMoving = "all_gather,broadcast,alltoall,gather,scatter,ping_pong";
 const std::string kReducing = "reduce_scatter,reduce";
 const std::string kInPlace = "all_gather,reduce_scatter,broadcast,reduce,gather,scatter";
-const std::string kReplacing = "alltoall,send_recv";  // in place by MPI, not by NCCL
 
 class BenchOperations : public MpiTest, public testing::WithParamInterface<int> {
  protected:
@@ -65,20 +64,6 @@ TEST_P(BenchOperations, AreRightInPlaceFromEveryRoot) {
   EXPECT_THAT(runs, SizeIs(2 * (2 + 4 * roots)));
   for (const Json& run : runs) EXPECT_THAT(run.at("name"), HasSubstr("/inplace"));
   expect_right(runs);
-}
-
-TEST_P(BenchOperations, AreRightWhereTheyReplaceWhatTheySend) {
-  const Json runs =
-      measure({"--only", kReplacing, "--sizes", "96,5000,1M", "--type", kTypes, "--in-place"}, 0);
-  EXPECT_THAT(runs, SizeIs(2 * 3 * 8));
-  for (const Json& run : runs) EXPECT_THAT(run.at("name"), HasSubstr("/inplace"));
-  expect_right(runs);
-  const Json pairs = measure({"--only", "send_recv", "--sizes", "96", "--pattern",
-                              "one-way,both-ways", "--pair", "0-1", "--in-place"},
-                             0);
-  EXPECT_THAT(names_of(pairs),
-              ElementsAre(HasSubstr("/inplace/pair=0-1"), HasSubstr("/inplace/pair=0-1/both")));
-  expect_right(pairs);
 }
 
 TEST_P(BenchOperations, AreRightOutOfPlaceFromAnotherRoot) {
@@ -130,10 +115,10 @@ TEST_P(BenchWrongOperations, AreFoundOnTheRootAndInPlace) {
   const std::vector<std::string> common{"--sizes", "64", "--root", "1"};
   for (const bool in_place : {false, true}) {
     std::vector<std::string> arguments{"--only", "reduce,gather,scatter"};
-    if (in_place) arguments = {"--only", kInPlace + "," + kReplacing, "--in-place"};
+    if (in_place) arguments = {"--only", kInPlace, "--in-place"};
     arguments.insert(arguments.end(), common.begin(), common.end());
     const Json runs = measure(arguments, 4, "corrupt@1");
-    ASSERT_THAT(runs, SizeIs(in_place ? 8 : 3));
+    ASSERT_THAT(runs, SizeIs(in_place ? 6 : 3));
     for (const Json& run : runs) {
       EXPECT_THAT(run.value("error_message", ""), HasSubstr("WRONG DATA: 1 of ")) << run;
     }

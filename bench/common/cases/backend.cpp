@@ -11,10 +11,10 @@ namespace linkgain {
 namespace {
 
 void require_in_place_form(BackendKind backend, const Case& c) {
-  if (!c.in_place || supports_in_place(backend, c.operation)) return;
+  if (!c.in_place || supports_in_place(c.operation)) return;
   throw UsageError(fmt::format("the {} backend has no in-place form of {}", name_of(backend),
                                name_of(c.operation)),
-                   "leave --in-place out; MPI has one, see --backend mpi");
+                   "leave --in-place out");
 }
 
 }  // namespace
@@ -80,9 +80,9 @@ bool supports(BackendKind backend, Buffers buffers) {
   return backend == BackendKind::nccl || buffers == Buffers::plain;
 }
 
-bool supports_in_place(BackendKind backend, OperationKind operation) {
-  const bool of_mpi = operation == OperationKind::alltoall || operation == OperationKind::send_recv;
-  return has_in_place_form(operation) && (backend == BackendKind::mpi || !of_mpi);
+bool supports_in_place(OperationKind operation) {
+  return has_in_place_form(operation) && operation != OperationKind::alltoall &&
+         operation != OperationKind::send_recv;
 }
 
 void require_supported(BackendKind backend, const Case& c) {

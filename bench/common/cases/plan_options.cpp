@@ -55,7 +55,7 @@ void require_use_of_root(const std::vector<Selection>& selections) {
 struct ParameterOption {
   std::string_view name;
   bool AskedFor::*asked_for;
-  bool (*is_of)(BackendKind backend, OperationKind operation);
+  bool (*is_of)(OperationKind operation);
 };
 
 bool calls_a_library(OperationKind operation) {
@@ -68,56 +68,36 @@ bool has_usual_kernel(OperationKind operation) {
   return has_kernel(c);
 }
 
-template <bool (*has)(OperationKind)>
-bool on_any(BackendKind /*backend*/, OperationKind operation) {
-  return has(operation);
-}
-
 constexpr std::array<ParameterOption, 7> kParameterOptions{{
-    {"--type", &AskedFor::types, on_any<has_type>},
-    {"--reduction", &AskedFor::reductions, on_any<has_reduction>},
+    {"--type", &AskedFor::types, has_type},
+    {"--reduction", &AskedFor::reductions, has_reduction},
     {"--in-place", &AskedFor::in_place, supports_in_place},
-    {"--launch", &AskedFor::launches, on_any<calls_a_library>},
-    {"--pattern", &AskedFor::patterns, on_any<has_pair>},
-    {"--buffers", &AskedFor::buffers, on_any<calls_a_library>},
-    {"--kernels", &AskedFor::kernels, on_any<has_usual_kernel>},
+    {"--launch", &AskedFor::launches, calls_a_library},
+    {"--pattern", &AskedFor::patterns, has_pair},
+    {"--buffers", &AskedFor::buffers, calls_a_library},
+    {"--kernels", &AskedFor::kernels, has_usual_kernel},
 }};
 
-std::vector<std::string_view> takers_of(const ParameterOption& option, BackendKind backend) {
+std::vector<std::string_view> takers_of(const ParameterOption& option) {
   std::vector<std::string_view> takers;
   for (const OperationKind operation : kOperations) {
-    if (option.is_of(backend, operation)) takers.push_back(name_of(operation));
+    if (option.is_of(operation)) takers.push_back(name_of(operation));
   }
   return takers;
 }
 
-/// What only the other backend has of it; empty where that is nothing.
-std::string what_lacks(const ParameterOption& option, BackendKind backend) {
-  const BackendKind other = backend == BackendKind::mpi ? BackendKind::nccl : BackendKind::mpi;
-  std::vector<std::string_view> lacking = takers_of(option, other);
-  const std::vector<std::string_view> takers = takers_of(option, backend);
-  std::erase_if(lacking, [&](std::string_view name) {
-    return std::find(takers.begin(), takers.end(), name) != takers.end();
-  });
-  if (lacking.empty()) return {};
-  return fmt::format("; the {} backend has no such form of {}", name_of(backend),
-                     fmt::join(lacking, ", "));
-}
-
 /// A parameter is refused where nothing that was asked for has it.
-void require_use_of(const ParameterOption& option, const std::vector<Selection>& selections,
-                    BackendKind backend) {
+void require_use_of(const ParameterOption& option, const std::vector<Selection>& selections) {
   const auto asks = [&](const Selection& selection) {
     return selection.asked_for.*option.asked_for;
   };
   if (std::none_of(selections.begin(), selections.end(), asks)) return;
   const auto uses = [&](const Selection&, OperationKind operation) {
-    return option.is_of(backend, operation);
+    return option.is_of(operation);
   };
   if (any_operation(selections, uses)) return;
-  const std::vector<std::string_view> takers = takers_of(option, backend);
-  throw UsageError(fmt::format("{} goes with {}{}", option.name, fmt::join(takers, ", "),
-                               what_lacks(option, backend)),
+  const std::vector<std::string_view> takers = takers_of(option);
+  throw UsageError(fmt::format("{} goes with {}", option.name, fmt::join(takers, ", ")),
                    fmt::format("add --only {}, or leave it out", takers.front()));
 }
 
@@ -139,11 +119,11 @@ void require_use_of_training(const std::vector<Selection>& selections) {
 
 }  // namespace
 
-void require_use_of_options(const std::vector<Selection>& selections, BackendKind backend) {
+void require_use_of_options(const std::vector<Selection>& selections) {
   require_use_of_pair(selections);
   require_use_of_root(selections);
   for (const ParameterOption& option : kParameterOptions) {
-    require_use_of(option, selections, backend);
+    require_use_of(option, selections);
   }
   require_use_of_training(selections);
 }

@@ -8,6 +8,6 @@ namespace linkgain {
 
 /// Throws UsageError where a pair, a root or a parameter was asked for that none of the selections'
 /// operations has on `backend`.
-void require_use_of_options(const std::vector<Selection>& selections, BackendKind backend);
+void require_use_of_options(const std::vector<Selection>& selections);
 
 }  // namespace linkgain

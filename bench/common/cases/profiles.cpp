@@ -137,7 +137,7 @@ void add_operation(std::vector<Selection>& all, OperationKind operation, Backend
     reductions.reductions = reductions_of(backend);
     all.push_back(reductions);
   }
-  if (supports_in_place(backend, operation)) {
+  if (supports_in_place(operation)) {
     Selection in_place = ladder(operation, two_sizes);
     in_place.in_place = {true};
     all.push_back(in_place);
@@ -197,7 +197,6 @@ ProfilePlan full_plan(BackendKind backend) {
   Selection exchange = usual_selection(OperationKind::send_recv, backend);
   reduce.launches = exchange.launches = launches_of(backend);
   reduce.in_place = {false, true};
-  if (supports_in_place(backend, OperationKind::send_recv)) exchange.in_place = {false, true};
   if (backend == BackendKind::nccl) reduce.kernels = {false, true};
   plan.selections = {all_trainings(backend),      reduce,
                      every_power_of_two(backend), exchange,

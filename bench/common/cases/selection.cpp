@@ -76,15 +76,14 @@ std::vector<Case> with_kernels(const std::vector<Case>& curves, const std::vecto
 }
 
 /// One case for each combination but the size.
-std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks,
-                            BackendKind backend) {
+std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks) {
   Case base;
   base.operation = operation;
   base.ranks = ranks;
   std::vector<Case> curves{base};
   if (has_type(operation)) curves = multiply(curves, &Case::type, selection.types);
   if (has_reduction(operation)) curves = multiply(curves, &Case::reduction, selection.reductions);
-  if (supports_in_place(backend, operation)) {
+  if (supports_in_place(operation)) {
     curves = multiply(curves, &Case::in_place, selection.in_place);
   }
   if (!works_on_memory(operation)) {
@@ -173,7 +172,7 @@ Pattern parse_pattern(std::string_view name) {
 }
 
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend) {
-  require_use_of_options(selections, backend);
+  require_use_of_options(selections);
   std::vector<Case> cases;
   for (const Selection& selection : selections) {
     for (const OperationKind operation : selection.operations) {
@@ -181,7 +180,7 @@ std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, Ba
         add_trainings(cases, selection, operation, ranks, backend);
         continue;
       }
-      for (const Case& curve : curves_of(selection, operation, ranks, backend)) {
+      for (const Case& curve : curves_of(selection, operation, ranks)) {
         add_cases(cases, selection, curve, backend);
       }
     }

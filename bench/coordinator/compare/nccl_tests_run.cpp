@@ -228,7 +228,7 @@ RunFigures read_nccl_tests(const Json& document, const std::string& name) {
   for (const Json& row : document.at("results")) {
     Case c = case_of(row, pattern);
     run.cases.push_back(figures_of(c, row.at("out_of_place"), variant));
-    if (!supports_in_place(backend, c.operation) || !row.contains("in_place")) continue;
+    if (!supports_in_place(c.operation) || !row.contains("in_place")) continue;
     c.in_place = true;
     run.cases.push_back(figures_of(c, row.at("in_place"), variant));
   }

@@ -162,6 +162,7 @@ class Table {
         const NcclTestsOptions& options, const protocol::HelloReply& hello)
       : session_(session),
         program_(program),
+        backend_(backend.kind()),
         options_(options),
         clock_(session, backend, options_) {
     report_.program = options.called_as.empty() ? program.name : options.called_as;
@@ -237,14 +238,17 @@ class Table {
     NcclTestsRow row{exact.size, exact.elements, std::string(nccl_tests_name(c.type)),
                      curve.reduction, curve.root};
     row.out_of_place = clock_.measure(c, true);
-    c.in_place = true;
-    row.in_place = clock_.measure(c, program_.checks_in_place);
+    if (has_nccl_tests_in_place(backend_, c.operation)) {
+      c.in_place = true;
+      row.in_place = clock_.measure(c, program_.checks_in_place);
+    }
     print(nccl_tests_line(row));
     report_.rows.push_back(std::move(row));
   }
 
   Session& session_;
   NcclTestsProgram program_;
+  BackendKind backend_;
   NcclTestsOptions options_;  ///< with the sizes that there is memory for
   NcclTestsReport report_;
   HostClock clock_;

@@ -114,7 +114,7 @@ void Call::reduce() const {
 }
 
 void Call::alltoall() const {
-  require_success(MPI_Alltoall(source(), part(), type, output, part(), type, MPI_COMM_WORLD),
+  require_success(MPI_Alltoall(input, part(), type, output, part(), type, MPI_COMM_WORLD),
                   "MPI_Alltoall");
 }
 
@@ -133,12 +133,6 @@ void Call::scatter() const {
 int neighbour(int rank) { return rank < 0 ? MPI_PROC_NULL : rank; }
 
 void Call::send_recv() const {
-  if (c.in_place) {
-    return require_success(
-        MPI_Sendrecv_replace(output, count(), type, neighbour(receiver_from(c, rank)), 0,
-                             neighbour(sender_to(c, rank)), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-        "MPI_Sendrecv_replace");
-  }
   require_success(
       MPI_Sendrecv(input, count(), type, neighbour(receiver_from(c, rank)), 0, output, count(),
                    type, neighbour(sender_to(c, rank)), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),

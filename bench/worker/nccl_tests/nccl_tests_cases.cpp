@@ -91,6 +91,10 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
   return curves;
 }
 
+bool has_nccl_tests_in_place(BackendKind backend, OperationKind operation) {
+  return supports_in_place(operation) || backend == BackendKind::nccl;
+}
+
 std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
                                              const NcclTestsProgram& program,
                                              const NcclTestsMachine& machine) {
@@ -111,6 +115,10 @@ std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
   };
   add("d", types);
   add("o", reductions);
+  if (!has_nccl_tests_in_place(machine.backend, parse_operation(program.operation))) {
+    comments.push_back(fmt::format("Leaving out in-place: the {} backend has no such form of {}",
+                                   name_of(machine.backend), program.operation));
+  }
   return comments;
 }
 

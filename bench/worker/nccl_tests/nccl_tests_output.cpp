@@ -85,10 +85,15 @@ std::string nccl_tests_pci_id(const std::string& id) {
 
 double mean_bus_bandwidth(const NcclTestsReport& report) {
   double sum = 0.0;
+  int measured = 0;
   for (const NcclTestsRow& row : report.rows) {
-    sum += row.out_of_place.bus_bandwidth_gb_per_s + row.in_place.bus_bandwidth_gb_per_s;
+    for (const NcclTestsResult& half : {row.out_of_place, row.in_place}) {
+      if (!(half.time.value > 0.0)) continue;
+      sum += half.bus_bandwidth_gb_per_s;
+      ++measured;
+    }
   }
-  return report.rows.empty() ? 0.0 : sum / (2.0 * static_cast<double>(report.rows.size()));
+  return measured == 0 ? 0.0 : sum / measured;
 }
 
 bool is_below_least_bandwidth(const NcclTestsReport& report) {

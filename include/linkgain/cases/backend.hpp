@@ -23,8 +23,9 @@ bool supports(BackendKind backend, Reduction reduction);
 bool supports(BackendKind backend, LaunchMode launch);
 bool supports(BackendKind backend, Buffers buffers);
 
-/// Whether the operation's input and output may be the same memory there: MPI has alltoall and
-/// send_recv so (MPI_IN_PLACE, MPI_Sendrecv_replace), NCCL does not say what it would leave behind.
-bool supports_in_place(BackendKind backend, OperationKind operation);
+/// Whether the operation can be measured with input and output in the same memory. NCCL does not
+/// say what alltoall and send_recv would leave behind; MPI has forms of its own of them, which
+/// nothing could be compared with.
+bool supports_in_place(OperationKind operation);
 
 }  // namespace linkgain

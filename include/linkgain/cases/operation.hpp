@@ -83,8 +83,8 @@ bool is_local(OperationKind operation);
 /// that of the memory it wanders through, and a training computes besides.
 bool moves_its_size(OperationKind operation);
 
-/// Whether input and output may be the same memory, for one backend at least: supports_in_place()
-/// says for which.
+/// Whether a case may say that input and output are the same memory. Older records have alltoall
+/// and send_recv so, and nccl-tests times them; supports_in_place() says what can be asked for.
 bool has_in_place_form(OperationKind operation);
 
 /// Whether the size is that of one rank's part times the ranks, so that it must divide by them.

@@ -30,7 +30,11 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
                                               const NcclTestsProgram& program,
                                               const NcclTestsMachine& machine);
 
-/// What of `all` nccl_tests_curves() leaves out, as a comment says it; none where it is all there.
+/// Whether rows have an in-place half: NCCL takes any call so, MPI forbids what it has no form of.
+bool has_nccl_tests_in_place(BackendKind backend, OperationKind operation);
+
+/// What of `all` nccl_tests_curves() leaves out, and of the rows, as a comment says it; none where
+/// it is all there.
 std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
                                              const NcclTestsProgram& program,
                                              const NcclTestsMachine& machine);

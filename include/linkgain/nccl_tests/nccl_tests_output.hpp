@@ -11,7 +11,7 @@
 /// nccl-tests' text, as of its version 2.19.6, from plain values.
 namespace linkgain {
 
-/// One half of a row.
+/// One half of a row; zeros where it was not measured.
 struct NcclTestsResult {
   Seconds time{};
   double algorithm_bandwidth_gb_per_s = 0.0;
@@ -48,7 +48,7 @@ std::string nccl_tests_host(const std::string& host);
 /// "00000000:00:06.0" as "0000:00:06".
 std::string nccl_tests_pci_id(const std::string& id);
 
-/// Of all rows, out of place and in place alike.
+/// Of all rows, out of place and in place alike, as far as they were measured.
 double mean_bus_bandwidth(const NcclTestsReport& report);
 
 /// Whether it falls short of NCCL_TESTS_MIN_BW, which nccl-tests lets by with a tenth less.

@@ -97,7 +97,7 @@ TEST(CaseForms, AreRefusedWhereTheOperationLacksThem) {
         "all_reduce/float32/sum/1KiB/np2/symmetric/kernel"}) {
     EXPECT_THAT(refusal(name), HasSubstr("field 'kernel'")) << name;
   }
-  EXPECT_EQ(refusal("alltoall/float32/1KiB/np2/inplace"), "accepted") << "MPI's";
+  EXPECT_EQ(refusal("alltoall/float32/1KiB/np2/inplace"), "accepted") << "in older records";
   EXPECT_THAT(refusal("ping_pong/float32/8B/np2/inplace/pair=0-1"),
               HasSubstr("cannot work in place"));
   EXPECT_THAT(refusal("broadcast/float32/1KiB/np2/pair=0-1"),

@@ -216,7 +216,7 @@ TEST(Validate, RefusesContradictionsInTheStruct) {
   EXPECT_THAT(with(all_reduce(), [](Case& c) { c.ranks = 1; }), HasSubstr("np2 to np1024"));
   EXPECT_THAT(with(all_reduce(), [](Case& c) { c.ranks = 1025; }), HasSubstr("np2 to np1024"));
   EXPECT_THAT(with(all_reduce(), [](Case& c) { c.pair = Pair{}; }), HasSubstr("'pair'"));
-  EXPECT_THAT(with(send_recv(), [](Case& c) { c.in_place = true; }), "valid") << "MPI's";
+  EXPECT_THAT(with(send_recv(), [](Case& c) { c.in_place = true; }), "valid") << "in older records";
   EXPECT_THAT(with(send_recv(Pair{0, 1, false}),
                    [](Case& c) {
                      c.operation = OperationKind::ping_pong;

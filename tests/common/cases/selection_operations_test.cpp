@@ -120,7 +120,7 @@ TEST(FullProfile, HasEveryOperationInEveryForm) {
       const std::size_t all_reductions = gpu ? 6 : 4;
       EXPECT_EQ(types.size(), operation == OperationKind::send_recv ? 1U : all_types) << name;
       EXPECT_EQ(reductions.size(), has_reduction(operation) ? all_reductions : 1U) << name;
-      EXPECT_EQ(in_place.size(), supports_in_place(backend, operation) ? 2U : 1U) << name;
+      EXPECT_EQ(in_place.size(), supports_in_place(operation) ? 2U : 1U) << name;
       EXPECT_EQ(launches.size(), gpu ? 2U : 1U) << name;
       EXPECT_EQ(roots.size(), has_root(operation) ? 2U : 1U) << name;
       EXPECT_EQ(buffers.size(), gpu ? 3U : 1U) << name;

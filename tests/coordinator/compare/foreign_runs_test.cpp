@@ -115,7 +115,7 @@ TEST_F(ForeignFiles, OfADirectoryAreLaunchesOfOneRun) {
   EXPECT_THAT(run.cases.at(0).launches, SizeIs(3));
 }
 
-TEST_F(ForeignFiles, OfSendsHaveThemInPlaceWhereMpiSent) {
+TEST_F(ForeignFiles, OfSendsHaveNoneInPlace) {
   const auto cases = [&](const std::string& text) {
     std::vector<std::string> names;
     for (const CaseFigures& figures : read_run(write("sends.json", text)).cases) {
@@ -127,7 +127,7 @@ TEST_F(ForeignFiles, OfSendsHaveThemInPlaceWhereMpiSent) {
               ElementsAre("send_recv/float32/1MiB/np2"))
       << "NCCL has no such form, though nccl-tests times it";
   EXPECT_THAT(cases(replaced(cpu_memory_document(), "\"-b\"", "\"--only\", \"send_recv\", \"-b\"")),
-              ElementsAre("send_recv/float32/1MiB/np2", "send_recv/float32/1MiB/np2/inplace"));
+              ElementsAre("send_recv/float32/1MiB/np2"));
 }
 
 TEST_F(ForeignFiles, SayTheKindOfBuffersInAnyFormOfTheFlag) {

@@ -62,6 +62,10 @@ TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {
               ElementsAre(types, "Leaving out -o avg, mulsum: the mpi backend has none here"));
   EXPECT_THAT(nccl_tests_left_out(all, broadcast, mpi), ElementsAre(types)) << "has no reduction";
   EXPECT_THAT(nccl_tests_left_out(parse({}), all_reduce, mpi), IsEmpty());
+  const NcclTestsProgram send_recv = program("sendrecv_perf");
+  EXPECT_THAT(nccl_tests_left_out(parse({}), send_recv, mpi),
+              ElementsAre("Leaving out in-place: the mpi backend has no such form of send_recv"));
+  EXPECT_THAT(nccl_tests_left_out(parse({}), send_recv, {BackendKind::nccl, 2, true}), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(all, all_reduce, {BackendKind::nccl, 2, true}), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(all, all_reduce, {BackendKind::nccl, 2, false}),
               ElementsAre("Leaving out -d f8e4m3, f8e5m2: the nccl backend has none here"));
