@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/copy/relay.hpp"
-#include "linkgain/gpu/pinned_copy.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {
@@ -14,7 +12,6 @@ namespace {
 
 using gpu::check;
 using gpu::DeviceBuffer;
-using gpu::PinnedBuffer;
 using gpu::Stream;
 
 constexpr std::int64_t kGuard = 256;
@@ -75,29 +72,6 @@ TEST_F(CopyKernels, RefuseWhatIsNotAligned) {
   EXPECT_EQ(copy(begin + 4, begin + 32, 16, kCopyShapes[0], stream.get()), cudaErrorInvalidValue);
   EXPECT_EQ(copy(begin, begin + 32, 0, kCopyShapes[0], stream.get()), cudaErrorInvalidValue);
   EXPECT_EQ(copy(begin, begin + 32, 16, {3, 64, 1}, stream.get()), cudaErrorInvalidValue);
-}
-
-/// Both sides on one device, in streams of their own.
-TEST_F(CopyKernels, RelayWholeMessagesOneAfterTheOther) {
-  const Stream sender;
-  const Stream receiver;
-  const PinnedBuffer lane(Bytes{kRelayBytes});
-  check(cudaMemset(lane.data(), 0, kRelayBytes));
-  std::uint32_t steps = 0;
-  for (const std::int64_t bytes : kSizes) {
-    Words from(bytes);
-    const Words to(bytes);
-    from.count_from(static_cast<std::uint32_t>(bytes));
-    for (int message = 0; message < 3; ++message) {
-      check(relay_send(lane.data(), from.data(), bytes, steps, sender.get()));
-      check(relay_receive(lane.data(), to.data(), bytes, steps, receiver.get()));
-      steps += static_cast<std::uint32_t>(relay_steps(bytes));
-    }
-    sender.synchronize();
-    receiver.synchronize();
-    to.expect_count_from(static_cast<std::uint32_t>(bytes));
-  }
-  EXPECT_EQ(relay_send(lane.data(), lane.data(), 8, steps, sender.get()), cudaErrorInvalidValue);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #include "device_calls.hpp"
 
 #include "flag_exchange.hpp"
+#include "host_staged_copy.hpp"
 #include "host_transfer.hpp"
 #include "kernel_all_reduce.hpp"
 #include "linkgain/base/errors.hpp"
 #include "load_chase.hpp"
 #include "memory_copy.hpp"
 #include "nccl_device_call.hpp"
-#include "relay_copy.hpp"
 
 namespace linkgain {
 namespace {
@@ -47,8 +47,12 @@ std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& pl
     return std::make_unique<KernelAllReduce>(c, plan, context, session, world.multiprocessors,
                                              world.all_reduce_road);
   }
-  if (world.through_host) return std::make_unique<RelayCopy>(c, plan, context, session);
-  return std::make_unique<MemoryCopy>(c, plan, context, session);
+  if (!world.through_host) return std::make_unique<MemoryCopy>(c, plan, context, session);
+  if (c.kernel) {
+    throw MachineError("copies by kernel need P2P: through host memory copy engines make them",
+                       "leave --kernels out of copies for this variant");
+  }
+  return std::make_unique<HostStagedCopy>(c, plan, context, session);
 }
 
 }  // namespace linkgain

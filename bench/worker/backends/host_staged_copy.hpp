@@ -7,25 +7,28 @@
 #include "linkgain/cases/buffer_plan.hpp"
 #include "nccl_context.hpp"
 #include "peer_pools.hpp"
-#include "relay_lane.hpp"
 #include "transfers.hpp"
 
 namespace linkgain {
 
-/// A copy between ranks that share host memory only: both sides work. Whether it is called a push
-/// or a pull makes no difference then.
-class RelayCopy : public DeviceCall {
+/// A copy between ranks that share host memory only, by copy engines: both sides work. Whether it
+/// is called a push or a pull makes no difference then.
+class HostStagedCopy : public DeviceCall {
  public:
-  /// By copy engine it needs gpu::has_stream_flags(). Throws what PeerPools throws, MachineError.
-  RelayCopy(const Case& c, const BufferPlan& plan, const NcclContext& context, Session& session);
+  /// Needs gpu::has_stream_flags(). Throws what PeerPools throws, MachineError.
+  HostStagedCopy(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                 Session& session);
+  ~HostStagedCopy() override;
 
  private:
+  class StagingRing;
+
   /// What of the operation this rank has to do.
   struct Part {
     Transfer transfer;
     std::size_t number;  ///< among all transfers
-    RelaySide side;
-    std::unique_ptr<RelayLane> lane;
+    bool sends;          ///< else it receives
+    std::unique_ptr<StagingRing> ring;
   };
 
   void do_prepare() override;
