@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <stdexcept>
 
@@ -19,10 +18,6 @@ std::string text_of(SpreadSource source) {
     case SpreadSource::cpu_memory:
       return fmt::format("{:.0f} % in CPU memory, where the load of the host decides",
                          100 * kAssumedCpuSpread);
-    case SpreadSource::program:
-      return fmt::format(
-          "{:.0f} % for benchmarks of other programs, and what their repetitions scatter",
-          100 * kAssumedProgramSpread);
   }
   throw std::invalid_argument("no such source of a spread");
 }
@@ -33,8 +28,7 @@ double largest(const std::optional<double>& a, const std::optional<double>& b) {
 
 }  // namespace
 
-SpreadSource spread_source(const RunFigures& run, const CaseFigures& figures) {
-  if (!figures.definition) return SpreadSource::program;
+SpreadSource spread_source(const RunFigures& run) {
   return run.settings.backend == "mpi" ? SpreadSource::cpu_memory : SpreadSource::gpus;
 }
 
@@ -43,13 +37,9 @@ ComparisonSpread assumed_spread(SpreadSource source, const CaseFigures& before,
   const double error = largest(before.sample_error, after.sample_error);
   switch (source) {
     case SpreadSource::gpus:
-      return {std::max(assumed_deviation(before.definition->size), error), std::nullopt};
+      return {std::max(assumed_deviation(before.definition.size), error), std::nullopt};
     case SpreadSource::cpu_memory:
       return {std::max(kAssumedCpuSpread, error), std::nullopt};
-    case SpreadSource::program:
-      return {std::hypot(kAssumedProgramSpread,
-                         largest(before.sample_deviation, after.sample_deviation)),
-              std::nullopt};
   }
   throw std::invalid_argument("no such source of a spread");
 }
@@ -58,7 +48,7 @@ std::string assumed_spreads_text(const RunComparison& comparison) {
   std::set<SpreadSource> sources;
   for (const CaseComparison& each : comparison.cases) {
     if (!each.spread || each.spread->degrees_of_freedom) continue;
-    sources.insert(spread_source(*comparison.before, *each.before));
+    sources.insert(spread_source(*comparison.before));
   }
   std::vector<std::string> texts;
   for (const SpreadSource source : sources) texts.push_back(text_of(source));

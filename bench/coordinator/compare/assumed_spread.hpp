@@ -12,10 +12,9 @@ namespace linkgain {
 enum class SpreadSource {
   gpus,        ///< cases of linkgain's on GPUs: assumed_deviation() of the size
   cpu_memory,  ///< cases of the mpi backend: kAssumedCpuSpread
-  program,     ///< benchmarks of another program: kAssumedProgramSpread and its repetitions'
 };
 
-SpreadSource spread_source(const RunFigures& run, const CaseFigures& figures);
+SpreadSource spread_source(const RunFigures& run);
 
 /// Of a case of both runs. Never less than what the samples of either show.
 ComparisonSpread assumed_spread(SpreadSource source, const CaseFigures& before,

@@ -124,10 +124,7 @@ void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
 }
 
 std::size_t ranks_of(const RunFigures& run) {
-  for (const CaseFigures& figures : run.cases) {
-    if (figures.definition) return static_cast<std::size_t>(figures.definition->ranks);
-  }
-  return 0;
+  return run.cases.empty() ? 0 : static_cast<std::size_t>(run.cases.front().definition.ranks);
 }
 
 /// Of one variant: bytes that took another road explain a difference by themselves.
@@ -158,8 +155,7 @@ void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison)
     const bool before = *each.before->grouped;
     const bool after = *each.after->grouped;
     if (before == after) continue;
-    const std::string_view operation =
-        each.definition ? name_of(each.definition->operation) : std::string_view(each.name);
+    const std::string_view operation = name_of(each.definition.operation);
     ++counts[fmt::format("{} was {} before and {} after", operation, form(before), form(after))];
   }
   for (const auto& [text, count] : counts) {
@@ -178,7 +174,7 @@ void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison
   const RunFigures& other = before ? *comparison.after : *comparison.before;
   const bool any_plain =
       std::any_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& each) {
-        return each.speed_up && each.definition && each.definition->buffers == Buffers::plain;
+        return each.speed_up && each.definition.buffers == Buffers::plain;
       });
   if (!any_plain) return;
   cautions.push_back({"other-buffers",

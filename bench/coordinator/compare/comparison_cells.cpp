@@ -37,7 +37,7 @@ std::string capitalized(std::string text) {
 }  // namespace
 
 std::string what_is_timed(const CaseComparison& each) {
-  return each.definition ? "the same " + spoken_operation(*each.definition) : each.name;
+  return "the same " + spoken_operation(each.definition);
 }
 
 std::string value_cell(const CaseFigures* figures, Metric metric) {
@@ -63,10 +63,6 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
   return {text.estimate,
           fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high),
           readable_percent(less_time(each.speed_up->estimate))};
-}
-
-std::string label_of(const std::string& name, const std::optional<Case>& definition) {
-  return definition ? case_label(*definition) : name;
 }
 
 std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,

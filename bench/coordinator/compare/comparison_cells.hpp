@@ -14,9 +14,6 @@ std::string value_cell(const CaseFigures* figures, Metric metric);
 /// Speed-up, interval and less time; empty where there is nothing to compare.
 std::vector<std::string> speed_up_cells(const CaseComparison& each);
 
-/// "all_reduce 1 GiB"; the name itself where it is no case of linkgain's.
-std::string label_of(const std::string& name, const std::optional<Case>& definition);
-
 /// "the same all-reduce"
 std::string what_is_timed(const CaseComparison& each);
 

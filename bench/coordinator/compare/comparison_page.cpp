@@ -167,13 +167,13 @@ void add_training_table(StyledText& text, const std::vector<Row>& rows, const He
         {name_cell(row, nvlink), training_cell(row, steps.has_value()), path_cell(row)});
   }
   std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
-                                          {training_title(*each.definition->training, steps), true},
+                                          {training_title(*each.definition.training, steps), true},
                                           {"Path"}};
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
   const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
   text.paragraph(verdict_sentence(what, each, headline.threshold, headline.sides));
-  text.paragraph(training_text(*each.definition, rows, steps));
+  text.paragraph(training_text(each.definition, rows, steps));
 }
 
 void add_case_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
@@ -184,10 +184,8 @@ void add_case_table(StyledText& text, const std::vector<Row>& rows, const Headli
     cells.push_back({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
                      value_cell(row.figures, Metric::busbw), path_cell(row)});
   }
-  std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
-                                          {label_of(each.name, each.definition), true},
-                                          {"busbw", true},
-                                          {"Path"}};
+  std::vector<StyledText::Column> columns{
+      {nvlink ? "NVLink" : "Run"}, {case_label(each.definition), true}, {"busbw", true}, {"Path"}};
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
   text.paragraph(verdict_sentence(what_is_timed(each), each, headline.threshold, headline.sides));
@@ -208,13 +206,6 @@ Headline headline_of(const std::vector<RunComparison>& comparisons) {
   return {};
 }
 
-bool is_anything_compared(const std::vector<RunComparison>& comparisons) {
-  return std::any_of(comparisons.begin(), comparisons.end(), [](const RunComparison& comparison) {
-    return std::any_of(comparison.cases.begin(), comparison.cases.end(),
-                       [](const CaseComparison& each) { return each.speed_up.has_value(); });
-  });
-}
-
 }  // namespace
 
 std::string run_label(std::size_t number) { return fmt::format("Run {}", number); }
@@ -222,15 +213,12 @@ std::string run_label(std::size_t number) { return fmt::format("Run {}", number)
 void add_page_table(StyledText& text, const std::vector<RunComparison>& comparisons) {
   const Headline headline = headline_of(comparisons);
   if (headline.each == nullptr) {
-    if (!is_anything_compared(comparisons)) {
-      text.paragraph(comparisons.size() == 1
-                         ? "No case was measured on both sides."
-                         : "No case was measured in both Run 1 and another run.");
-    }
-    return;  // what another program measured has no size to choose by
+    text.paragraph(comparisons.size() == 1 ? "No case was measured on both sides."
+                                           : "No case was measured in both Run 1 and another run.");
+    return;
   }
   const std::vector<Row> rows = rows_of(comparisons, *headline.each);
-  const bool training = headline.each->definition->training.has_value();
+  const bool training = headline.each->definition.training.has_value();
   (training ? add_training_table : add_case_table)(text, rows, headline);
 }
 

@@ -9,6 +9,7 @@
 #include "comparison_page.hpp"
 #include "comparison_rows.hpp"
 #include "comparison_trend.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/styled_table.hpp"
 
 namespace linkgain {
@@ -33,7 +34,7 @@ std::string legend_of(const RunComparison& comparison) {
   bool trainings = false;
   for (const CaseComparison& each : comparison.cases) {
     verdicts.push_back(each.verdict);
-    trainings = trainings || (each.definition && each.definition->training);
+    trainings = trainings || (each.definition.training.has_value());
   }
   return fmt::format("{}. The speed-up is the time before over the time after. {} {}",
                      counts_of(verdicts), value_legend(trainings),
@@ -41,7 +42,7 @@ std::string legend_of(const RunComparison& comparison) {
 }
 
 CaseRow row_of(const CaseComparison& each, Metric metric) {
-  CaseRow row{label_of(each.name, each.definition),
+  CaseRow row{case_label(each.definition),
               each.variant,
               {value_cell(each.before, metric), value_cell(each.after, metric)},
               each.verdict,

@@ -8,6 +8,7 @@
 #include "comparison_cells.hpp"
 #include "comparison_page.hpp"
 #include "comparison_rows.hpp"
+#include "linkgain/report/wording.hpp"
 #include "linkgain/tables/styled_table.hpp"
 #include "run_trend.hpp"
 
@@ -142,7 +143,7 @@ std::vector<CaseRow> rows_of(const std::vector<TrendCase>& cases, std::size_t ru
   std::vector<CaseRow> rows;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const TrendCase& each = cases[i];
-    CaseRow row{label_of(each.name, each.definition), each.variant, {}, {}, why(each)};
+    CaseRow row{case_label(each.definition), each.variant, {}, {}, why(each)};
     for (const Cells& column : columns) row.values.push_back(column[i]);
     const CaseComparison* last = each.later.back();
     const Cells speed_up = speed_up_cells(last == nullptr ? CaseComparison{} : *last);
@@ -175,7 +176,7 @@ bool is_any_marked(const std::vector<TrendCase>& cases, std::size_t runs) {
 
 std::string legend_of(const std::vector<TrendCase>& cases, double threshold, std::size_t runs) {
   const bool trainings = std::any_of(cases.begin(), cases.end(), [](const TrendCase& each) {
-    return each.definition && each.definition->training;
+    return each.definition.training.has_value();
   });
   return fmt::format(
       "The speed-up is the time of {} over that of {}, and the verdict is on these two.{} {} {}",

@@ -10,9 +10,8 @@
 /// Documents of other programs, already known to be such.
 namespace linkgain {
 
-/// Google Benchmark's: one case for each benchmark that has a time; repetitions are samples of one
-/// launch, of which the median counts. Where only aggregates were written, theirs and their
-/// standard deviation do. Throws UsageError or nlohmann's exceptions where members are missing.
+/// Google Benchmark's, as linkgain-bench writes it; repetitions are samples of one launch, of which
+/// the median counts. Throws UsageError or nlohmann's exceptions where members are missing.
 RunFigures read_google_benchmark(const nlohmann::json& document, const std::string& name);
 
 /// nccl-tests' (-J): two cases for each row, in place and out of place; which operation it was, the

@@ -36,7 +36,6 @@ void add_launch(CaseFigures& merged, const CaseFigures& own, const std::string& 
   if (!own.no_time.empty() || !own.time) return;
   merged.launches.push_back({launch, *own.time});
   merged.sample_error = larger(merged.sample_error, own.sample_error);
-  merged.sample_deviation = larger(merged.sample_deviation, own.sample_deviation);
   if (merged.time) return;
   merged.time = own.time;
   merged.algbw = own.algbw;

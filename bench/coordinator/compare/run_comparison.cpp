@@ -19,8 +19,8 @@ constexpr double kNormalQuantile = 1.959963984540054;
 
 bool is_selected(const CaseFigures& figures, const CompareOptions& options) {
   if (options.operations.empty()) return true;
-  return figures.definition && std::find(options.operations.begin(), options.operations.end(),
-                                         figures.definition->operation) != options.operations.end();
+  return std::find(options.operations.begin(), options.operations.end(),
+                   figures.definition.operation) != options.operations.end();
 }
 
 std::string first_variant(const RunFigures& run) {
@@ -66,22 +66,14 @@ class VariantMatch {
 
 using Spreads = std::vector<std::optional<Spread>>;
 
-/// How launches of each case of a run differ. Of benchmarks of other programs it is not known which
-/// are like each other: each has the spread of its own launches.
+/// How launches of each case of a run differ.
 Spreads spreads_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
-    all.push_back({figures.definition.value_or(Case{}), figures.variant, {}});
-    const bool counts = figures.definition && figures.no_time.empty();
-    if (counts) all.back().launches = figures.launches;
+    all.push_back({figures.definition, figures.variant, {}});
+    if (figures.no_time.empty()) all.back().launches = figures.launches;
   }
-  Spreads spreads = pooled_spreads(all);
-  for (std::size_t i = 0; i < spreads.size(); ++i) {
-    if (run.cases[i].definition) continue;
-    all[i].launches = run.cases[i].launches;
-    spreads[i] = pooled_spreads(std::span(&all[i], 1)).front();
-  }
-  return spreads;
+  return pooled_spreads(all);
 }
 
 /// The spreads of two runs.
@@ -98,7 +90,7 @@ class BothSpreads {
     const auto pooled = combine_spreads(spreads_before_.at(place_of(before, before_)),
                                         spreads_after_.at(place_of(after, after_)));
     return pooled ? ComparisonSpread{pooled->deviation, pooled->degrees_of_freedom}
-                  : assumed_spread(spread_source(before_, before), before, after);
+                  : assumed_spread(spread_source(before_), before, after);
   }
 
  private:
@@ -235,24 +227,23 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
 }
 
 const CaseComparison* headline_case(const RunComparison& comparison) {
-  const auto training =
-      std::find_if(comparison.cases.begin(), comparison.cases.end(), [](const auto& each) {
-        return each.speed_up && each.definition && may_stand_for_run(*each.definition);
-      });
+  const auto training = std::find_if(
+      comparison.cases.begin(), comparison.cases.end(),
+      [](const auto& each) { return each.speed_up && may_stand_for_run(each.definition); });
   if (training != comparison.cases.end()) return &*training;
   const CaseComparison* best = nullptr;
   const auto is_all_reduce = [](const CaseComparison& each) {
-    return each.definition->operation == OperationKind::all_reduce;
+    return each.definition.operation == OperationKind::all_reduce;
   };
   for (const CaseComparison& each : comparison.cases) {
-    if (!each.speed_up || !each.definition) continue;
+    if (!each.speed_up) continue;
     if (best == nullptr) {
       best = &each;
       continue;
     }
     if (each.variant != best->variant) continue;
-    const bool same_operation = each.definition->operation == best->definition->operation;
-    const bool larger = each.definition->size > best->definition->size;
+    const bool same_operation = each.definition.operation == best->definition.operation;
+    const bool larger = each.definition.size > best->definition.size;
     if (same_operation ? larger : is_all_reduce(each)) best = &each;
   }
   return best;

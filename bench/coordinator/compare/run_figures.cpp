@@ -102,16 +102,6 @@ std::optional<double> log_median_error(const std::vector<double>& values) {
          std::sqrt(static_cast<double>(logs.size()));
 }
 
-std::optional<double> log_deviation(const std::vector<double>& values) {
-  if (values.size() < 2) return std::nullopt;
-  const std::vector<double> logs = logs_of(values);
-  const auto count = static_cast<double>(logs.size());
-  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
-  double squares = 0.0;
-  for (const double log : logs) squares += (log - mean) * (log - mean);
-  return std::sqrt(squares / (count - 1.0));
-}
-
 RunFigures figures_of(const Record& record, const std::string& name) {
   RunFigures run;
   run.name = name;

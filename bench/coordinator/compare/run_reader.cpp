@@ -21,14 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWhatToGive =
-    "give a record.json or the directory of a run, JSON of Google Benchmark or of "
+    "give a record.json or the directory of a run, JSON of linkgain-bench or of "
     "nccl-tests' -J: a file, several with commas between them, or a directory of them";
 
 /// Whose document it is; absent where it is nobody's that is known.
 std::optional<RunSource> source_of(const nlohmann::json& document) {
   if (!document.is_object()) return std::nullopt;
   if (document.contains("schema")) return RunSource::record;
-  if (document.contains("benchmarks") && document.contains("context")) {
+  if (document.contains("benchmarks") && document.contains("context") &&
+      document["context"].contains("linkgain")) {
     return RunSource::google_benchmark;
   }
   if (document.contains("results") && document.contains("config") && document.contains("args")) {

@@ -11,7 +11,7 @@ namespace linkgain {
 /// A case of one variant over several runs, of which each later one is held against the first.
 struct TrendCase {
   std::string name;
-  std::optional<Case> definition;
+  Case definition;
   std::string variant;
   const CaseFigures* first = nullptr;  ///< null where the first run lacks the case
   /// One for each comparison; null where neither of its two runs has the case.

@@ -39,7 +39,7 @@ CompareCommandLine::CompareCommandLine(CLI::App& program)
       ->add_option(
           "runs", runs_,
           "Before and after, or more for a trend: record.json, a run's directory, or JSON of "
-          "Google Benchmark or nccl-tests (-J), several launches as one side by commas between "
+          "linkgain-bench or nccl-tests (-J), several launches as one side by commas between "
           "their files or as a directory of them")
       ->required();
   command_->add_option("--only", only_, "Operations: " + operation_names())

@@ -33,15 +33,6 @@ std::string names_of(const std::set<OperationKind>& operations) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string what_there_is(const std::vector<RunFigures>& runs,
-                          const std::set<OperationKind>& operations) {
-  if (!operations.empty()) return "they have " + names_of(operations);
-  const bool any = std::any_of(runs.begin(), runs.end(),
-                               [](const RunFigures& run) { return !run.cases.empty(); });
-  return any ? "benchmarks of other programs have no operation: leave --only out"
-             : "they have no case at all";
-}
-
 /// Throws UsageError where none of the operations asked for is in any run: nothing would be
 /// compared, whatever the format.
 void require_asked_for(const std::vector<RunFigures>& runs,
@@ -51,15 +42,14 @@ void require_asked_for(const std::vector<RunFigures>& runs,
   bool found = wanted.empty();
   for (const RunFigures& run : runs) {
     for (const CaseFigures& figures : run.cases) {
-      if (!figures.definition) continue;
-      known.insert(figures.definition->operation);
-      found = found || wanted.count(figures.definition->operation) != 0;
+      known.insert(figures.definition.operation);
+      found = found || wanted.count(figures.definition.operation) != 0;
     }
   }
   if (found) return;
   throw UsageError(fmt::format("--only {}: {} has such a case", names_of(wanted),
                                runs.size() == 2 ? "neither run" : "none of the runs"),
-                   what_there_is(runs, known));
+                   known.empty() ? "they have no case at all" : "they have " + names_of(known));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "linkgain/core/errors.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/stream.hpp"

@@ -67,12 +67,6 @@ inline constexpr double kAssumedSmallSpread = 0.15;
 /// With this, only a factor of four or more shows between single launches.
 inline constexpr double kAssumedCpuSpread = 0.5;
 
-/// Benchmarks of other programs. Where code, stack and heap came to lie at a start alone moves them
-/// by several percent (Mytkowicz, Diwan, Hauswirth, Sweeney: Producing Wrong Data Without Doing
-/// Anything Obviously Wrong, ASPLOS 2009), which repetitions within a process do not show. The
-/// standard deviation of repetitions, where there are some, is added to it in squares.
-inline constexpr double kAssumedProgramSpread = 0.05;
-
 /// On GPUs, for cases of this size.
 double assumed_deviation(Bytes size);
 

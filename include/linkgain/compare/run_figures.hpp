@@ -16,11 +16,11 @@ enum class RunSource { record, google_benchmark, nccl_tests };
 /// "linkgain", "Google Benchmark", "nccl-tests".
 std::string_view name_of(RunSource source);
 
-/// One case of one variant, or one benchmark of another program.
+/// One case of one variant.
 struct CaseFigures {
-  std::string name;                ///< case_name() where it is a case of linkgain's
-  std::optional<Case> definition;  ///< absent for a benchmark of another program
-  std::string variant;             ///< empty where the source knows none
+  std::string name;  ///< case_name()
+  Case definition;
+  std::string variant;
   /// Why there is no time that may be compared ("skipped: no network", "wrong data: …"); empty
   /// where there is one.
   std::string no_time;
@@ -31,9 +31,6 @@ struct CaseFigures {
   /// Standard error of a launch's log median by its own samples; the largest of the launches.
   /// Absent where a launch has a single sample.
   std::optional<double> sample_error;
-  /// Standard deviation of the log of single samples within a launch, the largest of the launches.
-  /// Set for Google Benchmark's repetitions, of which there are few.
-  std::optional<double> sample_deviation;
   std::optional<double> algbw;  ///< at that time, 1e9 B/s
   std::optional<double> busbw;
   Path path = Path::unknown;
@@ -63,8 +60,5 @@ RunFigures figures_of(const Record& record, const std::string& name);
 /// sqrt(pi / 2) of the mean's). Absent below two values. Throws std::invalid_argument where a value
 /// is not above zero.
 std::optional<double> log_median_error(const std::vector<double>& values);
-
-/// Standard deviation of the logs of values, n - 1 in the denominator; otherwise likewise.
-std::optional<double> log_deviation(const std::vector<double>& values);
 
 }  // namespace linkgain

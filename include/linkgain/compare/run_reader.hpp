@@ -9,7 +9,7 @@
 namespace linkgain {
 
 /// Reads what can be compared: a record, a journal or a run's directory as read_record() does; a
-/// document of Google Benchmark (`--benchmark_out`, of any program); a file that nccl-tests' -J
+/// document of linkgain-bench (`--benchmark_out`); a file that nccl-tests' -J
 /// wrote. Which it is, its members tell. Several documents of one other program are one run, each a
 /// launch of it: a directory that holds no record but .json files, or paths with commas between
 /// them (a path that exists is itself, whatever commas it has). Throws UsageError, also where

@@ -21,8 +21,8 @@ inline CaseFigures timed(const std::string& name, const std::string& variant,
     figures.launches.push_back({static_cast<int>(figures.launches.size()), Seconds{launch}});
   }
   figures.time = geometric_mean(figures.launches);
-  figures.busbw = bus_bandwidth(*figures.definition, *figures.time);
-  figures.algbw = algorithm_bandwidth(*figures.definition, *figures.time);
+  figures.busbw = bus_bandwidth(figures.definition, *figures.time);
+  figures.algbw = algorithm_bandwidth(figures.definition, *figures.time);
   return figures;
 }
 

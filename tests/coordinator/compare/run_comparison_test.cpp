@@ -88,17 +88,6 @@ TEST(CompareRuns, AssumesASpreadWhereNoLikeCaseHasTwoLaunches) {
   EXPECT_EQ(compare_runs(run, other, {}).cases.at(0).spread->deviation, 0.2);
 }
 
-/// Benchmarks of other programs: nobody knows which are like each other.
-TEST(CompareRuns, AssumesASpreadForBenchmarksOfOtherPrograms) {
-  CaseFigures foreign = timed(kLarge, "", {1.0});
-  foreign.name = "BM_sort/64";
-  foreign.definition.reset();
-  const RunFigures run = run_with("a", {foreign, timed(kLarge, "", {1.0, 1.5})});
-  const RunComparison alike = compare_runs(run, run, {});
-  EXPECT_FALSE(alike.cases.at(0).spread->degrees_of_freedom);
-  EXPECT_EQ(alike.cases.at(0).spread->deviation, kAssumedProgramSpread);
-}
-
 TEST(CompareRuns, JudgesByIntervalAndThreshold) {
   const auto eight = [](double centre) { return launches_around(centre, 0.005, 8); };
   EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.0)), CaseVerdict::same);

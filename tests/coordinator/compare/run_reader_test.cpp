@@ -39,7 +39,7 @@ TEST(RunReader, TakesRecords) {
   EXPECT_EQ(read_run(RESULTS_FOLDER "/2xH200-default-6e41737").cases.size(), 44U);
 }
 
-TEST(RunReader, TakesGoogleBenchmark) {
+TEST(RunReader, TakesGoogleBenchmarkOfLinkgainBench) {
   const RunFigures run = parse_run(document("google_benchmark.json"), "g.json");
   EXPECT_EQ(run.source, RunSource::google_benchmark);
   EXPECT_EQ(run.machine.host, "box");
@@ -48,17 +48,14 @@ TEST(RunReader, TakesGoogleBenchmark) {
   ASSERT_THAT(run.cases, SizeIs(3));
   const CaseFigures& own = run.cases[0];
   EXPECT_EQ(own.variant, "host");
-  ASSERT_TRUE(own.definition);
   EXPECT_THAT(own.time->value, DoubleNear(11e-6, 1e-15));
   EXPECT_THAT(own.launches, SizeIs(1));
   EXPECT_TRUE(own.sample_error);
   EXPECT_THAT(*own.busbw, DoubleNear(1048576 / 11e-6 / 1e9, 1e-9));
-  const CaseFigures& other = run.cases[1];
-  EXPECT_EQ(other.name, "BM_sort/64");
-  EXPECT_FALSE(other.definition);
-  EXPECT_EQ(other.variant, "");
-  EXPECT_THAT(other.time->value, DoubleNear(2.5e-3, 1e-12));
-  EXPECT_EQ(other.busbw, 7.5);
+  const CaseFigures& aggregated = run.cases[1];
+  EXPECT_EQ(aggregated.name, "all_reduce/float32/sum/4MiB/np2");
+  EXPECT_THAT(aggregated.time->value, DoubleNear(25e-6, 1e-15)) << "the median";
+  EXPECT_FALSE(aggregated.sample_error);
   EXPECT_EQ(run.cases[2].no_time, "no memory");
 }
 
@@ -100,7 +97,9 @@ TEST(RunReader, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(refusal("[1]"), HasSubstr("neither a record nor"));
   EXPECT_THAT(refusal("{\"a\": "), HasSubstr("not JSON"));
   EXPECT_THAT(refusal("{\"schema\": \"linkgain.topology/1\"}"), HasSubstr("not a record"));
-  EXPECT_THAT(refusal("{\"context\": {}, \"benchmarks\": [{}]}"),
+  EXPECT_THAT(refusal("{\"context\": {}, \"benchmarks\": [{}]}"), HasSubstr("neither a record nor"))
+      << "Google Benchmark's of another program";
+  EXPECT_THAT(refusal("{\"context\": {\"linkgain\": \"0.1.0\"}, \"benchmarks\": [{}]}"),
               HasSubstr("not a document of Google Benchmark"));
   EXPECT_THROW(read_run("/nowhere/at-all.json"), UsageError);
 }
