@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/telemetry/survey.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 /// Machines as a survey describes them, for the checks of `linkgain doctor`.
 namespace linkgain::testing {

@@ -1,4 +1,4 @@
-#include "linkgain/report/check_csv.hpp"
+#include "linkgain/baseline/check_csv.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "linkgain/report/check_junit.hpp"
+#include "linkgain/baseline/check_junit.hpp"
 
 #include <fmt/format.h>
 

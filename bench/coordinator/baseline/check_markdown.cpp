@@ -1,4 +1,4 @@
-#include "linkgain/report/check_markdown.hpp"
+#include "linkgain/baseline/check_markdown.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/report/check_prometheus.hpp"
+#include "linkgain/baseline/check_prometheus.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/report/check_table.hpp"
+#include "linkgain/baseline/check_table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "linkgain/report/comparison_report.hpp"
+#include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/statistics/ratio.hpp"
 #include "linkgain/tables/csv_fields.hpp"
 

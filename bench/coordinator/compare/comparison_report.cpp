@@ -1,4 +1,4 @@
-#include "linkgain/report/comparison_report.hpp"
+#include "linkgain/compare/comparison_report.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/report/comparison_report.hpp"
+#include "linkgain/compare/comparison_report.hpp"
 
 namespace linkgain {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/diagnostics/finding.hpp"
-#include "linkgain/telemetry/survey.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {
 

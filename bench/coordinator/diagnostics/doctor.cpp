@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/doctor.hpp"
+#include "linkgain/diagnostics/doctor.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/load_watch.hpp"
+#include "linkgain/diagnostics/load_watch.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/mpi_version.hpp"
+#include "linkgain/diagnostics/mpi_version.hpp"
 
 #include <fmt/format.h>
 

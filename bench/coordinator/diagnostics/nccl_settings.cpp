@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/nccl_settings.hpp"
+#include "linkgain/diagnostics/nccl_settings.hpp"
 
 #include <fmt/format.h>
 

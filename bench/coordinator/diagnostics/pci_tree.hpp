@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/base/reading.hpp"
-#include "linkgain/telemetry/survey.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/survey.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 #include <pwd.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "linkgain/telemetry/survey.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {
 

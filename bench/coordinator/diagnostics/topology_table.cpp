@@ -1,4 +1,4 @@
-#include "linkgain/report/topology_table.hpp"
+#include "linkgain/diagnostics/topology_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

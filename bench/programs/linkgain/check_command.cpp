@@ -4,13 +4,13 @@
 
 #include <cstdio>
 
+#include "linkgain/baseline/check_csv.hpp"
+#include "linkgain/baseline/check_junit.hpp"
+#include "linkgain/baseline/check_markdown.hpp"
+#include "linkgain/baseline/check_prometheus.hpp"
+#include "linkgain/baseline/check_table.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/report/check_csv.hpp"
-#include "linkgain/report/check_junit.hpp"
-#include "linkgain/report/check_markdown.hpp"
-#include "linkgain/report/check_prometheus.hpp"
-#include "linkgain/report/check_table.hpp"
 #include "named_records.hpp"
 
 namespace linkgain {

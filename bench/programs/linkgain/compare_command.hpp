@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/compare/run_comparison.hpp"
-#include "linkgain/report/comparison_report.hpp"
 #include "output_format.hpp"
 
 namespace linkgain {

@@ -5,13 +5,13 @@
 
 #include <cstdlib>
 
+#include "linkgain/diagnostics/diagnosis_table.hpp"
+#include "linkgain/diagnostics/doctor.hpp"
 #include "linkgain/diagnostics/finding.hpp"
-#include "linkgain/report/diagnosis_table.hpp"
+#include "linkgain/diagnostics/load_watch.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"
-#include "linkgain/telemetry/doctor.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/load_watch.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,7 +8,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/fleet/fleet_files.hpp"
-#include "linkgain/report/fleet_report.hpp"
+#include "linkgain/fleet/fleet_report.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/report/topology_table.hpp"
+#include "linkgain/diagnostics/topology_table.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 
 namespace linkgain {

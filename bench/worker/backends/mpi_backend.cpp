@@ -1,4 +1,4 @@
-#include "linkgain/backends/mpi_backend.hpp"
+#include "mpi_backend.hpp"
 
 #include <mpi.h>
 

@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
-#include "linkgain/backends/mpi_backend.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "mpi_backend.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "initial_weights.hpp"
 #include "kernels/gpt2/adamw.hpp"
 #include "kernels/gpt2/bias_gradient.hpp"
 #include "kernels/gpt2/embedding.hpp"
@@ -13,7 +14,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/memory_work.hpp"
-#include "linkgain/model/initial_weights.hpp"
 #include "step_tokens.hpp"
 
 namespace linkgain::on_gpu {

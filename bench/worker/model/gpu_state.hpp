@@ -4,6 +4,7 @@
 #include <functional>
 #include <source_location>
 
+#include "gpu_memory.hpp"
 #include "kernels/common/element.hpp"
 #include "kernels/gpt2/attention/attention.hpp"
 #include "kernels/gpt2/layer_norm.hpp"
@@ -12,7 +13,6 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
-#include "linkgain/model/gpu_memory.hpp"
 #include "linkgain/model/gpu_model.hpp"
 
 namespace linkgain::on_gpu {

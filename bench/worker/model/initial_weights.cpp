@@ -1,4 +1,4 @@
-#include "linkgain/model/initial_weights.hpp"
+#include "initial_weights.hpp"
 
 #include <cmath>
 #include <stdexcept>

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "initial_weights.hpp"
 #include "kernels/random/parameter_hash.hpp"
-#include "linkgain/model/initial_weights.hpp"
 #include "reference_ends.hpp"
 #include "step_tokens.hpp"
 

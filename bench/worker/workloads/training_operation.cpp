@@ -12,8 +12,8 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/model/reference_model.hpp"
-#include "linkgain/workloads/training_run.hpp"
 #include "training_check.hpp"
+#include "training_run.hpp"
 
 #ifdef LINKGAIN_HAVE_GPU
 #include "linkgain/model/gpu_model.hpp"

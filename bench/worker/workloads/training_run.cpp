@@ -1,4 +1,4 @@
-#include "linkgain/workloads/training_run.hpp"
+#include "training_run.hpp"
 
 #include <fmt/format.h>
 

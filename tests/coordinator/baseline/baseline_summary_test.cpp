@@ -1,4 +1,4 @@
-#include "linkgain/report/baseline_summary.hpp"
+#include "linkgain/baseline/baseline_summary.hpp"
 
 #include <gtest/gtest.h>
 

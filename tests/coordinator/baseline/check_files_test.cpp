@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "linkgain/report/check_junit.hpp"
-#include "linkgain/report/check_prometheus.hpp"
+#include "linkgain/baseline/check_junit.hpp"
+#include "linkgain/baseline/check_prometheus.hpp"
 #include "sample_checks.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"

@@ -1,10 +1,10 @@
-#include "linkgain/report/check_table.hpp"
+#include "linkgain/baseline/check_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/report/check_csv.hpp"
-#include "linkgain/report/check_markdown.hpp"
+#include "linkgain/baseline/check_csv.hpp"
+#include "linkgain/baseline/check_markdown.hpp"
 #include "sample_checks.hpp"
 #include "support/golden.hpp"
 

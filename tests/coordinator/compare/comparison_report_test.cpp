@@ -1,4 +1,4 @@
-#include "linkgain/report/comparison_report.hpp"
+#include "linkgain/compare/comparison_report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bridge_runs.hpp"
-#include "linkgain/report/comparison_report.hpp"
+#include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 

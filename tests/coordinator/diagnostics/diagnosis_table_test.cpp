@@ -1,4 +1,4 @@
-#include "linkgain/report/diagnosis_table.hpp"
+#include "linkgain/diagnostics/diagnosis_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

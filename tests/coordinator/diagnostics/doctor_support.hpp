@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/telemetry/doctor.hpp"
+#include "linkgain/diagnostics/doctor.hpp"
 #include "support/sample_survey.hpp"
 
 namespace linkgain::testing {

@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/nccl_settings.hpp"
+#include "linkgain/diagnostics/nccl_settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "linkgain/telemetry/survey.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "doctor_support.hpp"
-#include "linkgain/telemetry/load_watch.hpp"
+#include "linkgain/diagnostics/load_watch.hpp"
 #include "support/fake_sys.hpp"
 #include "support/nvml_scenario.hpp"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "linkgain/report/topology_table.hpp"
+#include "linkgain/diagnostics/topology_table.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "support/fake_sys.hpp"
 #include "support/scoped_environment.hpp"

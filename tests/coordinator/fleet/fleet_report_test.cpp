@@ -1,4 +1,4 @@
-#include "linkgain/report/fleet_report.hpp"
+#include "linkgain/fleet/fleet_report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "linkgain/backends/mpi_backend.hpp"
 #include "linkgain/base/errors.hpp"
+#include "mpi_backend.hpp"
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 

@@ -1,4 +1,4 @@
-#include "linkgain/model/gpu_memory.hpp"
+#include "gpu_memory.hpp"
 
 #include <gtest/gtest.h>
 

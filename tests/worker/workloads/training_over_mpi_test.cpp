@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/backends/mpi_backend.hpp"
 #include "logged_communication.hpp"
+#include "mpi_backend.hpp"
 #include "support/rank_test.hpp"
 #include "training_ranks.hpp"
 

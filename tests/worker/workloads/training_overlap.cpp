@@ -24,7 +24,6 @@
 #include "linkgain/model/gpu_model.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/statistics/statistics.hpp"
-#include "linkgain/workloads/training_run.hpp"
 #include "nccl_api.hpp"
 #include "nccl_communicator.hpp"
 #include "nccl_training_communication.hpp"
@@ -32,6 +31,7 @@
 #include "overlap_table.hpp"
 #include "support/gpu_rank_program.hpp"
 #include "timed_communication.hpp"
+#include "training_run.hpp"
 
 namespace linkgain {
 namespace {

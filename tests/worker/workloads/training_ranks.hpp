@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "linkgain/model/reference_model.hpp"
-#include "linkgain/workloads/training_run.hpp"
+#include "training_run.hpp"
 #include "watched_model.hpp"
 #include "worker/model/model_steps.hpp"
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "linkgain/telemetry/survey.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {
 

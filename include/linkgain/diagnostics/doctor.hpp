@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "linkgain/diagnostics/finding.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/telemetry/survey.hpp"
 
 namespace linkgain {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/diagnostics/kernel_log.hpp"
+#include "linkgain/diagnostics/mpi_version.hpp"
+#include "linkgain/diagnostics/nccl_settings.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/telemetry/kernel_log.hpp"
-#include "linkgain/telemetry/mpi_version.hpp"
-#include "linkgain/telemetry/nccl_settings.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {

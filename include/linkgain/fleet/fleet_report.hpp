@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/fleet/fleet.hpp"
-#include "linkgain/report/comparison_report.hpp"
 
 namespace linkgain {
 
