@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "layer_rules.hpp"
@@ -94,35 +96,82 @@ inline bool needs_source(std::string_view header) {
   return false;
 }
 
-/// Where the source of a public header or a kernel's header may be, the first being the usual one.
-inline std::vector<std::string> mirrors_of(const std::string& header) {
-  const std::string stem = header.substr(0, header.rfind('.'));
-  if (header.starts_with("kernels/")) return {stem + ".cu", stem + ".cpp"};
-  const std::string source = "bench/" + stem.substr(std::string_view("include/linkgain/").size());
-  return {source + ".cpp", source + ".cu", source + ".cpp.in"};
+/// Whether `library` has a source or template called `name` in some folder.
+inline bool has_source(const Library& library, const std::string& name,
+                       const std::vector<SourceFile>& files) {
+  return std::ranges::any_of(files, [&](const SourceFile& file) {
+    const std::string base = file.path.substr(folder_of(file.path).size());
+    return library_of(file.path) == &library &&
+           (base == name + ".cpp" || base == name + ".cu" || base == name + ".cpp.in");
+  });
 }
 
-/// What is wrong with a header's place beside its source; absent where nothing is. A private header
-/// may speak for several sources of its folder, but one of them must include it.
-inline std::optional<std::string> mirror_violation(const SourceFile& header,
-                                                   const std::vector<SourceFile>& files) {
-  const auto exists = [&](const std::string& path) {
-    return std::ranges::find(files, path, &SourceFile::path) != files.end();
+/// For each header of the tree the files that include it.
+using Users = std::map<std::string, std::vector<const SourceFile*>>;
+
+/// Points into `files`.
+inline Users users_of(const std::vector<SourceFile>& files) {
+  std::set<std::string> paths;
+  for (const SourceFile& file : files) paths.insert(file.path);
+  Users users;
+  for (const SourceFile& file : files) {
+    for (const Include& include : includes_of(file.text)) {
+      const std::string target = include.quoted ? target_of(file, include, paths) : std::string();
+      if (!target.empty()) users[target].push_back(&file);
+    }
+  }
+  return users;
+}
+
+/// What is wrong with a header's place; absent where nothing is. In include/ lies what another
+/// library includes, and what these headers include; beside its source what only its own does. A
+/// public header or a kernel's that declares functions has a source of its name.
+inline std::optional<std::string> place_violation(const SourceFile& header,
+                                                  const std::vector<SourceFile>& files,
+                                                  const Users& users) {
+  const Library* const own = library_of(header.path);
+  if (own == nullptr) return header.path + ": is of a folder that is no library's";
+  const auto found = users.find(header.path);
+  if (found == users.end()) return header.path + ": nobody includes it";
+  const bool needed_outside = std::ranges::any_of(found->second, [&](const SourceFile* user) {
+    return library_of(user->path) != own || visibility_of(user->path) == Visibility::public_header;
+  });
+  const bool is_public = visibility_of(header.path) == Visibility::public_header;
+  if (is_public && !needed_outside) {
+    return header.path + ": no other library includes it, so it belongs beside its source";
+  }
+  const std::string name = header.path.substr(folder_of(header.path).size());
+  const bool speaks_alone = is_public || own->wing.empty();
+  if (speaks_alone && needs_source(header.text) &&
+      !has_source(*own, name.substr(0, name.rfind('.')), files)) {
+    return header.path + ": declares functions, but its library has no source of its name";
+  }
+  return std::nullopt;
+}
+
+/// A unit is a header and the source of its name. Pairs of units of one library whose files include
+/// each other's headers.
+inline std::vector<std::string> units_that_include_each_other(const Users& users) {
+  const auto unit_of = [](const std::string& path) {
+    const std::string name = path.substr(folder_of(path).size());
+    const Library* const library = library_of(path);
+    const std::string home = library == nullptr || library->wing.empty()
+                                 ? folder_of(path)
+                                 : std::string(library->name) + "/";
+    return home + name.substr(0, name.find('.'));
   };
-  if (header.path.starts_with("bench/")) {
-    const std::string folder = header.path.substr(0, header.path.rfind('/') + 1);
-    const std::string name = header.path.substr(folder.size());
-    const bool included = std::ranges::any_of(files, [&](const SourceFile& file) {
-      return file.path != header.path && file.path.starts_with(folder) &&
-             file.text.find("#include \"" + name + "\"") != std::string::npos;
-    });
-    if (included) return std::nullopt;
-    return header.path + ": nothing in its folder includes it";
+  std::set<std::pair<std::string, std::string>> uses;
+  for (const auto& [header, includers] : users) {
+    for (const SourceFile* file : includers) {
+      if (unit_of(file->path) != unit_of(header))
+        uses.emplace(unit_of(file->path), unit_of(header));
+    }
   }
-  if (!needs_source(header.text) || std::ranges::any_of(mirrors_of(header.path), exists)) {
-    return std::nullopt;
+  std::vector<std::string> found;
+  for (const auto& [from, to] : uses) {
+    if (from < to && uses.contains({to, from})) found.push_back(from + " and " + to);
   }
-  return header.path + ": declares functions, but there is no " + mirrors_of(header.path).front();
+  return found;
 }
 
 }  // namespace linkgain::testing

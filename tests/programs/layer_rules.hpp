@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-/// The layer table of this project and the check of a source file against it.
+/// The table of libraries of this project and the check of a source file against it.
 namespace linkgain::testing {
 
 /// A file of the tree; the path is relative to the repository.
@@ -18,51 +18,71 @@ struct SourceFile {
   std::string text;
 };
 
-/// Who sees what a file includes: itself, its own folder, or every user of the layer.
+/// Who sees what a file includes: itself, its own folder, or every user of the library.
 enum class Visibility { source, private_header, public_header };
 
-/// A layer and, separated by spaces, the layers that it may include.
-struct Layer {
+/// A part of the tree: a library of a wing, the kernels, or a program.
+struct Library {
   std::string_view name;
+  std::string_view wing;  ///< of bench/WING/NAME; empty for kernels/
+  /// Separated by spaces. It may also include what these may.
   std::string_view may_include;
 };
 
-/// The last two are the programs, which sit on top.
-inline constexpr std::array kLayers{
-    Layer{"core", "core"},
-    Layer{"report", "core report"},
-    Layer{"telemetry", "core telemetry"},
-    Layer{"kernels", "kernels"},
-    Layer{"gpu", "core kernels gpu"},
-    Layer{"runtime", "core telemetry runtime"},
-    Layer{"backends", "core gpu kernels runtime backends"},
-    Layer{"model", "core gpu kernels model"},
-    Layer{"workloads", "core telemetry runtime model workloads"},
-    Layer{"coordinator", "core report telemetry coordinator"},
-    Layer{"linkgain", "core report telemetry coordinator linkgain"},
-    Layer{"linkgain-bench",
-          "core report telemetry kernels gpu runtime backends model workloads linkgain-bench"},
+inline constexpr std::array kLibraries{
+    Library{"base", "common", ""},
+    Library{"statistics", "common", "base"},
+    Library{"hardware", "common", "base"},
+    Library{"gpt2", "common", "base"},
+    Library{"cases", "common", "gpt2"},
+    Library{"record", "common", "cases hardware statistics"},
+    Library{"telemetry", "common", "record"},
+    Library{"kernels", "", ""},
+    Library{"gpu", "worker", "telemetry kernels"},
+    // Not gpu: what it knows of devices it is told by the backend, so that it is tested without
+    // one.
+    Library{"runtime", "worker", "telemetry"},
+    Library{"backends", "worker", "runtime gpu"},
+    Library{"model", "worker", "gpu"},
+    Library{"workloads", "worker", "runtime model"},
+    // What nccl-tests prints needs neither ranks nor GPUs; its mode, which does, is the program's.
+    Library{"nccl_tests", "worker", "record"},
+    Library{"process", "coordinator", "base"},
+    Library{"analysis", "coordinator", "telemetry"},
+    Library{"run", "coordinator", "analysis process"},
+    Library{"tables", "coordinator", "base"},
+    Library{"report", "coordinator", "analysis tables"},
+    Library{"compare", "coordinator", "report"},
+    Library{"baseline", "coordinator", "report"},
+    Library{"fleet", "coordinator", "compare baseline"},
+    Library{"diagnostics", "coordinator", "telemetry tables process"},
+    Library{"linkgain", "programs", "run compare baseline fleet diagnostics"},
+    Library{"linkgain_bench", "programs", "backends workloads nccl_tests"},
 };
 
-/// A third-party header (a trailing * stands for any end), the layers that may include it, and
+/// Null where there is none of this name.
+inline const Library* find_library(std::string_view name) {
+  const auto* const found = std::ranges::find(kLibraries, name, &Library::name);
+  return found == kLibraries.end() ? nullptr : found;
+}
+
+/// A third-party header (a trailing * stands for any end), the libraries that may include it, and
 /// in what kind of file at most. The first row that matches a header counts.
 struct ThirdParty {
   std::string_view header;
-  std::string_view layers;
+  std::string_view libraries;
   Visibility most_visible;
 };
 
 inline constexpr std::array kThirdParty{
-    ThirdParty{"nlohmann/*", "core linkgain-bench", Visibility::private_header},
-    ThirdParty{"valijson/*", "core", Visibility::private_header},
-    ThirdParty{"fmt/*",
-               "core report telemetry gpu runtime backends model workloads coordinator linkgain "
-               "linkgain-bench",
-               Visibility::private_header},
-    ThirdParty{"hwloc*", "telemetry", Visibility::private_header},
+    ThirdParty{"nlohmann/json_fwd.hpp", "base hardware record baseline", Visibility::public_header},
+    ThirdParty{"nlohmann/*", "base hardware record compare baseline fleet diagnostics nccl_tests",
+               Visibility::public_header},
+    ThirdParty{"valijson/*", "base", Visibility::source},
+    ThirdParty{"hwloc*", "telemetry diagnostics", Visibility::private_header},
     ThirdParty{"mpi.h", "runtime backends", Visibility::source},
     ThirdParty{"benchmark/*", "runtime", Visibility::source},
-    ThirdParty{"CLI/*", "coordinator linkgain linkgain-bench", Visibility::private_header},
+    ThirdParty{"CLI/*", "cases nccl_tests linkgain linkgain_bench", Visibility::private_header},
     ThirdParty{"nccl_device*", "kernels", Visibility::private_header},
     ThirdParty{"nccl*", "backends", Visibility::private_header},
     ThirdParty{"cublas*", "gpu", Visibility::private_header},
@@ -73,6 +93,9 @@ inline constexpr std::array kThirdParty{
     // fmt is what formats, on every compiler alike.
     ThirdParty{"format", "", Visibility::source},
 };
+
+/// Libraries for every one of ours but kernels, which are C++17 for devices.
+inline constexpr std::string_view kEverywhereOnHosts = "fmt/";
 
 /// What the operating system has; every other header with a folder or ".h" needs a row above.
 inline constexpr std::string_view kSystemHeaders =
@@ -103,21 +126,31 @@ inline Visibility visibility_of(std::string_view path) {
   return is_header(path) ? Visibility::private_header : Visibility::source;
 }
 
-/// The layer that a file belongs to, or the program: files of bench/programs are the worker's where
-/// their name says bench or nccl_tests, else the coordinator's. Empty where the folder is no
-/// layer's.
-inline std::string_view layer_of(std::string_view path) {
-  if (path.starts_with("bench/programs/")) {
-    const std::string_view file = path.substr(path.rfind('/') + 1);
-    const bool is_worker = file.starts_with("nccl_tests") || file.find("bench") != file.npos;
-    return is_worker ? "linkgain-bench" : "linkgain";
-  }
-  for (const Layer& layer : kLayers) {
-    for (const std::string folder : {"include/linkgain/", "bench/", ""}) {
-      if (path.starts_with(folder + std::string(layer.name) + "/")) return layer.name;
+inline std::string folder_of(std::string_view path) {
+  return std::string(path.substr(0, path.rfind('/') + 1));
+}
+
+/// The library that a file belongs to; null where its folder is none's.
+inline const Library* library_of(std::string_view path) {
+  for (const Library& library : kLibraries) {
+    const std::string name(library.name);
+    const std::string home =
+        library.wing.empty() ? name : "bench/" + std::string(library.wing) + "/" + name;
+    if (path.starts_with(home + "/") || path.starts_with("include/linkgain/" + name + "/")) {
+      return &library;
     }
   }
-  return {};
+  return nullptr;
+}
+
+/// Itself, what its row names, and what the rows of these name.
+inline std::set<std::string_view> reach_of(const Library& library) {
+  std::set<std::string_view> reach{library.name};
+  std::istringstream names{std::string(library.may_include)};
+  for (std::string each; names >> each;) {
+    if (const Library* other = find_library(each)) reach.merge(reach_of(*other));
+  }
+  return reach;
 }
 
 /// One #include: the name between its quotes or angle brackets.
@@ -141,33 +174,43 @@ inline std::vector<Include> includes_of(std::string_view text) {
   return found;
 }
 
+/// The path of the header of ours that `include` means; empty where there is none.
+inline std::string target_of(const SourceFile& file, const Include& include,
+                             const std::set<std::string>& paths) {
+  for (const std::string& place : {folder_of(file.path), std::string("include/"), std::string()}) {
+    if (paths.contains(place + include.name)) return place + include.name;
+  }
+  // Sources in a room of a library include what lies beside the rooms.
+  const Library* const library = library_of(file.path);
+  if (library == nullptr || library->wing.empty()) return {};
+  const std::string home =
+      "bench/" + std::string(library->wing) + "/" + std::string(library->name) + "/";
+  return paths.contains(home + include.name) ? home + include.name : std::string();
+}
+
 /// What is wrong with `file` including a header of the project itself; absent where nothing is.
 inline std::optional<std::string> own_violation(const SourceFile& file, const Include& include,
                                                 const std::set<std::string>& paths) {
-  const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
-  std::string target;
-  for (const std::string& place : {folder, std::string("include/"), std::string()}) {
-    if (paths.contains(place + include.name)) {
-      target = place + include.name;
-      break;
-    }
+  const std::string target = target_of(file, include, paths);
+  if (target.empty()) return "is neither in this library, nor in include/, nor in kernels/";
+  const Library* const library = library_of(file.path);
+  const Library* const other = library_of(target);
+  if (library == nullptr || other == nullptr) return "is of a folder that is no library's";
+  if (target.starts_with("bench/") && library != other) return "is private to its own library";
+  if (visibility_of(file.path) == Visibility::public_header && target.starts_with("bench/")) {
+    return "is private, and a public header includes it";
   }
-  if (target.empty()) return "is neither in this folder, nor in include/, nor in kernels/";
-  const std::string_view layer = layer_of(file.path);
-  const std::string_view target_layer = layer_of(target);
-  if (target.starts_with("bench/") && !target.starts_with(folder)) {
-    return "is private to its own folder";
-  }
-  const auto* row = std::ranges::find(kLayers, layer, &Layer::name);
-  if (row == kLayers.end()) return "comes from a folder that is no layer";
-  if (has_word(row->may_include, target_layer)) return std::nullopt;
-  return "is of layer " + std::string(target_layer) + ", which " + std::string(layer) +
+  if (reach_of(*library).contains(other->name)) return std::nullopt;
+  return "is of " + std::string(other->name) + ", which " + std::string(library->name) +
          " may not include";
 }
 
 /// The same for a header in angle brackets.
 inline std::optional<std::string> third_party_violation(const SourceFile& file,
                                                         const std::string& header) {
+  if (header.starts_with(kEverywhereOnHosts) && !file.path.starts_with("kernels/")) {
+    return std::nullopt;
+  }
   const auto row = std::ranges::find_if(
       kThirdParty, [&](const ThirdParty& each) { return matches(each.header, header); });
   if (row == kThirdParty.end()) {
@@ -178,8 +221,9 @@ inline std::optional<std::string> third_party_violation(const SourceFile& file,
     if (known) return std::nullopt;
     return "has no row in the table of third-party headers";
   }
-  const std::string layer(layer_of(file.path));
-  if (!has_word(row->layers, layer)) return "is not for layer " + layer;
+  const Library* const library = library_of(file.path);
+  const std::string name(library == nullptr ? std::string_view() : library->name);
+  if (!has_word(row->libraries, name)) return "is not for " + name;
   if (visibility_of(file.path) > row->most_visible) return "is included where too many see it";
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -19,8 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr long kLongestFile = 300;
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream stream(path);
@@ -47,101 +46,157 @@ std::set<std::string> paths_of(const std::vector<SourceFile>& files) {
   return paths;
 }
 
-/// Flat tables, listed with the reason.
-std::set<std::string> files_that_may_be_long() {
-  std::istringstream lines(
-      read(std::filesystem::path(LINKGAIN_SOURCE_DIR) / "scripts" / "lib" / "long_files.txt"));
-  std::set<std::string> paths;
-  for (std::string line; std::getline(lines, line);) paths.insert(line.substr(0, line.find(' ')));
-  return paths;
-}
-
 std::vector<std::string> violations(const std::string& path, const std::string& text) {
-  const std::set<std::string> paths{
-      "include/linkgain/core/units.hpp", "include/linkgain/runtime/engine.hpp",
-      "include/linkgain/report/table.hpp", "bench/core/json_conversions.hpp", "kernels/fill.hpp"};
+  const std::set<std::string> paths{"include/linkgain/base/units.hpp",
+                                    "include/linkgain/runtime/engine.hpp",
+                                    "include/linkgain/process/process.hpp",
+                                    "bench/common/record/record_parts.hpp",
+                                    "kernels/copy/copy.hpp",
+                                    "bench/worker/backends/device_call.hpp"};
   return include_violations({path, text}, paths);
 }
 
-TEST(Tree, IncludesGoDownTheLayerTable) {
+TEST(Libraries, HaveNoCycle) {
+  // Rows name rows above them only.
+  std::set<std::string_view> above;
+  for (const Library& library : kLibraries) {
+    std::istringstream names{std::string(library.may_include)};
+    for (std::string each; names >> each;) {
+      EXPECT_TRUE(above.contains(each)) << library.name << " before " << each;
+    }
+    above.insert(library.name);
+  }
+}
+
+TEST(Libraries, OfWorkerAndCoordinatorAreApart) {
+  for (const Library& library : kLibraries) {
+    std::set<std::string_view> wings;
+    for (const std::string_view name : reach_of(library)) wings.insert(find_library(name)->wing);
+    EXPECT_FALSE(wings.contains("worker") && wings.contains("coordinator")) << library.name;
+    if (library.wing == "common") {
+      EXPECT_THAT(wings, ElementsAre("common")) << library.name;
+    }
+  }
+}
+
+TEST(Libraries, AreFoldersOfTheTree) {
+  const std::filesystem::path root = LINKGAIN_SOURCE_DIR;
+  for (const auto& wing : std::filesystem::directory_iterator(root / "bench")) {
+    if (!wing.is_directory()) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(wing)) {
+      const Library* const library = find_library(entry.path().filename().string());
+      ASSERT_NE(library, nullptr) << entry.path();
+      EXPECT_EQ(library->wing, wing.path().filename().string()) << entry.path();
+    }
+  }
+}
+
+TEST(Libraries, AreSmallEnoughToBeRead) {
+  constexpr long kMostLines = 4000;
+  std::map<std::string, long> lines;
+  for (const SourceFile& file : source_tree()) {
+    const Library* const library = library_of(file.path);
+    ASSERT_NE(library, nullptr) << file.path;
+    // Of the kernels each folder counts by itself.
+    const std::string part =
+        library->wing.empty() ? folder_of(file.path) : std::string(library->name);
+    lines[part] += std::ranges::count(file.text, '\n');
+  }
+  for (const auto& [part, count] : lines) EXPECT_LE(count, kMostLines) << part;
+}
+
+TEST(Tree, IncludesFollowTheTableOfLibraries) {
   const std::vector<SourceFile> files = source_tree();
   ASSERT_GT(files.size(), 50U);
+  const std::set<std::string> paths = paths_of(files);
   std::vector<std::string> found;
   for (const SourceFile& file : files) {
-    std::ranges::copy(include_violations(file, paths_of(files)), std::back_inserter(found));
+    std::ranges::copy(include_violations(file, paths), std::back_inserter(found));
   }
   EXPECT_THAT(found, IsEmpty());
 }
 
-TEST(Tree, HeadersMirrorSources) {
+TEST(Tree, HeadersLieWhereTheirUseSays) {
   const std::vector<SourceFile> files = source_tree();
+  const Users users = users_of(files);
   std::vector<std::string> found;
   for (const SourceFile& file : files) {
     if (!is_header(file.path)) continue;
-    if (const auto problem = mirror_violation(file, files)) found.push_back(*problem);
+    if (const auto problem = place_violation(file, files, users)) found.push_back(*problem);
   }
   EXPECT_THAT(found, IsEmpty());
 }
 
-TEST(Tree, FilesAreShort) {
-  const std::set<std::string> tables = files_that_may_be_long();
-  for (const SourceFile& file : source_tree()) {
-    const long lines = std::ranges::count(file.text, '\n');
-    if (!tables.contains(file.path)) {
-      EXPECT_LE(lines, kLongestFile) << file.path;
-    }
-  }
+TEST(Tree, UnitsDoNotIncludeEachOther) {
+  const std::vector<SourceFile> files = source_tree();
+  EXPECT_THAT(units_that_include_each_other(users_of(files)), IsEmpty());
 }
 
-TEST(Includes, GoDownOnly) {
+TEST(Includes, GoDownTheTableOnly) {
   const std::string engine = "#include \"linkgain/runtime/engine.hpp\"\n";
-  EXPECT_THAT(violations("bench/backends/mpi.cpp", engine), IsEmpty());
-  EXPECT_THAT(violations("bench/core/case.cpp", engine),
-              ElementsAre(HasSubstr("is of layer runtime, which core may not include")));
-  EXPECT_THAT(violations("include/linkgain/coordinator/job.hpp", engine).size(), 1);
+  EXPECT_THAT(violations("bench/worker/backends/mpi/calls.cpp", engine), IsEmpty());
+  EXPECT_THAT(violations("bench/common/cases/case.cpp", engine),
+              ElementsAre(HasSubstr("is of runtime, which cases may not include")));
+  EXPECT_THAT(violations("include/linkgain/run/job.hpp", engine).size(), 1);
   EXPECT_THAT(
-      violations("bench/report/csv.cpp", "#include " linkgain / runtime / engine.hpp "").size(), 1);
+      violations("bench/coordinator/run/job.cpp", "#include <linkgain/runtime/engine.hpp>").size(),
+      1);
+  EXPECT_THAT(
+      violations("bench/worker/runtime/engine.cpp", "#include \"linkgain/process/process.hpp\"")
+          .size(),
+      1);
+  EXPECT_THAT(violations("bench/nowhere/a.cpp", engine).size(), 1);
 }
 
-TEST(Includes, OfTheCoordinatorProgramLeaveTheWorkersLayersAlone) {
+TEST(Includes, OfTheCoordinatorProgramLeaveTheWorkersLibrariesAlone) {
   const std::string engine = "#include \"linkgain/runtime/engine.hpp\"\n";
-  EXPECT_THAT(violations("bench/programs/linkgain.cpp", engine).size(), 1);
-  EXPECT_THAT(violations("bench/programs/linkgain_bench.cpp", engine), IsEmpty());
-  EXPECT_THAT(violations("bench/programs/linkgain.cpp", "#include \"kernels/fill.hpp\"").size(), 1);
+  EXPECT_THAT(violations("bench/programs/linkgain/main.cpp", engine).size(), 1);
+  EXPECT_THAT(violations("bench/programs/linkgain_bench/main.cpp", engine), IsEmpty());
+  EXPECT_THAT(
+      violations("bench/programs/linkgain/main.cpp", "#include \"kernels/copy/copy.hpp\"").size(),
+      1);
 }
 
-TEST(Includes, OfPrivateHeadersStayInTheirFolder) {
-  EXPECT_THAT(violations("bench/core/case.cpp", "#include \"json_conversions.hpp\""), IsEmpty());
-  EXPECT_THAT(violations("bench/report/csv.cpp", "#include \"json_conversions.hpp\"").size(), 1);
-  EXPECT_THAT(violations("bench/report/csv.cpp", "#include \"bench/core/json_conversions.hpp\""),
+TEST(Includes, OfPrivateHeadersStayInTheirLibrary) {
+  const std::string parts = "#include \"record_parts.hpp\"";
+  EXPECT_THAT(violations("bench/common/record/record.cpp", parts), IsEmpty());
+  EXPECT_THAT(violations("bench/coordinator/report/csv.cpp", parts).size(), 1);
+  EXPECT_THAT(violations("include/linkgain/record/record.hpp",
+                         "#include \"bench/common/record/record_parts.hpp\""),
               ElementsAre(HasSubstr("private")));
+  EXPECT_THAT(violations("bench/worker/backends/nccl/calls.cpp", "#include \"device_call.hpp\""),
+              IsEmpty());
 }
 
-TEST(Includes, OfThirdPartyHeadersKeepToTheirLayers) {
-  EXPECT_THAT(violations("bench/runtime/session.cpp", "#include <mpi.h>"), IsEmpty());
+TEST(Includes, OfThirdPartyHeadersKeepToTheirLibraries) {
+  EXPECT_THAT(violations("bench/worker/runtime/session.cpp", "#include <mpi.h>"), IsEmpty());
   EXPECT_THAT(violations("include/linkgain/runtime/session.hpp", "#include <mpi.h>"),
               ElementsAre(HasSubstr("too many")));
-  EXPECT_THAT(violations("bench/coordinator/job.cpp", "# include  <mpi.h>").size(), 1);
+  EXPECT_THAT(violations("bench/coordinator/run/job.cpp", "# include  <mpi.h>").size(), 1);
   EXPECT_THAT(
       violations("include/linkgain/runtime/a.hpp", "#include <benchmark/benchmark.h>").size(), 1);
-  for (const char* header : {"mpi.h", "cuda_runtime.h", "nccl.h", "CLI/CLI.hpp"}) {
+  for (const char* header : {"mpi.h", "cuda_runtime.h", "nccl.h"}) {
     const std::string text = std::string("#include <") + header + ">\n";
-    for (const char* layer : {"core", "report", "telemetry"}) {
-      EXPECT_THAT(violations(std::string("bench/") + layer + "/a.cpp", text).size(), 1) << header;
+    for (const char* library : {"common/cases", "coordinator/report", "common/telemetry"}) {
+      EXPECT_THAT(violations(std::string("bench/") + library + "/a.cpp", text).size(), 1) << header;
     }
   }
-  EXPECT_THAT(violations("bench/gpu/stream.cpp", "#include <cuda_runtime.h>"), IsEmpty());
-  EXPECT_THAT(violations("bench/gpu/stream.cpp", "#include <nccl.h>").size(), 1);
-  EXPECT_THAT(violations("bench/report/csv.cpp", "#include <nlohmann/json.hpp>").size(), 1);
+  EXPECT_THAT(violations("bench/worker/gpu/stream.cpp", "#include <cuda_runtime.h>"), IsEmpty());
+  EXPECT_THAT(violations("bench/worker/gpu/stream.cpp", "#include <nccl.h>").size(), 1);
+  EXPECT_THAT(violations("bench/coordinator/report/csv.cpp", "#include <nlohmann/json.hpp>").size(),
+              1);
+  EXPECT_THAT(violations("bench/coordinator/report/csv.cpp", "#include <fmt/format.h>"), IsEmpty());
+  EXPECT_THAT(violations("kernels/copy/copy.cu", "#include <fmt/format.h>").size(), 1);
 }
 
 TEST(Includes, OfUnknownHeadersNeedARow) {
-  EXPECT_THAT(violations("bench/core/case.cpp", "#include <vector>\n#include <sys/types.h>"),
-              IsEmpty());
-  EXPECT_THAT(violations("bench/core/case.cpp", "#include <boost/any.hpp>").size(), 1);
-  EXPECT_THAT(violations("bench/telemetry/nvml.cpp", "#include <nvml.h>").size(), 1);
-  EXPECT_THAT(violations("bench/core/case.cpp", "#include <format>").size(), 1);
-  EXPECT_THAT(violations("bench/core/case.cpp", "#include \"no_such.hpp\"").size(), 1);
+  EXPECT_THAT(
+      violations("bench/common/cases/case.cpp", "#include <vector>\n#include <sys/types.h>"),
+      IsEmpty());
+  EXPECT_THAT(violations("bench/common/cases/case.cpp", "#include <boost/any.hpp>").size(), 1);
+  EXPECT_THAT(violations("bench/common/telemetry/nvml.cpp", "#include <nvml.h>").size(), 1);
+  EXPECT_THAT(violations("bench/common/cases/case.cpp", "#include <format>").size(), 1);
+  EXPECT_THAT(violations("bench/common/cases/case.cpp", "#include \"no_such.hpp\"").size(), 1);
 }
 
 TEST(NeedsSource, IsTrueForFunctionsWithoutBody) {
@@ -165,14 +220,30 @@ TEST(NeedsSource, IsFalseForWhatAHeaderHolds) {
   EXPECT_FALSE(needs_source("enum class A { a, b };\nstatic_assert(f());\n"));
 }
 
-TEST(MirrorViolation, NamesTheSourceThatIsMissing) {
-  const SourceFile header{"include/linkgain/core/units.hpp", "int f();"};
-  EXPECT_THAT(mirror_violation(header, {header}).value_or(""), HasSubstr("bench/core/units.cpp"));
-  EXPECT_FALSE(mirror_violation(header, {header, {"bench/core/units.cpp", ""}}));
-  const SourceFile private_header{"bench/core/parts.hpp", "int f();"};
-  EXPECT_TRUE(mirror_violation(private_header, {private_header}));
-  EXPECT_FALSE(mirror_violation(
-      private_header, {private_header, {"bench/core/a.cpp", "#include \"parts.hpp\"\n"}}));
+TEST(PlaceViolation, AsksWhoIncludesTheHeader) {
+  const auto violation = [](const std::vector<SourceFile>& files) {
+    return place_violation(files.front(), files, users_of(files)).value_or("");
+  };
+  const SourceFile header{"include/linkgain/base/units.hpp", "int f();"};
+  const SourceFile source{"bench/common/base/units.cpp", "#include \"linkgain/base/units.hpp\"\n"};
+  const SourceFile user{"bench/common/cases/case.cpp", "#include \"linkgain/base/units.hpp\"\n"};
+  EXPECT_THAT(violation({header}), HasSubstr("nobody includes it"));
+  EXPECT_THAT(violation({header, source}), HasSubstr("beside its source"));
+  EXPECT_THAT(violation({header, user}), HasSubstr("no source of its name"));
+  EXPECT_THAT(violation({header, source, user}), IsEmpty());
+  const SourceFile parts{"bench/common/base/parts.hpp", "int f();"};
+  EXPECT_THAT(violation({parts}), HasSubstr("nobody"));
+  EXPECT_THAT(violation({parts, {"bench/common/base/a.cpp", "#include \"parts.hpp\"\n"}}),
+              IsEmpty());
+}
+
+TEST(UnitsThatIncludeEachOther, AreNamed) {
+  const std::vector<SourceFile> files{{"bench/common/base/a.hpp", ""},
+                                      {"bench/common/base/a.cpp", "#include \"b.hpp\"\n"},
+                                      {"bench/common/base/b.hpp", ""},
+                                      {"bench/common/base/b.cpp", "#include \"a.hpp\"\n"},
+                                      {"bench/common/base/c.cpp", "#include \"a.hpp\"\n"}};
+  EXPECT_THAT(units_that_include_each_other(users_of(files)), ElementsAre("base/a and base/b"));
 }
 
 }  // namespace
