@@ -1,4 +1,4 @@
-"""Tests of scripts/lib/compare_nccl_tests.py."""
+"""Tests of scripts/validation/lib/compare_nccl_tests.py."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+sys.path.insert(0, str(ROOT / "scripts" / "validation" / "lib"))
 sys.dont_write_bytecode = True
 import compare_nccl_tests as compare  # noqa: E402
 

@@ -204,14 +204,11 @@ TEST(CompareProgram, RefusesToCompareAnOperationThatNoRunHas) {
 TEST(CompareProgram, SaysThatThereIsNothingToCompare) {
   const ScratchFolder folder;
   const std::filesystem::path empty = folder.path() / "empty.json";
-  write(empty, R"({"context": {"linkgain": "0.1.0 (mpi)"
-}
-, "benchmarks" : []
-})");
+  write(empty, R"({"context": {"linkgain": "0.1.0"}, "benchmarks": []})");
   const Outcome outcome = compare({empty, empty});
-EXPECT_EQ(outcome.status, 0) << outcome.error;
-EXPECT_THAT(outcome.output, AllOf(HasSubstr("\nNeither run has a case to compare.\n"),
-                                  testing::Not(HasSubstr("Every case"))));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("\nNeither run has a case to compare.\n"),
+                                    testing::Not(HasSubstr("Every case"))));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Tests of scripts/compare-pytorch without PyTorch: bounds, tables, what is read, and refusals. Where
+"""Tests of scripts/validation/compare-pytorch without PyTorch: bounds, tables, what is read, and refusals. Where
 PyTorch and training_dump (in LINKGAIN_BUILD) are there, linkgain's reference is held against it."""
 
 import importlib.util
@@ -12,9 +12,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "scripts" / "compare-pytorch"
+SCRIPT = ROOT / "scripts" / "validation" / "compare-pytorch"
 BUILD = Path(os.environ.get("LINKGAIN_BUILD", ROOT / "build" / "none"))
-sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+sys.path.insert(0, str(ROOT / "scripts" / "validation" / "lib"))
 sys.dont_write_bytecode = True
 import compare_pytorch as compare  # noqa: E402
 from compare_pytorch import Comparison, Difference, InputError, Place, Row, Speed  # noqa: E402
@@ -200,7 +200,7 @@ class Script(unittest.TestCase):
         (self.folder / "torch.py").write_text("raise ImportError('it is hidden')\n", encoding="utf-8")
 
     def program(self, name, text):
-        path = self.folder / "build" / "tests" / "model" / name
+        path = self.folder / "build" / "bin" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("#!/bin/sh\n" + text, encoding="utf-8")
         path.chmod(0o755)
@@ -272,11 +272,11 @@ class Script(unittest.TestCase):
         self.no_torch()
         result = self.run_script("--help")
         self.assertEqual(result.returncode, 0)
-        self.assertIn("examples:\n  scripts/compare-pytorch", result.stdout)
+        self.assertIn("examples:\n  scripts/validation/compare-pytorch", result.stdout)
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
-@unittest.skipUnless((BUILD / "tests" / "model" / "training_dump").is_file(), "training_dump is not built")
+@unittest.skipUnless((BUILD / "bin" / "training_dump").is_file(), "training_dump is not built")
 class Reference(unittest.TestCase):
     def test_has_pytorchs_losses_gradients_and_steps_in_double_precision(self):
         for words in (["--deviation", "0.1"], ["--deviation", "0", "--length", "20"]):

@@ -246,10 +246,10 @@ test_promtool_is_unpacked_and_its_server_not_installed() {
 
 test_test_fails_with_lint_but_ends_with_ctest() {
   mkdir -p "$work/tree/bench"
-  for _ in {1..301}; do echo '//'; done >"$work/tree/bench/long.cpp"
+  for _ in {1..601}; do echo '//'; done >"$work/tree/bench/long.cpp"
   run scripts/test
   expect_status 1
-  expect_output 'bench/long.cpp: 301 lines, 300 are allowed'
+  expect_output 'bench/long.cpp: 601 lines, more than 600 need a reason'
   expect_last_line '100% tests passed'
 }
 
@@ -269,7 +269,7 @@ test_comparison_runs_both_tools_in_turn() {
   cp "$work/bin/linkgain" "$work/build/bin/linkgain-bench"
   cp "$work/bin/linkgain" "$work/peer/all_reduce_perf"
   cp "$work/bin/linkgain" "$work/peer/sendrecv_perf"
-  run scripts/compare-nccl-tests --launches 2 --build "$work/build" --out "$work/out" "$work/peer"
+  run scripts/validation/compare-nccl-tests --launches 2 --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 0
   expect_output 'Limits kept: 8 of 8.'
   [[ $(grep -c '^mpirun' "$work/calls") -eq 64 ]] || complain 'a launch is not 32 jobs'
@@ -277,20 +277,20 @@ test_comparison_runs_both_tools_in_turn() {
   grep -q '^env NCCL_P2P_DISABLE=1 mpirun -np 2 --bind-to none' "$work/out/commands.txt" ||
     complain 'no job of the host variant'
   : >"$work/calls"
-  run scripts/compare-nccl-tests --launches 1 --limit latency --build "$work/build" --out "$work/out" \
+  run scripts/validation/compare-nccl-tests --launches 1 --limit latency --build "$work/build" --out "$work/out" \
     "$work/peer"
   expect_status 0
   [[ $(grep -c '^mpirun' "$work/calls") -eq 16 ]] || complain 'the latency rows are not 16 jobs'
   expect_output "linkgain's allocated by NCCL."
   expect_call '--only all_reduce --sizes 8,64,1K,8K,64K --launch graph --buffers allocated'
   : >"$work/calls"
-  run scripts/compare-nccl-tests --launches 1 --operations all --build "$work/build" --out "$work/out" "$work/peer"
+  run scripts/validation/compare-nccl-tests --launches 1 --operations all --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 3
   expect_output 'has no all_gather_perf'
   for program in all_gather reduce_scatter broadcast reduce alltoall gather scatter; do
     cp "$work/bin/linkgain" "$work/peer/${program}_perf"
   done
-  run scripts/compare-nccl-tests --launches 1 --operations all --limit busbw --buffers plain \
+  run scripts/validation/compare-nccl-tests --launches 1 --operations all --limit busbw --buffers plain \
     --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 0
   expect_output '## scatter, host, stream'
@@ -299,11 +299,11 @@ test_comparison_runs_both_tools_in_turn() {
   expect_no_call '--buffers'
   expect_call '-a 3 -c 1 -b 1G -e 1G'
   : >"$work/calls"
-  run scripts/compare-nccl-tests --launches 1 --operations gather --build "$work/build" --out "$work/out" "$work/peer"
+  run scripts/validation/compare-nccl-tests --launches 1 --operations gather --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 0
   expect_call '--only gather --sizes 64,1K,8K,64K --launch graph'
   touch "$work/broken_job"
-  run scripts/compare-nccl-tests --quick --build "$work/build" --out "$work/out" "$work/peer"
+  run scripts/validation/compare-nccl-tests --quick --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 6
   expect_output 'no such device'
 }
@@ -314,7 +314,7 @@ test_gpu_check_builds_for_this_machine_and_ends_with_the_summary() {
   rm "$work/bin/ninja"
   double make <<<':'
   double nvidia-smi <<<'[[ $1 == -L ]] && echo "GPU 0: A" || printf "9.0\n9.0\n"'
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --out "$work/out"
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --out "$work/out"
   expect_status 0
   expect_call '--preset gpu-dev'
   expect_call '-G Unix Makefiles'
@@ -323,11 +323,11 @@ test_gpu_check_builds_for_this_machine_and_ends_with_the_summary() {
   expect_last_line '100% tests passed'
   [[ -f $work/out/ctest.log ]] || complain 'no log in --out'
   echo 8 >"$work/ctest_status"
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --all -- -R stream
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --all -- -R stream
   expect_status 8
   expect_call '-R stream'
   double nvidia-smi <<<'exit 9'
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged"
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged"
   expect_status 3
 }
 
@@ -336,7 +336,7 @@ test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
   mkdir -p "$work/staged/usr/include"
   stage_gpu_software
   double nvidia-smi <<<'[[ $1 == -L ]] && echo "GPU 0: A" || printf "9.0\n"'
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --sanitizer
   expect_status 3
   expect_output 'compute-sanitizer is neither on PATH'
   double compute-sanitizer <<<'[[ $* != *copy* ]] || [[ ! -e $work/hangs ]] || exit 124
@@ -344,7 +344,7 @@ test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
     echo "========= ERROR SUMMARY: 0 errors"'
   log="========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"
   echo "$log" >"$work/races"
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer --out "$work/out"
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --sanitizer --out "$work/out"
   expect_status 0
   expect_call '--target all_reduce_kernels_test copy_kernels_test latency_kernels_test'
   expect_call '/latency_kernels_test --gtest_filter=LatencyKernels.*'
@@ -352,32 +352,32 @@ test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
   [[ $(grep -c ': clean in' "$work/out/sanitizer.txt") -eq 6 ]] || complain 'not two tools over three tests'
   [[ -f $work/out/sanitizer-memcheck-copy_kernels.log ]] || complain 'no log in --out'
   echo "${log//0 warnings/1 warnings}" >"$work/races"
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --sanitizer
   expect_status 1
   expect_output 'racecheck copy_kernels: NOT CLEAN'
   echo "$log" >"$work/races"
   touch "$work/hangs"
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --sanitizer
   expect_status 1
   expect_output 'memcheck copy_kernels: NOT CLEAN in'
   expect_output 'memcheck latency_kernels: clean in'
-  NCCL_HOME=$work/nccl run scripts/gpu-check "$work/staged" --sanitizer --all
+  NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --sanitizer --all
   expect_status 2
 }
 
 test_wrong_options_start_nothing() {
   local words
   for words in 'quickstart --nope' 'quickstart --prefix' 'quickstart --preset ci' 'test --preset nope' \
-    'test all' 'gpu-check' 'gpu-check a b' 'lint --fix' 'compare-nccl-tests' \
-    'compare-nccl-tests --launches 0 x' 'compare-nccl-tests --only copy_push x' \
-    'compare-nccl-tests --operations all_gather,, x' 'compare-nccl-tests --buffers registered x' \
-    'compare-nccl-tests --limit speed x'; do
+    'test all' 'validation/gpu-check' 'validation/gpu-check a b' 'lint --fix' 'validation/compare-nccl-tests' \
+    'validation/compare-nccl-tests --launches 0 x' 'validation/compare-nccl-tests --only copy_push x' \
+    'validation/compare-nccl-tests --operations all_gather,, x' 'validation/compare-nccl-tests --buffers registered x' \
+    'validation/compare-nccl-tests --limit speed x'; do
     # shellcheck disable=SC2086 # words
     run scripts/$words
     expect_status 2
   done
   expect_no_call '^\(cmake\|apt-get\|mpirun\)'
-  for words in quickstart test gpu-check lint compare-nccl-tests; do
+  for words in quickstart test validation/gpu-check lint validation/compare-nccl-tests; do
     run "scripts/$words" --help
     expect_status 0
     expect_output "usage: scripts/$words"

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/process_tree.hpp"
-#include "linkgain/run/launcher.hpp"
 
 namespace linkgain::test {
 

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/record/protocol.hpp"
@@ -89,17 +90,6 @@ std::vector<std::string> command(const LaunchRequest& request) {
   line.push_back(request.worker.string());
   line.insert(line.end(), request.worker_arguments.begin(), request.worker_arguments.end());
   return line;
-}
-
-Environment current_environment() {
-  Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
 }
 
 std::vector<std::string> variables_to_forward(const Environment& current) {

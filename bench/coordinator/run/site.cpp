@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/environment.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/run_plan.hpp"

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
 #include "linkgain/diagnostics/doctor.hpp"
 #include "linkgain/diagnostics/finding.hpp"

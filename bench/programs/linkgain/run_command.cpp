@@ -10,6 +10,7 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/environment.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/report/headline.hpp"

@@ -11,4 +11,7 @@ using Environment = std::map<std::string, std::string>;
 /// The value of a variable, empty where it is not set.
 std::string value_of(const Environment& environment, const std::string& name);
 
+/// This process's environment.
+Environment current_environment();
+
 }  // namespace linkgain

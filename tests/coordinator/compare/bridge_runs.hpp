@@ -45,7 +45,7 @@ inline RunFigures training_run(const std::string& name, bool bridge) {
                timed("gpt2_step/fp32/gpt2/np2/none", "p2p", {0.5}),
                on(path, timed(kLarge, "p2p", {bridge ? 0.101 : 0.131}))};
   for (CaseFigures& figures : run.cases) {
-    if (!figures.definition->training) continue;
+    if (!figures.definition.training) continue;
     figures.busbw.reset();
     figures.algbw.reset();
     figures.training = TrainingResult{.steps = 200, .sum = {}, .last_loss = 7.529};

@@ -40,7 +40,7 @@ std::string benchmark_of(const std::vector<double>& microseconds, const std::str
                     R"( "real_time": {}, "time_unit": "us"}})",
                     time));
   }
-  return fmt::format(R"({{"context": {{"linkgain": "0.1.0 (nccl+mpi)", "nccl": "2.28.3",)"
+  return fmt::format(R"({{"context": {{"linkgain": "0.1.0 of nccl", "nccl": "2.28.3",)"
                      R"( "host_name": "{}"}}, "benchmarks": [{}]}})",
                      host, fmt::join(entries, ", "));
 }

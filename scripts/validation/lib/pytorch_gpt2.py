@@ -1,4 +1,4 @@
-"""GPT-2 and its training in plain PyTorch, for scripts/compare-pytorch.
+"""GPT-2 and its training in plain PyTorch, for scripts/validation/compare-pytorch.
 
 Weights are those of one flat buffer, under the names of transformers' GPT2LMHeadModel and in its
 shapes: projections are input x output. Precisions are fp32, tf32 (fp32 with TF32 products), bf16 (fp32
@@ -142,7 +142,7 @@ def write_answers(options, truth, start):
     PyTorch."""
     change = changes(start, truth.updated)
     document = {
-        "made_by": f"PyTorch {torch.__version__}: scripts/compare-pytorch --model {options.model} --precision fp64 "
+        "made_by": f"PyTorch {torch.__version__}: scripts/validation/compare-pytorch --model {options.model} --precision fp64 "
                    f"--batch {options.batch} --length {options.length} --steps {options.steps} "
                    f"--deviation {options.deviation} --answers FILE",
         "model": options.model, "samples": options.batch, "length": options.length,

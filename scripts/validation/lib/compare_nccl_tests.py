@@ -1,4 +1,4 @@
-"""Builds scripts/compare-nccl-tests' table from the raw outputs of both tools.
+"""Builds scripts/validation/compare-nccl-tests' table from the raw outputs of both tools.
 
 Reads nccl-tests.OPERATION.VARIANT.MODE.RANGE.LAUNCH.txt (nccl-tests' text) and
 linkgain.OPERATION.VARIANT.MODE.RANGE.LAUNCH.json (Google Benchmark's JSON) in one folder and writes

@@ -1,4 +1,4 @@
-"""Bounds and tables of scripts/compare-pytorch: plain numbers, without PyTorch."""
+"""Bounds and tables of scripts/validation/compare-pytorch: plain numbers, without PyTorch."""
 
 import json
 import math
