@@ -1,5 +1,5 @@
-# The architectures to build for: those of the GPUs in this machine, else a portable list of what
-# the compiler still supports, with code for the newest one that later GPUs can translate.
+# The architectures to build for: those of the GPUs in this machine; where none is, the most common ones with NVLink,
+# or for a release all that the compiler still supports, with code for the newest of them that later GPUs can translate.
 function(linkgain_choose_architectures result)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
     OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -12,10 +12,14 @@ function(linkgain_choose_architectures result)
     endforeach()
     list(REMOVE_DUPLICATES chosen)
   else()
+    set(wanted 80 86 90)
+    if(LINKGAIN_RELEASE)
+      set(wanted 70 75 80 86 89 90 100 120)
+    endif()
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE codes ERROR_QUIET)
     set(chosen)
     set(newest)
-    foreach(number 70 75 80 86 89 90 100 120)
+    foreach(number IN LISTS wanted)
       if(codes MATCHES "sm_${number}\n")
         list(APPEND chosen "${number}-real")
         set(newest ${number})
