@@ -4,24 +4,124 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce/arguments.hpp"
-#include "kernels/all_reduce/blocks.hpp"
-#include "kernels/all_reduce/ring_sums.cuh"
+#include "kernels/all_reduce/layout.cuh"
+#include "kernels/common/pdl.cuh"
 #include "kernels/peer/signal.cuh"
 
-// The all-reduce kernel that adds up each share of the data along the ring of ranks.
+// Each share of the data is added up along the ring of ranks, and its sum goes round once more. A
+// rank stores only to the next one, and a block waits for its counterpart on the previous one
+// before each of 2 (n - 1) steps.
 
 namespace linkgain::kernels {
+
+/// One block's part of a float32 all-reduce along the ring of ranks. Data are as many shares as
+/// there are ranks, each of `pitch` vectors or what is left. Share q starts at rank q, every rank
+/// adds its own to it and sends it on, the last one knows the sum, which goes round once more. In
+/// scratch a share has the place of its number.
+template <int kRanks>
+class Ring {
+ public:
+  /// Of a part of the data, one after the other, each needs what the previous rank did in the one
+  /// before: kRanks - 1 that add up and as many that spread sums.
+  static constexpr int kSteps = 2 * (kRanks - 1);
+
+  __device__ explicit Ring(const AllReduceArguments& arguments)
+      : regions_(arguments.regions),
+        offsets_(arguments.offsets),
+        shares_(arguments.items, arguments.layout),
+        signals_(arguments.regions),
+        buffers_(buffers_of(signals_, kRanks * shares_.pitch())) {}
+
+  /// Of a share.
+  __device__ std::int64_t chunks() const { return shares_.chunks(kVectors); }
+
+  /// Takes the chunks from `first` to `end` of one share a step further, when the previous rank has
+  /// done all its steps but `behind` of those that this one has done.
+  __device__ void take_step(int step, std::int64_t first, std::int64_t end, std::uint32_t behind) {
+    const int rank = regions_.rank;
+    const int share = (rank + 2 * kRanks - step) % kRanks;
+    const int next = (rank + 1) % kRanks;
+    const uint4* input = part(regions_.data[rank], offsets_.input, share);
+    const uint4* received = part(regions_.scratch[rank], buffers_, share);
+    uint4* output = part(regions_.data[rank], offsets_.output, share);
+    uint4* to_scratch = part(regions_.scratch[next], buffers_, share);
+    uint4* to_output = part(regions_.data[next], offsets_.output, share);
+    if (step > 0) wait(behind);
+    const std::int64_t count = shares_.count_of(share);
+    if (step == 0) {
+      copy(input, to_scratch, first, end, count);
+    } else if (step < kRanks - 1) {
+      add(received, input, first, end, count,
+          [&](std::int64_t i, const uint4& sum) { to_scratch[i] = sum; });
+    } else if (step == kRanks - 1) {
+      add(received, input, first, end, count, [&](std::int64_t i, const uint4& sum) {
+        output[i] = sum;
+        to_output[i] = sum;
+      });
+    } else {
+      copy(output, to_output, first, end, count);
+    }
+    signals_.signal_one(regions_, kSent, next);
+  }
+
+  /// Waits until the previous rank has done all steps but `behind` that this one has.
+  __device__ void wait(std::uint32_t behind) {
+    signals_.wait_for_one(kSent, (regions_.rank + kRanks - 1) % kRanks, behind);
+  }
+
+  __device__ void commit() { signals_.commit(); }
+
+ private:
+  static constexpr int kVectors = 2;  ///< in flight for each thread
+
+  __device__ uint4* part(void* region, std::int64_t offset, int share) const {
+    return at<uint4>(region, offset) + shares_.first_of(share);
+  }
+
+  static __device__ void copy(const uint4* from, uint4* to, std::int64_t first, std::int64_t end,
+                              std::int64_t count) {
+#pragma unroll 1
+    for (std::int64_t chunk = first; chunk < end; ++chunk) {
+      copy_chunk<kVectors>(from, to, chunk, count);
+    }
+  }
+
+  /// Calls store(place, sum) for this thread's vectors.
+  template <typename Store>
+  static __device__ void add(const uint4* received, const uint4* own, std::int64_t first,
+                             std::int64_t end, std::int64_t count, Store store) {
+#pragma unroll 1
+    for (std::int64_t chunk = first; chunk < end; ++chunk) {
+      uint4 data[kVectors][2];
+      for_vectors<kVectors>(chunk, count, [&](int v, std::int64_t i) {
+        data[v][0] = load_once(received + i);
+        data[v][1] = load_once(own + i);
+      });
+      for_vectors<kVectors>(chunk, count, [&](int v, std::int64_t i) {
+        Sums<float, 4> sums;
+        kernels::add(sums, data[v][0]);
+        kernels::add(sums, data[v][1]);
+        store(i, rounded(sums));
+      });
+    }
+  }
+
+  const PeerRegions& regions_;
+  const AllReduceOffsets& offsets_;
+  Shares<kRanks> shares_;
+  BlockSignals signals_;
+  std::int64_t buffers_;
+};
 
 /// A block has two parts of the data under way in turn, so that it need not wait for what was only
 /// just sent. Parts are large, as a flag holds a block up, and alike.
 template <int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, kBlocksEach)
+__global__ void __launch_bounds__(kAllReduceThreads, 2)
     ring(const __grid_constant__ AllReduceArguments arguments) {
-  begin();
+  pdl_trigger_then_wait();
   constexpr std::int64_t kMostChunks = 16;
-  RingSums<kRanks> sums(arguments);
-  const std::int64_t chunks = sums.chunks();
+  Ring<kRanks> block(arguments);
+  const std::int64_t chunks = block.chunks();
   const std::int64_t parts = 2 * static_cast<std::int64_t>(gridDim.x);
   const std::int64_t rounds = divide_up(chunks, parts * kMostChunks);
   const std::int64_t size = divide_up(chunks, parts * rounds);
@@ -30,13 +130,21 @@ __global__ void __launch_bounds__(kAllReduceThreads, kBlocksEach)
     const std::int64_t second = first + gridDim.x * size;
     const bool two = second < chunks;
 #pragma unroll 1
-    for (int step = 0; step < RingSums<kRanks>::kSteps; ++step) {
-      sums.take_step(step, first, end_of(first), two ? 1 : 0);
-      if (two) sums.take_step(step, second, end_of(second), 1);
+    for (int step = 0; step < Ring<kRanks>::kSteps; ++step) {
+      block.take_step(step, first, end_of(first), two ? 1 : 0);
+      if (two) block.take_step(step, second, end_of(second), 1);
     }
   }
-  sums.wait(0);
-  sums.keep();
+  block.wait(0);
+  block.commit();
 }
+
+template <>
+struct KernelOf<AllReduceMethod::ring> {
+  template <typename, int kRanks>
+  static AllReduceKernel get() {
+    return ring<kRanks>;
+  }
+};
 
 }  // namespace linkgain::kernels

@@ -4,59 +4,163 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce/arguments.hpp"
-#include "kernels/all_reduce/blocks.hpp"
-#include "kernels/all_reduce/shared_sums.cuh"
+#include "kernels/all_reduce/layout.cuh"
+#include "kernels/common/pdl.cuh"
 #include "kernels/peer/signal.cuh"
 
-// All-reduce kernels whose ranks each add up a share of the data.
+// Each rank adds up a share of the data: two_shot, staged_two_shot. Phases: scatter (every rank
+// stores each share into the scratch of the rank that adds it up), reduce and broadcast (that rank
+// stores the sums into all others' outputs), and, where ranks only share host memory, gather (the
+// others load the sums from scratch). A block waits for its counterparts before it adds up a chunk,
+// and once more before it is done, or loads.
 
 namespace linkgain::kernels {
+
+/// One block's part of an all-reduce whose ranks each add up a share, of `pitch` vectors or what is
+/// left of it. In scratch the shares come first, by sender; if sums go through scratch too, those
+/// of the rank itself lie after them.
+template <typename T, int kRanks, int kVectors = vectors_in_flight(kRanks)>
+class TwoShot {
+ public:
+  __device__ TwoShot(const AllReduceArguments& arguments, bool staged)
+      : regions_(arguments.regions),
+        offsets_(arguments.offsets),
+        shares_(arguments.items, arguments.layout),
+        signals_(arguments.regions),
+        buffers_(buffers_of(signals_, (staged ? kRanks + 1 : kRanks) * shares_.pitch())) {}
+
+  __device__ std::int64_t chunks() const { return shares_.chunks(kVectors); }
+
+  /// Sends a chunk of every other rank's share to it.
+  __device__ void scatter(std::int64_t chunk) {
+    const uint4* input = at<uint4>(regions_.data[regions_.rank], offsets_.input);
+#pragma unroll
+    for (int step = 1; step < kRanks; ++step) {
+      const int peer = (regions_.rank + step) % kRanks;
+      uint4* to = at<uint4>(regions_.scratch[peer], buffers_) + regions_.rank * shares_.pitch();
+      copy_chunk<kVectors>(input + shares_.first_of(peer), to, chunk, shares_.count_of(peer));
+    }
+    signals_.template signal<kRanks>(regions_, kSent);
+  }
+
+  /// Waits for a chunk of this rank's share, adds it up, and stores it into every rank's output or,
+  /// staged, into its own, and once into its scratch for all others. `sent` more chunks were sent
+  /// since.
+  __device__ void reduce_and_broadcast(std::int64_t chunk, std::uint32_t sent, bool staged) {
+    signals_.template wait<kRanks>(regions_, kSent, sent);
+    const int rank = regions_.rank;
+    uint4 results[kVectors];
+    add_up<T, kRanks, kVectors>(
+        rank, at<uint4>(regions_.data[rank], offsets_.input) + shares_.first_of(rank),
+        at<uint4>(regions_.scratch[rank], buffers_), shares_.pitch(), chunk, shares_.count_of(rank),
+        results);
+    const auto store = [&](uint4* to) {
+      for_vectors<kVectors>(chunk, shares_.count_of(rank),
+                            [&](int v, std::int64_t i) { to[i] = results[v]; });
+    };
+    if (staged) store(staged_sums(rank));
+#pragma unroll
+    for (int step = 0; step < kRanks; ++step) {
+      const int peer = (rank + step) % kRanks;
+      if (staged && step > 0) break;
+      store(at<uint4>(regions_.data[peer], offsets_.output) + shares_.first_of(rank));
+    }
+  }
+
+  __device__ void signal_finished() { signals_.template signal<kRanks>(regions_, kFinished); }
+  __device__ void wait_finished(std::uint32_t behind) {
+    signals_.template wait<kRanks>(regions_, kFinished, behind);
+  }
+
+  /// Takes the others' sums of a chunk out of their scratch.
+  __device__ void gather(std::int64_t chunk) {
+    const int rank = regions_.rank;
+    uint4* output = at<uint4>(regions_.data[rank], offsets_.output);
+#pragma unroll
+    for (int step = 1; step < kRanks; ++step) {
+      const int peer = (rank + step) % kRanks;
+      copy_chunk<kVectors>(staged_sums(peer), output + shares_.first_of(peer), chunk,
+                           shares_.count_of(peer));
+    }
+  }
+
+  __device__ void commit() { signals_.commit(); }
+
+ private:
+  /// Where a rank's sums lie if they go through scratch.
+  __device__ uint4* staged_sums(int rank) const {
+    return at<uint4>(regions_.scratch[rank], buffers_) + kRanks * shares_.pitch();
+  }
+
+  const PeerRegions& regions_;
+  const AllReduceOffsets& offsets_;
+  Shares<kRanks> shares_;
+  BlockSignals signals_;
+  std::int64_t buffers_;
+};
 
 /// A block sends its next chunk before it waits for the others' last one. Where it stores sums, its
 /// counterpart has sent data of this operation, so that everything before it is over there.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, kBlocksEach)
+__global__ void __launch_bounds__(kAllReduceThreads, two_shot_blocks(kRanks))
     two_shot(const __grid_constant__ AllReduceArguments arguments) {
-  begin();
-  SharedSums<T, kRanks> sums(arguments, false);
-  const std::int64_t chunks = sums.chunks();
-  if (blockIdx.x < chunks) sums.send(blockIdx.x);
+  pdl_trigger_then_wait();
+  // Sums of half precision take twice as many registers; two blocks leave none for a fourth vector.
+  constexpr int kVectors = kRanks == 2 && sizeof(T) == 2 ? 3 : vectors_in_flight(kRanks);
+  TwoShot<T, kRanks, kVectors> block(arguments, false);
+  const std::int64_t chunks = block.chunks();
+  if (blockIdx.x < chunks) block.scatter(blockIdx.x);
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     const std::int64_t next = chunk + gridDim.x;
-    if (next < chunks) sums.send(next);
-    sums.add(chunk, next < chunks ? 1 : 0, false);
+    if (next < chunks) block.scatter(next);
+    block.reduce_and_broadcast(chunk, next < chunks ? 1 : 0, false);
   }
-  sums.tell_finished();
-  sums.wait_finished(0);
-  sums.keep();
+  block.signal_finished();
+  block.wait_finished(0);
+  block.commit();
 }
 
 /// As above, and a block takes the others' sums of a chunk when it has added the next one up.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads)
-    relayed_two_shot(const __grid_constant__ AllReduceArguments arguments) {
-  begin();
-  SharedSums<T, kRanks> sums(arguments, true);
-  const std::int64_t chunks = sums.chunks();
+    staged_two_shot(const __grid_constant__ AllReduceArguments arguments) {
+  pdl_trigger_then_wait();
+  TwoShot<T, kRanks> block(arguments, true);
+  const std::int64_t chunks = block.chunks();
   std::int64_t last = -1;
-  if (blockIdx.x < chunks) sums.send(blockIdx.x);
+  if (blockIdx.x < chunks) block.scatter(blockIdx.x);
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     const std::int64_t next = chunk + gridDim.x;
-    if (next < chunks) sums.send(next);
-    sums.add(chunk, next < chunks ? 1 : 0, true);
-    sums.tell_finished();
+    if (next < chunks) block.scatter(next);
+    block.reduce_and_broadcast(chunk, next < chunks ? 1 : 0, true);
+    block.signal_finished();
     if (last >= 0) {
-      sums.wait_finished(1);
-      sums.take(last);
+      block.wait_finished(1);
+      block.gather(last);
     }
     last = chunk;
   }
   if (last >= 0) {
-    sums.wait_finished(0);
-    sums.take(last);
+    block.wait_finished(0);
+    block.gather(last);
   }
-  sums.keep();
+  block.commit();
 }
+
+template <>
+struct KernelOf<AllReduceMethod::two_shot> {
+  template <typename T, int kRanks>
+  static AllReduceKernel get() {
+    return two_shot<T, kRanks>;
+  }
+};
+
+template <>
+struct KernelOf<AllReduceMethod::staged_two_shot> {
+  template <typename T, int kRanks>
+  static AllReduceKernel get() {
+    return staged_two_shot<T, kRanks>;
+  }
+};
 
 }  // namespace linkgain::kernels

@@ -23,10 +23,9 @@ inline constexpr CopyShape kCopyShapes[] = {
 };
 
 /// Copies between any two places that the current device reaches: its own memory, another device's
-/// or page-locked host memory. Successive copies of a stream may overlap, so what one writes the
-/// next must not read, and what a kernel before them wrote need not be seen by them unless
-/// something stands between; other work waits for them. cudaErrorInvalidValue for sizes or
-/// addresses that are no multiple of the alignment, and for other shapes.
+/// or page-locked host memory. Where the device can (compute capability 9.0), a launch comes up
+/// while the one before it in the stream ends. cudaErrorInvalidValue for sizes or addresses that
+/// are no multiple of the alignment, and for other shapes.
 cudaError_t copy(void* to, const void* from, std::int64_t bytes, const CopyShape& shape,
                  cudaStream_t stream);
 

@@ -6,31 +6,20 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/common/element.hpp"
-#include "kernels/common/element_types.cuh"
-#include "kernels/random/device_random.cuh"
-#include "kernels/random/matrix_dropout.hpp"
+#include "kernels/common/element.cuh"
+#include "kernels/common/math.hpp"
+#include "kernels/random/model_random.hpp"
+#include "kernels/random/philox.hpp"
 
 // What kernels on activations (float32 or bfloat16) and on the residual stream share: vectors of
-// them as float32, dropout of four at a time, sums over a warp.
+// them as float32, dropout of four at a time.
 
 namespace linkgain::kernels {
-
-inline constexpr int kWarpThreads = 32;
-inline constexpr unsigned kWholeWarp = 0xffffffffU;
 
 /// Returns work(TypeTag<T>) for the type's T.
 template <typename Work>
 cudaError_t with_activation(ElementType type, Work work) {
-  if (type == ElementType::float32) return work(TypeTag<float>{});
-  if (type == ElementType::bfloat16) return work(TypeTag<__nv_bfloat16>{});
-  return cudaErrorInvalidValue;
-}
-
-/// Whether all of `pointers` begin at a multiple of 16 bytes; null does.
-template <typename... Pointers>
-bool are_aligned(const Pointers*... pointers) {
-  return ((reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0) && ...);
+  return with_one_of<float, __nv_bfloat16>(type, work);
 }
 
 inline bool fits(const MatrixDropout& dropout) {
@@ -146,23 +135,6 @@ __device__ inline uint4 packed(const float (&values)[4]) {
 __device__ inline uint4 packed(const float (&values)[8]) {
   return make_uint4(rounded_word(values[0], values[1]), rounded_word(values[2], values[3]),
                     rounded_word(values[4], values[5]), rounded_word(values[6], values[7]));
-}
-
-/// The sum over a warp's threads, all of which take part, in every thread with the same bits.
-template <typename Number>
-__device__ inline Number warp_sum(Number value) {
-#pragma unroll
-  for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(kWholeWarp, value, distance);
-  }
-  return value;
-}
-
-/// 2^value within 2^-22 of it; 0 below 2^-126.
-__device__ inline float fast_exp2(float value) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
-  return result;
 }
 
 }  // namespace linkgain::kernels

@@ -1,7 +1,7 @@
 #include <cuda_bf16.h>
 
+#include "kernels/common/vectors.cuh"
 #include "kernels/gpt2/adamw.hpp"
-#include "kernels/gpt2/float_ranges.cuh"
 
 namespace linkgain::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/common/background_copies.cuh"
+#include "kernels/common/async_copy.cuh"
 #include "kernels/gpt2/partial_sums.cuh"
 
 // The first stage of sums over the columns of a matrix whose values are read, or made, in passing.
@@ -25,11 +25,11 @@ TileGrid tile_grid(std::int64_t rows, int columns) {
   constexpr std::int64_t kBlocks = 264;  // two for each multiprocessor of the largest devices
   constexpr int kColumns = kWarpThreads * kVectorElements<T>;
   constexpr std::int64_t kFewestRows = 2 * kTileWarps;
-  const int tiles = (columns + kColumns - 1) / kColumns;
+  const int tiles = divide_up(columns, kColumns);
   const std::int64_t wanted = std::max<std::int64_t>(1, kBlocks / tiles);
-  const std::int64_t useful = std::max<std::int64_t>(1, (rows + kFewestRows - 1) / kFewestRows);
+  const std::int64_t useful = std::max<std::int64_t>(1, divide_up(rows, kFewestRows));
   const std::int64_t blocks = std::min<std::int64_t>({wanted, useful, kMostPartialRows});
-  return {tiles, static_cast<int>(blocks), static_cast<int>((rows + blocks - 1) / blocks)};
+  return {tiles, static_cast<int>(blocks), static_cast<int>(divide_up(rows, blocks))};
 }
 
 /// Adds up what the block's warps have in `sums`, and writes it to its row of `partials`.
@@ -70,7 +70,7 @@ __device__ inline TilePart tile_part(std::int64_t rows, int pitch, int rows_per_
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * rows_per_block;
   const std::int64_t left = rows - first;
   const int own = static_cast<int>(left < rows_per_block ? left : rows_per_block) - warp;
-  const int count = vector < pitch && own > 0 ? (own + kTileWarps - 1) / kTileWarps : 0;
+  const int count = vector < pitch && own > 0 ? divide_up(own, kTileWarps) : 0;
   return {(first + warp) * pitch + vector, kTileWarps * pitch, count};
 }
 
@@ -86,7 +86,7 @@ __device__ void ask_for_part(const TilePart& part, int pitch, const Work& work) 
   const std::int64_t place = part.at(lane) - lane;
 #pragma unroll
   for (int operand = 0; operand < Work::kOldOperands; ++operand) {
-    ask_cache_for(work.operands[operand] + place, 16 * width);
+    prefetch(work.operands[operand] + place, 16 * width);
   }
 }
 
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kTileThreads, 2)
   const int pitch = columns / kElements;
   const TilePart part = tile_part(rows, pitch, rows_per_block);
   ask_for_part(part, pitch, work);
-  follow_previous();
+  pdl_wait_then_trigger();
   VectorsUnderWay<Work> vectors(places, work, part);
 #pragma unroll
   for (int depth = 0; depth < kDepth; ++depth) vectors.begin(depth, depth);
@@ -178,8 +178,8 @@ cudaError_t launch_on_tiles(std::int64_t rows, int columns, const Work& work, fl
   cudaError_t status =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
   if (status != cudaSuccess) return status;
-  status = launch_early(kernel, {blocks, kTileThreads, kShared}, stream, rows, columns,
-                        grid.rows_per_block, work, partials);
+  status = launch_pdl(kernel, {blocks, kTileThreads, kShared}, stream, rows, columns,
+                      grid.rows_per_block, work, partials);
   if (status != cudaSuccess || sums == nullptr) return status;
   return launch_sum_partial_rows(partials, grid.partial_rows, columns, columns, {{sums}, columns},
                                  stream);

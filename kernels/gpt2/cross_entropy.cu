@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kMostThreads)
                        T* logits, float* row_losses) {
   constexpr int kElements = kVectorElements<T>;
   extern __shared__ uint4 kept[];
-  let_next_come_up();
+  pdl_trigger();
   T* elements = logits + static_cast<std::int64_t>(blockIdx.x) * shape.padded;
   auto* row = reinterpret_cast<uint4*>(elements);
   const int vectors = shape.padded / kElements;
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(kMostThreads)
 __global__ void __launch_bounds__(kMostThreads)
     average(const float* values, std::int64_t count, float* mean) {
   __shared__ double sums[kWarpThreads];
-  wait_for_previous();
+  pdl_wait();
   double sum = 0.0;
 #pragma unroll 4
   for (std::int64_t i = threadIdx.x; i < count; i += kMostThreads) {
@@ -216,8 +216,8 @@ cudaError_t token_loss(ElementType type, const LossShape& shape, const std::int3
     return launch_rows(shape, targets, gradient_scale, static_cast<T*>(logits), row_losses, stream);
   });
   if (status != cudaSuccess) return status;
-  return launch_early(average, 1U, static_cast<unsigned>(kMostThreads), stream, row_losses,
-                      shape.rows, mean_loss);
+  return launch_pdl(average, 1U, static_cast<unsigned>(kMostThreads), stream, row_losses,
+                    shape.rows, mean_loss);
 }
 
 }  // namespace linkgain::kernels

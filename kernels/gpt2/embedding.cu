@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
                         shape.length, i < fours ? shape.rows : 0};
   const float* position = position_embedding + std::int64_t{4} * i;
   const std::uint32_t kept = kept_of_samples(dropout, rows, channels, place.column);
-  follow_previous();
+  pdl_wait_then_trigger();
   if (i >= fours) return;
   std::int64_t token[kSamples];
 #pragma unroll
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads, 5)
   const Place place = place_of(i, channels);
   SampleRows rows{place.row, shape.length, i < fours && place.row < shape.length ? shape.rows : 0};
   std::uint32_t kept = kept_of_samples(dropout, rows, channels, place.column);
-  follow_previous();
+  pdl_wait_then_trigger();
   float4 sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
   while (rows.has(0)) {
     float4 gradients[kSamples];
@@ -158,11 +158,11 @@ __global__ void __launch_bounds__(kThreads, 4)
   const int channels = shape.channels;
   const std::int64_t block = blockIdx.x;
   if (threadIdx.x == 0) {
-    ask_cache_for(stream_gradient + block * channels, 4 * channels);
-    ask_cache_for(list + places.pieces + 4 * block);
-    ask_cache_for(list + places.rows + block);
+    prefetch(stream_gradient + block * channels, 4 * channels);
+    prefetch(list + places.pieces + 4 * block);
+    prefetch(list + places.rows + block);
   }
-  follow_previous();
+  pdl_wait_then_trigger();
   const TokenPiece piece = piece_at(list, places, static_cast<int>(block));
   if (block >= list[0]) return;
   const bool is_whole = piece.partial < 0;
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(kThreads)
                        const float* partials, float* token_gradient) {
   const int4 entry = reinterpret_cast<const int4*>(list + places.merges)[blockIdx.x];
   const bool has_work = static_cast<std::int32_t>(blockIdx.x) < list[1];
-  follow_previous();
+  pdl_wait_then_trigger();
   if (!has_work) return;
   const TokenMerge merge{entry.x, entry.y, entry.z, entry.w};
   const float* first = partials + static_cast<std::int64_t>(merge.first) * shape.channels;
@@ -206,12 +206,12 @@ bool fits(const EmbeddingShape& shape) {
 }
 
 unsigned blocks_for(std::int64_t threads) {
-  return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+  return static_cast<unsigned>(divide_up(threads, kThreads));
 }
 
 /// Threads of a block whose threads each take four channels at a time.
 unsigned row_threads(int channels) {
-  const int needed = (channels / 4 + kWarpThreads - 1) / kWarpThreads * kWarpThreads;
+  const int needed = round_up(channels / 4, kWarpThreads);
   return static_cast<unsigned>(std::min(needed, static_cast<int>(kThreads)));
 }
 
@@ -225,10 +225,10 @@ cudaError_t embedding_forward(const EmbeddingShape& shape, const std::int32_t* t
   }
   if (shape.rows == 0) return cudaSuccess;
   const std::int64_t fours = shape.length * shape.channels / 4;
-  const auto groups = static_cast<unsigned>((shape.rows / shape.length + kSamples - 1) / kSamples);
+  const auto groups = static_cast<unsigned>(divide_up(shape.rows / shape.length, kSamples));
   const unsigned blocks = blocks_for(fours);
-  return launch_early(embed, groups * blocks, kThreads, stream, shape, static_cast<unsigned>(fours),
-                      blocks, tokens, token_embedding, position_embedding, dropout, output);
+  return launch_pdl(embed, groups * blocks, kThreads, stream, shape, static_cast<unsigned>(fours),
+                    blocks, tokens, token_embedding, position_embedding, dropout, output);
 }
 
 cudaError_t position_embedding_backward(const EmbeddingShape& shape, const float* stream_gradient,
@@ -239,8 +239,8 @@ cudaError_t position_embedding_backward(const EmbeddingShape& shape, const float
     return cudaErrorInvalidValue;
   }
   const std::int64_t fours = positions * shape.channels / 4;
-  return launch_early(sum_positions, blocks_for(fours), kThreads, stream, shape,
-                      static_cast<unsigned>(fours), stream_gradient, dropout, position_gradient);
+  return launch_pdl(sum_positions, blocks_for(fours), kThreads, stream, shape,
+                    static_cast<unsigned>(fours), stream_gradient, dropout, position_gradient);
 }
 
 std::int64_t token_embedding_backward_scratch(const EmbeddingShape& shape) {
@@ -261,12 +261,12 @@ cudaError_t token_embedding_backward(const EmbeddingShape& shape, const std::int
   auto* partials = static_cast<float*>(scratch);
   const unsigned threads = row_threads(shape.channels);
   const cudaError_t status =
-      launch_early(sum_token_pieces, static_cast<unsigned>(shape.rows), threads, stream, shape,
-                   places, list, stream_gradient, dropout, token_gradient, partials);
+      launch_pdl(sum_token_pieces, static_cast<unsigned>(shape.rows), threads, stream, shape,
+                 places, list, stream_gradient, dropout, token_gradient, partials);
   const std::int64_t merges = layout.most_merges();
   if (status != cudaSuccess || merges == 0) return status;
-  return launch_early(merge_token_pieces, static_cast<unsigned>(merges), threads, stream, shape,
-                      places, list, partials, token_gradient);
+  return launch_pdl(merge_token_pieces, static_cast<unsigned>(merges), threads, stream, shape,
+                    places, list, partials, token_gradient);
 }
 
 }  // namespace linkgain::kernels

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/gpt2/token_rows.hpp"
-#include "kernels/random/matrix_dropout.hpp"
+#include "kernels/random/model_random.hpp"
 
 // The embedding at the start of the residual stream, all in float32. Row i of a matrix of rows ×
 // channels is token i of the batch, at position i % length of its sample. Memory is 16-byte aligned

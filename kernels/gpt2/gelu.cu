@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kForwardThreads)
     apply_gelu(const uint4* input, uint4* output, std::int64_t vectors) {
   const std::int64_t start =
       static_cast<std::int64_t>(blockIdx.x) * kForwardThreads * kForwardVectors + threadIdx.x;
-  follow_previous();
+  pdl_wait_then_trigger();
   uint4 data[kForwardVectors];
 #pragma unroll
   for (int v = 0; v < kForwardVectors; ++v) {
@@ -87,9 +87,9 @@ cudaError_t gelu_forward(ElementType activations, const void* input, void* outpu
     const std::int64_t vectors = count / kVectorElements<T>;
     if (vectors == 0) return cudaSuccess;
     constexpr std::int64_t kOfBlock = kForwardThreads * kForwardVectors;
-    const auto blocks = static_cast<unsigned>((vectors + kOfBlock - 1) / kOfBlock);
-    return launch_early(apply_gelu<T>, blocks, kForwardThreads, stream,
-                        static_cast<const uint4*>(input), static_cast<uint4*>(output), vectors);
+    const auto blocks = static_cast<unsigned>(divide_up(vectors, kOfBlock));
+    return launch_pdl(apply_gelu<T>, blocks, kForwardThreads, stream,
+                      static_cast<const uint4*>(input), static_cast<uint4*>(output), vectors);
   });
 }
 

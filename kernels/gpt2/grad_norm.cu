@@ -1,7 +1,7 @@
 #include "kernels/common/pdl.cuh"
+#include "kernels/common/vectors.cuh"
 #include "kernels/gpt2/activation_vectors.cuh"
 #include "kernels/gpt2/adamw.hpp"
-#include "kernels/gpt2/float_ranges.cuh"
 
 namespace linkgain::kernels {
 namespace {
@@ -33,7 +33,7 @@ __device__ float squares_of(const Pack<float>& pack, float sum) {
 /// Each block takes kInFlight packs a thread, then the next that no block of the grid has.
 __global__ void __launch_bounds__(kThreadsPerBlock)
     sum_squares(const float* values, Split split, double* partials) {
-  let_next_come_up();
+  pdl_trigger();
   const auto* packs = reinterpret_cast<const Pack<float>*>(values + split.head);
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreadsPerBlock * kInFlight;
   std::int64_t start =
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreadsPerBlock)
 /// One block. Comes up early.
 __global__ void __launch_bounds__(kMostPartials)
     add_partial_sums(const double* partials, int count, float* sum) {
-  wait_for_previous();
+  pdl_wait();
   const int i = static_cast<int>(threadIdx.x);
   const double total = block_sum(i < count ? partials[i] : 0.0);
   if (i == 0) *sum = static_cast<float>(static_cast<double>(*sum) + total);
@@ -85,15 +85,15 @@ cudaError_t add_squared_norm(const float* values, std::int64_t count, float* sum
   if (count == 0) return cudaSuccess;
   const Split parts = split<float>(values, count);
   constexpr std::int64_t kOfBlock = std::int64_t{kThreadsPerBlock} * kInFlight;
-  const std::int64_t useful = (parts.packs + kOfBlock - 1) / kOfBlock;
+  const std::int64_t useful = divide_up(parts.packs, kOfBlock);
   const auto blocks = static_cast<unsigned>(
       std::max<std::int64_t>(1, std::min<std::int64_t>(useful, kMostPartials)));
   auto* partials = static_cast<double*>(scratch);
   sum_squares<<<blocks, kThreadsPerBlock, 0, stream>>>(values, parts, partials);
   const cudaError_t status = cudaGetLastError();
   if (status != cudaSuccess) return status;
-  return launch_early(add_partial_sums, 1U, static_cast<unsigned>(kMostPartials), stream, partials,
-                      static_cast<int>(blocks), sum);
+  return launch_pdl(add_partial_sums, 1U, static_cast<unsigned>(kMostPartials), stream, partials,
+                    static_cast<int>(blocks), sum);
 }
 
 }  // namespace linkgain::kernels

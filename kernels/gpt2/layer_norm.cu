@@ -42,9 +42,9 @@ template <bool kAdds>
 __device__ void ask_for_row(const NormShape& shape, const float* residual, const NormForward& norm,
                             std::int64_t index, int warp) {
   const int bytes = shape.channels * static_cast<int>(sizeof(float));
-  if (kAdds && index < shape.rows) ask_cache_for(residual + index * shape.channels, bytes);
-  if (warp == 0) ask_cache_for(norm.weight, bytes);
-  if (warp == 1) ask_cache_for(norm.bias, bytes);
+  if (kAdds && index < shape.rows) prefetch(residual + index * shape.channels, bytes);
+  if (warp == 0) prefetch(norm.weight, bytes);
+  if (warp == 1) prefetch(norm.bias, bytes);
 }
 
 template <typename T, int kSteps>
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kForwardThreads, 2)
   if (is_first) ask_for_row<kAdds>(shape, residual, norm, index, warp);
   std::uint32_t kept = 0;
   if constexpr (kAdds) kept = kept_of_row<kSteps>(branch.dropout, first, shape.channels);
-  follow_previous();
+  pdl_wait_then_trigger();
   if (index >= shape.rows) return;
   RowOfWarp<kSteps> row;
   for_columns<kSteps>(shape.channels, [&](int step, int column) {
@@ -109,10 +109,10 @@ cudaError_t launch_norm(ElementType activations, const NormShape& shape, const f
   return with_activation(activations, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (shape.rows == 0) return cudaSuccess;
-    const auto blocks = static_cast<unsigned>((shape.rows + kRowsPerBlock - 1) / kRowsPerBlock);
+    const auto blocks = static_cast<unsigned>(divide_up(shape.rows, kRowsPerBlock));
     return with_steps(shape.channels, [&](auto steps) {
-      return launch_early(norm_rows<T, decltype(steps)::value, kAdds>, blocks, kForwardThreads,
-                          stream, shape, residual, branch, sum, norm);
+      return launch_pdl(norm_rows<T, decltype(steps)::value, kAdds>, blocks, kForwardThreads,
+                        stream, shape, residual, branch, sum, norm);
     });
   });
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/common/element.hpp"
-#include "kernels/random/matrix_dropout.hpp"
+#include "kernels/random/model_random.hpp"
 
 // LayerNorm between the residual stream (float32) and a block's branch ("activations": float32 or
 // bfloat16), together with what is done to the stream at the same places.

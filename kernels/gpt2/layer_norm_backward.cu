@@ -36,11 +36,11 @@ __device__ void ask_for_rows(const NormShape& shape, const NormBackward& norm, s
   const int channels = shape.channels;
   const int lane = static_cast<int>(threadIdx.x) % kWarpThreads;
   const int bytes = channels * static_cast<int>(sizeof(float));
-  if (blockIdx.x == 0 && threadIdx.x == 0) ask_cache_for(norm.weight, bytes);
+  if (blockIdx.x == 0 && threadIdx.x == 0) prefetch(norm.weight, bytes);
   const std::int64_t row = index + lane * step_rows;
   if (lane >= rows || row >= shape.rows) return;
-  ask_cache_for(norm.input + row * channels, bytes);
-  if (!norm.overwrites_stream) ask_cache_for(norm.stream_gradient + row * channels, bytes);
+  prefetch(norm.input + row * channels, bytes);
+  if (!norm.overwrites_stream) prefetch(norm.stream_gradient + row * channels, bytes);
 }
 
 __device__ float2 moment_of(const NormShape& shape, const NormBackward& norm, std::int64_t index) {
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpThreads)
   const std::int64_t step_rows = static_cast<std::int64_t>(gridDim.x) * warps;
   std::int64_t index = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * warp;
   ask_for_rows(shape, norm, index, step_rows, ring.rows_in_flight);
-  follow_previous();
+  pdl_wait_then_trigger();
   const RowsOfWarp<T, kSteps> rows{shape, norm, ring, shared + warp * ring.warp_bytes, step_rows};
   rows.begin_first(index);
   float2 moment = moment_of(shape, norm, index);
@@ -144,7 +144,7 @@ cudaError_t backward_grid(const NormShape& shape, int row_bytes, BackwardGrid* g
   const int room = most_shared - weight_bytes;
   const int warps = std::min(kMostWarps, room / std::max(sum_bytes, row_bytes));
   const int in_flight = std::min(kMostInFlight, room / warps / row_bytes);
-  const std::int64_t useful = std::max<std::int64_t>(1, (shape.rows + warps - 1) / warps);
+  const std::int64_t useful = std::max<std::int64_t>(1, divide_up(shape.rows, warps));
   const int most = std::min(multiprocessors, kMostPartialRows);
   *grid = {static_cast<int>(std::min<std::int64_t>(useful, most)),
            warps,
@@ -167,7 +167,7 @@ cudaError_t launch_rows(const NormShape& shape, const NormBackward& norm,
   const auto kernel = norm_backward_rows<T, kSteps>;
   status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (status != cudaSuccess) return status;
-  return launch_early(
+  return launch_pdl(
       kernel,
       {dim3(static_cast<unsigned>(grid.blocks)), static_cast<unsigned>(grid.warps * kWarpThreads),
        static_cast<std::size_t>(shared_bytes)},

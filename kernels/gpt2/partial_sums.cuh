@@ -26,7 +26,7 @@ inline constexpr int kRowsOfSumWarp = kMostPartialRows / kSumWarps;
 static __global__ void __launch_bounds__(kSumWarps* kWarpThreads)
     sum_partial_rows(const float* partials, int rows, int pitch, int columns, SumTargets targets) {
   __shared__ float sums[kSumWarps][kWarpThreads];
-  follow_previous();
+  pdl_wait_then_trigger();
   const int lane = static_cast<int>(threadIdx.x) % kWarpThreads;
   const int warp = static_cast<int>(threadIdx.x) / kWarpThreads;
   const int column = static_cast<int>(blockIdx.x) * kWarpThreads + lane;
@@ -54,9 +54,9 @@ static __global__ void __launch_bounds__(kSumWarps* kWarpThreads)
 /// rows of partial sums, at most kMostPartialRows, that lie `pitch` apart.
 inline cudaError_t launch_sum_partial_rows(const float* partials, int rows, int pitch, int columns,
                                            const SumTargets& targets, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>((columns + kWarpThreads - 1) / kWarpThreads);
-  return launch_early(sum_partial_rows, blocks, kSumWarps * kWarpThreads, stream, partials, rows,
-                      pitch, columns, targets);
+  const auto blocks = static_cast<unsigned>(divide_up(columns, kWarpThreads));
+  return launch_pdl(sum_partial_rows, blocks, kSumWarps * kWarpThreads, stream, partials, rows,
+                    pitch, columns, targets);
 }
 
 }  // namespace linkgain::kernels

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/common/background_copies.cuh"
+#include "kernels/common/async_copy.cuh"
 #include "kernels/gpt2/layer_norm.hpp"
 #include "kernels/gpt2/row_of_warp.cuh"
 
@@ -36,7 +36,7 @@ struct RowPlace {
 template <int kSteps, typename T>
 __device__ void begin_row(T* to, const T* from, int channels) {
   constexpr int kElements = kVectorElements<T>;
-  constexpr int kCopies = (4 * kSteps + kElements - 1) / kElements;
+  constexpr int kCopies = divide_up(4 * kSteps, kElements);
   const int lane = static_cast<int>(threadIdx.x) % kWarpThreads;
 #pragma unroll
   for (int k = 0; k < kCopies; ++k) {

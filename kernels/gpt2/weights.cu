@@ -1,9 +1,9 @@
 #include <cuda_bf16.h>
 
+#include "kernels/common/vectors.cuh"
 #include "kernels/gpt2/activation_vectors.cuh"
-#include "kernels/gpt2/float_ranges.cuh"
 #include "kernels/gpt2/weights.hpp"
-#include "kernels/random/parameter_hash.hpp"
+#include "kernels/random/model_random.hpp"
 
 namespace linkgain::kernels {
 namespace {
@@ -77,7 +77,7 @@ cudaError_t fill_initial_weights(float* values, std::int64_t count, std::uint64_
                                  const WeightDistribution& distribution, cudaStream_t stream) {
   if (count < 0) return cudaErrorInvalidValue;
   if (count == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>((count + kThreadsPerBlock - 1) / kThreadsPerBlock);
+  const auto blocks = static_cast<unsigned>(divide_up(count, kThreadsPerBlock));
   draw_weights<<<blocks, kThreadsPerBlock, 0, stream>>>(values, count, seed, tensor, distribution);
   return cudaGetLastError();
 }

@@ -7,7 +7,7 @@
 #include "kernels/random/model_random.hpp"
 
 // What is done to parameters outside of training steps, or to copies of them. Ranges as in
-// optimizer_update.hpp: any beginning and end, no elements are no work.
+// adamw.hpp: any beginning and end, no elements are no work.
 
 namespace linkgain::kernels {
 

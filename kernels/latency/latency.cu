@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/latency/latency.hpp"
-#include "kernels/peer/peer_access.cuh"
+#include "kernels/peer/packet.cuh"
 
 namespace linkgain::kernels {
 namespace {
@@ -9,19 +9,19 @@ namespace {
 constexpr int kMostThreads = 1024;
 
 __device__ void send(const Exchange& side, std::int64_t items, std::uint32_t flag) {
-  auto* box = static_cast<FlaggedWords*>(side.peer_box);
+  auto* box = static_cast<LLPacket*>(side.peer_box);
   const auto* message = static_cast<const uint2*>(side.message);
   for (std::int64_t i = threadIdx.x; i < items; i += blockDim.x) {
-    store_flagged(box + i, message[i].x, message[i].y, flag);
+    store_packet(box + i, message[i], flag);
   }
 }
 
 /// All threads return when all of the message is there.
 __device__ void receive(const Exchange& side, std::int64_t items, std::uint32_t flag, bool keep) {
-  const auto* box = static_cast<const FlaggedWords*>(side.own_box);
+  const auto* box = static_cast<const LLPacket*>(side.own_box);
   auto* received = static_cast<uint2*>(side.received);
   for (std::int64_t i = threadIdx.x; i < items; i += blockDim.x) {
-    const uint2 data = load_flagged(box + i, flag);
+    const uint2 data = wait_for_packet(box + i, flag);
     if (keep) received[i] = data;
   }
   __syncthreads();

@@ -4,66 +4,93 @@
 
 #include <cstdint>
 
-#include "kernels/peer/peer_access.cuh"
+#include "kernels/common/memory_order.cuh"
+#include "kernels/common/wait.cuh"
 
-// Three vectors of data on their way as four packets, each of three words and a flag: a third more
-// bytes than the data, and no fence between data and flag.
+// Data that travel with their flags, so that no fence stands between the two: whoever sees the flag
+// of an operation has its data.
+//
+// LL: a flag beside every word of 4 bytes, written with it by one access of 8. Twice the bytes.
+// LL16: three words and their flag by one access of 16. A third more bytes than the data.
 
 namespace linkgain::kernels {
 
-inline constexpr int kTriple = 3;   ///< vectors that go together
-inline constexpr int kPackets = 4;  ///< that they go in
-
-struct Triple {
-  uint4 vectors[kTriple];
+/// Two words of data, each with its flag.
+struct alignas(16) LLPacket {
+  std::uint32_t first;
+  std::uint32_t first_flag;
+  std::uint32_t second;
+  std::uint32_t second_flag;
 };
 
-/// The vectors from kTriple * i on, zeros from `end` on.
-__device__ inline Triple read_triple(const uint4* from, std::int64_t i, std::int64_t end) {
-  Triple triple{};
-#pragma unroll
-  for (int v = 0; v < kTriple; ++v) {
-    if (kTriple * i + v < end) triple.vectors[v] = from[kTriple * i + v];
-  }
-  return triple;
+__device__ inline void store_packet(LLPacket* to, const uint2& data, std::uint32_t flag) {
+  store_pair(to, make_uint4(data.x, flag, data.y, flag));
 }
 
-__device__ inline void write_triple(uint4* to, std::int64_t i, std::int64_t end,
-                                    const Triple& triple) {
+/// Waits until both flags are there.
+__device__ inline uint2 wait_for_packet(const LLPacket* from, std::uint32_t flag) {
+  uint4 packet;
+  spin_until([&] {
+    packet = load_pair(from);
+    return packet.y == flag && packet.w == flag;
+  });
+  return make_uint2(packet.x, packet.z);
+}
+
+inline constexpr int kLL16Vectors = 3;  ///< that go together
+inline constexpr int kLL16Packets = 4;  ///< that they go in
+
+struct LL16Group {
+  uint4 vectors[kLL16Vectors];
+};
+
+/// The vectors of group i, zeros from `end` on.
+__device__ inline LL16Group read_group(const uint4* from, std::int64_t i, std::int64_t end) {
+  LL16Group group{};
 #pragma unroll
-  for (int v = 0; v < kTriple; ++v) {
-    if (kTriple * i + v < end) to[kTriple * i + v] = triple.vectors[v];
+  for (int v = 0; v < kLL16Vectors; ++v) {
+    if (kLL16Vectors * i + v < end) group.vectors[v] = from[kLL16Vectors * i + v];
+  }
+  return group;
+}
+
+__device__ inline void write_group(uint4* to, std::int64_t i, std::int64_t end,
+                                   const LL16Group& group) {
+#pragma unroll
+  for (int v = 0; v < kLL16Vectors; ++v) {
+    if (kLL16Vectors * i + v < end) to[kLL16Vectors * i + v] = group.vectors[v];
   }
 }
 
-/// Packets of one triple lie `pitch` vectors apart, so that a warp's stores lie side by side.
-__device__ inline void send_triple(uint4* to, std::int64_t pitch, const Triple& triple,
-                                   std::uint32_t flag) {
-  const uint4& a = triple.vectors[0];
-  const uint4& b = triple.vectors[1];
-  const uint4& c = triple.vectors[2];
-  store_triple(to, a.x, a.y, a.z, flag);
-  store_triple(to + pitch, a.w, b.x, b.y, flag);
-  store_triple(to + 2 * pitch, b.z, b.w, c.x, flag);
-  store_triple(to + 3 * pitch, c.y, c.z, c.w, flag);
+/// Packets of one group lie `pitch` vectors apart, so that a warp's stores lie side by side.
+__device__ inline void store_packets(uint4* to, std::int64_t pitch, const LL16Group& group,
+                                     std::uint32_t flag) {
+  const uint4& a = group.vectors[0];
+  const uint4& b = group.vectors[1];
+  const uint4& c = group.vectors[2];
+  store_whole(to, make_uint4(a.x, a.y, a.z, flag));
+  store_whole(to + pitch, make_uint4(a.w, b.x, b.y, flag));
+  store_whole(to + 2 * pitch, make_uint4(b.z, b.w, c.x, flag));
+  store_whole(to + 3 * pitch, make_uint4(c.y, c.z, c.w, flag));
 }
 
 /// Waits until all packets are there.
-__device__ inline Triple receive_triple(const uint4* from, std::int64_t pitch, std::uint32_t flag) {
-  uint4 packets[kPackets];
-  bool complete = false;
-  while (!complete) {
-    complete = true;
+__device__ inline LL16Group wait_for_packets(const uint4* from, std::int64_t pitch,
+                                             std::uint32_t flag) {
+  uint4 packets[kLL16Packets];
+  spin_until([&] {
+    bool complete = true;
 #pragma unroll
-    for (int p = 0; p < kPackets; ++p) packets[p] = load_triple(from + p * pitch);
+    for (int p = 0; p < kLL16Packets; ++p) packets[p] = load_whole(from + p * pitch);
 #pragma unroll
-    for (int p = 0; p < kPackets; ++p) complete = complete && packets[p].w == flag;
-  }
-  Triple triple;
-  triple.vectors[0] = make_uint4(packets[0].x, packets[0].y, packets[0].z, packets[1].x);
-  triple.vectors[1] = make_uint4(packets[1].y, packets[1].z, packets[2].x, packets[2].y);
-  triple.vectors[2] = make_uint4(packets[2].z, packets[3].x, packets[3].y, packets[3].z);
-  return triple;
+    for (int p = 0; p < kLL16Packets; ++p) complete = complete && packets[p].w == flag;
+    return complete;
+  });
+  LL16Group group;
+  group.vectors[0] = make_uint4(packets[0].x, packets[0].y, packets[0].z, packets[1].x);
+  group.vectors[1] = make_uint4(packets[1].y, packets[1].z, packets[2].x, packets[2].y);
+  group.vectors[2] = make_uint4(packets[2].z, packets[3].x, packets[3].y, packets[3].z);
+  return group;
 }
 
 }  // namespace linkgain::kernels

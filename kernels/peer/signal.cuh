@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/common/pdl.cuh"
-#include "kernels/peer/peer_access.cuh"
+#include "kernels/common/memory_order.cuh"
+#include "kernels/common/wait.cuh"
 #include "kernels/peer/peer_regions.hpp"
 
 // How the blocks of a kernel that works across ranks keep step with their counterparts, the blocks
@@ -47,9 +47,9 @@ inline constexpr int kBufferSets = 2;
 /// What this rank knows of one block, from operation to operation. There are two sets of buffers in
 /// turn: whoever sends in operation k+2 has seen everybody's data of k+1, whose senders were then
 /// done with k.
-class BlockState {
+class BlockSignals {
  public:
-  __device__ explicit BlockState(const PeerRegions& regions)
+  __device__ explicit BlockSignals(const PeerRegions& regions)
       : own_(*control_of(regions, regions.rank)),
         operations_(own_.operations[blockIdx.x]),
         counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]} {}
@@ -58,10 +58,10 @@ class BlockState {
   /// Never 0, which is what fresh buffers hold.
   __device__ std::uint32_t flag() const { return operations_ + 1; }
 
-  /// Tells every other rank's counterpart that what the block has written so far is there, for
+  /// Signals to every other rank's counterpart that what the block has written so far is there, for
   /// whoever waits until it has counted one more. All threads must call it; only some are held up.
   template <int kRanks>
-  __device__ void tell(const PeerRegions& regions, Stage stage) {
+  __device__ void signal(const PeerRegions& regions, Stage stage) {
     const int rank = regions.rank;
     const int peer = static_cast<int>(threadIdx.x);
     ++counted_[stage];
@@ -71,7 +71,7 @@ class BlockState {
     }
   }
 
-  /// Waits until every other rank's counterpart has told `behind` less than this one has.
+  /// Waits until every other rank's counterpart has signalled `behind` less than this one has.
   template <int kRanks>
   __device__ void wait(const PeerRegions& regions, Stage stage, std::uint32_t behind = 0) {
     const int peer = static_cast<int>(threadIdx.x);
@@ -79,8 +79,8 @@ class BlockState {
     __syncthreads();
   }
 
-  /// As tell(), but `peer` alone.
-  __device__ void tell_one(const PeerRegions& regions, Stage stage, int peer) {
+  /// As signal(), but `peer` alone.
+  __device__ void signal_one(const PeerRegions& regions, Stage stage, int peer) {
     ++counted_[stage];
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -96,7 +96,7 @@ class BlockState {
   }
 
   /// For the next operation. All threads of the block have read the state by then.
-  __device__ void keep() {
+  __device__ void commit() {
     __syncthreads();
     if (threadIdx.x != 0) return;
     own_.operations[blockIdx.x] = operations_ + 1;
@@ -106,10 +106,7 @@ class BlockState {
 
  private:
   __device__ void wait_until(Stage stage, int peer, std::uint32_t behind) const {
-    const std::uint32_t* arrived = &own_.arrived[stage][blockIdx.x][peer];
-    // Peers may be further; the numbers come round after 2^32.
-    while (static_cast<std::int32_t>(load_acquire(arrived) - (counted_[stage] - behind)) < 0) {
-    }
+    wait_for_count(&own_.arrived[stage][blockIdx.x][peer], counted_[stage], behind);
   }
 
   Control& own_;
@@ -118,16 +115,9 @@ class BlockState {
 };
 
 /// Where the set in use begins in scratch, with `places` of 16 bytes for all senders together.
-__device__ inline std::int64_t buffers_of(const BlockState& state, std::int64_t places) {
+__device__ inline std::int64_t buffers_of(const BlockSignals& state, std::int64_t places) {
   constexpr std::int64_t kPlaceBytes = 16;
   return kControlBytes + static_cast<std::int64_t>(state.set()) * places * kPlaceBytes;
-}
-
-/// Lets the next launch of the stream come up, and waits for the one before it. After this the
-/// launch behaves as if it had come up only then.
-__device__ inline void begin() {
-  let_next_come_up();
-  wait_for_previous();
 }
 
 }  // namespace linkgain::kernels

@@ -4,14 +4,8 @@
 
 #include "kernels/random/philox.hpp"
 
-// What of GPT-2's training is random: initial weights, dropout, generated tokens. Host and device
-// compute the same.
-
-#ifdef __CUDACC__
-#define LINKGAIN_BOTH __host__ __device__
-#else
-#define LINKGAIN_BOTH
-#endif
+// What of GPT-2's training is random: initial weights, dropout, generated tokens; and a hash of
+// what became of them. Host and device compute the same.
 
 namespace linkgain::kernels {
 
@@ -63,6 +57,32 @@ LINKGAIN_BOTH constexpr int probability_dropout(int block) { return 1 + 3 * bloc
 LINKGAIN_BOTH constexpr int attention_dropout(int block) { return 2 + 3 * block; }
 LINKGAIN_BOTH constexpr int feed_forward_dropout(int block) { return 3 + 3 * block; }
 
-}  // namespace linkgain::kernels
+/// Dropout of a row-major matrix: element i of it is element first + i of the mask. A batch's
+/// matrices have `first` = number of the first sample * elements of a sample.
+struct MatrixDropout {
+  DropoutMask mask;    ///< with a probability of 0 kernels draw no words
+  std::int64_t first;  ///< a multiple of kWordsPerBlock
+};
 
-#undef LINKGAIN_BOTH
+/// Drops nothing.
+constexpr MatrixDropout no_dropout() { return {dropout_mask(0, 0, 0, 0.0), 0}; }
+
+// A hash of numbers in memory that any number of threads can share: the sum of what each element
+// contributes, modulo 2^64, so that their order does not matter.
+
+/// Every bit of the result depends on every bit of `value`, and different values give different
+/// results (two rounds of xorshift and multiplication by odd numbers can be undone).
+LINKGAIN_BOTH constexpr std::uint64_t mix(std::uint64_t value) {
+  value ^= value >> 32;
+  value *= 0x9E3779B97F4A7C15U;
+  value ^= value >> 29;
+  value *= 0xD1B54A32D192ED03U;
+  return value ^ (value >> 32);
+}
+
+/// What the element at `index` of the whole buffer adds; `bits` are its own, zero-extended.
+LINKGAIN_BOTH constexpr std::uint64_t hash_contribution(std::int64_t index, std::uint64_t bits) {
+  return mix(bits + mix(static_cast<std::uint64_t>(index) + 1));
+}
+
+}  // namespace linkgain::kernels

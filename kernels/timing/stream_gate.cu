@@ -1,7 +1,6 @@
 #include <cstdint>
 
-#include "kernels/common/time_limit.cuh"
-#include "kernels/peer/peer_access.cuh"
+#include "kernels/common/wait.cuh"
 #include "kernels/timing/stream_gate.hpp"
 
 namespace linkgain::kernels {
@@ -9,9 +8,7 @@ namespace {
 
 __global__ void hold_kernel(const std::uint32_t* gate, std::uint32_t value,
                             TimeLimit::Arguments time) {
-  const TimeLimit limit(time);
-  while (static_cast<std::int32_t>(load_acquire(gate) - value) < 0 && !limit.passed()) {
-  }
+  wait_for_count(gate, value, TimeLimit(time));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #include "kernels/common/device_attribute.hpp"
-#include "kernels/common/time_limit.cuh"
+#include "kernels/common/wait.cuh"
 #include "kernels/timing/warm_up.hpp"
 
 namespace linkgain::kernels {

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/common/element_types.cuh"
-#include "kernels/common/packs.cuh"
+#include "kernels/common/element.cuh"
+#include "kernels/common/vectors.cuh"
 #include "kernels/verify/verification.hpp"
 
 namespace linkgain::kernels {

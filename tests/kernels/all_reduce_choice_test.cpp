@@ -9,19 +9,19 @@ namespace {
 
 constexpr int kMultiprocessors = 132;
 
-using enum AllReduceRoad;
+using enum AllReducePath;
 
-AllReduceChoice choice_of(std::int64_t bytes, int ranks, AllReduceRoad road = atomic_peers,
+AllReduceChoice choice_of(std::int64_t bytes, int ranks, AllReducePath path = p2p_atomics,
                           ElementType type = ElementType::float32) {
-  return choose_all_reduce(bytes, type, ranks, kMultiprocessors, road);
+  return choose_all_reduce(bytes, type, ranks, kMultiprocessors, path);
 }
 
-AllReduceMethod method_of(std::int64_t bytes, int ranks, AllReduceRoad road = atomic_peers) {
-  return choice_of(bytes, ranks, road).method;
+AllReduceMethod method_of(std::int64_t bytes, int ranks, AllReducePath path = p2p_atomics) {
+  return choice_of(bytes, ranks, path).method;
 }
 
-int blocks_of(std::int64_t bytes, int ranks, AllReduceRoad road = atomic_peers) {
-  return choice_of(bytes, ranks, road).blocks;
+int blocks_of(std::int64_t bytes, int ranks, AllReducePath path = p2p_atomics) {
+  return choice_of(bytes, ranks, path).blocks;
 }
 
 constexpr std::int64_t kKibibyte = 1 << 10;
@@ -29,19 +29,19 @@ constexpr std::int64_t kMebibyte = 1 << 20;
 
 /// Each pair of sizes is on two sides of a crossover that was measured.
 TEST(AllReduceChoice, IsTheFastestOfPeersThatWasMeasured) {
-  if (!has_low_latency_wide()) GTEST_SKIP() << "not with this compiler";
+  if (!is_built(AllReduceMethod::ll16)) GTEST_SKIP() << "not with this compiler";
   using enum AllReduceMethod;
-  EXPECT_EQ(method_of(8, 2), low_latency);
-  EXPECT_EQ(method_of(64 * kKibibyte, 2), low_latency);
-  EXPECT_EQ(method_of(256 * kKibibyte, 2), low_latency_wide);
-  EXPECT_EQ(method_of(2 * kMebibyte, 2), low_latency_wide);
+  EXPECT_EQ(method_of(8, 2), ll);
+  EXPECT_EQ(method_of(64 * kKibibyte, 2), ll);
+  EXPECT_EQ(method_of(256 * kKibibyte, 2), ll16);
+  EXPECT_EQ(method_of(2 * kMebibyte, 2), ll16);
   EXPECT_EQ(method_of(4 * kMebibyte, 2), two_shot);
-  EXPECT_EQ(method_of(32 * kKibibyte, 3), low_latency);
-  EXPECT_EQ(method_of(512 * kKibibyte, 3), low_latency_wide);
+  EXPECT_EQ(method_of(32 * kKibibyte, 3), ll);
+  EXPECT_EQ(method_of(512 * kKibibyte, 3), ll16);
   EXPECT_EQ(method_of(kMebibyte, 3), two_shot);
-  EXPECT_EQ(method_of(16 * kKibibyte, 4), low_latency);
-  EXPECT_EQ(method_of(64 * kKibibyte, 4), low_latency_wide);
-  EXPECT_EQ(method_of(256 * kKibibyte, 4), low_latency_wide);
+  EXPECT_EQ(method_of(16 * kKibibyte, 4), ll);
+  EXPECT_EQ(method_of(64 * kKibibyte, 4), ll16);
+  EXPECT_EQ(method_of(256 * kKibibyte, 4), ll16);
   EXPECT_EQ(method_of(512 * kKibibyte, 4), two_shot);
   for (int ranks = 2; ranks <= 8; ++ranks) {
     EXPECT_EQ(method_of(16 * kMebibyte, ranks), two_shot);
@@ -52,7 +52,7 @@ TEST(AllReduceChoice, IsTheFastestOfPeersThatWasMeasured) {
 /// A partial sum of half precision would be rounded at every rank.
 TEST(AllReduceChoice, SendsNoPartialSumsOfHalfPrecision) {
   for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
-    EXPECT_EQ(choice_of(1024 * kMebibyte, 4, atomic_peers, type).method, AllReduceMethod::two_shot);
+    EXPECT_EQ(choice_of(1024 * kMebibyte, 4, p2p_atomics, type).method, AllReduceMethod::two_shot);
   }
 }
 
@@ -61,31 +61,31 @@ TEST(AllReduceChoice, KeepsFromWholeVectorsWherePeersHaveNoAtomics) {
   using enum AllReduceMethod;
   for (int ranks = 2; ranks <= 8; ++ranks) {
     for (std::int64_t bytes = 8; bytes <= 1024 * kMebibyte; bytes *= 2) {
-      EXPECT_NE(method_of(bytes, ranks, peers), low_latency_wide) << bytes << ' ' << ranks;
+      EXPECT_NE(method_of(bytes, ranks, p2p), ll16) << bytes << ' ' << ranks;
     }
   }
-  EXPECT_EQ(method_of(64 * kKibibyte, 2, peers), low_latency);
-  EXPECT_EQ(method_of(kMebibyte, 2, peers), one_shot);
-  EXPECT_EQ(method_of(4 * kMebibyte, 2, peers), two_shot);
-  EXPECT_EQ(method_of(1024 * kMebibyte, 2, peers), ring);
+  EXPECT_EQ(method_of(64 * kKibibyte, 2, p2p), ll);
+  EXPECT_EQ(method_of(kMebibyte, 2, p2p), one_shot);
+  EXPECT_EQ(method_of(4 * kMebibyte, 2, p2p), two_shot);
+  EXPECT_EQ(method_of(1024 * kMebibyte, 2, p2p), ring);
 }
 
 TEST(AllReduceChoice, IsTheFastestThroughTheHostThatWasMeasured) {
   using enum AllReduceMethod;
-  EXPECT_EQ(method_of(64 * kKibibyte, 2, host_memory), low_latency);
+  EXPECT_EQ(method_of(64 * kKibibyte, 2, host_memory), ll);
   EXPECT_EQ(method_of(256 * kKibibyte, 2, host_memory), one_shot);
   EXPECT_EQ(method_of(kMebibyte, 2, host_memory), one_shot);
-  EXPECT_EQ(method_of(2 * kMebibyte, 2, host_memory), relayed_two_shot);
-  EXPECT_EQ(method_of(16 * kKibibyte, 4, host_memory), low_latency);
+  EXPECT_EQ(method_of(2 * kMebibyte, 2, host_memory), staged_two_shot);
+  EXPECT_EQ(method_of(16 * kKibibyte, 4, host_memory), ll);
   EXPECT_EQ(method_of(64 * kKibibyte, 4, host_memory), one_shot);
-  EXPECT_EQ(method_of(256 * kKibibyte, 4, host_memory), relayed_two_shot);
+  EXPECT_EQ(method_of(256 * kKibibyte, 4, host_memory), staged_two_shot);
 }
 
 TEST(AllReduceChoice, TakesAsManyBlocksAsThereIsWorkFor) {
   EXPECT_EQ(blocks_of(8, 2), 1);
   EXPECT_EQ(blocks_of(16 * kMebibyte, 2), 132);
   EXPECT_EQ(blocks_of(1024 * kMebibyte, 8), 132);
-  EXPECT_EQ(choice_of(1024 * kMebibyte, 2, atomic_peers, ElementType::float16).blocks, 264);
+  EXPECT_EQ(choice_of(1024 * kMebibyte, 2, p2p_atomics, ElementType::float16).blocks, 264);
   EXPECT_EQ(blocks_of(8, 2, host_memory), 1);
   EXPECT_EQ(blocks_of(32 * kKibibyte, 4, host_memory), 2);
   EXPECT_EQ(blocks_of(256 * kKibibyte, 3, host_memory), 6);

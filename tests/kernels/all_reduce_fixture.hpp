@@ -19,7 +19,7 @@
 namespace linkgain::kernels {
 
 struct Setting {
-  AllReduceMethod method = AllReduceMethod::low_latency;
+  AllReduceMethod method = AllReduceMethod::ll;
   ElementType type = ElementType::float32;
   std::int64_t elements = 1;
   int ranks = 2;
@@ -140,8 +140,7 @@ class AllReduceKernels : public gpu::GpuTest {
     PeerRegions regions{};
     regions.ranks = setting_.ranks;
     regions.rank = rank;
-    const bool all =
-        setting_.method == AllReduceMethod::two_shot || setting_.method == AllReduceMethod::ring;
+    const bool all = traits_of(setting_.method).has(kReachesData);
     for (int peer = 0; peer < setting_.ranks; ++peer) {
       const Rank& other = *ranks_[static_cast<std::size_t>(peer)];
       regions.data[peer] = all || peer == rank ? other.data() : nullptr;

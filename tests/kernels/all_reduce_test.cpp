@@ -16,8 +16,10 @@ using gpu::Stream;
 
 using enum AllReduceMethod;
 std::vector<AllReduceMethod> all_methods() {
-  std::vector<AllReduceMethod> methods{low_latency, one_shot, two_shot, ring, relayed_two_shot};
-  if (has_low_latency_wide()) methods.push_back(low_latency_wide);
+  std::vector<AllReduceMethod> methods;
+  for (const AllReduceTraits& each : kAllReduceMethods) {
+    if (is_built(each.method)) methods.push_back(each.method);
+  }
   return methods;
 }
 
@@ -157,7 +159,7 @@ TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
       if (static_cast<std::int64_t>(i) < count) expected[i] *= kRanks;  // exact: a power of two
     }
   }
-  for (const AllReduceMethod method : {one_shot, two_shot, ring, relayed_two_shot}) {
+  for (const AllReduceMethod method : {one_shot, two_shot, ring, staged_two_shot}) {
     for (const bool host_scratch : {false, true}) {
       const Setting setting{method, ElementType::float32, kMost, kRanks, 3, true, host_scratch};
       SCOPED_TRACE(describe(setting));
@@ -177,7 +179,7 @@ TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
 TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   set_up({});
   const auto attempt = [&](ElementType type, std::int64_t elements, int blocks, int ranks,
-                           AllReduceMethod method = low_latency, std::int64_t most = 1) {
+                           AllReduceMethod method = ll, std::int64_t most = 1) {
     PeerRegions regions = regions_of(0);
     regions.ranks = ranks;
     return all_reduce(method, regions, {0, 16}, type, elements, most, blocks,
@@ -192,8 +194,8 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, kMostRanks + 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float16, 1, 1, 2, ring), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 2, 1, 2, two_shot, 1), cudaErrorInvalidValue);
-  EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, low_latency, 100), cudaErrorInvalidValue);
-  EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, low_latency_wide, 100), cudaErrorInvalidValue);
+  EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll, 100), cudaErrorInvalidValue);
+  EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll16, 100), cudaErrorInvalidValue);
   // No device has room for so many at once.
   EXPECT_EQ(attempt(ElementType::float32, 1, kMostAllReduceBlocks, 2),
             cudaErrorCooperativeLaunchTooLarge);

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "kernels/random/model_random.hpp"
-#include "kernels/random/parameter_hash.hpp"
 #include "kernels/random/philox.hpp"
 
 namespace linkgain::kernels {

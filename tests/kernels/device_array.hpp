@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/common/element.hpp"
-#include "kernels/random/parameter_hash.hpp"
+#include "kernels/random/model_random.hpp"
 #include "support/bfloat16.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

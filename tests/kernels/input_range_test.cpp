@@ -1,11 +1,10 @@
-#include "kernels/verify/input_range.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "all_patterns.hpp"
+#include "kernels/verify/pattern.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/random/parameter_hash.hpp"
+#include "kernels/random/model_random.hpp"
 
 namespace linkgain::kernels {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kernels/gpt2/training_precision.hpp"
+#include "kernels/common/element.hpp"
 
 namespace linkgain::testing {
 

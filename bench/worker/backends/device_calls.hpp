@@ -17,7 +17,7 @@ struct RankWorld {
   /// P2P joins some of the GPUs only: going through the host would hide that.
   bool partly_joined = false;
   bool has_road = true;  ///< false where host memory is forbidden as well
-  kernels::AllReduceRoad all_reduce_road = kernels::AllReduceRoad::host_memory;
+  kernels::AllReducePath all_reduce_road = kernels::AllReducePath::host_memory;
   int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
   Bytes cache{};            ///< of the largest, as pools must be alike
 };

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
-#include <string_view>
 
 #include "data_mapping.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -25,43 +23,33 @@ std::int64_t piece_bytes(Bytes size, bool through_host) {
   return std::min(round_up(each, kernels::kLineBytes), size.value);
 }
 
-std::string_view text_of(kernels::AllReduceMethod method) {
-  switch (method) {
-    case kernels::AllReduceMethod::low_latency:
-      return "one-shot, flags in data";
-    case kernels::AllReduceMethod::low_latency_wide:
-      return "one-shot, flags in 16 bytes";
-    case kernels::AllReduceMethod::one_shot:
-      return "one-shot";
-    case kernels::AllReduceMethod::two_shot:
-      return "two-shot";
-    case kernels::AllReduceMethod::ring:
-      return "ring";
-    case kernels::AllReduceMethod::relayed_two_shot:
-      return "two-shot, sums relayed";
-  }
-  throw std::logic_error("unhandled method");
-}
-
 }  // namespace
 
-kernels::AllReduceRoad peer_road(Session& session, const std::vector<std::string>& gpus) {
+kernels::AllReducePath peer_road(Session& session, const std::vector<std::string>& gpus) {
   const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
-  return session.max(atomics ? 0.0 : 1.0) == 0.0 ? kernels::AllReduceRoad::atomic_peers
-                                                 : kernels::AllReduceRoad::peers;
+  return session.max(atomics ? 0.0 : 1.0) == 0.0 ? kernels::AllReducePath::p2p_atomics
+                                                 : kernels::AllReducePath::p2p;
 }
 
 KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                                 Session& session, int multiprocessors, kernels::AllReduceRoad road)
+                                 Session& session, int multiprocessors, kernels::AllReducePath road)
     : definition_(c),
       context_(context),
-      through_host_(road == kernels::AllReduceRoad::host_memory),
+      through_host_(road == kernels::AllReducePath::host_memory),
       piece_bytes_(piece_bytes(c.size, through_host_)),
       choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
                                          multiprocessors, road)),
       pools_(c, plan, context, session,
              Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
              through_host_) {}
+
+/// Whether all blocks run at once is said here, where ranks agree, and not by the first launch, for
+/// which the others would wait. After what ranks do together, so that none is missing there.
+void KernelAllReduce::do_prepare() {
+  pools_.join();
+  gpu::check(kernels::check_all_reduce(choice_.method, element_type(definition_.type),
+                                       definition_.ranks, choice_.blocks));
+}
 
 std::int64_t KernelAllReduce::offset_of(const void* address) const {
   return static_cast<const char*>(address) - static_cast<const char*>(pools_.memory().data());
@@ -82,24 +70,13 @@ void KernelAllReduce::do_enqueue(std::int64_t slot) {
 }
 
 std::string KernelAllReduce::do_form() const {
-  return fmt::format("kernel: {}, {}", text_of(choice_.method), pools_.memory().road());
+  return fmt::format("kernel: {}, {}", kernels::traits_of(choice_.method).form,
+                     pools_.memory().road());
 }
 
 std::optional<TransferPlan> KernelAllReduce::do_plan() const {
-  switch (choice_.method) {
-    case kernels::AllReduceMethod::low_latency:
-      return TransferPlan{"ONE_SHOT", "LL"};
-    case kernels::AllReduceMethod::low_latency_wide:
-      return TransferPlan{"ONE_SHOT", "LL16"};
-    case kernels::AllReduceMethod::one_shot:
-      return TransferPlan{"ONE_SHOT", "SIMPLE"};
-    case kernels::AllReduceMethod::two_shot:
-    case kernels::AllReduceMethod::relayed_two_shot:
-      return TransferPlan{"TWO_SHOT", "SIMPLE"};
-    case kernels::AllReduceMethod::ring:
-      return TransferPlan{"RING", "SIMPLE"};
-  }
-  throw std::logic_error("unhandled method");
+  const kernels::AllReduceTraits& method = kernels::traits_of(choice_.method);
+  return TransferPlan{std::string(method.algorithm), std::string(method.protocol)};
 }
 
 }  // namespace linkgain

@@ -12,7 +12,7 @@
 namespace linkgain {
 
 /// Collective: what joins the ranks where P2P does. `gpus` are the PCI ids of all.
-kernels::AllReduceRoad peer_road(Session& session, const std::vector<std::string>& gpus);
+kernels::AllReducePath peer_road(Session& session, const std::vector<std::string>& gpus);
 
 /// An all-reduce by our own kernels. With P2P they reach the other ranks' memory; else they go
 /// through host memory that the ranks share.
@@ -20,10 +20,10 @@ class KernelAllReduce : public DeviceCall {
  public:
   /// `road` must be the same on all ranks. Throws what PeerPools throws.
   KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                  Session& session, int multiprocessors, kernels::AllReduceRoad road);
+                  Session& session, int multiprocessors, kernels::AllReducePath road);
 
  private:
-  void do_prepare() override { pools_.join(); }
+  void do_prepare() override;
   bool do_takes_part() const override { return true; }
   void do_enqueue(std::int64_t slot) override;
   void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }

@@ -78,7 +78,7 @@ RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   const char* no_shared_memory = std::getenv("NCCL_SHM_DISABLE");
   const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";
   world.all_reduce_road =
-      world.through_host ? kernels::AllReduceRoad::host_memory : peer_road(session, gpus);
+      world.through_host ? kernels::AllReducePath::host_memory : peer_road(session, gpus);
   world.has_road = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;
   world.multiprocessors = static_cast<int>(-session.max(-own.multiprocessors));
   world.cache = Bytes{static_cast<std::int64_t>(session.max(static_cast<double>(own.l2_bytes)))};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "initial_weights.hpp"
-#include "kernels/random/parameter_hash.hpp"
+#include "kernels/random/model_random.hpp"
 #include "reference_ends.hpp"
 #include "step_tokens.hpp"
 

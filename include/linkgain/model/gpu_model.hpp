@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "kernels/gpt2/training_precision.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
+#include "kernels/common/element.hpp"
 #include "linkgain/model/training_model.hpp"
 
 namespace linkgain {

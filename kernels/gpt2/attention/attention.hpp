@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/common/element.hpp"
 #include "kernels/gpt2/attention/shape.hpp"
-#include "kernels/gpt2/training_precision.hpp"
 #include "kernels/random/model_random.hpp"
 
 // Causal multi-head attention, softmax(Q K^T / sqrt(head_channels)) V with dropout on the

@@ -7,7 +7,7 @@
 #include "kernels/gpt2/attention/attention.hpp"
 #include "kernels/gpt2/attention/strict.cuh"
 #include "kernels/gpt2/attention/tensor.cuh"
-#include "kernels/random/device_random.cuh"
+#include "kernels/random/philox.hpp"
 
 // Which probabilities of a tile are kept. The forward pass draws the words and stores a bit for
 // each probability, which the backward pass loads. Of a square of kMaskSide queries and as many

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-#include "kernels/common/background_copies.cuh"
+#include "kernels/common/async_copy.cuh"
+#include "kernels/common/math.hpp"
 
 // The instructions that a tile's way through a multiprocessor takes after it was copied into shared
 // memory: 8 x 8 matrices from there to registers, and products of 16 x 8 by tensor cores. Names and
@@ -85,13 +86,6 @@ __device__ inline std::uint32_t round_to_tf32(float value) {
 __device__ inline std::uint32_t pack_bf16(float low, float high) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
-
-/// 2^x within 2 ulp; results that are no normal numbers are 0.
-__device__ inline float fast_exp2(float x) {
-  float result = 0.0F;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
 }
 
 }  // namespace linkgain::kernels

@@ -27,7 +27,7 @@ namespace linkgain {
 namespace {
 
 using kernels::AllReduceMethod;
-using kernels::AllReduceRoad;
+using kernels::AllReducePath;
 
 struct Options {
   std::vector<Bytes> sizes = parse_sizes("8:1G:x2");
@@ -54,18 +54,23 @@ void print_row(const std::string& name, int blocks, Seconds time, Bytes size, in
 }
 
 /// Half, one and two times as many as linkgain takes, of what a device has room for.
-std::vector<int> numbers_of_blocks(AllReduceMethod method, int usual, int multiprocessors) {
+std::vector<int> numbers_of_blocks(AllReduceMethod method, int ranks, int usual,
+                                   int multiprocessors) {
   std::vector<int> numbers;
   const int most = method == AllReduceMethod::two_shot || method == AllReduceMethod::ring
                        ? 2 * multiprocessors
                        : multiprocessors;
   for (const int number : {usual / 2, usual, 2 * usual}) {
-    if (number >= 1 && number <= most) numbers.push_back(number);
+    if (number >= 1 && number <= most &&
+        kernels::check_all_reduce(method, kernels::ElementType::float32, ranks, number) ==
+            cudaSuccess) {
+      numbers.push_back(number);
+    }
   }
   return numbers;
 }
 
-void measure(Session& session, ncclComm_t communicator, Bytes size, AllReduceRoad road) {
+void measure(Session& session, ncclComm_t communicator, Bytes size, AllReducePath road) {
   const int multiprocessors = gpu::device_info(session.local_rank()).multiprocessors;
   SizeMeasurement measurement(session, communicator, size, road);
   const kernels::AllReduceChoice choice = kernels::choose_all_reduce(
@@ -80,7 +85,7 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, AllReduceRoa
   for (const auto& [method, name, most_sent] : methods_for(size, session.ranks(), road)) {
     const int usual =
         kernels::all_reduce_blocks(method, size.value, session.ranks(), multiprocessors, road);
-    for (const int blocks : numbers_of_blocks(method, usual, multiprocessors)) {
+    for (const int blocks : numbers_of_blocks(method, session.ranks(), usual, multiprocessors)) {
       print(name, blocks, measurement.time(method, blocks),
             method == choice.method && blocks == choice.blocks);
     }
@@ -88,15 +93,15 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, AllReduceRoa
 }
 
 /// Collective.
-AllReduceRoad road_of(Session& session, const Options& options) {
-  if (options.through_host) return AllReduceRoad::host_memory;
+AllReducePath road_of(Session& session, const Options& options) {
+  if (options.through_host) return AllReducePath::host_memory;
   return peer_road(session, session.share(gpu::device_info(session.local_rank()).pci_bus_id));
 }
 
 void run(Session& session, const Options& options) {
   testing::take_gpu(session);
   const Communicator communicator = make_communicator(session);
-  const AllReduceRoad road = road_of(session, options);
+  const AllReducePath road = road_of(session, options);
   if (session.is_root()) {
     fmt::print("all_reduce float32, {} ranks, {}\n", session.ranks(),
                options.through_host ? "host memory" : "P2P");

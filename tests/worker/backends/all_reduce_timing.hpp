@@ -37,27 +37,26 @@ struct NamedMethod {
 inline constexpr std::int64_t kMebibyte = 1 << 20;
 inline constexpr std::int64_t kNoEnd = std::int64_t{1} << 50;
 inline constexpr NamedMethod kByPeers[] = {
-    {kernels::AllReduceMethod::low_latency, "low_latency", 2 * kMebibyte},
-    {kernels::AllReduceMethod::low_latency_wide, "wide", 8 * kMebibyte},
+    {kernels::AllReduceMethod::ll, "low_latency", 2 * kMebibyte},
+    {kernels::AllReduceMethod::ll16, "wide", 8 * kMebibyte},
     {kernels::AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
     {kernels::AllReduceMethod::two_shot, "two_shot", kNoEnd},
     {kernels::AllReduceMethod::ring, "ring", kNoEnd}};
 inline constexpr NamedMethod kThroughHost[] = {
-    {kernels::AllReduceMethod::low_latency, "low_latency", 2 * kMebibyte},
+    {kernels::AllReduceMethod::ll, "low_latency", 2 * kMebibyte},
     {kernels::AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
-    {kernels::AllReduceMethod::relayed_two_shot, "relayed", kNoEnd}};
+    {kernels::AllReduceMethod::staged_two_shot, "relayed", kNoEnd}};
 
 /// Those that are near the fastest.
-inline std::vector<NamedMethod> methods_for(Bytes size, int ranks, kernels::AllReduceRoad road) {
-  const auto all = road == kernels::AllReduceRoad::host_memory
+inline std::vector<NamedMethod> methods_for(Bytes size, int ranks, kernels::AllReducePath path) {
+  const auto all = path == kernels::AllReducePath::host_memory
                        ? std::span<const NamedMethod>(kThroughHost)
                        : std::span<const NamedMethod>(kByPeers);
   std::vector<NamedMethod> methods(all.begin(), all.end());
   std::erase_if(methods, [&](const NamedMethod& each) {
-    const bool is_wide = each.method == kernels::AllReduceMethod::low_latency_wide;
-    return size.value * (ranks - 1) > each.most_sent ||
-           (is_wide &&
-            !(kernels::has_low_latency_wide() && road == kernels::AllReduceRoad::atomic_peers));
+    const bool whole = kernels::traits_of(each.method).has(kernels::kWholeVectors);
+    return size.value * (ranks - 1) > each.most_sent || !kernels::is_built(each.method) ||
+           (whole && path != kernels::AllReducePath::p2p_atomics);
   });
   return methods;
 }
@@ -67,7 +66,7 @@ inline std::vector<NamedMethod> methods_for(Bytes size, int ranks, kernels::AllR
 class SizeMeasurement {
  public:
   SizeMeasurement(Session& session, ncclComm_t communicator, Bytes size,
-                  kernels::AllReduceRoad road)
+                  kernels::AllReducePath road)
       : session_(session),
         communicator_(communicator),
         size_(size),
@@ -76,7 +75,7 @@ class SizeMeasurement {
         scratch_(scratch_for(size, session.ranks(), road)),
         nccl_data_(Bytes{2 * pitch_ * slots_}),
         memory_(session, context(), Bytes{2 * pitch_ * slots_}, Bytes{scratch_},
-                road == kernels::AllReduceRoad::host_memory
+                road == kernels::AllReducePath::host_memory
                     ? PeerRoad{true, {}}
                     : PeerRoad{false, device_api_problem()}) {
     memory_.join();
@@ -113,7 +112,7 @@ class SizeMeasurement {
   static constexpr std::uint32_t kSeed = 1;
   static constexpr double kSampleTime = 5e-3;
 
-  static std::int64_t scratch_for(Bytes size, int ranks, kernels::AllReduceRoad road) {
+  static std::int64_t scratch_for(Bytes size, int ranks, kernels::AllReducePath road) {
     std::int64_t most = 0;
     for (const NamedMethod& each : methods_for(size, ranks, road)) {
       most = std::max(most, kernels::all_reduce_scratch(each.method, size.value, ranks));

@@ -8,8 +8,8 @@
 
 #include "final_gradients.hpp"
 #include "gpu_models.hpp"
-#include "kernels/random/parameter_hash.hpp"
 #include "linkgain/base/errors.hpp"
+#include "kernels/random/model_random.hpp"
 #include "tiny_steps.hpp"
 
 namespace linkgain {

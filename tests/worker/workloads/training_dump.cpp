@@ -17,8 +17,8 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpt2/training_case.hpp"
 #include "linkgain/model/reference_model.hpp"
-#include "model_steps.hpp"
 #include "training_run.hpp"
+#include "worker/model/model_steps.hpp"
 #ifdef LINKGAIN_HAVE_GPU
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/model/gpu_model.hpp"

@@ -4,7 +4,28 @@
 
 #include <cstdint>
 
+#include "kernels/common/memory_order.cuh"
+
+// All waiting that a kernel does by asking again. Nobody may wait here for a block that need not
+// run: whose counterparts a kernel waits for must all fit on their devices at once, or have started
+// before.
+
 namespace linkgain::kernels {
+
+/// Asks `is_there` until it says so.
+template <typename IsThere>
+__device__ void spin_until(IsThere is_there) {
+  while (!is_there()) {
+  }
+}
+
+/// Waits until *counter, which others count up, is no more than `behind` below `value`; the numbers
+/// may wrap after 2^32. What was written before is seen after.
+__device__ inline void wait_for_count(const std::uint32_t* counter, const std::uint32_t& value,
+                                      std::uint32_t behind = 0) {
+  while (static_cast<std::int32_t>(load_acquire(counter) - (value - behind)) < 0) {
+  }
+}
 
 /// Above the clock of any GPU, so that a working timer ends a kernel first.
 inline constexpr double kMostCyclesPerMicrosecond = 4000.0;
@@ -50,5 +71,12 @@ class TimeLimit {
   std::uint64_t start_;
   long long start_cycle_;
 };
+
+/// The same, but no longer than the limit.
+__device__ inline void wait_for_count(const std::uint32_t* counter, std::uint32_t value,
+                                      const TimeLimit& limit) {
+  while (static_cast<std::int32_t>(load_acquire(counter) - value) < 0 && !limit.passed()) {
+  }
+}
 
 }  // namespace linkgain::kernels

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/all_reduce/all_reduce.hpp"
+#include "kernels/common/element.cuh"
+#include "kernels/common/math.hpp"
+#include "kernels/common/vectors.cuh"
+#include "kernels/peer/peer_regions.hpp"
+
+// What the all-reduce kernels are launched with, how data lie in scratch, and sums of them.
+
+namespace linkgain::kernels {
+
+struct AllReduceArguments {
+  PeerRegions regions;
+  AllReduceOffsets offsets;
+  // Both of the size that the method goes by, padding included.
+  std::int64_t items;   ///< of this operation
+  std::int64_t layout;  ///< of the largest one that shares the scratch, up to a whole line
+};
+
+using AllReduceKernel = void (*)(const AllReduceArguments);
+
+/// Each method's file says with get<T, kRanks>() which is its kernel.
+template <AllReduceMethod kMethod>
+struct KernelOf;
+
+/// Vectors in flight for each thread of a kernel in which a rank talks to all others, so that the
+/// links' latency is covered.
+LINKGAIN_BOTH constexpr int vectors_in_flight(int ranks) {
+  return ranks == 2 ? 4 : (ranks <= 4 ? 2 : 1);
+}
+
+/// Blocks of two_shot for which a multiprocessor keeps registers. A thread has vectors of all ranks
+/// in flight, for which half of them are too few from six ranks on.
+constexpr int two_shot_blocks(int ranks) { return ranks <= 5 ? 2 : 1; }
+
+/// Data of so many vectors of 16 bytes as a share for each rank: of `pitch` vectors, or what is
+/// left. The pitch, in whole lines, is that of `layout` vectors, no fewer, so that operations that
+/// share scratch have the same.
+template <int kRanks>
+class Shares {
+ public:
+  __device__ Shares(std::int64_t items, std::int64_t layout)
+      : items_(items), pitch_(whole_lines(divide_up(layout, kRanks))) {}
+
+  __device__ std::int64_t pitch() const { return pitch_; }
+  __device__ std::int64_t first_of(int share) const { return share * pitch_; }
+  /// Negative where nothing is left.
+  __device__ std::int64_t count_of(int share) const {
+    const std::int64_t left = items_ - first_of(share);
+    return left < pitch_ ? left : pitch_;
+  }
+  /// Of a share, with so many vectors for each thread.
+  __device__ std::int64_t chunks(int vectors) const {
+    const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * vectors;
+    return divide_up(pitch_, chunk);
+  }
+
+ private:
+  std::int64_t items_;
+  std::int64_t pitch_;
+};
+
+/// The sums of a chunk: this rank's own data and what the others have sent, each in `received` at
+/// its sender's place of `pitch` vectors.
+template <typename T, int kRanks, int kVectors>
+__device__ void add_up(int rank, const uint4* own, const uint4* received, std::int64_t pitch,
+                       std::int64_t chunk, std::int64_t end, uint4* results) {
+  uint4 data[kVectors][kRanks];
+  for_vectors<kVectors>(chunk, end, [&](int v, std::int64_t i) {
+#pragma unroll
+    for (int from = 0; from < kRanks; ++from) {
+      data[v][from] = load_once(from == rank ? own + i : received + from * pitch + i);
+    }
+  });
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    Sums<T, 4> sums;
+#pragma unroll
+    for (int from = 0; from < kRanks; ++from) add(sums, data[v][from]);
+    results[v] = rounded(sums);
+  }
+}
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/common/math.hpp"
+
+// The methods of the all-reduce, one row each, for those too who have no GPU. A method is its row
+// here and the file with its kernel; README.md prints the rows, and a test holds it to them.
+
+namespace linkgain::kernels {
+
+/// How the bytes go. All push: a store crosses a link once, a load asks first, and with both
+/// directions busy stores get 366 GB/s each way of an H200's NVLink where loads get 337.
+enum class AllReduceMethod { ll, ll16, one_shot, two_shot, ring, staged_two_shot };
+
+/// What joins the ranks.
+enum class AllReducePath {
+  /// P2P on which devices do atomic operations on each other's memory, as NVLink: 16 bytes arrive
+  /// as one there.
+  p2p_atomics,
+  /// Other P2P, as PCIe, of which only 8 bytes are sure to.
+  p2p,
+  host_memory,
+};
+
+/// Of buffers, in bytes: a vector's.
+inline constexpr int kAllReduceAlignment = 16;
+
+/// Of a line of memory. What begins at one costs a link least: stores that do not fill their lines
+/// cost it more.
+inline constexpr int kLineBytes = 128;
+
+/// `vectors`, up to the end of their last line: shares and rows of scratch begin at one.
+LINKGAIN_BOTH constexpr std::int64_t whole_lines(std::int64_t vectors) {
+  return round_up(vectors, std::int64_t{kLineBytes / kAllReduceAlignment});
+}
+
+/// Threads of a block of the all-reduce kernels, at most.
+inline constexpr int kAllReduceThreads = 512;
+
+enum AllReduceTrait : unsigned {
+  kByP2p = 1U,           ///< worth choosing there
+  kThroughHost = 2U,     ///< worth choosing there
+  kFloat32Only = 4U,     ///< partial sums go over the wire, which half precision would round
+  kWholeVectors = 8U,    ///< takes accesses of 16 bytes that happen as one, of compiler and link
+  kReachesData = 16U,    ///< needs every rank's data, and not only its scratch
+  kFlagsInData = 32U,    ///< a block waits for data, not for its counterparts
+  kDataByShares = 64U,   ///< scratch has a share of the data from each rank, not all of them
+  kKeepsOwnShare = 128U  ///< and the sums of the rank's own
+};
+
+/// Data are items, of which `items` go together as so many packets of 16 bytes.
+struct AllReduceUnit {
+  int item_bytes;
+  int items;
+  int packets;
+};
+
+struct AllReduceTraits {
+  AllReduceMethod method;
+  std::string_view name;
+  std::string_view form;       ///< as records say it
+  std::string_view algorithm;  ///< in records, too
+  std::string_view protocol;
+  unsigned traits;         ///< of AllReduceTrait
+  std::string_view sent;   ///< by each of n ranks, times the data
+  std::string_view waits;  ///< of a block for other ranks, one after the other
+  AllReduceUnit unit;
+  /// Bytes of an operation for which a block more pays; 0: as select.cu says.
+  int p2p_block_bytes;
+  int host_block_bytes;
+
+  constexpr bool has(AllReduceTrait trait) const { return (traits & trait) != 0; }
+};
+
+// clang-format off
+inline constexpr AllReduceTraits kAllReduceMethods[] = {
+    // A flag beside every 4 bytes; whoever sees the flag has the data.
+    {AllReduceMethod::ll, "ll", "one-shot, flags in data", "ONE_SHOT", "LL",
+     kByP2p | kThroughHost | kFlagsInData, "2 (n - 1)", "1", {8, 1, 1}, 256, 256},
+    // The same with a flag beside every 12 bytes.
+    {AllReduceMethod::ll16, "ll16", "one-shot, flags in 16 bytes", "ONE_SHOT", "LL16",
+     kByP2p | kWholeVectors | kFlagsInData, "4/3 (n - 1)", "1", {16, 3, 4}, 1536, 16384},
+    // The same with a flag for each block's part.
+    {AllReduceMethod::one_shot, "one_shot", "one-shot", "ONE_SHOT", "SIMPLE",
+     kByP2p | kThroughHost, "n - 1", "1", {16, 1, 1}, 8192, 16384},
+    // Each share goes to the rank that adds it up, which stores the sum into all others' outputs.
+    {AllReduceMethod::two_shot, "two_shot", "two-shot", "TWO_SHOT", "SIMPLE",
+     kByP2p | kReachesData | kDataByShares, "2 (n - 1) / n", "2", {16, 1, 1}, 0, 16384},
+    // Each share goes from rank to rank, which add theirs, and its sum round once more.
+    {AllReduceMethod::ring, "ring", "ring", "RING", "SIMPLE",
+     kByP2p | kFloat32Only | kReachesData | kDataByShares, "2 (n - 1) / n", "2 (n - 1)",
+     {16, 1, 1}, 0, 16384},
+    // two_shot, but a sum goes into its rank's scratch, once, for all others to load.
+    {AllReduceMethod::staged_two_shot, "staged_two_shot", "two-shot, sums relayed", "TWO_SHOT",
+     "SIMPLE", kThroughHost | kDataByShares | kKeepsOwnShare, "1", "2", {16, 1, 1}, 0, 0},
+};
+// clang-format on
+
+/// The rows are in the order of the enumeration, which the test asserts.
+constexpr const AllReduceTraits& traits_of(AllReduceMethod method) {
+  return kAllReduceMethods[static_cast<int>(method)];
+}
+
+}  // namespace linkgain::kernels

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+// Accesses to memory that other devices, or the host, read and write at the same time. Names and
+// meaning are those of the PTX ISA, "Memory consistency model"; the scope is the system.
+
+namespace linkgain::kernels {
+
+__device__ inline void store_release(std::uint32_t* to, std::uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+
+__device__ inline std::uint32_t load_acquire(const std::uint32_t* from) {
+  std::uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+/// Two words of 8 bytes, each of which is written at once, but not both together.
+__device__ inline void store_pair(void* to, const uint4& value) {
+  asm volatile(
+      "{\n\t"
+      ".reg .b64 low, high;\n\t"
+      "mov.b64 low, {%1, %2};\n\t"
+      "mov.b64 high, {%3, %4};\n\t"
+      "st.volatile.global.v2.b64 [%0], {low, high};\n\t"
+      "}" ::"l"(to),
+      "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+      : "memory");
+}
+
+__device__ inline uint4 load_pair(const void* from) {
+  std::uint64_t low;
+  std::uint64_t high;
+  asm volatile("ld.volatile.global.v2.b64 {%0, %1}, [%2];"
+               : "=l"(low), "=l"(high)
+               : "l"(from)
+               : "memory");
+  return make_uint4(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
+}
+
+/// Whether the compiler knows accesses of 16 bytes that happen as one.
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 3)
+inline constexpr bool kHasWholeVectors = true;
+#else
+inline constexpr bool kHasWholeVectors = false;
+#endif
+
+/// 16 bytes, written at once. Only where kHasWholeVectors.
+__device__ inline void store_whole(uint4* to, const uint4& value) {
+  if constexpr (kHasWholeVectors) {
+    asm volatile(
+        "{\n\t"
+        ".reg .b64 low, high;\n\t"
+        ".reg .b128 all;\n\t"
+        "mov.b64 low, {%1, %2};\n\t"
+        "mov.b64 high, {%3, %4};\n\t"
+        "mov.b128 all, {low, high};\n\t"
+        "st.relaxed.sys.global.b128 [%0], all;\n\t"
+        "}" ::"l"(to),
+        "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+        : "memory");
+  }
+}
+
+__device__ inline uint4 load_whole(const uint4* from) {
+  uint4 value{};
+  if constexpr (kHasWholeVectors) {
+    asm volatile(
+        "{\n\t"
+        ".reg .b64 low, high;\n\t"
+        ".reg .b128 all;\n\t"
+        "ld.relaxed.sys.global.b128 all, [%4];\n\t"
+        "mov.b128 {low, high}, all;\n\t"
+        "mov.b64 {%0, %1}, low;\n\t"
+        "mov.b64 {%2, %3}, high;\n\t"
+        "}"
+        : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+        : "l"(from)
+        : "memory");
+  }
+  return value;
+}
+
+}  // namespace linkgain::kernels

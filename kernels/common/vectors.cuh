@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/common/device_attribute.hpp"
+#include "kernels/common/math.hpp"
+
+// How kernels walk memory: by chunks of 16-byte vectors, where buffers begin at one, or by packs of
+// elements with edges, where they begin anywhere.
+
+namespace linkgain::kernels {
+
+// Chunks: what a block works on at a time, some vectors for each thread, a block's threads apart.
+
+/// Another rank's 16 bytes, which nobody will ask this multiprocessor for again.
+__device__ inline uint4 load_once(const uint4* from) {
+  uint4 value;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(from)
+               : "memory");
+  return value;
+}
+
+/// Calls work(number, place) for this thread's kVectors vectors of a chunk, but for those from
+/// `end` on.
+template <int kVectors, typename Work>
+__device__ void for_vectors(std::int64_t chunk, std::int64_t end, Work work) {
+  const std::int64_t start = chunk * kVectors * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const std::int64_t i = start + v * static_cast<std::int64_t>(blockDim.x);
+    if (i < end) work(v, i);
+  }
+}
+
+template <int kVectors>
+__device__ void copy_chunk(const uint4* from, uint4* to, std::int64_t chunk, std::int64_t end) {
+  uint4 data[kVectors];
+  for_vectors<kVectors>(chunk, end, [&](int v, std::int64_t i) { data[v] = load_once(from + i); });
+  for_vectors<kVectors>(chunk, end, [&](int v, std::int64_t i) { to[i] = data[v]; });
+}
+
+// Packs: aligned ones of some elements, one memory access each, grid-stride; and the edges before
+// and after them, which fewer threads than one block has take one by one.
+
+inline constexpr int kThreadsPerBlock = 256;
+
+template <typename T>
+inline constexpr int kPackElements = sizeof(T) == 8 ? 2 : 4;
+
+template <typename T>
+struct alignas(sizeof(T) * kPackElements<T>) Pack {
+  T elements[kPackElements<T>];
+};
+
+/// An array of head + packs * kPackElements + tail elements, the packs aligned.
+struct Split {
+  std::int64_t head;
+  std::int64_t packs;
+  std::int64_t packed;  ///< elements in packs
+  std::int64_t tail;
+};
+
+template <typename T>
+Split split(const void* data, std::int64_t count) {
+  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) %
+                                                sizeof(Pack<T>) / sizeof(T));
+  const std::int64_t to_alignment = beyond == 0 ? 0 : kPackElements<T> - beyond;
+  const std::int64_t head = std::min(count, to_alignment);
+  const std::int64_t packs = (count - head) / kPackElements<T>;
+  const std::int64_t packed = packs * kPackElements<T>;
+  return {head, packs, packed, count - head - packed};
+}
+
+/// Calls visit_pack(number of the pack, position of its first element) for this thread's packs and
+/// visit_edge(position) for its element of the edges.
+template <typename T, typename VisitPack, typename VisitEdge>
+__device__ void walk(const Split& split, VisitPack visit_pack, VisitEdge visit_edge) {
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t pack = thread; pack < split.packs; pack += threads) {
+    visit_pack(pack, split.head + pack * kPackElements<T>);
+  }
+  if (thread < split.head) visit_edge(thread);
+  if (thread < split.tail) visit_edge(split.head + split.packed + thread);
+}
+
+/// Blocks of kThreadsPerBlock for an array: enough to fill the current device, no more than there
+/// is work for, at least one.
+inline cudaError_t choose_blocks(const Split& split, unsigned* blocks) {
+  constexpr std::int64_t kBlocksPerMultiprocessor = 8;
+  int multiprocessors = 0;
+  const cudaError_t status = device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
+  if (status != cudaSuccess) return status;
+  const std::int64_t needed = divide_up(split.packs, kThreadsPerBlock);
+  const std::int64_t most = kBlocksPerMultiprocessor * multiprocessors;
+  *blocks = static_cast<unsigned>(std::max<std::int64_t>(1, std::min(needed, most)));
+  return cudaSuccess;
+}
+
+// Ranges of several flat buffers at once: packs where all of them are aligned at the same elements.
+
+/// Which element of a pack `data` is, that many elements beyond a multiple of a pack.
+template <typename T>
+std::int64_t place_in_pack(const T* data) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % sizeof(Pack<T>) /
+                                   sizeof(T));
+}
+
+/// How to walk `count` elements of all of `others` and `first`: as edge alone where they are not
+/// equally aligned.
+template <typename First, typename... Others>
+Split common_split(std::int64_t count, const First* first, const Others*... others) {
+  if (((place_in_pack(others) == place_in_pack(first)) && ...)) return split<First>(first, count);
+  return {count, 0, 0, 0};
+}
+
+/// Blocks of kThreadsPerBlock so that each thread has one pack, or one element of an edge: many
+/// small blocks walk memory in order.
+inline unsigned blocks_for_all(const Split& split) {
+  const std::int64_t threads = std::max({split.head, split.packs, split.tail});
+  return static_cast<unsigned>(std::max<std::int64_t>(1, divide_up(threads, kThreadsPerBlock)));
+}
+
+}  // namespace linkgain::kernels
