@@ -27,6 +27,12 @@ __device__ inline void wait_for_count(const std::uint32_t* counter, const std::u
   }
 }
 
+/// Waits until *counter, which blocks of this device write, is `value`. A fence must follow.
+__device__ inline void wait_for_turn(const volatile unsigned* counter, unsigned value) {
+  while (*counter != value) {
+  }
+}
+
 /// Above the clock of any GPU, so that a working timer ends a kernel first.
 inline constexpr double kMostCyclesPerMicrosecond = 4000.0;
 

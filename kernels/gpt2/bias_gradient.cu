@@ -1,5 +1,5 @@
 #include "kernels/gpt2/bias_gradient.hpp"
-#include "kernels/gpt2/column_tiles.cuh"
+#include "kernels/gpt2/column_sums.cuh"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/gpt2/column_tiles.cuh"
+#include "kernels/gpt2/column_sums.cuh"
 #include "kernels/gpt2/gelu.hpp"
 
 namespace linkgain::kernels {

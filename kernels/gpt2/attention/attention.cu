@@ -3,11 +3,9 @@
 #include <limits>
 
 #include "kernels/common/device_attribute.hpp"
+#include "kernels/common/math.hpp"
 #include "kernels/gpt2/attention/attention.hpp"
-#include "kernels/gpt2/attention/bf16.hpp"
-#include "kernels/gpt2/attention/call.hpp"
-#include "kernels/gpt2/attention/fp32.hpp"
-#include "kernels/gpt2/attention/tf32.hpp"
+#include "kernels/gpt2/attention/launch.cuh"
 
 namespace linkgain::kernels {
 namespace {
@@ -15,15 +13,17 @@ namespace {
 /// The first devices with tensor cores for TF32 and bfloat16.
 constexpr int kTensorCoreMajor = 8;
 
-bool aligned(const void* address, std::uintptr_t bytes) {
-  return address != nullptr && reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+/// Whether all of `pointers` are there and begin at a multiple of kBytes.
+template <std::uintptr_t kBytes, typename... Pointers>
+bool are_there(const Pointers*... pointers) {
+  return ((pointers != nullptr) && ...) && are_aligned<kBytes>(pointers...);
 }
 
 bool in_order(const AttentionShape& shape, const AttentionDropout& dropout,
-              const std::uint32_t* kept) {
+              const std::uint32_t* dropout_bits) {
   if (shape.samples <= 0 || shape.length <= 0 || shape.heads <= 0) return false;
   if (!has_attention(shape.head_channels)) return false;
-  if (dropout.enabled && (dropout.first_element < 0 || !aligned(kept, 4))) return false;
+  if (dropout.enabled && (dropout.first_element < 0 || !are_there<4>(dropout_bits))) return false;
   return std::int64_t{shape.samples} * shape.heads <= std::numeric_limits<int>::max();
 }
 
@@ -66,36 +66,35 @@ cudaError_t run(TrainingPrecision precision, const AttentionCall& call, cudaStre
 
 cudaError_t attention_forward(TrainingPrecision precision, const AttentionShape& shape,
                               const void* qkv, const AttentionDropout& dropout, void* output,
-                              float* log_sums, std::uint32_t* kept, cudaStream_t stream) {
-  if (!in_order(shape, dropout, kept) || !aligned(qkv, 16) || !aligned(output, 16) ||
-      !aligned(log_sums, 4)) {
+                              float* lse, std::uint32_t* dropout_bits, cudaStream_t stream) {
+  if (!in_order(shape, dropout, dropout_bits) || !are_there<16>(qkv, output) ||
+      !are_there<4>(lse)) {
     return cudaErrorInvalidValue;
   }
   AttentionCall call = call_of(shape, qkv, dropout);
   call.output = output;
-  call.log_sums = log_sums;
-  call.kept = kept;
+  call.lse = lse;
+  call.dropout_bits = dropout_bits;
   return run(precision, call, stream, attention_forward_fp32, attention_forward_tf32,
              attention_forward_bf16);
 }
 
 cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape& shape,
                                const void* qkv, const void* output, const void* output_gradient,
-                               const float* log_sums, const std::uint32_t* kept,
+                               const float* lse, const std::uint32_t* dropout_bits,
                                const AttentionDropout& dropout, float* scratch, void* qkv_gradient,
                                cudaStream_t stream) {
-  if (!in_order(shape, dropout, kept) || !aligned(qkv, 16) || !aligned(output, 16) ||
-      !aligned(output_gradient, 16) || !aligned(qkv_gradient, 16) || !aligned(log_sums, 4) ||
-      !aligned(scratch, 4)) {
+  if (!in_order(shape, dropout, dropout_bits) ||
+      !are_there<16>(qkv, output, output_gradient, qkv_gradient) || !are_there<4>(lse, scratch)) {
     return cudaErrorInvalidValue;
   }
   AttentionCall call = call_of(shape, qkv, dropout);
   call.forward_output = output;
   call.output_gradient = output_gradient;
   call.qkv_gradient = qkv_gradient;
-  call.log_sums = const_cast<float*>(log_sums);
-  call.kept = const_cast<std::uint32_t*>(kept);
-  call.row_dots = scratch;
+  call.lse = const_cast<float*>(lse);
+  call.dropout_bits = const_cast<std::uint32_t*>(dropout_bits);
+  call.delta = scratch;
   return run(precision, call, stream, attention_backward_fp32, attention_backward_tf32,
              attention_backward_bf16);
 }

@@ -26,28 +26,29 @@ struct AttentionDropout {
   std::int64_t first_element;
 };
 
-/// Fills `output` and `log_sums`, and `kept` where dropout is enabled.
+/// Fills `output` and `lse`, and `dropout_bits` where dropout is enabled.
 ///
 /// `qkv` has samples * length rows of 3 * heads * head_channels numbers: queries, keys and values
 /// beside each other, and heads beside each other within each. `output` has as many rows of heads *
 /// head_channels. Both are float, or bfloat16 with TrainingPrecision::bf16, in memory of the
-/// current device, aligned to 16 bytes. `log_sums` (samples * heads * length floats) are the
+/// current device, aligned to 16 bytes. `lse` (samples * heads * length floats) are the
 /// natural logarithms of the sums of the exponentials of a query's scaled scores, for the backward
-/// pass. `kept` (attention_mask_bytes(), null where dropout is disabled) says which probabilities
-/// are kept, so that the backward pass draws no random words; its order of bits is the precision's.
+/// pass. `dropout_bits` (attention_mask_bytes(), null where dropout is disabled) says which
+/// probabilities are kept, so that the backward pass draws no random words; its order of bits is
+/// the precision's.
 ///
 /// cudaErrorInvalidValue: sizes or addresses other than these. cudaErrorNotSupported: bf16 on a
 /// device before sm_80; tf32 is strict single precision there.
 cudaError_t attention_forward(TrainingPrecision precision, const AttentionShape& shape,
                               const void* qkv, const AttentionDropout& dropout, void* output,
-                              float* log_sums, std::uint32_t* kept, cudaStream_t stream);
+                              float* lse, std::uint32_t* dropout_bits, cudaStream_t stream);
 
 /// Fills `qkv_gradient` (as qkv; every element) from what the forward pass was given and gave, and
 /// from `output_gradient` (as output). `scratch` has attention_scratch_bytes(). Errors are as for
 /// attention_forward().
 cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape& shape,
                                const void* qkv, const void* output, const void* output_gradient,
-                               const float* log_sums, const std::uint32_t* kept,
+                               const float* lse, const std::uint32_t* dropout_bits,
                                const AttentionDropout& dropout, float* scratch, void* qkv_gradient,
                                cudaStream_t stream);
 

@@ -50,7 +50,7 @@ class RunningSoftmax {
     return tiles.sum_of_row(sums_[i]);
   }
   /// The natural logarithm of the sum of exponentials of scaled scores.
-  __device__ float log_sum(int i, float sum) const {
+  __device__ float lse(int i, float sum) const {
     return fmaf(largest_[i], base_, log2f(sum)) * kNaturalLogOf2;
   }
 
@@ -159,7 +159,7 @@ class ForwardBlock {
       factors[i] = (kDrops ? arguments_.dropout.mask.scale : 1.0F) / sum;
       const int query = first_query_ + tiles_.row(i);
       if (tiles_.leads_rows() && query < arguments_.length) {
-        arguments_.log_sums[head_.first_query() + query] = softmax_.log_sum(i, sum);
+        arguments_.lse[head_.first_query() + query] = softmax_.lse(i, sum);
       }
     }
     store_rows(tiles_, output_, factors, head_.output(), first_query_);

@@ -6,17 +6,41 @@
 #include <limits>
 
 #include "kernels/common/device_attribute.hpp"
+#include "kernels/gpt2/attention/attention.hpp"
 #include "kernels/gpt2/attention/backward.cuh"
-#include "kernels/gpt2/attention/backward_keys.cuh"
-#include "kernels/gpt2/attention/backward_turns.cuh"
-#include "kernels/gpt2/attention/call.hpp"
 #include "kernels/gpt2/attention/forward.cuh"
+
+// What attention.hpp's functions hand on to those of a precision, once it is in order.
 
 // From a call to launches. `Kernels` is what a precision chooses by head channels and dropout:
 // forward(), gradients(), which may be none, for the shared memory there is, and query_gradient()
 // and key_gradients() where those are not made at once.
 
 namespace linkgain::kernels {
+
+/// A call of either pass; what it does not have is null.
+struct AttentionCall {
+  AttentionShape shape;
+  float scale;  ///< of scores
+  const void* qkv;
+  const void* forward_output;
+  const void* output_gradient;
+  AttentionDropout dropout;
+  void* output;
+  void* qkv_gradient;
+  float* lse;                   ///< written by the forward pass, read by the backward pass
+  std::uint32_t* dropout_bits;  ///< as lse; null but with dropout
+  float* delta;                 ///< and behind them turns
+};
+
+/// A precision's forward or backward pass: in strict single precision, by TF32 or by bfloat16
+/// tensor cores.
+cudaError_t attention_forward_fp32(const AttentionCall& call, cudaStream_t stream);
+cudaError_t attention_backward_fp32(const AttentionCall& call, cudaStream_t stream);
+cudaError_t attention_forward_tf32(const AttentionCall& call, cudaStream_t stream);
+cudaError_t attention_backward_tf32(const AttentionCall& call, cudaStream_t stream);
+cudaError_t attention_forward_bf16(const AttentionCall& call, cudaStream_t stream);
+cudaError_t attention_backward_bf16(const AttentionCall& call, cudaStream_t stream);
 
 template <typename Number>
 using KernelAddress = void (*)(AttentionArguments<Number>);
@@ -78,18 +102,18 @@ cudaError_t launch(const AttentionKernel<Number>& chosen,
         chosen.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chosen.bytes);
     if (status != cudaSuccess) return status;
   }
-  const std::int64_t tiles = (arguments.length - 1) / chosen.block_rows + 1;
+  const std::int64_t tiles = divide_up(std::int64_t{arguments.length}, chosen.block_rows);
   return launch(chosen.kernel, tiles * arguments.sequences, chosen.threads, chosen.bytes, arguments,
                 stream);
 }
 
 template <typename Number, int kChannels>
-cudaError_t launch_row_dots(const AttentionArguments<Number>& arguments, cudaStream_t stream) {
+cudaError_t launch_delta(const AttentionArguments<Number>& arguments, cudaStream_t stream) {
   constexpr int kThreads = 256;
   constexpr int kRows = kThreads * kCopyChunk / (kChannels * static_cast<int>(sizeof(Number)));
   const std::int64_t rows = std::int64_t{arguments.sequences} * arguments.length;
-  return launch(attention_row_dots<Number, kChannels>, (rows - 1) / kRows + 1, kThreads, 0,
-                arguments, stream);
+  return launch(attention_delta<Number, kChannels>, divide_up(rows, kRows), kThreads, 0, arguments,
+                stream);
 }
 
 template <typename Number>
@@ -104,13 +128,13 @@ AttentionArguments<Number> attention_arguments(const AttentionCall& call) {
   arguments.output_gradient = static_cast<const Number*>(call.output_gradient);
   arguments.output = static_cast<Number*>(call.output);
   arguments.qkv_gradient = static_cast<Number*>(call.qkv_gradient);
-  arguments.log_sums = call.log_sums;
-  arguments.row_dots = call.row_dots;
-  if (call.row_dots != nullptr) {
-    arguments.turns = reinterpret_cast<unsigned*>(
-        call.row_dots + std::int64_t{arguments.sequences} * arguments.length);
+  arguments.lse = call.lse;
+  arguments.delta = call.delta;
+  if (call.delta != nullptr) {
+    arguments.turns = reinterpret_cast<unsigned*>(call.delta + std::int64_t{arguments.sequences} *
+                                                                   arguments.length);
   }
-  arguments.kept = call.kept;
+  arguments.dropout_bits = call.dropout_bits;
   arguments.dropout = call.dropout;
   arguments.by_fours = call.shape.length % 4 == 0 && call.dropout.first_element % 4 == 0;
   return arguments;
@@ -131,7 +155,7 @@ cudaError_t backward_with(const AttentionCall& call, cudaStream_t stream) {
   cudaError_t status = shared_bytes_of_block(&bytes);
   if (status != cudaSuccess) return status;
   const auto arguments = attention_arguments<typename Kernels::Number>(call);
-  status = launch_row_dots<typename Kernels::Number, kChannels>(arguments, stream);
+  status = launch_delta<typename Kernels::Number, kChannels>(arguments, stream);
   if (status != cudaSuccess) return status;
   const auto at_once = Kernels::template gradients<kChannels, kDrops>(bytes);
   if (at_once.kernel != nullptr) return launch(at_once, arguments, stream);

@@ -1,15 +1,16 @@
 #include "kernels/gpt2/attention/launch.cuh"
-#include "kernels/gpt2/attention/tf32.hpp"
 
 namespace linkgain::kernels {
 namespace {
 
-struct Tf32Kernels {
-  using Number = Tf32Cores::Number;
+/// TF32 leaves registers for one block of the keys' gradients less.
+template <typename Cores, int kKeyBlocks>
+struct TensorKernels {
+  using Number = typename Cores::Number;
 
   template <int kChannels, bool kDrops>
   static AttentionKernel<Number> forward(int /*bytes*/) {
-    return forward_kernel<TensorTiles<Tf32Cores, 4, 2>, kChannels, kDrops, 64, 2>();
+    return forward_kernel<TensorTiles<Cores, 4, 2>, kChannels, kDrops, 64, 2>();
   }
   template <int kChannels, bool kDrops>
   static AttentionKernel<Number> gradients(int /*bytes*/) {
@@ -17,13 +18,16 @@ struct Tf32Kernels {
   }
   template <int kChannels, bool kDrops>
   static AttentionKernel<Number> query_gradient() {
-    return query_gradient_kernel<TensorTiles<Tf32Cores, 4, 1>, kChannels, kDrops, 64, 3>();
+    return query_gradient_kernel<TensorTiles<Cores, 4, 1>, kChannels, kDrops, 64, 3>();
   }
   template <int kChannels, bool kDrops>
   static AttentionKernel<Number> key_gradients() {
-    return key_gradients_kernel<TensorTiles<Tf32Cores, 4, 1>, kChannels, kDrops, 64, 2>();
+    return key_gradients_kernel<TensorTiles<Cores, 4, 1>, kChannels, kDrops, 64, kKeyBlocks>();
   }
 };
+
+using Tf32Kernels = TensorKernels<Tf32Cores, 2>;
+using Bf16Kernels = TensorKernels<Bf16Cores, 3>;
 
 }  // namespace
 
@@ -33,6 +37,14 @@ cudaError_t attention_forward_tf32(const AttentionCall& call, cudaStream_t strea
 
 cudaError_t attention_backward_tf32(const AttentionCall& call, cudaStream_t stream) {
   return backward_by<Tf32Kernels>(call, stream);
+}
+
+cudaError_t attention_forward_bf16(const AttentionCall& call, cudaStream_t stream) {
+  return forward_by<Bf16Kernels>(call, stream);
+}
+
+cudaError_t attention_backward_bf16(const AttentionCall& call, cudaStream_t stream) {
+  return backward_by<Bf16Kernels>(call, stream);
 }
 
 }  // namespace linkgain::kernels

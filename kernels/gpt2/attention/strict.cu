@@ -1,4 +1,3 @@
-#include "kernels/gpt2/attention/fp32.hpp"
 #include "kernels/gpt2/attention/launch.cuh"
 
 namespace linkgain::kernels {
