@@ -14,9 +14,9 @@
 
 namespace linkgain::kernels {
 
-/// Items are of 8 bytes.
+/// Items are of 8 bytes. Without a number of blocks the compiler spills to make room for more.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
+__global__ void __launch_bounds__(kAllReduceThreads, 1)
     ll(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
   const PeerRegions& regions = arguments.regions;

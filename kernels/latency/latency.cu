@@ -8,27 +8,27 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
-__device__ void send(const Exchange& side, std::int64_t items, std::uint32_t flag) {
-  auto* box = static_cast<LLPacket*>(side.peer_box);
+__device__ void send(const PingPong& side, std::int64_t items, std::uint32_t flag) {
+  auto* inbox = static_cast<LLPacket*>(side.peer_inbox);
   const auto* message = static_cast<const uint2*>(side.message);
   for (std::int64_t i = threadIdx.x; i < items; i += blockDim.x) {
-    store_packet(box + i, message[i], flag);
+    store_packet(inbox + i, message[i], flag);
   }
 }
 
 /// All threads return when all of the message is there.
-__device__ void receive(const Exchange& side, std::int64_t items, std::uint32_t flag, bool keep) {
-  const auto* box = static_cast<const LLPacket*>(side.own_box);
+__device__ void receive(const PingPong& side, std::int64_t items, std::uint32_t flag, bool keep) {
+  const auto* inbox = static_cast<const LLPacket*>(side.inbox);
   auto* received = static_cast<uint2*>(side.received);
   for (std::int64_t i = threadIdx.x; i < items; i += blockDim.x) {
-    const uint2 data = wait_for_packet(box + i, flag);
+    const uint2 data = wait_for_packet(inbox + i, flag);
     if (keep) received[i] = data;
   }
   __syncthreads();
 }
 
 __global__ void __launch_bounds__(kMostThreads)
-    there_and_back(const Exchange side, int rounds, std::uint32_t rounds_before) {
+    exchange_messages(const PingPong side, int rounds, std::uint32_t rounds_before) {
   const std::int64_t items = side.bytes / static_cast<std::int64_t>(sizeof(uint2));
   for (int round = 0; round < rounds; ++round) {
     // Never 0, which is what fresh boxes hold, but once in 2^32 rounds.
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-__global__ void follow(const char* memory, std::uint64_t* position, int loads) {
+__global__ void follow_offsets(const char* memory, std::uint64_t* position, int loads) {
   std::uint64_t offset = *position;
   for (int i = 0; i < loads; ++i) {
     asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
@@ -53,19 +53,20 @@ __global__ void follow(const char* memory, std::uint64_t* position, int loads) {
 
 }  // namespace
 
-cudaError_t exchange(const Exchange& side, int rounds, std::uint32_t rounds_before,
-                     cudaStream_t stream) {
+cudaError_t ping_pong(const PingPong& side, int rounds, std::uint32_t rounds_before,
+                      cudaStream_t stream) {
   constexpr std::int64_t kItem = sizeof(uint2);
   if (side.bytes <= 0 || side.bytes % kItem != 0 || rounds < 1) return cudaErrorInvalidValue;
   const auto threads =
       static_cast<unsigned>(std::min<std::int64_t>(kMostThreads, side.bytes / kItem));
-  there_and_back<<<1, threads, 0, stream>>>(side, rounds, rounds_before);
+  exchange_messages<<<1, threads, 0, stream>>>(side, rounds, rounds_before);
   return cudaGetLastError();
 }
 
-cudaError_t chase(const void* memory, std::uint64_t* position, int loads, cudaStream_t stream) {
+cudaError_t pointer_chase(const void* memory, std::uint64_t* position, int loads,
+                          cudaStream_t stream) {
   if (loads < 1) return cudaErrorInvalidValue;
-  follow<<<1, 1, 0, stream>>>(static_cast<const char*>(memory), position, loads);
+  follow_offsets<<<1, 1, 0, stream>>>(static_cast<const char*>(memory), position, loads);
   return cudaGetLastError();
 }
 

@@ -7,14 +7,14 @@
 namespace linkgain::kernels {
 
 /// Bytes of a box for messages of `bytes`: a flag beside every 4.
-inline std::int64_t box_bytes(std::int64_t bytes) { return 2 * bytes; }
+inline std::int64_t inbox_bytes(std::int64_t bytes) { return 2 * bytes; }
 
 /// One side of messages that go there and back, each sent when the one before it has arrived. Boxes
 /// are where a rank's messages arrive: in its device's memory, or in host memory that both reach;
 /// zero before the first exchange, 16-byte aligned.
-struct Exchange {
-  void* own_box;
-  void* peer_box;
+struct PingPong {
+  void* inbox;
+  void* peer_inbox;
   const void* message;  ///< what this side sends, aligned to 8 bytes
   void* received;       ///< what the other one sent, of the last round
   std::int64_t bytes;   ///< of a message, a multiple of 8
@@ -24,12 +24,13 @@ struct Exchange {
 /// `rounds` there and back. Both sides must launch it with the same rounds, in the same order and
 /// with the same `rounds_before`, the sum of those of earlier exchanges. One block: larger messages
 /// go by as many items a thread. cudaErrorInvalidValue for other sizes.
-cudaError_t exchange(const Exchange& side, int rounds, std::uint32_t rounds_before,
-                     cudaStream_t stream);
+cudaError_t ping_pong(const PingPong& side, int rounds, std::uint32_t rounds_before,
+                      cudaStream_t stream);
 
 /// `loads` loads of 8 bytes by one thread, each from where the one before it told: `memory` holds
 /// byte offsets. Begins at *position and leaves there where it came to; both are in memory of the
 /// current device. No load is served by a cache of the multiprocessor.
-cudaError_t chase(const void* memory, std::uint64_t* position, int loads, cudaStream_t stream);
+cudaError_t pointer_chase(const void* memory, std::uint64_t* position, int loads,
+                          cudaStream_t stream);
 
 }  // namespace linkgain::kernels

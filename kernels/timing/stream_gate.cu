@@ -6,19 +6,19 @@
 namespace linkgain::kernels {
 namespace {
 
-__global__ void hold_kernel(const std::uint32_t* gate, std::uint32_t value,
+__global__ void stream_gate(const std::uint32_t* gate, std::uint32_t value,
                             TimeLimit::Arguments time) {
   wait_for_count(gate, value, TimeLimit(time));
 }
 
 }  // namespace
 
-cudaError_t launch_hold(cudaStream_t stream, const std::uint32_t* gate, std::uint32_t value,
-                        double microseconds) {
-  if (gate == nullptr || !(microseconds >= 0.0 && microseconds <= kLongestHold)) {
+cudaError_t block_stream(cudaStream_t stream, const std::uint32_t* gate, std::uint32_t value,
+                         double microseconds) {
+  if (gate == nullptr || !(microseconds >= 0.0 && microseconds <= kLongestBlock)) {
     return cudaErrorInvalidValue;
   }
-  hold_kernel<<<1, 1, 0, stream>>>(gate, value, TimeLimit::arguments(microseconds));
+  stream_gate<<<1, 1, 0, stream>>>(gate, value, TimeLimit::arguments(microseconds));
   return cudaGetLastError();
 }
 

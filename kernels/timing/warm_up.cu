@@ -9,7 +9,7 @@ constexpr int kThreadsPerBlock = 256;
 
 /// Rounds of eight independent chains of multiply-adds per thread, enough to fill the pipeline,
 /// with a look at the clocks between them.
-__global__ void __launch_bounds__(kThreadsPerBlock) busy_kernel(TimeLimit::Arguments time) {
+__global__ void __launch_bounds__(kThreadsPerBlock) keep_busy(TimeLimit::Arguments time) {
   constexpr int kChains = 8;
   constexpr int kRoundsBetweenLooks = 64;
   const TimeLimit limit(time);
@@ -36,7 +36,7 @@ cudaError_t blocks_at_once(int* blocks) {
   int blocks_per_multiprocessor = 0;
   cudaError_t status = device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
   if (status != cudaSuccess) return status;
-  status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_multiprocessor, busy_kernel,
+  status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_multiprocessor, keep_busy,
                                                          kThreadsPerBlock, 0);
   if (status != cudaSuccess) return status;
   *blocks = multiprocessors * blocks_per_multiprocessor;
@@ -45,15 +45,15 @@ cudaError_t blocks_at_once(int* blocks) {
 
 }  // namespace
 
-cudaError_t launch_busy(cudaStream_t stream, double microseconds, int blocks) {
-  if (!(microseconds >= 0.0 && microseconds <= kLongestBusy) || blocks < 0) {
+cudaError_t warm_up(cudaStream_t stream, double microseconds, int blocks) {
+  if (!(microseconds >= 0.0 && microseconds <= kLongestWarmUp) || blocks < 0) {
     return cudaErrorInvalidValue;
   }
   if (blocks == 0) {
     const cudaError_t status = blocks_at_once(&blocks);
     if (status != cudaSuccess) return status;
   }
-  busy_kernel<<<static_cast<unsigned>(blocks), kThreadsPerBlock, 0, stream>>>(
+  keep_busy<<<static_cast<unsigned>(blocks), kThreadsPerBlock, 0, stream>>>(
       TimeLimit::arguments(microseconds));
   return cudaGetLastError();
 }

@@ -15,18 +15,18 @@ FlagExchange::FlagExchange(const Case& c, const BufferPlan& plan, const NcclCont
       peer_(sender_to(c, context.rank)),
       rounds_(plan.operations_per_slot / 2),
       through_host_(through_host),
-      pools_(c, plan, context, session, Bytes{kernels::box_bytes(c.size.value)}, through_host) {}
+      pools_(c, plan, context, session, Bytes{kernels::inbox_bytes(c.size.value)}, through_host) {}
 
 void FlagExchange::do_enqueue(std::int64_t slot) {
   if (peer_ < 0) return;
   const kernels::PeerRegions& regions = pools_.memory().regions();
-  const kernels::Exchange side{.own_box = regions.scratch[context_.rank],
-                               .peer_box = regions.scratch[peer_],
+  const kernels::PingPong side{.inbox = regions.scratch[context_.rank],
+                               .peer_inbox = regions.scratch[peer_],
                                .message = pools_.own().input(slot),
                                .received = pools_.own().output(slot),
                                .bytes = definition_.size.value,
                                .starts = context_.rank == definition_.pair->from};
-  gpu::check(kernels::exchange(side, rounds_, rounds_done_, context_.stream->get()));
+  gpu::check(kernels::ping_pong(side, rounds_, rounds_done_, context_.stream->get()));
   rounds_done_ += static_cast<std::uint32_t>(rounds_);
 }
 

@@ -41,8 +41,8 @@ LoadChase::LoadChase(const Case& c, const BufferPlan& plan, const NcclContext& c
 void LoadChase::do_enqueue(std::int64_t) {
   if (!do_takes_part()) return;
   const void* chain = memory_.regions().scratch[definition_.pair->from];
-  gpu::check(kernels::chase(chain, static_cast<std::uint64_t*>(position_.data()), loads_,
-                            context_.stream->get()));
+  gpu::check(kernels::pointer_chase(chain, static_cast<std::uint64_t*>(position_.data()), loads_,
+                                    context_.stream->get()));
 }
 
 /// The chain's owner writes it; no rank goes on before all have prepared.

@@ -149,7 +149,7 @@ class NcclBackend : public Backend {
   std::unique_ptr<HostCopy> do_open_host_copy() override { return std::make_unique<GpuHostCopy>(); }
 
   void do_keep_busy(Seconds time) override {
-    gpu::check(kernels::launch_busy(stream_.get(), time.value * 1e6));
+    gpu::check(kernels::warm_up(stream_.get(), time.value * 1e6));
     stream_.synchronize();
   }
 

@@ -12,7 +12,7 @@ StartGate::StartGate() : memory_(Bytes{sizeof(std::uint32_t)}) { *opened() = 0; 
 void StartGate::hold(const gpu::Stream& stream) {
   constexpr double kMostMicroseconds = 1000.0;
   ++holds_;
-  gpu::check(kernels::launch_hold(stream.get(), opened(), holds_, kMostMicroseconds));
+  gpu::check(kernels::block_stream(stream.get(), opened(), holds_, kMostMicroseconds));
 }
 
 void StartGate::open() {

@@ -144,7 +144,7 @@ void MatrixProducts::time_candidates(ProductPlan& plan, const ProductOperands& s
   constexpr int kRounds = 4;
   constexpr double kHopeless = 1.25;  // of the least time so far: not run again
   constexpr double kWarmUp = 50e3;    // microseconds: an idle GPU's clock takes that long to rise
-  if (!is_warm_) check(kernels::launch_busy(stream.get(), kWarmUp));
+  if (!is_warm_) check(kernels::warm_up(stream.get(), kWarmUp));
   is_warm_ = true;
   std::vector<ProductCandidate>& candidates = plan.candidates_;
   drop_those_that_fail(plan, scratch, stream);
@@ -169,7 +169,7 @@ Seconds MatrixProducts::time_of(const ProductPlan& plan, std::size_t candidate,
       static_cast<int>(std::clamp(kOperations / plan.shape_.operations(), 1.0, double{kMostRuns}));
   // Meanwhile the host gets ahead, so that no launch is waited for.
   constexpr double kHeadStart = 100.0;  // microseconds
-  check(kernels::launch_busy(stream.get(), kHeadStart));
+  check(kernels::warm_up(stream.get(), kHeadStart));
   Event start;
   Event stop;
   start.record(stream);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/number_format.hpp"
+#include "kernels/verify/number_format.hpp"
 
 namespace linkgain {
 namespace {

@@ -82,7 +82,7 @@ class GpuWorld : public testing::TrainingWorld {
 
   /// The same: nothing after it starts for so long.
   void compute(double microseconds) {
-    gpu::check(kernels::launch_busy(stream_.get(), microseconds, 1));
+    gpu::check(kernels::warm_up(stream_.get(), microseconds, 1));
   }
 
   const gpu::Stream& stream() const { return stream_; }

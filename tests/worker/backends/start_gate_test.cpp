@@ -28,7 +28,7 @@ class StartGateTest : public gpu::GpuTest {
     before(stream);
     start.record(stream);
     std::this_thread::sleep_for(kSlowHost);
-    gpu::check(kernels::launch_busy(stream.get(), 50.0, 1));
+    gpu::check(kernels::warm_up(stream.get(), 50.0, 1));
     after();
     stop.record(stream);
     stop.synchronize();

@@ -13,7 +13,7 @@ using StreamTest = GpuTest;
 TEST_F(StreamTest, is_done_once_its_work_is) {
   const Stream stream;
   EXPECT_TRUE(stream.done());
-  check(kernels::launch_busy(stream.get(), 20e3));
+  check(kernels::warm_up(stream.get(), 20e3));
   EXPECT_FALSE(stream.done());
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
   stream.synchronize();
@@ -22,8 +22,8 @@ TEST_F(StreamTest, is_done_once_its_work_is) {
 
 TEST_F(StreamTest, does_not_wait_for_the_default_stream) {
   const Stream stream;
-  check(kernels::launch_busy(nullptr, 50e3, 1));
-  check(kernels::launch_busy(stream.get(), 10.0, 1));
+  check(kernels::warm_up(nullptr, 50e3, 1));
+  check(kernels::warm_up(stream.get(), 10.0, 1));
   stream.synchronize();
   EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady);
   cudaGetLastError();
@@ -46,7 +46,7 @@ TEST_F(StreamTest, has_the_priority_asked_for) {
 TEST_F(StreamTest, moves_with_its_work) {
   Stream first;
   const cudaStream_t handle = first.get();
-  check(kernels::launch_busy(first.get(), 1e3));
+  check(kernels::warm_up(first.get(), 1e3));
   const Stream second(std::move(first));
   EXPECT_EQ(second.get(), handle);
   second.synchronize();
@@ -56,7 +56,7 @@ TEST_F(StreamTest, moves_with_its_work) {
 TEST_F(StreamTest, may_go_while_it_is_busy) {
   {
     const Stream stream;
-    check(kernels::launch_busy(stream.get(), 5e3));
+    check(kernels::warm_up(stream.get(), 5e3));
   }
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }

@@ -149,7 +149,7 @@ class OverlapMeasurement {
   /// the host has enqueued them when the first one starts. What it leaves of the gradients nobody
   /// reads.
   void reduce_alone(const StepMode& mode) {
-    gpu::check(kernels::launch_busy(stream_, kSettling));
+    gpu::check(kernels::warm_up(stream_, kSettling));
     communication_->begin_step(mode);
     std::vector<CommunicationTicket> tickets;
     for (const GradientBucket& bucket : run_.plan().buckets) {

@@ -1,5 +1,7 @@
-#include "device_array.hpp"
+
 #include "kernels/gpt2/adamw.hpp"
+
+#include "kernels/gpt2/device_array.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,8 +1,9 @@
+#include "kernels/gpt2/cross_entropy.hpp"
+
 #include <limits>
 #include <string>
 
 #include "device_array.hpp"
-#include "kernels/gpt2/cross_entropy.hpp"
 
 namespace linkgain::kernels {
 namespace {

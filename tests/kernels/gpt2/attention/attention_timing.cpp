@@ -2,7 +2,7 @@
 #include <exception>
 #include <functional>
 
-#include "attention_batch.hpp"
+#include "kernels/gpt2/attention/attention_batch.hpp"
 #include "linkgain/gpu/event.hpp"
 
 /// Prints what attention of one layer of GPT-2 124M takes, four samples of 1024 tokens. Rates count

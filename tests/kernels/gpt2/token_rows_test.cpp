@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "zipf_tokens.hpp"
+#include "kernels/gpt2/zipf_tokens.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,10 +1,12 @@
+#include "kernels/gpt2/gelu.hpp"
+
 #include <numbers>
 #include <string>
 #include <utility>
 
-#include "device_array.hpp"
+
 #include "kernels/gpt2/bias_gradient.hpp"
-#include "kernels/gpt2/gelu.hpp"
+#include "kernels/gpt2/device_array.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -23,10 +23,10 @@ std::vector<std::uint8_t> bytes_of(const DeviceBuffer& buffer) {
 /// One side of an exchange: what it sends, all of one value, its box and what it got.
 struct Side {
   Side(std::int64_t bytes, int value)
-      : message(Bytes{bytes}), received(Bytes{bytes}), box(Bytes{box_bytes(bytes)}) {
+      : message(Bytes{bytes}), received(Bytes{bytes}), box(Bytes{inbox_bytes(bytes)}) {
     check(cudaMemset(message.data(), value, static_cast<std::size_t>(bytes)));
     check(cudaMemset(received.data(), 0, static_cast<std::size_t>(bytes)));
-    check(cudaMemset(box.data(), 0, static_cast<std::size_t>(box_bytes(bytes))));
+    check(cudaMemset(box.data(), 0, static_cast<std::size_t>(inbox_bytes(bytes))));
   }
   DeviceBuffer message;
   DeviceBuffer received;
@@ -38,9 +38,9 @@ class LatencyKernels : public gpu::GpuTest {
  protected:
   static void enqueue(const Side& own, const Side& peer, bool starts, int rounds,
                       std::uint32_t before) {
-    const Exchange side{own.box.data(),      peer.box.data(),          own.message.data(),
+    const PingPong side{own.box.data(),      peer.box.data(),          own.message.data(),
                         own.received.data(), own.message.size().value, starts};
-    check(exchange(side, rounds, before, own.stream.get()));
+    check(ping_pong(side, rounds, before, own.stream.get()));
   }
 };
 
@@ -73,7 +73,8 @@ TEST_F(LatencyKernels, FollowAChainFromWhereTheyWere) {
   check(cudaMemset(position.data(), 0, 8));
   const Stream stream;
   for (int launch = 1; launch <= 3; ++launch) {
-    check(chase(memory.data(), static_cast<std::uint64_t*>(position.data()), 1000, stream.get()));
+    check(pointer_chase(memory.data(), static_cast<std::uint64_t*>(position.data()), 1000,
+                        stream.get()));
     stream.synchronize();
     std::uint64_t found = 0;
     check(cudaMemcpy(&found, position.data(), 8, cudaMemcpyDeviceToHost));
@@ -83,12 +84,12 @@ TEST_F(LatencyKernels, FollowAChainFromWhereTheyWere) {
 
 TEST_F(LatencyKernels, RefuseWhatTheyCannotDo) {
   const Side side(64, 1);
-  Exchange call{
+  PingPong call{
       side.box.data(), side.box.data(), side.message.data(), side.received.data(), 12, true};
-  EXPECT_EQ(exchange(call, 1, 0, side.stream.get()), cudaErrorInvalidValue);
+  EXPECT_EQ(ping_pong(call, 1, 0, side.stream.get()), cudaErrorInvalidValue);
   call.bytes = 8;
-  EXPECT_EQ(exchange(call, 0, 0, side.stream.get()), cudaErrorInvalidValue);
-  EXPECT_EQ(chase(side.box.data(), nullptr, 0, side.stream.get()), cudaErrorInvalidValue);
+  EXPECT_EQ(ping_pong(call, 0, 0, side.stream.get()), cudaErrorInvalidValue);
+  EXPECT_EQ(pointer_chase(side.box.data(), nullptr, 0, side.stream.get()), cudaErrorInvalidValue);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
+#include "kernels/gpt2/weights.hpp"
+
 #include <bit>
 
 #include "device_array.hpp"
-#include "kernels/gpt2/weights.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "device_array.hpp"
 #include "kernels/gpt2/attention/attention.hpp"
+#include "kernels/gpt2/device_array.hpp"
 #include "kernels/random/philox.hpp"
 #include "support/training_precisions.hpp"
 #include "worker/gpu/gpu_fixture.hpp"

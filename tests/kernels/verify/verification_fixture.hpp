@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "all_patterns.hpp"
+#include "kernels/verify/simulated_reduction.hpp"
 #include "kernels/verify/verification.hpp"
 #include "simulated_reduction.hpp"
 #include "worker/gpu/gpu_fixture.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/verify/verification_fixture.hpp"
 #include "linkgain/gpu/graph.hpp"
 #include "verification_fixture.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "attention_batch.hpp"
+#include "kernels/gpt2/attention/attention_batch.hpp"
 #include "reference_layers.hpp"
 
 namespace linkgain::kernels {

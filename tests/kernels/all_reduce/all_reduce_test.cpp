@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "all_reduce_fixture.hpp"
+#include "kernels/all_reduce/all_reduce_fixture.hpp"
 #include "linkgain/gpu/graph.hpp"
 
 namespace linkgain::kernels {

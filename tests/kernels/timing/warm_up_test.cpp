@@ -1,4 +1,5 @@
 #include "kernels/timing/warm_up.hpp"
+
 #include "linkgain/gpu/event.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
@@ -15,7 +16,7 @@ class Busy : public gpu::GpuTest {
     gpu::Event start;
     gpu::Event stop;
     start.record(stream);
-    check(launch_busy(stream.get(), microseconds, blocks));
+    check(warm_up(stream.get(), microseconds, blocks));
     stop.record(stream);
     stop.synchronize();
     return elapsed(start, stop);
@@ -46,7 +47,7 @@ TEST_F(Busy, no_time_is_short) {
 
 TEST_F(Busy, does_not_make_the_host_wait) {
   const gpu::Stream stream;
-  check(launch_busy(stream.get(), 20e3, 0));
+  check(warm_up(stream.get(), 20e3, 0));
   EXPECT_FALSE(stream.done());
   stream.synchronize();
   EXPECT_TRUE(stream.done());
@@ -54,9 +55,9 @@ TEST_F(Busy, does_not_make_the_host_wait) {
 
 TEST_F(Busy, refuses_absurd_requests) {
   const gpu::Stream stream;
-  EXPECT_EQ(launch_busy(stream.get(), -1.0, 0), cudaErrorInvalidValue);
-  EXPECT_EQ(launch_busy(stream.get(), kLongestBusy * 1.01, 0), cudaErrorInvalidValue);
-  EXPECT_EQ(launch_busy(stream.get(), 10.0, -1), cudaErrorInvalidValue);
+  EXPECT_EQ(warm_up(stream.get(), -1.0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(warm_up(stream.get(), kLongestWarmUp * 1.01, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(warm_up(stream.get(), 10.0, -1), cudaErrorInvalidValue);
   EXPECT_TRUE(stream.done());
 }
 

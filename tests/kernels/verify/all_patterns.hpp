@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/verify/number_format.hpp"
 #include "kernels/verify/pattern.hpp"
 #include "number_format.hpp"
 

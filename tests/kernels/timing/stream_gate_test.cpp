@@ -1,3 +1,5 @@
+#include "kernels/timing/stream_gate.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -6,7 +8,6 @@
 #include <optional>
 #include <thread>
 
-#include "kernels/timing/stream_gate.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
@@ -32,7 +33,7 @@ class Hold : public gpu::GpuTest {
     gpu::Event start;
     gpu::Event stop;
     start.record(stream);
-    check(launch_hold(stream.get(), gate(), value, microseconds));
+    check(block_stream(stream.get(), gate(), value, microseconds));
     stop.record(stream);
     stop.synchronize();
     return elapsed(start, stop);
@@ -44,7 +45,7 @@ class Hold : public gpu::GpuTest {
 TEST_F(Hold, EndsWhenTheGateOpens) {
   set(0);
   const gpu::Stream stream;
-  check(launch_hold(stream.get(), gate(), 1, 90e3));
+  check(block_stream(stream.get(), gate(), 1, 90e3));
   const auto start = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_FALSE(stream.done());
@@ -80,9 +81,9 @@ TEST_F(Hold, CountsPastTheLargestNumber) {
 
 TEST_F(Hold, RefusesAbsurdRequests) {
   const gpu::Stream stream;
-  EXPECT_EQ(launch_hold(stream.get(), nullptr, 1, 10.0), cudaErrorInvalidValue);
-  EXPECT_EQ(launch_hold(stream.get(), gate(), 1, -1.0), cudaErrorInvalidValue);
-  EXPECT_EQ(launch_hold(stream.get(), gate(), 1, kLongestHold * 1.01), cudaErrorInvalidValue);
+  EXPECT_EQ(block_stream(stream.get(), nullptr, 1, 10.0), cudaErrorInvalidValue);
+  EXPECT_EQ(block_stream(stream.get(), gate(), 1, -1.0), cudaErrorInvalidValue);
+  EXPECT_EQ(block_stream(stream.get(), gate(), 1, kLongestBlock * 1.01), cudaErrorInvalidValue);
   EXPECT_TRUE(stream.done());
 }
 

@@ -9,7 +9,7 @@
 #include "kernels/gpt2/embedding.hpp"
 #include "kernels/gpt2/gelu.hpp"
 #include "kernels/gpt2/layer_norm.hpp"
-#include "zipf_tokens.hpp"
+#include "kernels/gpt2/zipf_tokens.hpp"
 
 namespace linkgain::kernels {
 namespace {
