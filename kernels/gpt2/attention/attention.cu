@@ -44,20 +44,18 @@ cudaError_t tensor_cores(bool* there) {
   return status;
 }
 
-using Pass = cudaError_t (*)(const AttentionCall&, cudaStream_t);
-
-cudaError_t run(TrainingPrecision precision, const AttentionCall& call, cudaStream_t stream,
-                Pass fp32, Pass tf32, Pass bf16) {
+cudaError_t run(TrainingPrecision precision, AttentionPass AttentionPasses::*pass,
+                const AttentionCall& call, cudaStream_t stream) {
   bool can = false;
   const cudaError_t status = tensor_cores(&can);
   if (status != cudaSuccess) return status;
   switch (precision) {
     case TrainingPrecision::fp32:
-      return fp32(call, stream);
+      return (kStrictAttention.*pass)(call, stream);
     case TrainingPrecision::tf32:
-      return can ? tf32(call, stream) : fp32(call, stream);
+      return ((can ? kTf32Attention : kStrictAttention).*pass)(call, stream);
     case TrainingPrecision::bf16:
-      return can ? bf16(call, stream) : cudaErrorNotSupported;
+      return can ? (kBf16Attention.*pass)(call, stream) : cudaErrorNotSupported;
   }
   return cudaErrorInvalidValue;
 }
@@ -75,8 +73,7 @@ cudaError_t attention_forward(TrainingPrecision precision, const AttentionShape&
   call.output = output;
   call.lse = lse;
   call.dropout_bits = dropout_bits;
-  return run(precision, call, stream, attention_forward_fp32, attention_forward_tf32,
-             attention_forward_bf16);
+  return run(precision, &AttentionPasses::forward, call, stream);
 }
 
 cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape& shape,
@@ -95,8 +92,7 @@ cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape
   call.lse = const_cast<float*>(lse);
   call.dropout_bits = const_cast<std::uint32_t*>(dropout_bits);
   call.delta = scratch;
-  return run(precision, call, stream, attention_backward_fp32, attention_backward_tf32,
-             attention_backward_bf16);
+  return run(precision, &AttentionPasses::backward, call, stream);
 }
 
 }  // namespace linkgain::kernels

@@ -33,14 +33,17 @@ struct AttentionCall {
   float* delta;                 ///< and behind them turns
 };
 
-/// A precision's forward or backward pass: in strict single precision, by TF32 or by bfloat16
-/// tensor cores.
-cudaError_t attention_forward_fp32(const AttentionCall& call, cudaStream_t stream);
-cudaError_t attention_backward_fp32(const AttentionCall& call, cudaStream_t stream);
-cudaError_t attention_forward_tf32(const AttentionCall& call, cudaStream_t stream);
-cudaError_t attention_backward_tf32(const AttentionCall& call, cudaStream_t stream);
-cudaError_t attention_forward_bf16(const AttentionCall& call, cudaStream_t stream);
-cudaError_t attention_backward_bf16(const AttentionCall& call, cudaStream_t stream);
+using AttentionPass = cudaError_t (*)(const AttentionCall&, cudaStream_t);
+
+struct AttentionPasses {
+  AttentionPass forward;
+  AttentionPass backward;
+};
+
+// In strict single precision (strict.cu), by TF32 and by bfloat16 tensor cores (tensor.cu).
+extern const AttentionPasses kStrictAttention;
+extern const AttentionPasses kTf32Attention;
+extern const AttentionPasses kBf16Attention;
 
 template <typename Number>
 using KernelAddress = void (*)(AttentionArguments<Number>);

@@ -37,12 +37,6 @@ struct StrictKernels {
 
 }  // namespace
 
-cudaError_t attention_forward_fp32(const AttentionCall& call, cudaStream_t stream) {
-  return forward_by<StrictKernels>(call, stream);
-}
-
-cudaError_t attention_backward_fp32(const AttentionCall& call, cudaStream_t stream) {
-  return backward_by<StrictKernels>(call, stream);
-}
+const AttentionPasses kStrictAttention{forward_by<StrictKernels>, backward_by<StrictKernels>};
 
 }  // namespace linkgain::kernels

@@ -26,25 +26,11 @@ struct TensorKernels {
   }
 };
 
-using Tf32Kernels = TensorKernels<Tf32Cores, 2>;
-using Bf16Kernels = TensorKernels<Bf16Cores, 3>;
-
 }  // namespace
 
-cudaError_t attention_forward_tf32(const AttentionCall& call, cudaStream_t stream) {
-  return forward_by<Tf32Kernels>(call, stream);
-}
-
-cudaError_t attention_backward_tf32(const AttentionCall& call, cudaStream_t stream) {
-  return backward_by<Tf32Kernels>(call, stream);
-}
-
-cudaError_t attention_forward_bf16(const AttentionCall& call, cudaStream_t stream) {
-  return forward_by<Bf16Kernels>(call, stream);
-}
-
-cudaError_t attention_backward_bf16(const AttentionCall& call, cudaStream_t stream) {
-  return backward_by<Bf16Kernels>(call, stream);
-}
+const AttentionPasses kTf32Attention{forward_by<TensorKernels<Tf32Cores, 2>>,
+                                     backward_by<TensorKernels<Tf32Cores, 2>>};
+const AttentionPasses kBf16Attention{forward_by<TensorKernels<Bf16Cores, 3>>,
+                                     backward_by<TensorKernels<Bf16Cores, 3>>};
 
 }  // namespace linkgain::kernels
