@@ -40,8 +40,7 @@ struct AttentionPasses {
   AttentionPass backward;
 };
 
-// In strict single precision (strict.cu), by TF32 and by bfloat16 tensor cores (tensor.cu).
-extern const AttentionPasses kStrictAttention;
+// By TF32 and by bfloat16 tensor cores (tensor.cu); attention.cu has strict single precision's.
 extern const AttentionPasses kTf32Attention;
 extern const AttentionPasses kBf16Attention;
 
