@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/analysis/launch_medians.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 
 /// Records of launches whose medians are known.
 namespace linkgain::testing {

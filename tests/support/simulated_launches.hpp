@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/analysis/launch_medians.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 /// Launches of a machine with the noise that machines show, from a seed.

@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
-#include "linkgain/base/enum_names.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {
@@ -137,6 +143,191 @@ void validate_peers(const Case& c) {
   }
 }
 
+/// In the order in which a name has them.
+constexpr std::array<std::string_view, 9> kOptions{"inplace",    "graph",     "allocated",
+                                                   "registered", "symmetric", "root=R",
+                                                   "kernel",     "pair=A-B",  "both"};
+
+constexpr std::array<std::string_view, 8> kTrainingOptions{
+    "none",        "zero2",   "zero3",      "buckets=legacy",
+    "bucket-mb=M", "batch=B", "sequence=T", "dropout=P"};
+
+/// A whole number without sign; absent where `text` is anything else.
+std::optional<int> parse_number(std::string_view text) {
+  if (text.empty() || text.front() == '-') return std::nullopt;
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  if (status != std::errc{} || rest != end) return std::nullopt;
+  return number;
+}
+
+/// Takes a name's fields one after the other. Lenient about spellings of numbers and the order of
+/// options: parse_case_name() compares the outcome with the one valid spelling.
+class CaseNameReader {
+ public:
+  explicit CaseNameReader(std::string_view name) : parts_(split(name, '/')) {}
+
+  Case read() {
+    Case c;
+    c.operation = parse_operation(take("operation"));
+    if (is_training(c.operation)) return read_training(c);
+    if (has_type(c.operation)) c.type = parse_data_type(take("data type"));
+    if (has_reduction(c.operation)) {
+      c.reduction = parse_reduction(take("reduction"));
+    } else {
+      refuse_reduction(c.operation);
+    }
+    c.size = parse_bytes(take("size"));
+    c.ranks = read_ranks(take("number of ranks"));
+    while (next_ < parts_.size()) read_option(c, parts_[next_++]);
+    if (both_ && !c.pair) throw UsageError("field 'both' needs a field pair=A-B before it");
+    if (both_) c.pair->both = true;
+    return c;
+  }
+
+ private:
+  Case read_training(Case c) {
+    TrainingParameters& training = c.training.emplace();
+    training.precision = parse_training_precision(take("precision"));
+    training.model = parse_model_size(take("model"));
+    training.length = longest_sequence(training.model);
+    c.ranks = read_ranks(take("number of ranks"));
+    for (; next_ < parts_.size(); ++next_) {
+      if (!read_field(training, parts_[next_])) {
+        throw UsageError(unknown_name("field", parts_[next_], kTrainingOptions));
+      }
+    }
+    c.size = gradient_bytes(training);
+    return c;
+  }
+
+  const std::string& take(std::string_view field) {
+    if (next_ == parts_.size()) {
+      throw UsageError(fmt::format(
+          "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, allocated, "
+          "registered, symmetric, root=R, kernel, pair=A-B, both as needed "
+          "(all_reduce/float32/sum/1GiB/np2, send_recv/float32/1GiB/np2/pair=0-1, "
+          "copy_push/256MiB/np2/pair=0-1, gpt2_step/fp32/gpt2/np2)",
+          field));
+    }
+    return parts_[next_++];
+  }
+
+  void refuse_reduction(OperationKind operation) const {
+    if (next_ == parts_.size()) return;
+    for (const Reduction reduction : kReductions) {
+      if (parts_[next_] != name_of(reduction)) continue;
+      throw UsageError(fmt::format("field '{}': {} has no reduction, leave it out", parts_[next_],
+                                   name_of(operation)));
+    }
+  }
+
+  static int read_ranks(std::string_view text) {
+    const std::optional<int> ranks =
+        text.starts_with("np") ? parse_number(text.substr(2)) : std::nullopt;
+    if (!ranks) {
+      throw UsageError(fmt::format("number of ranks '{}': write np2 to np{}", text, kMostRanks));
+    }
+    return *ranks;
+  }
+
+  void read_option(Case& c, std::string_view text) {
+    if (text == "inplace") {
+      set_once(c.in_place, text);
+    } else if (text == "graph") {
+      bool graph = c.launch == LaunchMode::graph;
+      set_once(graph, text);
+      c.launch = LaunchMode::graph;
+    } else if (text == "allocated" || text == "registered" || text == "symmetric") {
+      read_buffers(c, text);
+    } else if (text == "kernel") {
+      set_once(c.kernel, text);
+    } else if (text == "both") {
+      set_once(both_, text);
+    } else if (text.starts_with("root=")) {
+      bool rooted = c.root != 0;
+      set_once(rooted, text);
+      c.root = read_root(text);
+    } else if (text.starts_with("pair=")) {
+      bool paired = c.pair.has_value();
+      set_once(paired, text);
+      c.pair = read_pair(text);
+    } else {
+      throw UsageError(unknown_name("field", text, kOptions));
+    }
+  }
+
+  static void read_buffers(Case& c, std::string_view text) {
+    if (c.buffers != Buffers::plain && c.buffers != parse_buffers(text)) {
+      throw UsageError(
+          fmt::format("field '{}': the buffers are {} already", text, name_of(c.buffers)));
+    }
+    bool given = c.buffers != Buffers::plain;
+    set_once(given, text);
+    c.buffers = parse_buffers(text);
+  }
+
+  static int read_root(std::string_view text) {
+    const std::optional<int> root = parse_number(text.substr(text.find('=') + 1));
+    if (!root) throw UsageError(fmt::format("field '{}': write a rank as root=1", text));
+    // Other spellings of the default would have no field to be compared with.
+    if (*root == 0) throw UsageError(fmt::format("field '{}': rank 0 is meant without it", text));
+    return *root;
+  }
+
+  static void set_once(bool& flag, std::string_view text) {
+    if (flag) {
+      throw UsageError(
+          fmt::format("field '{}': {} was given before", text, text.substr(0, text.find('='))));
+    }
+    flag = true;
+  }
+
+  static Pair read_pair(std::string_view text) {
+    const std::vector<std::string> ranks = split(text.substr(text.find('=') + 1), '-');
+    if (ranks.size() == 2) {
+      const std::optional<int> from = parse_number(ranks[0]);
+      const std::optional<int> to = parse_number(ranks[1]);
+      if (from && to) return {*from, *to, false};
+    }
+    throw UsageError(fmt::format("field '{}': write two ranks as pair=0-1", text));
+  }
+
+  std::vector<std::string> parts_;
+  std::size_t next_ = 0;
+  bool both_ = false;
+};
+
+/// The first field of `name` that `valid` spells otherwise or does not have.
+std::string first_difference(std::string_view name, std::string_view valid) {
+  const std::vector<std::string> given = split(name, '/');
+  const std::vector<std::string> right = split(valid, '/');
+  return *std::mismatch(given.begin(), given.end(), right.begin(), right.end()).first;
+}
+
+/// Everything before the size and everything after it, without the slashes between.
+std::string leading_fields(const Case& c) {
+  std::string text(name_of(c.operation));
+  if (has_type(c.operation)) text += fmt::format("/{}", name_of(c.type));
+  if (has_reduction(c.operation)) text += fmt::format("/{}", name_of(c.reduction));
+  return text;
+}
+
+std::string trailing_fields(const Case& c) {
+  std::string text = fmt::format("np{}", c.ranks);
+  if (c.in_place) text += "/inplace";
+  if (c.launch == LaunchMode::graph) text += "/graph";
+  if (c.buffers != Buffers::plain) text += fmt::format("/{}", name_of(c.buffers));
+  if (c.root != 0) text += fmt::format("/root={}", c.root);
+  if (c.kernel) text += "/kernel";
+  if (c.pair) {
+    text += fmt::format("/pair={}-{}", c.pair->from, c.pair->to);
+    if (c.pair->both) text += "/both";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view name_of(LaunchMode launch) {
@@ -216,6 +407,38 @@ double algorithm_bandwidth(const Case& c, Seconds time) {
 
 double bus_bandwidth(const Case& c, Seconds time) {
   return algorithm_bandwidth(c, time) * bus_bandwidth_factor(c.operation, c.ranks);
+}
+
+std::string case_name(const Case& c) {
+  if (c.training) {
+    return fmt::format("{}/{}/np{}{}", name_of(c.operation), leading_text(*c.training), c.ranks,
+                       trailing_text(*c.training));
+  }
+  return fmt::format("{}/{}/{}", leading_fields(c), exact_bytes(c.size), trailing_fields(c));
+}
+
+std::string curve_name(const Case& c) {
+  if (c.training) return case_name(c);
+  return fmt::format("{}/{}", leading_fields(c), trailing_fields(c));
+}
+
+Case parse_case_name(std::string_view name) {
+  const auto refusal = [name](std::string_view reason) {
+    return fmt::format("case '{}': {}", name, reason);
+  };
+  Case c;
+  try {
+    c = CaseNameReader(name).read();
+    validate(c);
+  } catch (const UsageError& error) {
+    throw UsageError(refusal(error.what()), error.advice());
+  }
+  const std::string valid = case_name(c);
+  if (valid == name) return c;
+  throw UsageError(
+      refusal(fmt::format("field '{}' is not in its one valid place and form: did you "
+                          "mean {}?",
+                          first_difference(name, valid), valid)));
 }
 
 }  // namespace linkgain

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "linkgain/base/enum_names.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "linkgain/base/enum_names.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 std::string_view name_of(ModelSize size) {

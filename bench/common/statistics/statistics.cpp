@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "linkgain/statistics/student_t.hpp"
+#include "linkgain/statistics/distributions.hpp"
 
 namespace linkgain {
 namespace {

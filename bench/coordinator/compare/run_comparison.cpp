@@ -8,7 +8,7 @@
 
 #include "assumed_spread.hpp"
 #include "comparison_cautions.hpp"
-#include "linkgain/analysis/launch_shift.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 
 namespace linkgain {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "linkgain/analysis/launch_spread.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "fleet_peers.hpp"
-#include "linkgain/analysis/launch_spread.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/units.hpp"
 
 namespace linkgain {

@@ -6,7 +6,7 @@
 
 #include "evidence_cost.hpp"
 #include "host_copies.hpp"
-#include "linkgain/analysis/own_path.hpp"
+#include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "linkgain/analysis/launch_medians.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 
 namespace linkgain {
 

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 
@@ -22,5 +26,18 @@ std::string listed(std::span<const std::string_view> names, std::string_view las
 
 /// "--steps goes with", "--steps and --tokens go with".
 std::string go_with(std::span<const std::string_view> options);
+
+/// The value whose name_of() is `name`; throws UsageError with the nearest name where there is
+/// none. `what` is what the values are called in its text.
+template <typename Enum, std::size_t count>
+Enum parse_name(std::string_view what, std::string_view name,
+                const std::array<Enum, count>& values) {
+  std::array<std::string_view, count> names;
+  for (std::size_t i = 0; i < count; ++i) {
+    names[i] = name_of(values[i]);
+    if (names[i] == name) return values[i];
+  }
+  throw UsageError(unknown_name(what, name, names));
+}
 
 }  // namespace linkgain

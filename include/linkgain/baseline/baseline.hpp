@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/analysis/launch_spread.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/machine_key.hpp"
 

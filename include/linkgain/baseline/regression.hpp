@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/analysis/launch_shift.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/baseline/baseline.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/analysis/launch_spread.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/compare/run_figures.hpp"
 #include "linkgain/statistics/statistics.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/analysis/launch_medians.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {

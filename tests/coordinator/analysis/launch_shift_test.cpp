@@ -1,12 +1,11 @@
-#include "linkgain/analysis/launch_shift.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "linkgain/statistics/student_t.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/statistics/distributions.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,10 +1,9 @@
-#include "linkgain/analysis/launch_spread.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::testing {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/analysis/own_path.hpp"
+#include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/selection.hpp"

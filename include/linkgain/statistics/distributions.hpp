@@ -14,4 +14,9 @@ double student_t_quantile(double probability, int degrees_of_freedom);
 /// freedom or `t` is no number.
 double student_t_upper_tail(double t, int degrees_of_freedom);
 
+/// The probability that the ratio of two independent estimates of one variance, with these degrees
+/// of freedom, exceeds `ratio` (the F distribution; Abramowitz and Stegun, 26.6.2). Throws
+/// std::invalid_argument where a side has no degree of freedom or the ratio is negative.
+double variance_ratio_upper_tail(double ratio, int above, int below);
+
 }  // namespace linkgain
