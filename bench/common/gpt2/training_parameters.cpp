@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 #include <system_error>
 
@@ -76,6 +77,22 @@ TrainingParameters parameters_of(const TrainingSelection& selection, ModelSize m
   training.buckets = selection.buckets.value_or(BucketRule::current);
   training.bucket_mib = selection.bucket_mib;
   return training;
+}
+
+/// Tokens of a step at which bound_of() was seen: of two ranks as the page has them.
+constexpr double kTokensOfBounds = 8192.0;
+
+double bound_of(TrainingPrecision precision) {
+  switch (precision) {
+    case TrainingPrecision::fp32:
+    case TrainingPrecision::tf32:
+      return 1e-5;
+    case TrainingPrecision::bf16:
+      return 1e-4;
+    case TrainingPrecision::fp64:
+      return 1e-9;
+  }
+  throw std::invalid_argument("no such precision");
 }
 
 }  // namespace
@@ -230,6 +247,11 @@ void validate(const TrainingParameters& training) {
   require(!chosen || has_buckets(training.strategy),
           fmt::format("field '{}': buckets can be chosen for ddp and zero2 only",
                       name_of(training.strategy)));
+}
+
+double loss_bound(const TrainingParameters& training, int ranks) {
+  const double tokens = static_cast<double>(ranks) * training.samples * training.length;
+  return bound_of(training.precision) * std::sqrt(std::max(1.0, kTokensOfBounds / tokens));
 }
 
 }  // namespace linkgain

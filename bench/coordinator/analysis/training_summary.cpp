@@ -12,22 +12,6 @@
 namespace linkgain {
 namespace {
 
-/// Tokens of a step at which bound_of() was seen: of two ranks as the page has them.
-constexpr double kTokensOfBounds = 8192.0;
-
-double bound_of(TrainingPrecision precision) {
-  switch (precision) {
-    case TrainingPrecision::fp32:
-    case TrainingPrecision::tf32:
-      return 1e-5;
-    case TrainingPrecision::bf16:
-      return 1e-4;
-    case TrainingPrecision::fp64:
-      return 1e-9;
-  }
-  throw std::invalid_argument("no such precision");
-}
-
 Losses judged_losses(const Record& record, const CaseResult& result, std::size_t variant) {
   const auto place = static_cast<int>(&result - record.cases.data());
   std::vector<const Sample*> samples;
@@ -96,11 +80,6 @@ std::optional<ExposedCommunication> exposed_communication(const Record& record,
   }
   if (launches.empty()) return std::nullopt;
   return exposed_of(over_launches(launches));
-}
-
-double loss_bound(const TrainingParameters& training, int ranks) {
-  const double tokens = static_cast<double>(ranks) * training.samples * training.length;
-  return bound_of(training.precision) * std::sqrt(std::max(1.0, kTokensOfBounds / tokens));
 }
 
 std::optional<double> judged_loss_difference(const Record& record, const CaseResult& result,

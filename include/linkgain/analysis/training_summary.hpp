@@ -38,16 +38,6 @@ void note_exposed_communication(Record& record);
 /// Steps of a launch over which losses are judged.
 inline constexpr int kJudgedSteps = 200;
 
-/// How far apart, as a share of the loss, rounding alone may bring the losses of two variants that
-/// train alike in their first kJudgedSteps steps. 1e-5 in fp32 and tf32, 1e-4 in bf16, 1e-9 in
-/// fp64, for 8192 tokens a step or more; of fewer tokens, whose errors cancel less, more by the
-/// square root of how many times fewer there are. Source: results/2xH200-training-strategies and
-/// 4xH200-training, where sums in another order and other algorithms of cuBLASLt part losses by
-/// 1.6e-8 in fp32, 1.4e-7 in tf32 and 7.9e-6 in bf16 at most, after 220 steps no further than after
-/// 11. Leaving out communication altogether parts them by 1e-3 after 11 steps, so that a fault of a
-/// single bucket may stay below the bound: losses within it prove nothing, others are not right.
-double loss_bound(const TrainingParameters& training, int ranks);
-
 /// The largest difference of the variant's losses to the first variant's, over that, in the steps
 /// that are judged. Absent for the first variant and where there is nothing to compare.
 std::optional<double> judged_loss_difference(const Record& record, const CaseResult& result,
