@@ -74,7 +74,7 @@ inline HostSurvey healthy_host() {
   host.processors = 32;
   host.processor_quota = Reading<double>::missing("unlimited");
   host.iommu_units = std::vector<std::string>{};
-  host.bridges = std::vector<BridgeSurvey>{};
+  host.bridges = std::vector<PcieBridge>{};
   host.nvidia_devices = std::vector<std::string>{"0000:06:00.0", "0000:07:00.0"};
   host.xid_events = std::vector<XidEvent>{};
   return host;
@@ -128,7 +128,7 @@ inline Survey no_gpu_survey() {
   survey.topology.no_gpus = "libnvidia-ml.so.1 cannot be loaded";
   survey.host = healthy_host();
   survey.host.nvidia_devices = std::vector<std::string>{};
-  survey.host.bridges = std::vector<BridgeSurvey>{};
+  survey.host.bridges = std::vector<PcieBridge>{};
   survey.software = healthy_software();
   survey.software.worker = Software{.linkgain = "0.2.0",
                                     .build = "mpi, Release",

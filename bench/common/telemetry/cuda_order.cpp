@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "linkgain/base/text.hpp"
-#include "linkgain/telemetry/pci_name.hpp"
+#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 namespace {

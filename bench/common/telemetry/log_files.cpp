@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "linkgain/telemetry/whole_file.hpp"
+#include "linkgain/base/whole_file.hpp"
 
 namespace linkgain {
 

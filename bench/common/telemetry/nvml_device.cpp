@@ -1,13 +1,16 @@
+// Nvml::Device: identity, power, temperature, clocks, modes and memory.
+#include <fmt/format.h>
+
 #include "linkgain/telemetry/nvml.hpp"
 #include "nvml_library.hpp"
-#include "nvml_readings.hpp"
 
 namespace linkgain {
 namespace {
 
 using nvml_api::ComputeMode;
 using nvml_api::kSuccess;
-using nvml_readings::kMilliwattsPerWatt;
+
+constexpr double kMilliwattsPerWatt = 1000.0;
 
 /// The value of an NVML function of the form function(device, ..., unsigned int*), without a
 /// reason: for the readings that go with every sample.
@@ -80,9 +83,103 @@ std::optional<int> Nvml::Device::sm_clock_mhz() const {
   return read_number(library_->clock_info, handle_, nvml_api::ClockType::sm);
 }
 
-Reading<std::string> Nvml::Device::pci_bus_id() const {
-  return nvml_readings::convert<std::string>(
-      library_->read<nvml_api::PciInfo>(library_->pci_info, handle_), nvml_readings::pci_bus_id);
+namespace {
+
+Reading<ComputeModeName> to_name(ComputeMode mode) {
+  switch (mode) {
+    case ComputeMode::shared:
+      return ComputeModeName::shared;
+    case ComputeMode::exclusive_thread:
+      return ComputeModeName::exclusive_thread;
+    case ComputeMode::prohibited:
+      return ComputeModeName::prohibited;
+    case ComputeMode::exclusive_process:
+      return ComputeModeName::exclusive_process;
+  }
+  return Reading<ComputeModeName>::missing(
+      fmt::format("the driver's answer ({}) is younger than linkgain", static_cast<int>(mode)));
+}
+
+double to_watts(unsigned int milliwatts) { return milliwatts / kMilliwattsPerWatt; }
+
+/// A clock in MHz; 0 is what some drivers say where there is none.
+std::optional<int> clock_of(const Reading<unsigned int>& megahertz) {
+  return megahertz.value_or(0) == 0 ? std::nullopt : to_int(megahertz).optional();
+}
+
+}  // namespace
+
+Reading<PowerState> Nvml::Device::power() const {
+  const Library& nvml = *library_;
+  const auto draw = nvml.read<unsigned int>(nvml.power_usage, handle_);
+  if (!draw.measured()) {
+    return Reading<PowerState>::missing(draw.reason());
+  }
+  const auto limit = nvml.read<unsigned int>(nvml.power_limit, handle_);
+  const auto default_limit = nvml.read<unsigned int>(nvml.default_power_limit, handle_);
+  PowerState power;
+  power.draw_w = to_watts(draw.value());
+  power.limit_w = convert<double>(limit, to_watts).optional();
+  power.default_limit_w = convert<double>(default_limit, to_watts).optional();
+  unsigned int least = 0;
+  unsigned int most = 0;
+  if (nvml.power_limit_constraints(handle_, &least, &most) == kSuccess) {
+    power.most_limit_w = to_watts(most);
+  }
+  return power;
+}
+
+void Nvml::Device::read_limits(GpuInfo& gpu) const {
+  const Library& nvml = *library_;
+  const auto read = [&](const auto& function, nvml_api::ClockType type) {
+    return clock_of(nvml.read<unsigned int>(function, handle_, type));
+  };
+  gpu.most_sm_clock_mhz = read(nvml.most_clock, nvml_api::ClockType::sm);
+  gpu.application_clock_mhz = read(nvml.application_clock, nvml_api::ClockType::graphics);
+  gpu.most_custom_boost_clock_mhz =
+      read(nvml.most_custom_boost_clock, nvml_api::ClockType::graphics);
+  const auto limit = nvml.read<unsigned int>(nvml.power_limit, handle_);
+  gpu.power_limit_w = convert<double>(limit, to_watts).optional();
+}
+
+Reading<int> Nvml::Device::temperature_c() const {
+  return to_int(library_->read<unsigned int>(library_->temperature, handle_,
+                                             nvml_api::TemperatureSensor::gpu));
+}
+
+Reading<int> Nvml::Device::slowdown_temperature_c() const {
+  return to_int(library_->read<unsigned int>(library_->temperature_threshold, handle_,
+                                             nvml_api::TemperatureThreshold::slowdown));
+}
+
+Reading<bool> Nvml::Device::persistence_mode() const {
+  return convert<bool>(
+      library_->read<nvml_api::EnableState>(library_->persistence_mode, handle_),
+      [](nvml_api::EnableState state) { return state == nvml_api::EnableState::on; });
+}
+
+Reading<ComputeModeName> Nvml::Device::compute_mode() const {
+  const auto mode = library_->read<ComputeMode>(library_->compute_mode, handle_);
+  return mode.measured() ? to_name(mode.value()) : Reading<ComputeModeName>::missing(mode.reason());
+}
+
+Reading<std::uint64_t> Nvml::Device::clock_event_reasons() const {
+  return convert<std::uint64_t>(
+      library_->read<unsigned long long>(library_->clock_event_reasons, handle_),
+      [](unsigned long long reasons) { return std::uint64_t{reasons}; });
+}
+
+Reading<bool> Nvml::Device::memory_remap_pending() const {
+  unsigned int correctable = 0;
+  unsigned int uncorrectable = 0;
+  unsigned int pending = 0;
+  unsigned int failure = 0;
+  const nvml_api::Result result =
+      library_->remapped_rows(handle_, &correctable, &uncorrectable, &pending, &failure);
+  if (result != kSuccess) {
+    return Reading<bool>::missing(library_->why(library_->remapped_rows, result));
+  }
+  return pending != 0 || failure != 0;
 }
 
 }  // namespace linkgain

@@ -127,4 +127,16 @@ struct Nvml::Library {
   bool initialised_ = false;
 };
 
+/// The reading through `function`; what is missing stays so, with its reason.
+template <typename To, typename From, typename Function>
+Reading<To> convert(const Reading<From>& from, const Function& function) {
+  return from.measured() ? Reading<To>(function(from.value()))
+                         : Reading<To>::missing(from.reason());
+}
+
+/// NVML's counts as numbers that can be subtracted.
+inline Reading<int> to_int(const Reading<unsigned int>& from) {
+  return convert<int>(from, [](unsigned int value) { return static_cast<int>(value); });
+}
+
 }  // namespace linkgain

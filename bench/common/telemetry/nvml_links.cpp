@@ -1,19 +1,22 @@
-// Nvml::Device: the GPU's own links, NVLink and PCIe.
+// Nvml::Device: the GPU's links, what they counted, and what lies between two GPUs.
+#include "nvml_links.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <string>
 
 #include "linkgain/telemetry/nvml.hpp"
-#include "nvlink_summary.hpp"
+#include "linkgain/telemetry/pci.hpp"
 #include "nvml_library.hpp"
-#include "nvml_readings.hpp"
 
 namespace linkgain {
 namespace {
 
 using nvml_api::EnableState;
 using nvml_api::kMostNvlinks;
-using nvml_readings::to_int;
 
 NvlinkRemote to_remote(nvml_api::NvlinkDeviceType type) {
   switch (type) {
@@ -29,7 +32,35 @@ NvlinkRemote to_remote(nvml_api::NvlinkDeviceType type) {
   return NvlinkRemote::unknown;  // a type younger than this program
 }
 
+/// The PCI id in lower case; empty where the driver hides the device.
+std::string bus_id_of(const nvml_api::PciInfo& info) {
+  std::string id;
+  if (info.domain == nvml_api::kNoPciDomain) {
+    return id;
+  }
+  for (const char letter : info.bus_id) {
+    if (letter == '\0') {
+      break;
+    }
+    id.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
+  }
+  return id;
+}
+
 }  // namespace
+
+double nvlink_rate_gb_per_s(std::int64_t megabytes_per_second) {
+  constexpr double kStep = 1000.0 / 32;  // MB/s
+  constexpr double kMegabytesPerGigabyte = 1000.0;
+  const auto told = static_cast<double>(megabytes_per_second);
+  const double exact = std::ceil(told / kStep) * kStep;
+  return (std::floor(exact) == told ? exact : told) / kMegabytesPerGigabyte;
+}
+
+Reading<std::string> Nvml::Device::pci_bus_id() const {
+  return convert<std::string>(library_->read<nvml_api::PciInfo>(library_->pci_info, handle_),
+                              bus_id_of);
+}
 
 Reading<int> Nvml::Device::nvlink_count() const {
   const Reading<std::int64_t> count =
@@ -58,7 +89,7 @@ Reading<double> Nvml::Device::nvlink_rate(unsigned int link) const {
   if (speed.value() <= 0) {
     return Reading<double>::missing(fmt::format("the driver says {} MB/s", speed.value()));
   }
-  return nvml_readings::nvlink_rate_gb_per_s(speed.value());
+  return nvlink_rate_gb_per_s(speed.value());
 }
 
 Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
@@ -77,8 +108,7 @@ Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
   const auto pci_info =
       library_->read<nvml_api::PciInfo>(library_->nvlink_remote_pci_info, handle_, number);
   state.remote = to_remote(type.value_or(nvml_api::NvlinkDeviceType::unknown));
-  state.remote_pci_bus_id =
-      nvml_readings::convert<std::string>(pci_info, nvml_readings::pci_bus_id).value_or("");
+  state.remote_pci_bus_id = convert<std::string>(pci_info, bus_id_of).value_or("");
   return state;
 }
 
@@ -105,6 +135,328 @@ void Nvml::Device::read_links(GpuInfo& gpu) const {
     gpu.nvlink_rate_gb_per_s = std::min(*gpu.nvlink_rate_gb_per_s, link.rate_gb_per_s);
   }
   gpu.nvlink_total_gb_per_s = rate_of(links).optional();
+}
+
+namespace {
+
+using nvml_api::kAllLinks;
+using nvml_api::NvlinkErrorCounter;
+
+constexpr std::int64_t kBytesPerKibibyte = 1024;
+
+/// Of the first that is missing; empty where none is.
+std::string reason_of(const Reading<std::int64_t>& sent, const Reading<std::int64_t>& received) {
+  return sent.measured() ? received.reason() : sent.reason();
+}
+
+std::optional<std::int64_t> from_kibibytes(const Reading<std::int64_t>& reading) {
+  return reading.measured() ? std::optional(reading.value() * kBytesPerKibibyte) : std::nullopt;
+}
+
+}  // namespace
+
+LinkCounters Nvml::Device::link_counters(AbsentCounters* why) const {
+  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkDataSent, kAllLinks},
+                                                 {nvml_api::kFieldNvlinkDataReceived, kAllLinks},
+                                                 {nvml_api::kFieldPcieSent, 0},
+                                                 {nvml_api::kFieldPcieReceived, 0}});
+  if (why != nullptr) *why = {reason_of(values[0], values[1]), reason_of(values[2], values[3])};
+  return {.nvlink_sent = from_kibibytes(values[0]),
+          .nvlink_received = from_kibibytes(values[1]),
+          .pcie_sent = values[2].optional(),
+          .pcie_received = values[3].optional()};
+}
+
+Reading<NvlinkErrors> Nvml::Device::nvlink_errors() const {
+  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkReplays, kAllLinks},
+                                                 {nvml_api::kFieldNvlinkRecoveries, kAllLinks},
+                                                 {nvml_api::kFieldNvlinkCrcErrors, kAllLinks}});
+  if (values[0].measured() && values[1].measured() && values[2].measured()) {
+    return NvlinkErrors{
+        .replays = values[0].value(), .recoveries = values[1].value(), .crc = values[2].value()};
+  }
+  return count_errors_by_link();
+}
+
+Reading<NvlinkErrors> Nvml::Device::count_errors_by_link() const {
+  const Reading<int> count = nvlink_count();
+  if (!count.measured()) {
+    return Reading<NvlinkErrors>::missing(count.reason());
+  }
+  NvlinkErrors sum;
+  for (int link = 0; link < count.value(); ++link) {
+    const auto number = static_cast<unsigned int>(link);
+    const auto state =
+        library_->read<nvml_api::EnableState>(library_->nvlink_state, handle_, number);
+    if (state.value_or(nvml_api::EnableState::off) == nvml_api::EnableState::off) {
+      continue;
+    }
+    // Not crc_data: a healthy H200 counts there, too, where its field of CRC errors stays 0.
+    for (const auto& [counter, total] : {std::pair(NvlinkErrorCounter::replay, &sum.replays),
+                                         std::pair(NvlinkErrorCounter::recovery, &sum.recoveries),
+                                         std::pair(NvlinkErrorCounter::crc_flit, &sum.crc)}) {
+      const auto errors = library_->read<unsigned long long>(library_->nvlink_error_counter,
+                                                             handle_, number, counter);
+      if (!errors.measured()) {
+        return Reading<NvlinkErrors>::missing(errors.reason());
+      }
+      *total += static_cast<std::int64_t>(errors.value());
+    }
+  }
+  return sum;
+}
+
+namespace {
+
+using nvml_api::P2pCapability;
+using nvml_api::TopologyLevel;
+
+Reading<P2pStatus> refused(std::string why_not) {
+  return P2pStatus{.ok = false, .why_not = std::move(why_not)};
+}
+
+Reading<P2pStatus> to_status(nvml_api::P2pStatus status) {
+  switch (status) {
+    case nvml_api::P2pStatus::ok:
+      return P2pStatus{.ok = true, .why_not = {}};
+    case nvml_api::P2pStatus::chipset_not_supported:
+      return refused("chipset not supported");
+    case nvml_api::P2pStatus::gpu_not_supported:
+      return refused("GPU not supported");
+    case nvml_api::P2pStatus::io_hub_topology_not_supported:
+      return refused("topology of the I/O hub not supported");
+    case nvml_api::P2pStatus::disabled_by_registry_key:
+      return refused("disabled by a registry key of the driver");
+    case nvml_api::P2pStatus::not_supported:
+      return refused("not supported");
+    case nvml_api::P2pStatus::unknown:
+      return Reading<P2pStatus>::missing("the driver answers: unknown");
+  }
+  return Reading<P2pStatus>::missing(
+      fmt::format("the driver's answer ({}) is younger than linkgain", static_cast<int>(status)));
+}
+
+Reading<Ancestor> to_ancestor(TopologyLevel level) {
+  switch (level) {
+    case TopologyLevel::internal:
+    case TopologyLevel::single:
+      return Ancestor::pix;
+    case TopologyLevel::multiple:
+      return Ancestor::pxb;
+    case TopologyLevel::host_bridge:
+      return Ancestor::phb;
+    case TopologyLevel::node:
+      return Ancestor::node;
+    case TopologyLevel::system:
+      return Ancestor::sys;
+  }
+  return Reading<Ancestor>::missing(
+      fmt::format("the driver's answer ({}) is younger than linkgain", static_cast<int>(level)));
+}
+
+/// Whether it works; absent where it is not known.
+std::optional<bool> works(const Reading<P2pStatus>& status) {
+  return status.measured() ? std::optional(status.value().ok) : std::nullopt;
+}
+
+std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
+  if (a == false || b == false) {
+    return false;
+  }
+  return a.has_value() && b.has_value() ? std::optional(true) : std::nullopt;
+}
+
+}  // namespace
+
+Reading<Ancestor> Nvml::Device::common_ancestor(const Device& peer) const {
+  if (handle_ == peer.handle_) {
+    return Ancestor::self;
+  }
+  const auto level =
+      library_->read<TopologyLevel>(library_->common_ancestor, handle_, peer.handle_);
+  return level.measured() ? to_ancestor(level.value()) : Reading<Ancestor>::missing(level.reason());
+}
+
+Reading<P2pStatus> Nvml::Device::p2p(const Device& peer, P2pCapability capability) const {
+  const auto status =
+      library_->read<nvml_api::P2pStatus>(library_->p2p_status, handle_, peer.handle_, capability);
+  return status.measured() ? to_status(status.value())
+                           : Reading<P2pStatus>::missing(status.reason());
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_read(const Device& peer) const {
+  return p2p(peer, P2pCapability::read);
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_write(const Device& peer) const {
+  return p2p(peer, P2pCapability::write);
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_atomics(const Device& peer) const {
+  return p2p(peer, P2pCapability::atomics);
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_over_nvlink(const Device& peer) const {
+  return p2p(peer, P2pCapability::nvlink);
+}
+
+PairLink Nvml::Device::link_to(const Device& peer) const {
+  PairLink link;
+  link.p2p = both(works(p2p_read(peer)), works(p2p_write(peer)));
+  link.nvlink = works(p2p_over_nvlink(peer));
+  link.ancestor = common_ancestor(peer).optional();
+  return link;
+}
+
+namespace {
+
+constexpr const char* kLacksNvlink = "the GPU has no NVLink";
+constexpr const char* kNoActive = "no link is active";
+
+bool is_active(const Reading<NvlinkState>& link) { return link.measured() && link.value().active; }
+
+/// Why version and rate are not known where no link is active.
+std::string silence_of(const NvlinkStates& links) {
+  return links.empty() ? kLacksNvlink : kNoActive;
+}
+
+std::vector<int> numbers_of_dark(const NvlinkStates& links) {
+  std::vector<int> dark;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (!is_active(links[i])) dark.push_back(static_cast<int>(i));
+  }
+  return dark;
+}
+
+/// The fastest active link's rate and the links that are slower; no rate where one link's is not
+/// known, since the links' sum is not then.
+void add_rates(const NvlinkStates& links, NvlinkInfo& info) {
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    if (!link.value().rate_gb_per_s.measured()) {
+      info.rate_gb_per_s = link.value().rate_gb_per_s;
+      return;
+    }
+    const double rate = link.value().rate_gb_per_s.value();
+    info.rate_gb_per_s = std::max(info.rate_gb_per_s.value_or(rate), rate);
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (!is_active(links[i])) continue;
+    const double rate = links[i].value().rate_gb_per_s.value();
+    if (rate < info.rate_gb_per_s.value()) info.slower.push_back({static_cast<int>(i), rate});
+  }
+}
+
+}  // namespace
+
+NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count) {
+  NvlinkStates links;
+  for (int i = 0; i < count.value_or(0); ++i) links.push_back(device.nvlink(i));
+  return links;
+}
+
+std::optional<std::string> unreadable(const NvlinkStates& links) {
+  for (const Reading<NvlinkState>& link : links) {
+    if (!link.measured()) return link.reason();
+  }
+  return std::nullopt;
+}
+
+Reading<bool> leads_to_switch(const NvlinkStates& links) {
+  bool active = false;
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    active = true;
+    if (link.value().remote == NvlinkRemote::nvswitch) return true;
+    if (link.value().remote == NvlinkRemote::unknown && link.value().remote_pci_bus_id.empty()) {
+      return Reading<bool>::missing("the driver does not say where the links lead");
+    }
+  }
+  if (active) return false;
+  return Reading<bool>::missing(links.empty() ? kLacksNvlink : kNoActive);
+}
+
+Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
+                           const std::string& to_pci_bus_id) {
+  if (const auto reason = unreadable(from)) return Reading<int>::missing(*reason);
+  const bool shared = leads_to_switch(to).value_or(false);
+  int joining = 0;
+  for (const Reading<NvlinkState>& link : from) {
+    const NvlinkState& state = link.value();
+    if (!state.active) continue;
+    if (state.remote == NvlinkRemote::nvswitch) {
+      joining += shared ? 1 : 0;
+    } else if (!state.remote_pci_bus_id.empty()) {
+      joining += sysfs_pci_name(state.remote_pci_bus_id) == sysfs_pci_name(to_pci_bus_id) ? 1 : 0;
+    } else if (state.remote != NvlinkRemote::npu) {
+      return Reading<int>::missing("the driver does not say where the links lead");
+    }
+  }
+  return joining;
+}
+
+NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {
+  NvlinkInfo info;
+  info.possible = count;
+  const std::optional<std::string> reason = !count.measured() ? count.reason() : unreadable(links);
+  const std::string not_known = reason.value_or(silence_of(links));
+  info.version = Reading<int>::missing(not_known);
+  info.rate_gb_per_s = Reading<double>::missing(not_known);
+  int active = 0;
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    ++active;
+    if (!info.version.measured()) info.version = link.value().version;
+  }
+  add_rates(links, info);
+  info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);
+  info.switched = reason ? Reading<bool>::missing(*reason) : leads_to_switch(links);
+  info.dark = reason ? Reading<std::vector<int>>::missing(*reason) : numbers_of_dark(links);
+  return info;
+}
+
+namespace {
+
+struct End {
+  std::optional<Nvml::Device> device;
+  std::string pci_bus_id;
+  Reading<int> count;
+  NvlinkStates links;
+};
+
+End look_at(const std::optional<Nvml::Device>& device) {
+  End end{device, {}, {}, {}};
+  if (!device) return end;
+  end.pci_bus_id = device->pci_bus_id().value_or("");
+  end.count = device->nvlink_count();
+  end.links = read_nvlinks(*device, end.count);
+  return end;
+}
+
+PairLink link_between(const End& from, const End& to) {
+  if (!from.device || !to.device) return {};
+  PairLink link = from.device->link_to(*to.device);
+  if (from.count.measured()) {
+    link.nvlinks = joining_links(from.links, to.links, to.pci_bus_id).optional();
+  }
+  return link;
+}
+
+}  // namespace
+
+std::vector<PairLink> links_between(const std::vector<std::optional<Nvml::Device>>& devices) {
+  std::vector<End> ends;
+  for (const std::optional<Nvml::Device>& device : devices) ends.push_back(look_at(device));
+  std::vector<PairLink> links;
+  for (std::size_t from = 0; from < ends.size(); ++from) {
+    for (std::size_t to = from + 1; to < ends.size(); ++to) {
+      PairLink link = link_between(ends[from], ends[to]);
+      link.from = static_cast<int>(from);
+      link.to = static_cast<int>(to);
+      links.push_back(link);
+    }
+  }
+  return links;
 }
 
 }  // namespace linkgain

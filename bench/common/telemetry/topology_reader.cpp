@@ -5,9 +5,8 @@
 
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/pci_name.hpp"
-#include "nvlink_summary.hpp"
-#include "pci_place.hpp"
+#include "linkgain/telemetry/pci.hpp"
+#include "nvml_links.hpp"
 
 namespace linkgain {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "checks.hpp"
-#include "linkgain/telemetry/pci_name.hpp"
+#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 namespace {

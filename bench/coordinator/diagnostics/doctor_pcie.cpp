@@ -117,7 +117,7 @@ Finding check_acs(const Survey& survey) {
   if (bridges.value().empty()) return check.ok("no PCIe bridge above the GPUs");
   std::vector<std::string> redirecting;
   std::string unknown;
-  for (const BridgeSurvey& bridge : bridges.value()) {
+  for (const PcieBridge& bridge : bridges.value()) {
     if (!bridge.redirects.measured()) unknown = bridge.redirects.reason();
     if (bridge.redirects.value_or(false)) redirecting.push_back(bridge.pci_bus_id);
   }

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "linkgain/base/text.hpp"
-#include "linkgain/telemetry/whole_file.hpp"
+#include "linkgain/base/whole_file.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,8 +3,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
-#include "pci_tree.hpp"
 #include "survey_host.hpp"
 
 namespace linkgain {

@@ -12,7 +12,7 @@
 
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "pci_tree.hpp"
+#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 namespace {

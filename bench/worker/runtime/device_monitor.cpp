@@ -1,7 +1,7 @@
 #include "linkgain/runtime/device_monitor.hpp"
 
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/pair_links.hpp"
+#include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
 

@@ -12,6 +12,7 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/nvml.hpp"
+#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 
@@ -42,13 +43,6 @@ struct GpuSurvey {
   Reading<GpuLoad> load = Reading<GpuLoad>::missing("needs --load");
 };
 
-/// A PCIe bridge above a GPU and whether its access control sends traffic between the devices below
-/// it up to the host bridge.
-struct BridgeSurvey {
-  std::string pci_bus_id;
-  Reading<bool> redirects;
-};
-
 struct Capacity {
   std::int64_t bytes = 0;
   std::int64_t free_bytes = 0;
@@ -65,7 +59,7 @@ struct HostSurvey {
   Reading<double> processor_quota;     ///< processors' worth of time that the control group has
   Reading<std::vector<std::string>> iommu_units;
   std::string kernel_command_line;
-  Reading<std::vector<BridgeSurvey>> bridges;
+  Reading<std::vector<PcieBridge>> bridges;
   /// PCI addresses of NVIDIA's display and 3D controllers.
   Reading<std::vector<std::string>> nvidia_devices;
   Reading<std::vector<XidEvent>> xid_events;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/base/reading.hpp"
 #include "linkgain/hardware/health.hpp"
@@ -144,5 +145,10 @@ class Nvml::Device {
   const Library* library_;
   void* handle_;
 };
+
+/// What the driver says of the ways between these GPUs: Nvml::Device::link_to() and the NVLinks
+/// that join the two, for every pair, `from` below `to`, which count devices. Of an absent device
+/// nothing is known. Reads every GPU's links once.
+std::vector<PairLink> links_between(const std::vector<std::optional<Nvml::Device>>& devices);
 
 }  // namespace linkgain

@@ -73,7 +73,7 @@ TEST(DoctorPcie, Iommu) {
 
 Survey with_bridges(Survey survey, Reading<bool> redirects) {
   survey.host.bridges =
-      std::vector<BridgeSurvey>{{"0000:00:01.0", false}, {"0000:02:08.0", std::move(redirects)}};
+      std::vector<PcieBridge>{{"0000:00:01.0", false}, {"0000:02:08.0", std::move(redirects)}};
   return survey;
 }
 
@@ -117,7 +117,7 @@ TEST(DoctorPcie, AccessControl) {
   expect_finding(with_bridges(pcie_survey(), Reading<bool>::missing("root only")), "pcie-acs",
                  "host", not_checkable, "root only");
   Survey survey = pcie_survey();
-  survey.host.bridges = Reading<std::vector<BridgeSurvey>>::missing("not shown");
+  survey.host.bridges = Reading<std::vector<PcieBridge>>::missing("not shown");
   expect_finding(survey, "pcie-acs", "host", not_checkable, "not shown");
 }
 

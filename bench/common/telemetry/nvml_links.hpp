@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,11 @@
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
+
+/// The rate of a link, one direction, in 1e9 B/s, from the driver's MB/s. Link rates are multiples
+/// of 1/32 GB/s (GA102's 14.0625, Turing's 25.78125, Hopper's 26.5625), of which the driver cuts
+/// off the fraction of a MB/s; where no such multiple fits, its number is taken as it is.
+double nvlink_rate_gb_per_s(std::int64_t megabytes_per_second);
 
 using NvlinkStates = std::vector<Reading<NvlinkState>>;
 

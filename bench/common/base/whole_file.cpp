@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/whole_file.hpp"
+#include "linkgain/base/whole_file.hpp"
 
 #include <fstream>
 #include <iterator>

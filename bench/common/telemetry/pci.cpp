@@ -1,0 +1,216 @@
+#include "linkgain/telemetry/pci.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <system_error>
+
+#include "linkgain/base/whole_file.hpp"
+
+namespace linkgain {
+
+std::string sysfs_pci_name(const std::string& pci_bus_id) {
+  unsigned domain = 0;
+  unsigned bus = 0;
+  unsigned device = 0;
+  unsigned function = 0;
+  int length = 0;
+  if (std::sscanf(pci_bus_id.c_str(), "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function,
+                  &length) != 4 ||
+      static_cast<std::size_t>(length) != pci_bus_id.size()) {
+    return {};
+  }
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, device, function);
+}
+
+std::filesystem::path pci_devices(const std::filesystem::path& sys) {
+  return sys / "bus/pci/devices";
+}
+
+std::filesystem::path pci_folder(const std::filesystem::path& sys, const std::string& pci_bus_id) {
+  return pci_devices(sys) / sysfs_pci_name(pci_bus_id);
+}
+
+namespace {
+
+std::optional<std::string> first_line(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line) || line.empty()) return std::nullopt;
+  return line;
+}
+
+/// Without the list of nodes the kernel knows of one.
+bool has_one_node(const std::filesystem::path& sys) {
+  const std::string nodes = first_line(sys / "devices/system/node/online").value_or("0");
+  return nodes.find_first_of(",-") == std::string::npos;
+}
+
+Reading<int> numa_node_of(const std::filesystem::path& sys, const std::filesystem::path& device) {
+  const std::optional<std::string> text = first_line(device / "numa_node");
+  int node = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), node).ec != std::errc{}) {
+    return Reading<int>::missing("the kernel knows of no NUMA node");
+  }
+  if (node >= 0) return node;
+  if (has_one_node(sys)) return 0;
+  return Reading<int>::missing("the firmware assigns the device to no NUMA node");
+}
+
+Reading<std::string> cpus_of(const std::filesystem::path& device) {
+  const std::optional<std::string> list = first_line(device / "local_cpulist");
+  return list ? Reading<std::string>(*list)
+              : Reading<std::string>::missing("the kernel names no CPUs near the device");
+}
+
+/// Root complex, bridges, device; empty where `folder` is below no PCI device.
+std::vector<std::string> pci_components(const std::filesystem::path& folder) {
+  std::vector<std::string> components;
+  for (const std::filesystem::path& part : folder) {
+    const std::string name = part.string();
+    const bool root = name.starts_with("pci") && name.find(':') != std::string::npos;
+    if (components.empty() ? root : !sysfs_pci_name(name).empty()) components.push_back(name);
+  }
+  return components.size() > 1 ? components : std::vector<std::string>{};
+}
+
+/// Two root complexes: what counts is whether they belong to the same NUMA node.
+Reading<Ancestor> between_root_complexes(const PciPlace& a, const PciPlace& b) {
+  for (const PciPlace* place : {&a, &b}) {
+    if (!place->numa_node.measured()) {
+      return Reading<Ancestor>::missing(place->numa_node.reason());
+    }
+  }
+  return a.numa_node.value() == b.numa_node.value() ? Ancestor::node : Ancestor::sys;
+}
+
+}  // namespace
+
+std::optional<PciPlace> pci_place(const std::filesystem::path& sys,
+                                  const std::filesystem::path& link) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(link, error);
+  if (error) return std::nullopt;
+  PciPlace place;
+  place.path = pci_components(target);
+  if (place.path.empty()) return std::nullopt;
+  place.id = place.path.back();
+  const std::filesystem::path device = pci_folder(sys, place.id);
+  place.numa_node = numa_node_of(sys, device);
+  place.cpus = cpus_of(device);
+  return place;
+}
+
+Reading<Ancestor> common_ancestor(const PciPlace& a, const PciPlace& b) {
+  const auto [in_a, in_b] =
+      std::mismatch(a.path.begin(), a.path.end(), b.path.begin(), b.path.end());
+  const auto common = in_a - a.path.begin();
+  if (common == 0) return between_root_complexes(a, b);
+  if (common == 1) return Ancestor::phb;
+  // What is left are ports below the bridge in common, and the devices: one port each for one
+  // switch, none for two functions of one device or one that RDMA devices share.
+  const auto longest = std::max(a.path.end() - in_a, b.path.end() - in_b);
+  return longest <= 2 ? Ancestor::pix : Ancestor::pxb;
+}
+
+namespace {
+
+constexpr std::size_t kExtendedSpace = 0x100;
+constexpr std::size_t kWholeSpace = 0x1000;
+constexpr unsigned kAccessControlServices = 0x000d;
+/// Bits 2 and 3 of the control register: request and completion redirect.
+constexpr unsigned kRedirects = 0xc;
+
+/// Little-endian.
+unsigned number_at(const std::string& bytes, std::size_t offset, std::size_t length) {
+  unsigned number = 0;
+  for (std::size_t i = length; i-- > 0;) {
+    number = number << 8 | static_cast<unsigned char>(bytes[offset + i]);
+  }
+  return number;
+}
+
+/// The names in a folder, sorted; missing where there is no such folder.
+Reading<std::vector<std::string>> names_in(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(folder, error);
+  if (error) {
+    return Reading<std::vector<std::string>>::missing("there is no " + folder.string());
+  }
+  std::vector<std::string> names;
+  for (const std::filesystem::directory_entry& entry : entries)
+    names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+Reading<std::string> iommu_domain(const std::filesystem::path& sys, const std::string& pci_bus_id) {
+  const std::filesystem::path group = pci_folder(sys, pci_bus_id) / "iommu_group";
+  std::error_code error;
+  if (!std::filesystem::exists(group, error))
+    return Reading<std::string>::missing("is in no IOMMU group");
+  const std::string type = first_line(group / "type").value_or("");
+  if (type.empty()) return Reading<std::string>::missing("the kernel does not say its kind");
+  return type;
+}
+
+Reading<std::vector<std::string>> iommu_units(const std::filesystem::path& sys) {
+  return names_in(sys / "class/iommu");
+}
+
+Reading<bool> acs_redirects(const std::string& space) {
+  if (space.size() < kWholeSpace) {
+    return Reading<bool>::missing("the bridge's configuration can be read by root only");
+  }
+  std::set<std::size_t> seen;
+  std::size_t offset = kExtendedSpace;
+  while (offset >= kExtendedSpace && offset + 8 <= kWholeSpace && seen.insert(offset).second) {
+    const unsigned header = number_at(space, offset, 4);
+    if ((header & 0xffff) == kAccessControlServices) {
+      return (number_at(space, offset + 6, 2) & kRedirects) != 0;
+    }
+    offset = header >> 20;
+  }
+  return false;
+}
+
+Reading<std::vector<PcieBridge>> bridges_above(const std::filesystem::path& sys,
+                                               const std::vector<std::string>& pci_bus_ids) {
+  using Bridges = std::vector<PcieBridge>;
+  Bridges bridges;
+  for (const std::string& id : pci_bus_ids) {
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::canonical(pci_folder(sys, id), error);
+    if (error) return Reading<Bridges>::missing("the kernel does not show the GPUs' place on PCIe");
+    for (folder = folder.parent_path(); !sysfs_pci_name(folder.filename()).empty();
+         folder = folder.parent_path()) {
+      const std::string name = folder.filename();
+      if (std::ranges::find(bridges, name, &PcieBridge::pci_bus_id) != bridges.end()) break;
+      bridges.push_back({name, acs_redirects(whole_file(folder / "config").value_or(""))});
+    }
+  }
+  return bridges;
+}
+
+Reading<std::vector<std::string>> nvidia_devices(const std::filesystem::path& sys) {
+  const std::filesystem::path folder = pci_devices(sys);
+  const Reading<std::vector<std::string>> names = names_in(folder);
+  if (!names.measured()) return names;
+  std::vector<std::string> devices;
+  for (const std::string& name : names.value()) {
+    const bool nvidia = first_line(folder / name / "vendor").value_or("") == "0x10de";
+    const std::string kind = first_line(folder / name / "class").value_or("");
+    if (nvidia && (kind.starts_with("0x0300") || kind.starts_with("0x0302"))) {
+      devices.push_back(name);
+    }
+  }
+  return devices;
+}
+
+}  // namespace linkgain
