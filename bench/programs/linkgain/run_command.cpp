@@ -23,7 +23,7 @@
 #include "linkgain/run/run.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/transport_log.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 namespace {

@@ -14,7 +14,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/tuning_log.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 #include "rank_exchange.hpp"
 
 extern char** environ;

@@ -1,0 +1,294 @@
+#include "linkgain/telemetry/nccl_log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "linkgain/base/whole_file.hpp"
+
+namespace linkgain {
+
+namespace {
+
+/// Takes the prefix off the text where it begins so; else leaves the text as it is.
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+/// Gives the message of each complete line of NCCL's to `read`. Other output may stand before the
+/// line's beginning, on the same line.
+template <typename Read>
+void for_each_message(std::string_view log, const Read& read) {
+  constexpr std::string_view kMark = " NCCL INFO ";
+  for (std::size_t end = log.find('\n'); end != std::string_view::npos; end = log.find('\n')) {
+    const std::string_view line = log.substr(0, end);
+    const std::size_t mark = line.rfind(kMark);
+    if (mark != std::string_view::npos) read(line.substr(mark + kMark.size()));
+    log.remove_prefix(end + 1);
+  }
+}
+
+constexpr std::string_view kNvls = "NVLS";
+constexpr std::string_view kMultiNodeNvlink = "P2P/MNNVL";
+
+/// Takes hexadecimal digits: ranks and channels are decimal, devices were bus ids in older
+/// versions.
+bool take_hexadecimal(std::string_view& text) {
+  const auto end = std::find_if_not(text.begin(), text.end(),
+                                    [](unsigned char c) { return std::isxdigit(c) != 0; });
+  const auto digits = static_cast<std::size_t>(end - text.begin());
+  text.remove_prefix(digits);
+  return digits > 0;
+}
+
+/// "12[3]"; CollNet's lines have the rank alone.
+bool take_rank(std::string_view& text) {
+  if (!take_hexadecimal(text)) {
+    return false;
+  }
+  return !take(text, "[") || (take_hexadecimal(text) && take(text, "]"));
+}
+
+/// A transport as NCCL writes it: "SHM/direct/direct", "NET/AWS Libfabric/0/GDRDMA". Anything with
+/// a colon has another line's beginning in it.
+bool is_transport(std::string_view kind) {
+  const std::string_view family = kind.substr(0, kind.find('/'));
+  const bool named = !family.empty() && std::all_of(family.begin(), family.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
+  return named && family.size() + 1 < kind.size() && kind.find(':') == std::string_view::npos;
+}
+
+/// What follows "via" in a message "Channel 00/0 : 0[0] -> 1[1] [send] via ..." or
+/// "CollNet 00/0 : 0 [send] via ..."; empty for every other message.
+std::string_view connection_kind(std::string_view message) {
+  if (!take(message, "Channel ") && !take(message, "CollNet ")) {
+    return {};
+  }
+  if (!take_hexadecimal(message) || (take(message, "/") && !take_hexadecimal(message)) ||
+      !take(message, " : ") || !take_rank(message) ||
+      (take(message, " -> ") && !take_rank(message))) {
+    return {};
+  }
+  if (!take(message, " [send]")) {
+    take(message, " [receive]");
+  }
+  return take(message, " via ") && is_transport(message) ? message : std::string_view{};
+}
+
+/// NVLink multicast is no transport of channels; its buffers are announced when it is connected.
+bool announces_nvls(std::string_view message) {
+  return message.starts_with("NVLS comm 0x") || message == "Connected NVLS tree";
+}
+
+void count_kind(TransportLines& lines, std::string_view kind) {
+  if (kind.starts_with("P2P/")) {
+    ++lines.p2p;
+  } else if (kind.starts_with("SHM/")) {
+    ++lines.shm;
+  } else if (kind.starts_with("NET/") || kind.starts_with("COLLNET/")) {
+    ++lines.net;
+  } else {
+    ++lines.other;
+  }
+  if (std::find(lines.kinds.begin(), lines.kinds.end(), kind) == lines.kinds.end()) {
+    lines.kinds.emplace_back(kind);
+  }
+}
+
+void read_lines(TransportLines& lines, std::string_view log) {
+  for_each_message(log, [&](std::string_view message) {
+    if (message.ends_with('\r')) message.remove_suffix(1);
+    if (const std::string_view kind = connection_kind(message); !kind.empty()) {
+      count_kind(lines, kind);
+    } else if (announces_nvls(message)) {
+      count_kind(lines, kNvls);
+    }
+  });
+}
+
+bool names(const TransportLines& lines, std::string_view beginning) {
+  return std::any_of(lines.kinds.begin(), lines.kinds.end(),
+                     [&](const std::string& kind) { return kind.starts_with(beginning); });
+}
+
+/// Whether a transport appears that nothing here can place.
+bool has_foreign_transport(const TransportLines& lines) {
+  if (lines.other == 0) {
+    return false;
+  }
+  const auto known = [](const std::string& kind) {
+    return kind.starts_with("P2P/") || kind.starts_with("SHM/") || kind.starts_with("NET/") ||
+           kind.starts_with("COLLNET/") || kind == kNvls;
+  };
+  return !names(lines, kNvls) || !std::all_of(lines.kinds.begin(), lines.kinds.end(), known);
+}
+
+}  // namespace
+
+std::vector<std::string> read_log_files(const std::filesystem::path& directory,
+                                        std::string_view prefix) {
+  std::error_code error;
+  std::vector<std::filesystem::path> files;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    if (entry->path().filename().string().starts_with(prefix) && entry->is_regular_file(unknown)) {
+      files.push_back(entry->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> contents;
+  for (const std::filesystem::path& file : files) {
+    contents.push_back(whole_file(file).value_or(""));
+  }
+  return contents;
+}
+
+TransportLines parse_transport_lines(std::string_view log) {
+  TransportLines lines;
+  read_lines(lines, log);
+  return lines;
+}
+
+TransportLines read_transport_logs(const std::filesystem::path& directory,
+                                   std::string_view prefix) {
+  TransportLines lines;
+  for (const std::string& log : read_log_files(directory, prefix)) read_lines(lines, log);
+  return lines;
+}
+
+Path path_of(const TransportLines& lines, std::optional<bool> nvlink, std::string_view algorithm) {
+  const bool may_multicast = algorithm.empty() || algorithm.starts_with(kNvls);
+  const bool multicast = may_multicast && names(lines, kNvls);
+  const bool peer = lines.p2p > 0 || multicast;
+  const int families = (peer ? 1 : 0) + (lines.shm > 0 ? 1 : 0) + (lines.net > 0 ? 1 : 0);
+  if (families > 1) {
+    return Path::mixed;
+  }
+  if (families == 0 || has_foreign_transport(lines)) {
+    return Path::unknown;
+  }
+  if (lines.shm > 0) {
+    return Path::host_memory;
+  }
+  if (lines.net > 0) {
+    return Path::network;
+  }
+  if (multicast || names(lines, kMultiNodeNvlink)) {
+    return Path::nvlink;
+  }
+  // NCCL goes through a third GPU only where NVLink leads there and not straight on.
+  if (!nvlink.has_value() || (!*nvlink && names(lines, "P2P/indirect/"))) {
+    return Path::unknown;
+  }
+  return *nvlink ? Path::nvlink : Path::pcie_p2p;
+}
+
+namespace {
+
+/// Takes a decimal number without sign.
+std::optional<std::int64_t> take_decimal(std::string_view& text) {
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) {
+    return std::nullopt;
+  }
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  if (status != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return number;
+}
+
+/// Takes a word and the space after it, without which it may have been cut; empty where there is
+/// none.
+std::string_view take_word(std::string_view& text) {
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos) return {};
+  const std::string_view word = text.substr(0, space);
+  text.remove_prefix(space + 1);
+  return word;
+}
+
+bool is_name(std::string_view word) {
+  return !word.empty() && std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
+         std::all_of(word.begin(), word.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+/// Takes a name, in capitals; empty for "Unknown" and for everything that is none.
+std::string take_name(std::string_view& text) {
+  const std::string_view word = take_word(text);
+  if (!is_name(word)) return {};
+  std::string upper;
+  std::transform(word.begin(), word.end(), std::back_inserter(upper),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return upper == "UNKNOWN" ? std::string{} : upper;
+}
+
+/// Takes a collective's name by ncclFuncToString() and its colon; absent where there is none.
+std::optional<OperationKind> take_operation(std::string_view& message) {
+  using Name = std::pair<std::string_view, OperationKind>;
+  static constexpr std::array kCollectives{
+      Name{"AllReduce: ", OperationKind::all_reduce},
+      Name{"AllGather: ", OperationKind::all_gather},
+      Name{"ReduceScatter: ", OperationKind::reduce_scatter},
+      Name{"Broadcast: ", OperationKind::broadcast},
+      Name{"Reduce: ", OperationKind::reduce},
+  };
+  for (const auto& [name, operation] : kCollectives) {
+    if (take(message, name)) return operation;
+  }
+  return std::nullopt;
+}
+
+/// "AllReduce: 8 Bytes -> Algo RING proto LL channel..."
+std::optional<TunedCall> read_call(std::string_view message) {
+  const std::optional<OperationKind> operation = take_operation(message);
+  if (!operation) return std::nullopt;
+  TunedCall call;
+  call.operation = *operation;
+  const std::optional<std::int64_t> size = take_decimal(message);
+  if (!size || !take(message, " Bytes -> Algo ")) return std::nullopt;
+  call.size = Bytes{*size};
+  call.plan.algorithm = take_name(message);
+  if (!take(message, "proto ")) return std::nullopt;
+  call.plan.protocol = take_name(message);
+  if (call.plan.algorithm.empty() || call.plan.protocol.empty()) return std::nullopt;
+  return call;
+}
+
+/// The size that NCCL logs for a case.
+Bytes logged_size(const Case& c) {
+  const bool part =
+      c.operation == OperationKind::all_gather || c.operation == OperationKind::reduce_scatter;
+  return part ? Bytes{c.size.value / c.ranks} : c.size;
+}
+
+}  // namespace
+
+std::vector<TunedCall> parse_tuning_lines(std::string_view log) {
+  std::vector<TunedCall> calls;
+  for_each_message(log, [&](std::string_view message) {
+    if (const auto call = read_call(message)) calls.push_back(*call);
+  });
+  return calls;
+}
+
+TransferPlan plan_of(const Case& c, const std::vector<TunedCall>& calls) {
+  if (!has_algorithm(c.operation)) return default_plan(c);
+  const auto last = std::find_if(calls.rbegin(), calls.rend(), [&](const TunedCall& call) {
+    return call.operation == c.operation && call.size == logged_size(c);
+  });
+  return last != calls.rend() ? last->plan : default_plan(c);
+}
+
+}  // namespace linkgain
