@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
 
 #include "checks.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 namespace {
@@ -182,6 +184,243 @@ void check_gpus(const Survey& survey, Findings& findings) {
   if (survey.topology.gpus.empty()) return;
   findings.push_back(check_visible(survey));
   findings.push_back(check_order(survey));
+}
+
+namespace {
+
+/// The GPU's number where the address is one's; "0000:41:00" without a function as the driver
+/// writes it.
+std::string subject_of(const Survey& survey, const XidEvent& event) {
+  if (event.from_switch) return "NVSwitch " + event.pci_bus_id;
+  for (const GpuSurvey& gpu : survey.gpus) {
+    const std::string name = sysfs_pci_name(gpu.pci_bus_id);
+    if (!name.empty() && name.starts_with(event.pci_bus_id)) return subject_of(gpu);
+  }
+  return "PCI " + event.pci_bus_id;
+}
+
+/// Events of one device and code.
+struct Repeated {
+  int times = 0;
+  XidEvent last;
+};
+
+Finding judge_xid(const Survey& survey, const Repeated& repeated) {
+  const XidEvent& event = repeated.last;
+  const XidMeaning meaning = meaning_of(event);
+  const Check check(CheckGroup::gpus, "xid", subject_of(survey, event));
+  const std::string value =
+      fmt::format("{} {}: {}; {}, last {:.0f} s after the machine's start",
+                  event.from_switch ? "SXid" : "Xid", event.code, meaning.what,
+                  repeated.times == 1 ? "once" : fmt::format("{} times", repeated.times),
+                  event.seconds_after_boot);
+  const std::string advice(meaning.advice);
+  switch (meaning.severity) {
+    case XidSeverity::application:
+      return check.warning(value, "most often a program's own fault, seldom the GPU's", advice);
+    case XidSeverity::degraded:
+      return check.warning(value, "the device reported a fault and went on", advice);
+    case XidSeverity::broken:
+      return check.problem(value, "the device reported a fault that work does not survive", advice);
+  }
+  return check.not_checkable("a severity that is not known here");
+}
+
+}  // namespace
+
+void check_kernel_log(const Survey& survey, Findings& findings) {
+  const Check check(CheckGroup::gpus, "xid", "host");
+  const auto& events = survey.host.xid_events;
+  if (!events.measured()) {
+    findings.push_back(check.not_checkable(events.reason(), "dmesg | grep -i xid (as root)"));
+    return;
+  }
+  if (events.value().empty()) {
+    findings.push_back(check.ok("no Xid error in the kernel log"));
+    return;
+  }
+  std::map<std::pair<std::string, int>, Repeated> repeated;
+  for (const XidEvent& event : events.value()) {
+    Repeated& entry = repeated[{event.pci_bus_id, event.code}];
+    ++entry.times;
+    entry.last = event;
+  }
+  for (const auto& [key, entry] : repeated) findings.push_back(judge_xid(survey, entry));
+}
+
+namespace {
+
+std::string cables() {
+  return "give each 8-pin socket of the card a cable of its own from the power supply (150 W each; "
+         "no two plugs at the end of one cable), seat 12-pin plugs fully, and see that the supply "
+         "has watts to spare and a stable voltage";
+}
+
+Finding check_limit(const GpuSurvey& gpu) {
+  const Check check(CheckGroup::power, "power-limit", subject_of(gpu));
+  if (!gpu.power.measured()) return check.not_checkable(gpu.power.reason());
+  const PowerState& power = gpu.power.value();
+  if (!power.limit_w) return check.not_checkable("the GPU does not tell its power limit");
+  const std::optional<double> usual =
+      power.default_limit_w ? power.default_limit_w : power.most_limit_w;
+  if (!usual) return check.not_checkable("the GPU does not tell its default power limit");
+  const std::string value = fmt::format("{:.0f} W of {:.0f} W {}", *power.limit_w, *usual,
+                                        power.default_limit_w ? "default" : "at most");
+  constexpr double kTolerance = 1.0;
+  if (*power.limit_w >= *usual - kTolerance) return check.ok(value);
+  return check.warning(
+      value, "the GPU clocks down under heavy work to stay below it",
+      fmt::format("unless it is meant: nvidia-smi -i {} -pl {:.0f} (as root)", gpu.index, *usual));
+}
+
+Finding check_brake(const GpuSurvey& gpu) {
+  const Check check(CheckGroup::power, "power-brake", subject_of(gpu));
+  const Reading<std::uint64_t> events = all_clock_events(gpu);
+  if (!events.measured()) return check.not_checkable(events.reason());
+  if (events.value() & static_cast<std::uint64_t>(ClockEvent::power_brake)) {
+    return check.problem(
+        "slowed down by the power brake " + when_events(gpu),
+        "the power supply or the machine tells the GPU to halve its clocks or worse", cables());
+  }
+  const auto heat = static_cast<std::uint64_t>(ClockEvent::hw_thermal);
+  const auto slowdown = static_cast<std::uint64_t>(ClockEvent::hw_slowdown);
+  if ((events.value() & slowdown) && !(events.value() & heat)) {
+    return check.problem("slowed down by the hardware " + when_events(gpu),
+                         "the GPU draws more current than it is given, or is too hot: its clocks "
+                         "are halved or worse",
+                         cables());
+  }
+  return check.ok("none " + when_events(gpu));
+}
+
+/// ", 150 W drawn at most": while host copies ran, else now; empty where it was not measured.
+std::string draw_of(const GpuSurvey& gpu) {
+  if (gpu.load.measured()) {
+    const Reading<double>& highest = gpu.load.value().highest_power_w;
+    return highest.measured() ? fmt::format(", {:.0f} W drawn at most", highest.value()) : "";
+  }
+  return gpu.power.measured() ? fmt::format(", {:.0f} W drawn", gpu.power.value().draw_w) : "";
+}
+
+/// "150 W drawn at most of 72 W allowed" where that is far above the limit in force, which short
+/// peaks may exceed; empty elsewhere.
+std::string far_above_limit(const GpuSurvey& gpu) {
+  constexpr double kPeaks = 1.2;
+  if (!gpu.power.measured() || !gpu.power.value().limit_w) return {};
+  const double limit = *gpu.power.value().limit_w;
+  const bool under_load = gpu.load.measured() && gpu.load.value().highest_power_w.measured();
+  const double draw =
+      under_load ? gpu.load.value().highest_power_w.value() : gpu.power.value().draw_w;
+  if (draw <= kPeaks * limit) return {};
+  return fmt::format("{:.0f} W drawn{} of {:.0f} W allowed", draw, under_load ? " at most" : "",
+                     limit);
+}
+
+Finding check_cap(const GpuSurvey& gpu) {
+  const Check check(CheckGroup::power, "power-cap", subject_of(gpu));
+  const Reading<std::uint64_t> events = all_clock_events(gpu);
+  if (!events.measured()) return check.not_checkable(events.reason());
+  if (const std::string draw = far_above_limit(gpu); !draw.empty()) {
+    return check.warning(draw,
+                         "the GPU does not keep its power limit: cables and supply carry more than "
+                         "they were chosen for, or what the GPU says is wrong",
+                         fmt::format("see whether it stays (nvidia-smi -i {} -q -d POWER); if it "
+                                     "does, look at cables and supply, and update the driver",
+                                     gpu.index));
+  }
+  const std::string draw = draw_of(gpu);
+  if (!(events.value() & static_cast<std::uint64_t>(ClockEvent::power_cap))) {
+    return check.ok(fmt::format("not reached {}{}", when_events(gpu), draw));
+  }
+  if (gpu.load.measured()) return check.ok(fmt::format("reached {}{}", when_events(gpu), draw));
+  if (!(events.value() & kIdle)) {
+    return check.ok(fmt::format("reached now: expected under heavy work{}", draw));
+  }
+  return check.warning("reached while idle" + draw, "an idle GPU should be far below its limit",
+                       "look at its power limit and its cables");
+}
+
+}  // namespace
+
+void check_power(const Survey& survey, Findings& findings) {
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    findings.push_back(check_limit(gpu));
+    findings.push_back(check_brake(gpu));
+    findings.push_back(check_cap(gpu));
+  }
+}
+
+namespace {
+
+/// Up to kGood a GPU at work is well cooled, from kHot on it is hot. Where the GPU does not tell
+/// its own threshold, throttling is to be expected from kThrottling on and sure at kTooHot.
+constexpr int kGood = 75;
+constexpr int kHot = 80;
+constexpr int kThrottling = 84;
+constexpr int kTooHot = 90;
+constexpr int kNear = 5;  ///< degrees to the threshold
+
+const char* kCoolingAdvice =
+    "clean fans and filters, leave space between the cards, give the case or rack more air, lower "
+    "the room's temperature or the power limit";
+
+Finding check_temperature(const GpuSurvey& gpu) {
+  const Check check(CheckGroup::cooling, "temperature", subject_of(gpu));
+  if (!gpu.temperature_c.measured()) return check.not_checkable(gpu.temperature_c.reason());
+  Reading<int> copying;
+  if (gpu.load.measured()) copying = gpu.load.value().highest_temperature_c;
+  const int now = std::max(gpu.temperature_c.value(), copying.value_or(-273));
+  const auto& limit = gpu.slowdown_temperature_c;
+  const int slowdown = limit.value_or(kTooHot);
+  std::string value = fmt::format("{} °C", now);
+  if (copying.measured()) {
+    value += fmt::format(" {}", kWhileCopying);
+  } else if (gpu.clock_events.value_or(0) & kIdle) {
+    value += " idle";
+  }
+  if (limit.measured()) {
+    value += now < slowdown ? fmt::format(", {} below slowdown at {} °C", slowdown - now, slowdown)
+                            : fmt::format(", slowdown starts at {} °C", slowdown);
+  }
+  if (now >= slowdown) {
+    return check.problem(value,
+                         "the GPU slows down so as not to burn, and stops when that is not "
+                         "enough",
+                         kCoolingAdvice);
+  }
+  if (now >= kHot || now >= slowdown - kNear) {
+    const char* why = now >= kThrottling
+                          ? "GPUs begin to slow down at 84 to 90 °C, and wear faster"
+                          : "80 °C and more is hot: little is left before the GPU slows down at 84 "
+                            "to 90 °C, and it wears faster";
+    return check.warning(value, why, kCoolingAdvice);
+  }
+  if (now > kGood) value += "; up to 75 °C is better";
+  return check.ok(value);
+}
+
+Finding check_slowdown(const GpuSurvey& gpu) {
+  const Check check(CheckGroup::cooling, "thermal-slowdown", subject_of(gpu));
+  const Reading<std::uint64_t> events = all_clock_events(gpu);
+  if (!events.measured()) return check.not_checkable(events.reason());
+  const std::string when = when_events(gpu);
+  const char* why = "the GPU lowers its clocks because it is too hot";
+  if (events.value() & static_cast<std::uint64_t>(ClockEvent::hw_thermal)) {
+    return check.problem("slowed down by the hardware " + when, why, kCoolingAdvice);
+  }
+  if (events.value() & static_cast<std::uint64_t>(ClockEvent::sw_thermal)) {
+    return check.problem("slowed down by the driver " + when, why, kCoolingAdvice);
+  }
+  return check.ok("none " + when);
+}
+
+}  // namespace
+
+void check_cooling(const Survey& survey, Findings& findings) {
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    findings.push_back(check_temperature(gpu));
+    findings.push_back(check_slowdown(gpu));
+  }
 }
 
 }  // namespace linkgain

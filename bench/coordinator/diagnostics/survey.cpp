@@ -1,11 +1,21 @@
 #include "linkgain/diagnostics/survey.hpp"
 
+#include <fmt/format.h>
 #include <pwd.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
-#include "survey_host.hpp"
 
 namespace linkgain {
 namespace {
@@ -51,6 +61,60 @@ std::vector<GpuSurvey> survey_gpus(const std::filesystem::path& sys) {
   return gpus;
 }
 
+Reading<Capacity> capacity_of(const std::filesystem::path& folder) {
+  struct statvfs state {};
+  if (::statvfs(folder.c_str(), &state) != 0) {
+    return Reading<Capacity>::missing(fmt::format("{}: {}", folder.string(), std::strerror(errno)));
+  }
+  const auto block = static_cast<std::int64_t>(state.f_frsize);
+  return Capacity{block * static_cast<std::int64_t>(state.f_blocks),
+                  block * static_cast<std::int64_t>(state.f_bavail)};
+}
+
+Reading<MemoryLimit> locked_memory_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) {
+    return Reading<MemoryLimit>::missing(std::strerror(errno));
+  }
+  if (limit.rlim_cur == RLIM_INFINITY) return MemoryLimit{};
+  return MemoryLimit{static_cast<std::int64_t>(limit.rlim_cur)};
+}
+
+/// Control groups of version 2 ("max 100000" or "150000 100000"), else of version 1.
+Reading<double> processor_quota(const std::filesystem::path& sys) {
+  const std::filesystem::path groups = sys / "fs/cgroup";
+  std::string quota;
+  double period = 0.0;
+  if (std::ifstream file(groups / "cpu.max"); file >> quota >> period) {
+    if (quota == "max" || period <= 0.0) return Reading<double>::missing("unlimited");
+    return std::strtod(quota.c_str(), nullptr) / period;
+  }
+  double used = 0.0;
+  std::ifstream quota_file(groups / "cpu/cpu.cfs_quota_us");
+  std::ifstream period_file(groups / "cpu/cpu.cfs_period_us");
+  if (!(quota_file >> used) || !(period_file >> period) || period <= 0.0) {
+    return Reading<double>::missing("the control group does not say");
+  }
+  if (used < 0.0) return Reading<double>::missing("unlimited");
+  return used / period;
+}
+
+/// `gpus`: their PCI addresses.
+HostSurvey survey_host(const SurveySources& sources, const std::vector<std::string>& gpus) {
+  HostSurvey host;
+  host.shared_memory = capacity_of(sources.shared_memory);
+  host.locked_memory = locked_memory_limit();
+  host.processors = usable_processors();
+  host.processor_quota = processor_quota(sources.sys);
+  host.iommu_units = iommu_units(sources.sys);
+  std::ifstream command_line(sources.proc / "cmdline");
+  std::getline(command_line, host.kernel_command_line);
+  host.bridges = bridges_above(sources.sys, gpus);
+  host.nvidia_devices = nvidia_devices(sources.sys);
+  host.xid_events = read_kernel_log(sources.kernel_log);
+  return host;
+}
+
 }  // namespace
 
 SurveySources sources_of_this_process(Environment environment) {
@@ -73,6 +137,69 @@ Survey survey_machine(const SurveySources& sources) {
   survey.host = survey_host(sources, places);
   survey.software = survey_software(sources);
   return survey;
+}
+
+namespace {
+
+template <typename T>
+void keep_highest(Reading<T>& kept, const Reading<T>& seen) {
+  if (!seen.measured()) {
+    if (!kept.measured()) kept = seen;
+    return;
+  }
+  kept = kept.measured() ? std::max(kept.value(), seen.value()) : seen.value();
+}
+
+Reading<double> draw_of(const Reading<PowerState>& power) {
+  if (!power.measured()) return Reading<double>::missing(power.reason());
+  return power.value().draw_w;
+}
+
+/// Empty where CUDA sees the GPU.
+std::string why_hidden(const Survey& survey, int index) {
+  const auto gpu = std::ranges::find(survey.topology.gpus, index, &TopologyGpu::index);
+  if (gpu == survey.topology.gpus.end() || gpu->cuda_index.measured()) return {};
+  return gpu->cuda_index.reason();
+}
+
+}  // namespace
+
+LoadWatch::LoadWatch(const Survey& survey) : nvml_(Nvml::open()) {
+  if (!nvml_) return;
+  for (const GpuSurvey& gpu : survey.gpus) {
+    const auto device = nvml_->device_by_index(gpu.index);
+    if (device && gpu.lost.empty()) gpus_.push_back({gpu.index, *device, {}});
+  }
+}
+
+void LoadWatch::look() {
+  for (Watched& gpu : gpus_) {
+    const PcieInfo pcie = gpu.device.pcie();
+    keep_highest(gpu.seen.pcie_generation, pcie.generation);
+    keep_highest(gpu.seen.pcie_width, pcie.width);
+    keep_highest(gpu.seen.highest_temperature_c, gpu.device.temperature_c());
+    keep_highest(gpu.seen.highest_power_w, draw_of(gpu.device.power()));
+    const Reading<std::uint64_t> events = gpu.device.clock_event_reasons();
+    if (events.measured()) {
+      gpu.seen.clock_events = gpu.seen.clock_events.value_or(0) | events.value();
+    } else if (!gpu.seen.clock_events.measured()) {
+      gpu.seen.clock_events = events;
+    }
+  }
+}
+
+void LoadWatch::put_into(Survey& survey) const {
+  for (GpuSurvey& gpu : survey.gpus) {
+    const auto watched = std::ranges::find(gpus_, gpu.index, &Watched::index);
+    const std::string hidden = why_hidden(survey, gpu.index);
+    if (!hidden.empty()) {
+      gpu.load = Reading<GpuLoad>::missing("had no work: " + hidden);
+    } else if (watched == gpus_.end()) {
+      gpu.load = Reading<GpuLoad>::missing("could not be watched");
+    } else {
+      gpu.load = watched->seen;
+    }
+  }
 }
 
 }  // namespace linkgain

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "linkgain/hardware/link_label.hpp"
+#include "linkgain/hardware/nvlink.hpp"
 #include "linkgain/tables/text_table.hpp"
-#include "topology_sections.hpp"
 
 namespace linkgain {
 namespace {
@@ -109,6 +109,227 @@ std::string models_of(const Topology& topology) {
 std::string topology_matrix(const Topology& topology) {
   return table_of(topology) + "\n" + legend_of(topology);
 }
+
+namespace {
+
+using Alignment = TextTable::Alignment;
+
+/// Name or number of a GPU.
+std::string identity_cell(const TopologyGpu& gpu, const std::string& text, Notes& notes) {
+  if (!text.empty()) return text;
+  return notes.mark(gpu.no_answer.empty() ? "the driver does not say" : gpu.no_answer);
+}
+
+std::string number_cell(const Reading<int>& reading, Notes& notes) {
+  return reading.measured() ? std::to_string(reading.value()) : notes.mark(reading.reason());
+}
+
+std::string rate_cell(const Reading<double>& reading, int decimals, Notes& notes) {
+  return reading.measured() ? fmt::format("{:.{}f}", reading.value(), decimals)
+                            : notes.mark(reading.reason());
+}
+
+/// "gen 5 x16"
+std::string pcie_link(const Reading<int>& generation, const Reading<int>& width, Notes& notes) {
+  if (!generation.measured() && generation.reason() == width.reason()) {
+    return notes.mark(generation.reason());
+  }
+  return fmt::format("gen {} x{}", number_cell(generation, notes), number_cell(width, notes));
+}
+
+std::string pcie_cell(const PcieInfo& pcie, Notes& notes) {
+  const std::string now = pcie_link(pcie.generation, pcie.width, notes);
+  const std::string most = pcie_link(pcie.most_generation, pcie.most_width, notes);
+  return now == most && now.starts_with('?') ? now : fmt::format("{} (at most {})", now, most);
+}
+
+/// Whether a link is slower now than it can be.
+bool is_lowered(const PcieInfo& pcie) {
+  const auto below = [](const Reading<int>& now, const Reading<int>& most) {
+    return now.measured() && most.measured() && now.value() < most.value();
+  };
+  return below(pcie.generation, pcie.most_generation) || below(pcie.width, pcie.most_width);
+}
+
+std::string version_cell(const Reading<int>& version, Notes& notes) {
+  if (!version.measured()) return notes.mark(version.reason());
+  const std::string name = nvlink_version_name(version.value());
+  return name.empty()
+             ? notes.mark(fmt::format("NVML's version {} has no known name", version.value()))
+             : name;
+}
+
+std::string links_cell(const NvlinkInfo& nvlink, Notes& notes) {
+  if (!nvlink.active.measured() && nvlink.active.reason() == nvlink.possible.reason()) {
+    return notes.mark(nvlink.active.reason());
+  }
+  return fmt::format("{} of {}", number_cell(nvlink.active, notes),
+                     number_cell(nvlink.possible, notes));
+}
+
+std::string cuda_cell(const Reading<int>& index, Notes& notes) {
+  return index.reason() == kHiddenFromCuda ? "hidden" : number_cell(index, notes);
+}
+
+bool has_nvlink(const TopologyGpu& gpu) { return gpu.nvlink.possible.value_or(-1) != 0; }
+
+/// What is to be said where no GPU is known to have NVLink and all for the same reason.
+std::optional<std::string> same_lack(const Topology& topology) {
+  const Reading<int>& first = topology.gpus.front().nvlink.possible;
+  const bool same =
+      std::all_of(topology.gpus.begin(), topology.gpus.end(),
+                  [&](const TopologyGpu& gpu) { return gpu.nvlink.possible == first; });
+  if (!same || first.value_or(0) > 0) return std::nullopt;
+  return first.measured() ? "none of the GPUs has it"
+                          : "none that the driver tells of: " + first.reason();
+}
+
+/// The fastest active link's rate, "< 26.5625" where others are slower.
+std::string link_rate_cell(const NvlinkInfo& nvlink, Notes& notes) {
+  const std::string rate = rate_cell(nvlink.rate_gb_per_s, 4, notes);
+  return nvlink.slower.empty() ? rate : "< " + rate;
+}
+
+void add_nvlink_row(const TopologyGpu& gpu, TextTable& table, Notes& notes) {
+  const std::string label = fmt::format("GPU{}", gpu.index);
+  const NvlinkInfo& nvlink = gpu.nvlink;
+  if (!has_nvlink(gpu)) {
+    table.add_row({label, "none"});
+    return;
+  }
+  const Reading<double> rate = rate_of(nvlink);
+  const std::string both_ways =
+      rate.measured() ? fmt::format("{:.2f}", 2 * rate.value()) : notes.mark(rate.reason());
+  const std::string leads_to = !nvlink.switched.measured() ? notes.mark(nvlink.switched.reason())
+                               : nvlink.switched.value()   ? "a switch"
+                                                           : "GPUs directly";
+  table.add_row({label, version_cell(nvlink.version, notes), links_cell(nvlink, notes), leads_to,
+                 link_rate_cell(nvlink, notes), rate_cell(rate, 2, notes), both_ways,
+                 rate_cell(payload_limit_of(nvlink), 1, notes)});
+}
+
+/// "  GPU0: link 3 has 13.2812 GB/s." for every GPU whose active links differ.
+std::string slower_links(const Topology& topology) {
+  std::string text;
+  for (const TopologyGpu& gpu : topology.gpus) {
+    std::string separator = fmt::format("  GPU{}: ", gpu.index);
+    for (const SlowNvlink& link : gpu.nvlink.slower) {
+      text += fmt::format("{}link {} has {:.4f} GB/s", separator, link.link, link.rate_gb_per_s);
+      separator = ", ";
+    }
+    if (!gpu.nvlink.slower.empty()) text += ".\n";
+  }
+  return text;
+}
+
+std::string status_cell(const Reading<P2pStatus>& status, Notes& notes) {
+  if (!status.measured()) return notes.mark(status.reason());
+  return status.value().ok ? "ok" : status.value().why_not;
+}
+
+/// The GPU pairs that answer alike.
+struct P2pGroup {
+  std::vector<std::string> answers;  ///< read, write, atomics, over NVLink
+  std::vector<std::string> pairs;    ///< "GPU0-GPU1" both ways, "GPU0->GPU1" one
+};
+
+/// Groups in order of appearance, the largest last.
+std::vector<P2pGroup> group_pairs(const Topology& topology, Notes& notes) {
+  std::vector<P2pGroup> groups;
+  const auto answers_of = [&](const TopologyPair& pair) {
+    return std::vector<std::string>{status_cell(pair.read, notes), status_cell(pair.write, notes),
+                                    status_cell(pair.atomics, notes),
+                                    status_cell(pair.over_nvlink, notes)};
+  };
+  const int gpus = static_cast<int>(topology.gpus.size());
+  for (const TopologyPair& pair : topology.pairs) {
+    if (pair.from >= gpus || pair.to >= gpus) continue;
+    const std::vector<std::string> answers = answers_of(pair);
+    const TopologyPair* back = find_pair(topology, pair.to, pair.from);
+    const bool alike = back != nullptr && answers_of(*back) == answers;
+    if (alike && pair.from > pair.to) continue;
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const P2pGroup& each) { return each.answers == answers; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {answers, {}});
+    group->pairs.push_back(device_label(topology, pair.from) + (alike ? "-" : "->") +
+                           device_label(topology, pair.to));
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const P2pGroup& a, const P2pGroup& b) {
+    return a.pairs.size() < b.pairs.size();
+  });
+  return groups;
+}
+
+/// A title and a table each, empty where the machine has nothing for them. What is not known is
+/// added to `notes`.
+std::string gpus_section(const Topology& topology, Notes& notes) {
+  TextTable table({{"GPUs"}, {"Model"}, {"CUDA device"}, {"PCI id"}, {"PCIe link"}});
+  bool lowered = false;
+  bool hidden = false;
+  for (const TopologyGpu& gpu : topology.gpus) {
+    lowered = lowered || is_lowered(gpu.pcie);
+    hidden = hidden || gpu.cuda_index.reason() == kHiddenFromCuda;
+    table.add_row({fmt::format("GPU{}", gpu.index), identity_cell(gpu, gpu.name, notes),
+                   cuda_cell(gpu.cuda_index, notes), identity_cell(gpu, gpu.pci_bus_id, notes),
+                   pcie_cell(gpu.pcie, notes)});
+  }
+  if (topology.gpus.empty()) return {};
+  return table.text() + (hidden ? "  hidden: CUDA_VISIBLE_DEVICES leaves the GPU out.\n" : "") +
+         (lowered ? "  A PCIe link may slow down while its GPU is idle: linkgain doctor --load "
+                    "looks at it under load.\n"
+                  : "");
+}
+
+std::string nics_section(const Topology& topology, Notes& notes) {
+  if (topology.nics.empty()) return {};
+  TextTable table({{"NICs"}, {"RDMA device"}, {"PCI id"}, {"NUMA node"}});
+  for (std::size_t i = 0; i < topology.nics.size(); ++i) {
+    const TopologyNic& nic = topology.nics[i];
+    table.add_row(
+        {fmt::format("NIC{}", i), nic.name, nic.pci_bus_id, number_cell(nic.numa_node, notes)});
+  }
+  return table.text();
+}
+
+std::string nvlink_section(const Topology& topology, Notes& notes) {
+  if (topology.gpus.empty()) return {};
+  if (const auto all = same_lack(topology)) return fmt::format("  NVLink: {}\n", *all);
+  TextTable table({{"NVLink"},
+                   {"Version"},
+                   {"Links active"},
+                   {"To"},
+                   {"Per link", Alignment::right},
+                   {"One way", Alignment::right},
+                   {"Both ways", Alignment::right},
+                   {"Payload one way", Alignment::right}});
+  for (const TopologyGpu& gpu : topology.gpus) add_nvlink_row(gpu, table, notes);
+  const std::string slower = slower_links(topology);
+  return table.text() +
+         fmt::format(
+             "  In GB/s (1e9 B/s): per link as the driver says{}; payload: what coding "
+             "leaves.\n",
+             slower.empty() ? ", times active links"
+                            : " (< : some are slower), summed over active links") +
+         slower;
+}
+
+std::string p2p_section(const Topology& topology, Notes& notes) {
+  const std::vector<P2pGroup> groups = group_pairs(topology, notes);
+  if (groups.empty()) return {};
+  TextTable table({{"P2P"}, {"Read"}, {"Write"}, {"Atomics"}, {"Over NVLink"}});
+  for (const P2pGroup& group : groups) {
+    std::vector<std::string> cells{fmt::format("{}", fmt::join(group.pairs, ", "))};
+    if (&group == &groups.back()) {
+      if (groups.size() > 1 && group.pairs.size() > 2) cells[0] = "all other pairs";
+      if (groups.size() == 1 && group.pairs.size() > 1) cells[0] = "all pairs";
+    }
+    cells.insert(cells.end(), group.answers.begin(), group.answers.end());
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+}  // namespace
 
 std::string topology_report(const Topology& topology) {
   Notes notes;

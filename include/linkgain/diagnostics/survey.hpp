@@ -2,19 +2,59 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "linkgain/base/reading.hpp"
 #include "linkgain/diagnostics/kernel_log.hpp"
-#include "linkgain/diagnostics/mpi_version.hpp"
-#include "linkgain/diagnostics/nccl_settings.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 #include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
+
+/// Which MPI a launcher or library belongs to.
+struct MpiVersion {
+  std::string implementation;  ///< "Open MPI", "MPICH", "Intel MPI", "MVAPICH"
+  int major_part = 0;
+  std::string number;  ///< "4.1.4"
+  bool operator==(const MpiVersion&) const = default;
+};
+
+/// "Open MPI 4.1.4"
+std::string describe(const MpiVersion& version);
+
+/// From what `mpirun --version` prints, or MPI_Get_library_version() says. Hydra, the launcher of
+/// MPICH and of those derived from it, counts as MPICH. Missing where the text names none of them.
+Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text);
+
+/// A variable that NCCL will find, and where it comes from.
+struct NcclSetting {
+  std::string name;
+  std::string value;
+  std::string source;  ///< "environment" or the path of a file
+  bool operator==(const NcclSetting&) const = default;
+};
+
+struct NcclSettings {
+  std::vector<NcclSetting> in_force;
+  /// What was set in a file and does nothing, or files that cannot be read, in words.
+  std::vector<std::string> faults;
+};
+
+/// The lines NAME=value of a configuration file's text, read as NCCL does: a line without "=" and
+/// one that starts with # are skipped; blanks count, so that "NAME = value" sets a variable that
+/// nobody reads, which becomes a fault. Of two lines of one name the first holds.
+NcclSettings parse_nccl_conf(std::string_view text, const std::string& source);
+
+/// Everything that NCCL will find. The environment goes before the files. The file named by
+/// NCCL_CONF_FILE takes the place of `home`/.nccl.conf and goes before `etc`/nccl.conf.
+NcclSettings survey_nccl_settings(const Environment& environment, const std::filesystem::path& home,
+                                  const std::filesystem::path& etc);
 
 /// What was seen of a GPU while copies between it and the host ran; its SMs had no work.
 struct GpuLoad {
@@ -106,8 +146,33 @@ SurveySources sources_of_this_process(Environment environment);
 /// The path of the mpirun that `linkgain run` would start.
 Reading<std::string> find_mpirun(const SurveySources& sources);
 
+/// What is installed and set; the worker is left out.
+SoftwareSurvey survey_software(const SurveySources& sources);
+
 /// Looks at everything but what the worker and mpirun say of themselves. Never throws for what is
 /// missing.
 Survey survey_machine(const SurveySources& sources);
+
+/// Watches the surveyed GPUs while copies between them and the host run.
+class LoadWatch {
+ public:
+  explicit LoadWatch(const Survey& survey);
+
+  /// One look at every GPU: about 30 us each.
+  void look();
+
+  /// Puts what was seen into the survey of every GPU that CUDA sees; of the others nothing was
+  /// asked, and the reason says so.
+  void put_into(Survey& survey) const;
+
+ private:
+  struct Watched {
+    int index;
+    Nvml::Device device;
+    GpuLoad seen;
+  };
+  std::shared_ptr<Nvml> nvml_;
+  std::vector<Watched> gpus_;
+};
 
 }  // namespace linkgain

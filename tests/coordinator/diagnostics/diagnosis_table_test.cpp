@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnosis_rows.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 

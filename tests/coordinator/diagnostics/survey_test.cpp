@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "doctor_support.hpp"
-#include "linkgain/diagnostics/load_watch.hpp"
 #include "support/fake_sys.hpp"
 #include "support/nvml_scenario.hpp"
 

@@ -1,0 +1,368 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "checks.hpp"
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr CheckGroup kGroup = CheckGroup::connectivity;
+/// One bridge carries all links of GPUs with so many (TU102 2, GA102 4); those with more may be
+/// joined by several bridges or to several GPUs, and need not use all.
+constexpr int kOneBridge = 4;
+/// NVML's answer for links that the GPU does not have at all.
+constexpr std::string_view kNotSupported = "Not Supported";
+
+bool any_switched(const Survey& survey) {
+  return std::ranges::any_of(survey.topology.gpus, [](const TopologyGpu& gpu) {
+    return gpu.nvlink.active.value_or(0) > 0 && gpu.nvlink.switched.value_or(false);
+  });
+}
+
+/// ": 3, 7" where it is known which links are not active.
+std::string which(const NvlinkInfo& nvlink) {
+  if (!nvlink.dark.measured() || nvlink.dark.value().empty()) return {};
+  return fmt::format(", not active: {}", fmt::join(nvlink.dark.value(), ", "));
+}
+
+std::string reseat(bool switched) {
+  return switched ? "look at nvidia-fabricmanager's log and at the kernel log (Xid, SXid); restart "
+                    "the machine; if it stays, have the baseboard looked at"
+                  : "switch off, reseat the bridge until both ends click, clean its contacts; then "
+                    "look at nvidia-smi nvlink --status";
+}
+
+Finding judge_inactive(const Check& check, const Survey& survey, const std::string& value) {
+  if (survey.gpus.size() < 2) return check.ok(value + ": no second GPU to join");
+  if (any_switched(survey)) {
+    return check.problem(value, "other GPUs of this machine reach the switch, this one does not",
+                         reseat(true));
+  }
+  return check.warning(value,
+                       "the GPU has NVLink and nothing is at its other end: no bridge, a bridge "
+                       "half in its socket, or links that are turned off",
+                       "fit a bridge of this GPU generation or reseat it; where there is none to "
+                       "fit, this is how the machine is");
+}
+
+/// Some links are active, some not.
+Finding judge_partial(const Check& check, const Survey& survey, const TopologyGpu& gpu,
+                      const std::string& value) {
+  const bool switched = gpu.nvlink.switched.value_or(false);
+  const bool others_differ = std::ranges::any_of(survey.topology.gpus, [&](const auto& other) {
+    const int active = other.nvlink.active.value_or(0);  // a GPU without a bridge does not count
+    return active > 0 && active != gpu.nvlink.active.value();
+  });
+  const std::string why =
+      "links that are down carry nothing: the bandwidth is lower by their share";
+  if (switched || others_differ || gpu.nvlink.possible.value() <= kOneBridge) {
+    return check.problem(value, why, reseat(switched));
+  }
+  return check.warning(value,
+                       why + ", unless this machine was built with fewer bridges than would fit",
+                       "count the bridges; where all are fitted: " + reseat(false));
+}
+
+Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGpu& links) {
+  const Check check(kGroup, "nvlink-links", subject_of(gpu));
+  const NvlinkInfo& nvlink = links.nvlink;
+  if (nvlink.possible.reason().starts_with(kNotSupported)) return check.ok("the GPU has no NVLink");
+  if (!nvlink.possible.measured()) return check.not_checkable(nvlink.possible.reason());
+  const int possible = nvlink.possible.value();
+  if (possible == 0) return check.ok("the GPU has no NVLink");
+  if (!nvlink.active.measured()) return check.not_checkable(nvlink.active.reason());
+  const int active = nvlink.active.value();
+  const std::string value =
+      fmt::format("{} of {} links active{}", active, possible,
+                  active > 0 && active < possible ? which(nvlink) : std::string());
+  if (active == possible) return check.ok(value);
+  if (active == 0) return judge_inactive(check, survey, value);
+  return judge_partial(check, survey, links, value);
+}
+
+/// "link 3 at 13.2812, link 7 at 13.2812 of 26.5625 GB/s"
+std::string slower_than(const NvlinkInfo& nvlink) {
+  std::vector<std::string> slower;
+  for (const SlowNvlink& link : nvlink.slower) {
+    slower.push_back(fmt::format("link {} at {:.4f}", link.link, link.rate_gb_per_s));
+  }
+  return fmt::format("{} of {:.4f} GB/s", fmt::join(slower, ", "), nvlink.rate_gb_per_s.value());
+}
+
+Finding check_rate(const GpuSurvey& gpu, const NvlinkInfo& nvlink) {
+  const Check check(kGroup, "nvlink-rate", subject_of(gpu));
+  if (!nvlink.rate_gb_per_s.measured()) return check.not_checkable(nvlink.rate_gb_per_s.reason());
+  if (nvlink.slower.empty()) {
+    return check.ok(fmt::format("{:.4f} GB/s on every link", nvlink.rate_gb_per_s.value()));
+  }
+  return check.warning(slower_than(nvlink),
+                       "a link that trained at a lower rate carries less, and what is spread "
+                       "evenly over all links waits for it",
+                       reseat(nvlink.switched.value_or(false)));
+}
+
+Finding check_errors(const GpuSurvey& gpu) {
+  const Check check(kGroup, "nvlink-errors", subject_of(gpu));
+  if (!gpu.nvlink_errors.measured()) return check.not_checkable(gpu.nvlink_errors.reason());
+  const NvlinkErrors& errors = gpu.nvlink_errors.value();
+  if (errors.replays == 0 && errors.recoveries == 0 && errors.crc == 0) {
+    return check.ok("none since the driver was loaded");
+  }
+  return check.warning(
+      fmt::format("{}, {}, {} since the driver was loaded",
+                  counted(errors.crc, "CRC error", "CRC errors"),
+                  counted(errors.replays, "replay", "replays"),
+                  counted(errors.recoveries, "recovery", "recoveries")),
+      "the link repeats what arrived broken, which costs bandwidth, and trains anew after many",
+      "see whether the numbers grow during a run; if they do, reseat the bridge and have it or the "
+      "GPU replaced");
+}
+
+}  // namespace
+
+void check_nvlink(const Survey& survey, Findings& findings) {
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    const TopologyGpu* links = links_of(survey, gpu);
+    if (links == nullptr) continue;
+    findings.push_back(check_links(survey, gpu, *links));
+    if (links->nvlink.active.value_or(0) <= 0) continue;
+    findings.push_back(check_rate(gpu, links->nvlink));
+    findings.push_back(check_errors(gpu));
+  }
+}
+
+namespace {
+
+/// Why reads or writes in one direction are refused; empty where both are allowed. Sets `unknown`
+/// where the driver did not say.
+std::string refusal(const TopologyPair& pair, std::string& unknown) {
+  for (const auto* status : {&pair.read, &pair.write}) {
+    const char* what = status == &pair.read ? "reads" : "writes";
+    if (!status->measured()) {
+      unknown = status->reason();
+    } else if (!status->value().ok) {
+      return fmt::format("{} refused: {}", what, status->value().why_not);
+    }
+  }
+  return {};
+}
+
+Finding judge_refused_nvlink(const Check& check, const Topology& topology, const TopologyPair& pair,
+                             const std::string& value) {
+  const TopologyGpu& gpu = topology.gpus[static_cast<std::size_t>(pair.from)];
+  const std::string why =
+      "NVLink joins the GPUs and yet neither may reach the other's memory: messages take the road "
+      "through host memory, and the links lie idle";
+  if (gpu.nvlink.switched.value_or(false)) {
+    return check.problem(value, why,
+                         "start nvidia-fabricmanager in the driver's own version and look at its "
+                         "log; MIG must be off");
+  }
+  return check.problem(value, why,
+                       "the bridge is bad, half in its socket, or of another generation: reseat or "
+                       "replace it; MIG must be off");
+}
+
+Finding judge_refused_pcie(const Check& check, const TopologyPair& pair, const std::string& value) {
+  const std::string ancestor = pair.ancestor.measured()
+                                   ? fmt::format(" (joined by {})", label_of(pair.ancestor.value()))
+                                   : "";
+  return check.warning(
+      value + ancestor,
+      "without NVLink and without P2P all messages go through host memory; the p2p and host "
+      "variants then take the same road",
+      "an NVLink bridge, where the GPUs take one, is what helps; PCIe P2P needs GPUs and a chipset "
+      "that support it");
+}
+
+Finding judge_refused_unknown(const Check& check, const std::string& value) {
+  return check.warning(value + "; not known whether NVLink joins the GPUs",
+                       "without P2P all messages go through host memory; the p2p and host variants "
+                       "then take the same road",
+                       "where there is a bridge or a switch, see nvidia-smi nvlink --status and "
+                       "reseat the bridge; PCIe P2P needs GPUs and a chipset that support it");
+}
+
+Finding judge_refused(const Check& check, const Topology& topology, const TopologyPair& pair,
+                      const std::string& refused) {
+  const std::optional<bool> joined = joined_by_nvlink(pair);
+  if (!joined) return judge_refused_unknown(check, refused);
+  if (!*joined) return judge_refused_pcie(check, pair, refused);
+  return judge_refused_nvlink(check, topology, pair,
+                              fmt::format("{}, {}", label_of(pair), refused));
+}
+
+Finding check_pair(const Topology& topology, const TopologyPair& pair) {
+  const Check check(kGroup, "p2p", subject_of(topology, pair));
+  std::string unknown;
+  std::string refused = refusal(pair, unknown);
+  if (const TopologyPair* reverse = find_pair(topology, pair.to, pair.from);
+      reverse && refused.empty()) {
+    refused = refusal(*reverse, unknown);
+  }
+  if (!refused.empty()) return judge_refused(check, topology, pair, refused);
+  if (!unknown.empty()) return check.not_checkable(unknown);
+  const std::optional<bool> joined = joined_by_nvlink(pair);
+  if (!joined) return check.ok("reads and writes work; not known whether over NVLink");
+  if (*joined) return check.ok(fmt::format("reads and writes over NVLink ({})", label_of(pair)));
+  return check.ok(fmt::format("reads and writes over PCIe ({})", label_of(pair)));
+}
+
+}  // namespace
+
+void check_p2p(const Survey& survey, Findings& findings) {
+  for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
+    findings.push_back(check_pair(survey.topology, pair));
+  }
+}
+
+namespace {
+
+constexpr const char* kNotNeeded = "; no pair relies on PCIe P2P";
+constexpr const char* kMaybeNeeded = "; it is not known whether a pair relies on PCIe P2P";
+
+/// Now, or under the load of host copies where there was one.
+struct TrainedLink {
+  int generation;
+  int width;
+};
+
+Reading<TrainedLink> trained(const GpuSurvey& gpu, const PcieInfo& pcie) {
+  const bool loaded = gpu.load.measured();
+  const Reading<int>& generation = loaded ? gpu.load.value().pcie_generation : pcie.generation;
+  const Reading<int>& width = loaded ? gpu.load.value().pcie_width : pcie.width;
+  for (const Reading<int>* reading :
+       {&generation, &width, &pcie.most_generation, &pcie.most_width}) {
+    if (!reading->measured()) return Reading<TrainedLink>::missing(reading->reason());
+  }
+  return TrainedLink{generation.value(), width.value()};
+}
+
+Finding judge_width(const Check& check, const std::string& value, bool loaded, bool by_half) {
+  const std::string why =
+      "every byte to and from host memory, and PCIe P2P, is slower by that much";
+  const std::string advice =
+      "use a slot with all lanes (many boards give two cards half each: see the manual), reseat "
+      "the "
+      "card, change the riser";
+  return loaded && !by_half ? check.problem(value, why, advice) : check.warning(value, why, advice);
+}
+
+Finding judge_generation(const Check& check, const GpuSurvey& gpu, const std::string& value) {
+  const std::string why = "each generation less halves the rate to host memory and of PCIe P2P";
+  const std::string advice =
+      "set the slot's generation in the firmware to automatic, reseat the card, change the riser";
+  if (gpu.load.measured()) return check.problem(value, why, advice);
+  const bool idle = !gpu.clock_events.measured() || (gpu.clock_events.value() & kIdle) != 0;
+  if (!idle) return check.warning(value, why, advice);
+  return check.not_checkable(value + ": an idle GPU trains its link down (" + gpu.load.reason() +
+                             ")");
+}
+
+Finding check_link(const GpuSurvey& gpu, const PcieInfo& pcie) {
+  const Check check(kGroup, "pcie-link", subject_of(gpu));
+  const Reading<TrainedLink> link = trained(gpu, pcie);
+  if (!link.measured()) return check.not_checkable(link.reason());
+  const auto [generation, width] = link.value();
+  const int most_width = pcie.most_width.value();
+  const std::string value =
+      fmt::format("generation {} x{} of {} x{}{}", generation, width, pcie.most_generation.value(),
+                  most_width, gpu.load.measured() ? " under load" : "");
+  if (width < most_width) {
+    return judge_width(check, value, gpu.load.measured(), width * 2 >= most_width);
+  }
+  if (generation < pcie.most_generation.value()) return judge_generation(check, gpu, value);
+  return check.ok(value);
+}
+
+/// "intel_iommu=on iommu=pt": what the kernel was started with.
+std::string iommu_options(const std::string& command_line) {
+  std::string options;
+  for (std::size_t begin = 0; begin < command_line.size();) {
+    const std::size_t end = std::min(command_line.find(' ', begin), command_line.size());
+    const std::string word = command_line.substr(begin, end - begin);
+    if (word.find("iommu") != std::string::npos) options += " " + word;
+    begin = end + 1;
+  }
+  return options.empty() ? "" : " (kernel:" + options + ")";
+}
+
+Finding check_iommu(const Survey& survey) {
+  const Check check(kGroup, "iommu", kHost);
+  const auto& units = survey.host.iommu_units;
+  const std::string options = iommu_options(survey.host.kernel_command_line);
+  if (!units.measured()) return check.not_checkable(units.reason());
+  if (units.value().empty()) return check.ok("off" + options);
+  std::vector<std::string> translated;
+  std::string unknown;
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    if (!gpu.iommu_domain.measured()) {
+      unknown = gpu.iommu_domain.reason();
+    } else if (gpu.iommu_domain.value() != "identity") {
+      translated.push_back(subject_of(gpu));
+    }
+  }
+  if (translated.empty() && !unknown.empty()) return check.not_checkable(unknown);
+  if (translated.empty()) return check.ok("on, and passes the GPUs' addresses through" + options);
+  const std::string value =
+      fmt::format("translates the addresses of {}{}", fmt::join(translated, ", "), options);
+  const std::optional<bool> needed = needs_pcie_p2p(survey.topology);
+  if (!needed) return check.not_checkable(value + kMaybeNeeded);
+  if (!*needed) return check.ok(value + kNotNeeded);
+  return check.warning(value,
+                       "PCIe P2P through a translating IOMMU is not supported on bare metal: it is "
+                       "slow, hangs, or spoils data",
+                       "turn the IOMMU off in the firmware, or start the kernel with iommu=pt");
+}
+
+Finding check_acs(const Survey& survey) {
+  const Check check(kGroup, "pcie-acs", kHost);
+  const std::vector<GpuSurvey> gpus = reachable(survey);
+  if (std::ranges::any_of(gpus, &std::string::empty, &GpuSurvey::pci_bus_id)) {
+    return check.not_checkable("the driver does not say the GPUs' PCI ids");
+  }
+  const auto& bridges = survey.host.bridges;
+  if (!bridges.measured()) return check.not_checkable(bridges.reason());
+  if (bridges.value().empty()) return check.ok("no PCIe bridge above the GPUs");
+  std::vector<std::string> redirecting;
+  std::string unknown;
+  for (const PcieBridge& bridge : bridges.value()) {
+    if (!bridge.redirects.measured()) unknown = bridge.redirects.reason();
+    if (bridge.redirects.value_or(false)) redirecting.push_back(bridge.pci_bus_id);
+  }
+  if (redirecting.empty() && !unknown.empty()) return check.not_checkable(unknown);
+  if (redirecting.empty()) {
+    return check.ok(fmt::format("off on all {} bridges above the GPUs", bridges.value().size()));
+  }
+  const std::string value = fmt::format("redirects on {} of {} bridges: {}", redirecting.size(),
+                                        bridges.value().size(), fmt::join(redirecting, ", "));
+  const std::optional<bool> needed = needs_pcie_p2p(survey.topology);
+  if (!needed) return check.not_checkable(value + kMaybeNeeded);
+  if (!*needed) return check.ok(value + kNotNeeded);
+  return check.warning(value,
+                       "access control sends PCIe P2P up to the host bridge and back: it is slower "
+                       "than through the switch, and may hang",
+                       "turn ACS off in the firmware, or for each bridge: setpci -s BRIDGE "
+                       "ECAP_ACS+0x6.w=0000 (as root, until the next start)");
+}
+
+}  // namespace
+
+void check_pcie(const Survey& survey, Findings& findings) {
+  const std::vector<GpuSurvey> gpus = reachable(survey);
+  for (const GpuSurvey& gpu : gpus) {
+    if (const TopologyGpu* links = links_of(survey, gpu)) {
+      findings.push_back(check_link(gpu, links->pcie));
+    }
+  }
+  if (gpus.size() < 2) return;
+  findings.push_back(check_iommu(survey));
+  findings.push_back(check_acs(survey));
+}
+
+}  // namespace linkgain
