@@ -1,7 +1,11 @@
 #include "linkgain/hardware/health.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace linkgain {
 namespace {
@@ -88,6 +92,20 @@ void add_summary(HealthSummary& summary, const HealthSummary& other) {
   summary.samples += other.samples;
   summary.unhealthy_samples += other.unhealthy_samples;
   summary.power_capped_samples += other.power_capped_samples;
+}
+
+std::string throttled_by(const HealthSummary& health) {
+  std::vector<std::string_view> events;
+  for (const ClockEvent event : clock_events(health.clock_event_reasons.value_or(0))) {
+    if (event != ClockEvent::power_cap) events.push_back(describe(event));
+  }
+  return fmt::format("{}", fmt::join(events, ", "));
+}
+
+std::string throttling_text(const HealthSummary& health) {
+  if (health.unhealthy_samples == 0) return {};
+  return fmt::format("{} of {} samples were taken while a GPU was held back ({})",
+                     health.unhealthy_samples, health.samples, throttled_by(health));
 }
 
 }  // namespace linkgain

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/hardware/nvlink.hpp"
+#include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
 namespace {

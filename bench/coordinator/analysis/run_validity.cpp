@@ -22,17 +22,17 @@ namespace {
 
 /// Whether what a variable steers is in what this record measured. Networks and logs are others'
 /// matter.
-bool matters(const SteeringVariable& variable, const Record& record) {
-  switch (variable.steers) {
-    case Steers::road:
-    case Steers::resources:
+bool matters(const EnvironmentVariable& variable, const Record& record) {
+  switch (variable.affects) {
+    case Affects::transport:
+    case Affects::resources:
       return true;
-    case Steers::products:
+    case Affects::gemm:
       return std::any_of(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
         return result.definition.training.has_value();
       });
-    case Steers::network:
-    case Steers::log:
+    case Affects::network:
+    case Affects::log:
       return false;
   }
   return false;
@@ -46,7 +46,7 @@ std::vector<std::string> inherited_switches(const Record& record, std::size_t va
   const bool by_mpi = record.settings.backend == name_of(BackendKind::mpi);
   for (const auto& [name, unused] : in_force(record, variant)) {
     if (name.starts_with("OMPI_") != by_mpi) continue;
-    const SteeringVariable* row = steering_variable(name);
+    const EnvironmentVariable* row = known_variable(name);
     if (row == nullptr || !matters(*row, record)) continue;
     const std::string value = inherited(record, variant, name);
     if (!is_harmless(*row, value)) assignments.push_back(name + "=" + value);

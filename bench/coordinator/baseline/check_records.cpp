@@ -6,7 +6,7 @@
 
 #include "linkgain/base/glob.hpp"
 #include "linkgain/baseline/regression.hpp"
-#include "linkgain/hardware/throttling.hpp"
+#include "linkgain/hardware/health.hpp"
 
 namespace linkgain {
 namespace {
@@ -55,8 +55,9 @@ void warn_of_health(CheckResult& result, const NamedRecord& source) {
     for (const VariantResult& variant : each.variants) add_summary(health, variant.health);
   }
   if (health.unhealthy_samples == 0) return;
-  result.warnings.push_back(
-      {"held-back", fmt::format("{}: {}", source.name, held_back_text(health)), kHeldBackAdvice});
+  result.warnings.push_back({"held-back",
+                             fmt::format("{}: {}", source.name, throttling_text(health)),
+                             kThrottlingAdvice});
 }
 
 void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {

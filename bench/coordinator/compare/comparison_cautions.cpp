@@ -11,7 +11,7 @@
 
 #include "assumed_spread.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/hardware/throttling.hpp"
+#include "linkgain/hardware/health.hpp"
 
 namespace linkgain {
 namespace {
@@ -68,7 +68,7 @@ void add_throttling(std::vector<Warning>& cautions, const RunFigures& run) {
   for (const CaseFigures& figures : run.cases) add_summary(health, figures.health);
   if (health.unhealthy_samples == 0) return;
   cautions.push_back(
-      {"throttled", fmt::format("in {} {}", run.name, held_back_text(health)), kHeldBackAdvice});
+      {"throttled", fmt::format("in {} {}", run.name, throttling_text(health)), kThrottlingAdvice});
 }
 
 std::size_t most_launches(const RunComparison& comparison, bool after) {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "linkgain/base/text.hpp"
-#include "linkgain/hardware/link_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 
 namespace linkgain {

@@ -225,7 +225,7 @@ std::string removal(const NcclSetting& setting) {
   return fmt::format("take it out of {} unless it is meant", setting.source);
 }
 
-Finding judge_setting(const NcclSetting& setting, const SteeringVariable& variable) {
+Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& variable) {
   const Check check(kGroup, "nccl-variable", setting.name);
   const std::string value = fmt::format("={} ({})", setting.value, setting.source);
   if (forbids_p2p(setting.name, setting.value)) {
@@ -254,8 +254,8 @@ void check_nccl_settings(const Survey& survey, Findings& findings) {
   const NcclSettings& settings = survey.software.nccl;
   const std::size_t before = findings.size();
   for (const NcclSetting& setting : settings.in_force) {
-    const SteeringVariable* variable = steering_variable(setting.name);
-    if (variable == nullptr || variable->steers == Steers::log) continue;
+    const EnvironmentVariable* variable = known_variable(setting.name);
+    if (variable == nullptr || variable->affects == Affects::log) continue;
     if (setting.name == "NCCL_CONF_FILE" || is_harmless(*variable, setting.value)) continue;
     findings.push_back(judge_setting(setting, *variable));
   }
@@ -273,7 +273,7 @@ void check_nccl_settings(const Survey& survey, Findings& findings) {
 void check_cuda_variables(const Survey& survey, Findings& findings) {
   const std::size_t before = findings.size();
   for (const auto& [name, value] : survey.software.cuda_variables) {
-    const SteeringVariable* variable = steering_variable(name);
+    const EnvironmentVariable* variable = known_variable(name);
     if (variable == nullptr || is_harmless(*variable, value)) continue;
     findings.push_back(Check(kGroup, "cuda-variable", name)
                            .warning("=" + value,

@@ -150,7 +150,7 @@ Environment cuda_variables(const Environment& environment) {
   Environment cuda;
   for (const auto& [name, value] : environment) {
     const bool others = name.starts_with("NCCL_") || name.starts_with("OMPI_");
-    if (!others && steering_variable(name) != nullptr) cuda.emplace(name, value);
+    if (!others && known_variable(name) != nullptr) cuda.emplace(name, value);
   }
   return cuda;
 }

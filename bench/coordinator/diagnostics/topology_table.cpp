@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "linkgain/hardware/link_label.hpp"
-#include "linkgain/hardware/nvlink.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/tables/text_table.hpp"
 
 namespace linkgain {

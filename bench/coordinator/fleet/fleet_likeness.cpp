@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "linkgain/compare/machine_changes.hpp"
-#include "linkgain/hardware/link_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
 namespace {
@@ -38,7 +38,7 @@ void add_gpus(std::vector<MachineDifference>& all, const Machine& own, const Mac
 Likeness likeness_of(const Machine& machine) {
   Likeness likeness{describe_machine(machine), {}};
   for (const PairLink& link : machine.links) {
-    likeness.machine += fmt::format("|{}-{} {}", link.from, link.to, way_label(link));
+    likeness.machine += fmt::format("|{}-{} {}", link.from, link.to, path_label(link));
     if (over_nvlink(link).value_or(false)) likeness.counts.push_back(link.nvlinks);
   }
   for (const RankInfo& rank : machine.ranks) {

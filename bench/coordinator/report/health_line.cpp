@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "health_section.hpp"
-#include "linkgain/hardware/throttling.hpp"
+#include "linkgain/hardware/health.hpp"
 
 namespace linkgain {
 namespace {
@@ -32,7 +32,7 @@ void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
     parts.emplace_back("no sample held back");
   } else {
     parts.push_back(fmt::format("{} of {} samples HELD BACK by {}", summary.unhealthy_samples,
-                                summary.samples, held_back_by(summary)));
+                                summary.samples, throttled_by(summary)));
   }
   if (summary.power_capped_samples > 0) {
     parts.push_back(fmt::format("{} of {} samples at the power limit", summary.power_capped_samples,

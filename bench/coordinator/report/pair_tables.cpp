@@ -7,7 +7,7 @@
 #include <set>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/hardware/link_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/wording.hpp"
 #include "linkgain/tables/markdown_table.hpp"
 #include "pair_groups.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/hardware/nvlink.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/report/wording.hpp"
 #include "linkgain/tables/markdown_table.hpp"

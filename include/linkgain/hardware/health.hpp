@@ -58,4 +58,16 @@ void add_sample(HealthSummary& summary, const std::vector<Health>& ranks);
 /// Adds what another summary holds: of another case, or of another variant.
 void add_summary(HealthSummary& summary, const HealthSummary& other);
 
+/// "thermal slowdown (hardware), power brake": what held a GPU back in these samples, power limits
+/// left out; empty where nothing did.
+std::string throttled_by(const HealthSummary& health);
+
+/// "160 of 2400 samples were taken while a GPU was held back (thermal slowdown (hardware))";
+/// empty where none was.
+std::string throttling_text(const HealthSummary& health);
+
+/// What is to be done about it.
+inline constexpr const char* kThrottlingAdvice =
+    "mend cooling or power and measure again: linkgain doctor says what is wrong";
+
 }  // namespace linkgain

@@ -5,25 +5,25 @@
 namespace linkgain {
 
 /// What a variable decides about.
-enum class Steers {
-  road,       ///< which transport carries the messages
+enum class Affects {
+  transport,  ///< which transport carries the messages
   resources,  ///< algorithms, protocols, channels, memory: how fast it does
   network,    ///< which network interface is used, and how
-  products,   ///< how products of matrices are computed: a training's time and losses
+  gemm,       ///< how products of matrices are computed: a training's time and losses
   log,        ///< what is logged, which costs time where it is done for each call
 };
 
 /// A variable of NCCL's, CUDA's, cuBLAS's or Open MPI's that changes what a measurement means.
-struct SteeringVariable {
+struct EnvironmentVariable {
   std::string_view name;  ///< a trailing * stands for any end
-  Steers steers;
+  Affects affects;
   std::string_view effect;    ///< completes "it ..."
   std::string_view harmless;  ///< values, separated by blanks, that change nothing
 };
 
-/// The row of a variable; null where it steers nothing that is known here. The object lives as long
-/// as the program.
-const SteeringVariable* steering_variable(std::string_view name);
+/// The row of a variable; null where it affects nothing that is known here. The object lives as
+/// long as the program.
+const EnvironmentVariable* known_variable(std::string_view name);
 
 /// Whether this assignment keeps NCCL from P2P altogether, read as NCCL reads it
 /// (src/graph/paths.cc, ncclGetLevel): NCCL_P2P_DISABLE is 1 as a number of any base, with anything
@@ -32,6 +32,6 @@ const SteeringVariable* steering_variable(std::string_view name);
 bool forbids_p2p(std::string_view name, std::string_view value);
 
 /// Whether `value` leaves things as they are without the variable.
-bool is_harmless(const SteeringVariable& variable, std::string_view value);
+bool is_harmless(const EnvironmentVariable& variable, std::string_view value);
 
 }  // namespace linkgain

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,15 @@
 #include "linkgain/base/reading.hpp"
 
 namespace linkgain {
+
+/// Payload per direction that a link of this NVLink version (NVML's number) carries of its rate.
+/// NVLink 2: 64b/66b coding, 32/33; NVLink 4 and 5: 256b/257b and Reed-Solomon (544,514), 16/17
+/// (26.5625 → 25 GB/s, 53.125 → 50 GB/s). Absent for versions whose coding is not published.
+std::optional<double> nvlink_payload_share(int version);
+
+/// "4.0" for NVML's version 6, as the product sheets name it: 1 → 1.0, 2 → 2.0, 3 → 2.2, 4 → 3.0,
+/// 5 → 3.1, 6 → 4.0, 7 → 5.0, 8 → 6.0. Empty for a number not known here.
+std::string nvlink_version_name(int nvml_version);
 
 /// The nearest thing that two devices have in common, by PCIe, as `nvidia-smi topo -m` names it.
 enum class Ancestor { self, pix, pxb, phb, node, sys };
@@ -115,6 +125,28 @@ const TopologyPair* find_pair(const Topology& topology, int from, int to);
 std::string pair_label(std::optional<int> nvlinks, bool over_nvlink,
                        std::optional<Ancestor> ancestor);
 std::string label_of(const TopologyPair& pair);
+
+/// What joins two devices, as matrices name it (pair_label()).
+struct LinkLabel {
+  std::string_view label;
+  std::string_view meaning;
+};
+
+/// From the longest way to the shortest.
+inline constexpr std::array kLinkLabels{
+    LinkLabel{"SYS", "PCIe and the link between NUMA nodes (UPI, Infinity Fabric)"},
+    LinkLabel{"NODE", "PCIe and what joins the host bridges of one NUMA node"},
+    LinkLabel{"PHB", "PCIe and one host bridge, usually the CPU's own"},
+    LinkLabel{"PXB", "several PCIe switches, no host bridge"},
+    LinkLabel{"PIX", "one PCIe switch at most"},
+    LinkLabel{"NV#", "# NVLinks, straight to the other GPU or through a switch"},
+};
+
+/// Whether a label of a matrix is of this kind: "NV18" is called "NV#", "NV?" is not.
+inline bool is_called(const LinkLabel& kind, std::string_view label) {
+  const bool nvlink = label.starts_with("NV") && label != "NV?";
+  return nvlink ? kind.label == "NV#" : kind.label == label;
+}
 
 /// One JSON document, schema "linkgain.topology/1". What was not measured is an object
 /// {"not_measured": reason}.

@@ -1,9 +1,8 @@
-#include "linkgain/hardware/link_label.hpp"
-
 #include <gtest/gtest.h>
 
 #include "compared_runs.hpp"
 #include "linkgain/compare/machine_changes.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain::testing {
 namespace {
@@ -40,8 +39,8 @@ TEST(LinkLabel, IsOfThePairsOwnCount) {
   EXPECT_EQ(link_label(machine, link_of(true, 4, false)), "NV4 without P2P");
   EXPECT_EQ(link_label(machine, link_of(false, 0, false)), "PHB without P2P");
   EXPECT_EQ(link_label(machine, link_of({}, 0, true, {})), "no NVLink");
-  EXPECT_EQ(way_label(link_of(true, 4)), "NVLink");
-  EXPECT_EQ(way_label(link_of(true, {}, false)), "NVLink without P2P");
+  EXPECT_EQ(path_label(link_of(true, 4)), "NVLink");
+  EXPECT_EQ(path_label(link_of(true, {}, false)), "NVLink without P2P");
 }
 
 TEST(LinksDiffer, InWhatIsKnownOfBoth) {
