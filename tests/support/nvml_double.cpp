@@ -1,10 +1,10 @@
-// A stand-in for libnvidia-ml.so.1: start, end and identity. nvml_double_scenarios.hpp lists what
-// it can stand for.
+// A stand-in for libnvidia-ml.so.1. nvml_double.hpp lists what it can stand for.
+#include "nvml_double.hpp"
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include "nvml_double_machine.hpp"
 
 namespace linkgain::nvml_double {
 
@@ -58,11 +58,29 @@ Result copy_text(const char* text, char* out, unsigned int length) {
   return kSuccess;
 }
 
+Result find_link(Handle device, unsigned int link, Gpu*& gpu) {
+  const Result result = find(device, gpu);
+  if (result != kSuccess) {
+    return result;
+  }
+  const int links = machine().scenario->model.links;
+  if (links == 0) {
+    return kNotSupported;
+  }
+  return link < static_cast<unsigned int>(links) ? kSuccess : kInvalidArgument;
+}
+
+bool link_active(unsigned int link) {
+  const int down = machine().scenario->link_down;
+  return down != kAll && static_cast<int>(link) != down;
+}
+
 }  // namespace linkgain::nvml_double
 
-namespace {
-
 using namespace linkgain::nvml_double;
+using namespace linkgain::nvml_api;
+
+namespace {
 
 void build_machine(const Scenario& scenario) {
   Machine& all = machine();
@@ -167,7 +185,7 @@ Result nvmlDeviceGetHandleByPciBusId_v2(const char* id, Handle* handle) {
     return kInvalidArgument;
   }
   return find_handle(handle, [&](const Gpu& gpu) {
-    const linkgain::nvml_api::PciInfo info = pci_info_of(gpu);
+    const PciInfo info = pci_info_of(gpu);
     return info.domain == domain && info.bus == bus && info.device == device && function == 0;
   });
 }
@@ -185,14 +203,383 @@ Result nvmlDeviceGetUUID(Handle device, char* uuid, unsigned int length) {
   return answer_text(device, uuid, length, uuid_of);
 }
 
-Result nvmlDeviceGetMemoryInfo(Handle device, linkgain::nvml_api::Memory* memory) {
+Result nvmlDeviceGetMemoryInfo(Handle device, Memory* memory) {
   return answer(device, memory, [](const Gpu&) {
-    linkgain::nvml_api::Memory all;
+    Memory all;
     all.total = machine().scenario->model.memory;
     all.used = 500ULL << 20;
     all.free = all.total - all.used;
     return all;
   });
+}
+
+}  // extern "C"
+
+// Power, temperature, clocks and modes.
+
+namespace {
+
+const Model& model() { return machine().scenario->model; }
+
+unsigned int power_limit_of(const Gpu& gpu) {
+  return gpu.fault.power_limit != 0 ? gpu.fault.power_limit : model().power_limit;
+}
+
+}  // namespace
+
+extern "C" {
+
+Result nvmlDeviceGetComputeMode(Handle device, ComputeMode* mode) {
+  return answer(device, mode, [](const Gpu&) { return machine().scenario->mode; });
+}
+
+Result nvmlDeviceGetPersistenceMode(Handle device, EnableState* mode) {
+  return answer(device, mode, [](const Gpu&) {
+    return machine().scenario->persistence ? EnableState::on : EnableState::off;
+  });
+}
+
+Result nvmlDeviceGetTemperature(Handle device, TemperatureSensor sensor, unsigned int* value) {
+  if (sensor != TemperatureSensor::gpu) {
+    return kInvalidArgument;
+  }
+  return answer(device, value, [](const Gpu& gpu) {
+    const unsigned int usual = gpu.busy() ? 47 : 45;
+    return gpu.fault.temperature != 0 ? gpu.fault.temperature : usual;
+  });
+}
+
+Result nvmlDeviceGetTemperatureThreshold(Handle device, TemperatureThreshold threshold,
+                                         unsigned int* value) {
+  if (threshold != TemperatureThreshold::slowdown) {
+    return kInvalidArgument;
+  }
+  return answer(device, value, [](const Gpu&) { return model().slowdown_temperature; });
+}
+
+Result nvmlDeviceGetPowerUsage(Handle device, unsigned int* milliwatts) {
+  return answer(device, milliwatts, [](const Gpu& gpu) {
+    const unsigned int usual = gpu.busy() ? model().busy_power : model().idle_power;
+    return gpu.fault.power != 0 ? gpu.fault.power : std::min(usual, power_limit_of(gpu));
+  });
+}
+
+Result nvmlDeviceGetEnforcedPowerLimit(Handle device, unsigned int* milliwatts) {
+  return answer(device, milliwatts, power_limit_of);
+}
+
+Result nvmlDeviceGetPowerManagementLimit(Handle device, unsigned int* milliwatts) {
+  return answer(device, milliwatts, power_limit_of);
+}
+
+Result nvmlDeviceGetPowerManagementDefaultLimit(Handle device, unsigned int* milliwatts) {
+  return answer(device, milliwatts, [](const Gpu&) { return model().power_limit; });
+}
+
+Result nvmlDeviceGetPowerManagementLimitConstraints(Handle device, unsigned int* least,
+                                                    unsigned int* most) {
+  const Result result = answer(device, least, [](const Gpu&) { return model().least_power_limit; });
+  return result == kSuccess ? answer(device, most, [](const Gpu&) { return model().power_limit; })
+                            : result;
+}
+
+Result nvmlDeviceGetClockInfo(Handle device, ClockType type, unsigned int* megahertz) {
+  if (type != ClockType::sm) {
+    return kInvalidArgument;
+  }
+  return answer(device, megahertz, [](const Gpu& gpu) { return gpu.busy() ? 1980U : 345U; });
+}
+
+Result nvmlDeviceGetMaxClockInfo(Handle device, ClockType type, unsigned int* megahertz) {
+  if (type != ClockType::sm && type != ClockType::graphics) {
+    return kInvalidArgument;
+  }
+  return answer(device, megahertz, [](const Gpu&) { return model().most_clock; });
+}
+
+Result nvmlDeviceGetApplicationsClock(Handle device, ClockType type, unsigned int* megahertz) {
+  if (type != ClockType::graphics) {
+    return kInvalidArgument;
+  }
+  const Result result = answer(device, megahertz, [](const Gpu& gpu) {
+    return gpu.fault.application_clock != 0 ? gpu.fault.application_clock
+                                            : model().application_clock;
+  });
+  return result == kSuccess && model().application_clock == 0 ? kNotSupported : result;
+}
+
+Result nvmlDeviceGetCurrentClocksThrottleReasons(Handle device, unsigned long long* reasons) {
+  return answer(device, reasons, [](const Gpu& gpu) {
+    const unsigned long long usual = gpu.busy() ? 0x4 : 0x1;
+    return gpu.fault.reasons != 0 ? gpu.fault.reasons : usual;
+  });
+}
+
+}  // extern "C"
+
+// nvmlDeviceGetFieldValues.
+
+namespace {
+
+/// PCIe counts modulo 2^32 and starts just below it, NVLink in KiB, each field elsewhere.
+constexpr unsigned long long kPcieStart = 0xffff0000ULL;
+constexpr unsigned long long kBytesPerKibibyte = 1024;
+
+unsigned long long step(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
+}
+
+bool driver_has(unsigned int field) {
+  switch (machine().scenario->fields) {
+    case Fields::all:
+    case Fields::failing:
+    case Fields::zero_links:
+      return true;
+    case Fields::none:
+      return false;
+    case Fields::some:
+      return field != kFieldNvlinkDataReceived && field != kFieldPcieReceived;
+    case Fields::old:
+      return field != kFieldNvlinkLinkCount && field != kFieldNvlinkSpeed;
+  }
+  return false;
+}
+
+Result set(FieldValue& out, ValueType type, unsigned long long value) {
+  out.type = type;
+  out.value.unsigned_long_long = value;
+  if (type == ValueType::unsigned_int) {
+    out.value.unsigned_int = static_cast<unsigned int>(value);
+  }
+  return kSuccess;
+}
+
+/// Bytes since nvmlInit_v2; this is a reading.
+unsigned long long advance(Gpu& gpu, const FieldValue& out, unsigned long long by) {
+  return gpu.readings[out.field]++ * by;
+}
+
+Result answer_payload(Gpu& gpu, FieldValue& out) {
+  const auto links = static_cast<unsigned long long>(machine().scenario->model.links);
+  const unsigned long long start = (static_cast<unsigned long long>(gpu.index) + 1) * 36864 * 1024 +
+                                   (out.field == kFieldNvlinkDataReceived ? 36864 : 0);
+  const unsigned long long all = start + advance(gpu, out, step("LINKGAIN_NVML_COUNTER_STEP"));
+  const unsigned long long bytes = out.scope == kAllLinks ? all : all / links;
+  return set(out, ValueType::unsigned_long_long, bytes / kBytesPerKibibyte);
+}
+
+Result answer_pcie(Gpu& gpu, FieldValue& out) {
+  return set(out, ValueType::unsigned_int,
+             kPcieStart + advance(gpu, out, step("LINKGAIN_NVML_PCIE_STEP")));
+}
+
+Result answer_errors(FieldValue& out, unsigned long long errors) {
+  const bool has_them = out.scope == kAllLinks || out.scope == 0;
+  return set(out, ValueType::unsigned_long_long,
+             has_them ? errors * machine().scenario->link_errors : 0);
+}
+
+/// Hopper's field; GPUs before it count per link by a function.
+Result answer_error_field(FieldValue& out) {
+  if (!machine().scenario->model.nvswitch) {
+    return kNotSupported;
+  }
+  switch (out.field) {
+    case kFieldNvlinkReplays:
+      return answer_errors(out, 3);
+    case kFieldNvlinkRecoveries:
+      return answer_errors(out, 1);
+    default:
+      return answer_errors(out, 5);
+  }
+}
+
+/// The links' nominal speed, whether they are up or not.
+Result answer_speed(FieldValue& out) {
+  const Model& model = machine().scenario->model;
+  if (out.scope >= static_cast<unsigned int>(model.links)) {
+    return kNotSupported;  // what 580.159 answers to "all links", too
+  }
+  const bool slow = static_cast<int>(out.scope) == machine().scenario->link_slow;
+  return set(out, ValueType::unsigned_int, model.nvlink_speed / (slow ? 2 : 1));
+}
+
+Result answer_common_speed(FieldValue& out) {
+  const Model& model = machine().scenario->model;
+  return model.nvswitch ? kNotSupported : set(out, ValueType::unsigned_int, model.nvlink_speed);
+}
+
+Result answer_field(Gpu& gpu, FieldValue& out) {
+  const int links = machine().scenario->model.links;
+  if (!driver_has(out.field)) {
+    return kNotSupported;
+  }
+  if (out.field == kFieldPcieSent || out.field == kFieldPcieReceived) {
+    return answer_pcie(gpu, out);
+  }
+  const bool counts_none = machine().scenario->fields == Fields::zero_links;
+  if (links == 0 && !(counts_none && out.field == kFieldNvlinkLinkCount)) {
+    return kNotSupported;
+  }
+  switch (out.field) {
+    case kFieldNvlinkLinkCount:
+      return set(out, ValueType::unsigned_int, static_cast<unsigned long long>(links));
+    case kFieldNvlinkCommonSpeed:
+      return answer_common_speed(out);
+    case kFieldNvlinkSpeed:
+      return answer_speed(out);
+    case kFieldNvlinkDataSent:
+    case kFieldNvlinkDataReceived:
+      return answer_payload(gpu, out);
+    case kFieldNvlinkReplays:
+    case kFieldNvlinkRecoveries:
+    case kFieldNvlinkCrcErrors:
+      return answer_error_field(out);
+    default:
+      return kInvalidArgument;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+Result nvmlDeviceGetFieldValues(Handle device, int count, FieldValue* values) {
+  Gpu* gpu = nullptr;
+  const Result result = find(device, gpu);
+  if (result != kSuccess) {
+    return result;
+  }
+  if (machine().scenario->fields == Fields::failing) {
+    return kUnknown;
+  }
+  for (int i = 0; i < count; ++i) {
+    values[i].result = answer_field(*gpu, values[i]);
+  }
+  return kSuccess;
+}
+
+}  // extern "C"
+
+// NVLinks, PCIe, and what lies between two GPUs.
+
+namespace {
+
+Result find_pair(Handle from, Handle to) {
+  Gpu* gpu = nullptr;
+  const Result first = find(from, gpu);
+  const Result second = find(to, gpu);
+  if (first != kSuccess || second != kSuccess) {
+    return first != kSuccess ? first : second;
+  }
+  return from == to ? kInvalidArgument : kSuccess;
+}
+
+TopologyLevel level_between(int from, int to) {
+  const Scenario& scenario = *machine().scenario;
+  if (scenario.every_level) {  // NVML's numbers are 0, 10, 20, ...
+    return TopologyLevel{10 * (std::abs(from - to) - 1)};
+  }
+  if (scenario.gpus < kMostGpus) {
+    return TopologyLevel::host_bridge;
+  }
+  return from / 4 == to / 4 ? TopologyLevel::node : TopologyLevel::system;  // two sockets
+}
+
+}  // namespace
+
+extern "C" {
+
+Result nvmlDeviceGetNvLinkState(Handle device, unsigned int link, EnableState* state) {
+  Gpu* gpu = nullptr;
+  const Result result = find_link(device, link, gpu);
+  if (static_cast<int>(link) == machine().scenario->link_unreadable) {
+    return kUnknown;
+  }
+  if (result == kSuccess) {
+    *state = link_active(link) ? EnableState::on : EnableState::off;
+  }
+  return result;
+}
+
+Result nvmlDeviceGetNvLinkVersion(Handle device, unsigned int link, unsigned int* version) {
+  return answer_link(device, link, version,
+                     [](const Gpu&) { return machine().scenario->model.nvlink_version; });
+}
+
+/// The first link has all the errors. A healthy H200 counted 42 here as data errors, where its
+/// field 163 (CRC errors) was 0.
+Result nvmlDeviceGetNvLinkErrorCounter(Handle device, unsigned int link, NvlinkErrorCounter counter,
+                                       unsigned long long* errors) {
+  const unsigned int scale = link == 0 ? machine().scenario->link_errors : 0;
+  return answer_link(device, link, errors, [&](const Gpu&) -> unsigned long long {
+    switch (counter) {
+      case NvlinkErrorCounter::replay:
+        return 3ULL * scale;
+      case NvlinkErrorCounter::recovery:
+        return 1ULL * scale;
+      case NvlinkErrorCounter::crc_flit:
+        return 4ULL * scale;
+      case NvlinkErrorCounter::crc_data:
+        return machine().scenario->model.nvswitch ? 42ULL : 1ULL * scale;
+    }
+    return 0;
+  });
+}
+
+Result nvmlDeviceGetP2PStatus(Handle from, Handle to, P2pCapability capability, P2pStatus* status) {
+  const Result result = find_pair(from, to);
+  if (result != kSuccess) {
+    return result;
+  }
+  const Scenario& scenario = *machine().scenario;
+  switch (capability) {
+    case P2pCapability::read:
+      *status = scenario.p2p_read;
+      break;
+    case P2pCapability::write:
+      *status = scenario.p2p_write;
+      break;
+    case P2pCapability::nvlink:
+      *status = scenario.p2p_nvlink;
+      break;
+    case P2pCapability::atomics:
+      *status = scenario.p2p_atomics;
+      break;
+  }
+  return scenario.p2p_result;
+}
+
+Result nvmlDeviceGetTopologyCommonAncestor(Handle from, Handle to, TopologyLevel* level) {
+  const Result result = find_pair(from, to);
+  if (result != kSuccess) {
+    return result;
+  }
+  *level = level_between(static_cast<Gpu*>(from)->index, static_cast<Gpu*>(to)->index);
+  return kSuccess;
+}
+
+Result nvmlDeviceGetCurrPcieLinkGeneration(Handle device, unsigned int* generation) {
+  return answer(device, generation, [](const Gpu& gpu) {
+    const unsigned int most = machine().scenario->model.pcie_generation;
+    return gpu.fault.pcie_generation != 0 ? gpu.fault.pcie_generation : most;
+  });
+}
+
+Result nvmlDeviceGetCurrPcieLinkWidth(Handle device, unsigned int* width) {
+  return answer(device, width, [](const Gpu& gpu) {
+    return gpu.fault.pcie_width != 0 ? gpu.fault.pcie_width : 16U;
+  });
+}
+
+Result nvmlDeviceGetMaxPcieLinkGeneration(Handle device, unsigned int* generation) {
+  return answer(device, generation,
+                [](const Gpu&) { return machine().scenario->model.pcie_generation; });
+}
+
+Result nvmlDeviceGetMaxPcieLinkWidth(Handle device, unsigned int* width) {
+  return answer(device, width, [](const Gpu&) { return 16U; });
 }
 
 }  // extern "C"

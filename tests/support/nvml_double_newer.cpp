@@ -1,6 +1,6 @@
 // The NVML double: functions that a driver may be too old to have. nvml_double_old is built without
 // this file.
-#include "nvml_double_machine.hpp"
+#include "nvml_double.hpp"
 
 using namespace linkgain::nvml_double;
 using linkgain::nvml_api::ClockType;

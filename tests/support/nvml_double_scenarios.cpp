@@ -1,4 +1,4 @@
-#include "nvml_double_scenarios.hpp"
+#include "nvml_double.hpp"
 
 namespace linkgain::nvml_double {
 namespace {

@@ -9,7 +9,7 @@
 namespace linkgain::testing {
 
 /// NVML as one of the doubles answers for one scenario, for as long as this lives. `library` is the
-/// double's file name; nvml_double_scenarios.hpp lists the scenarios and the counters' steps.
+/// double's file name; nvml_double.hpp lists the scenarios and the counters' steps.
 class NvmlScenario {
  public:
   NvmlScenario(const std::string& scenario, const std::string& library,
