@@ -1,14 +1,17 @@
 #include "linkgain/base/whole_file.hpp"
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
+#include <utility>
 
 namespace linkgain {
 
 std::optional<std::string> whole_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 }  // namespace linkgain

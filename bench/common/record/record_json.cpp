@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_layout.hpp"
 #include "linkgain/base/json_schema.hpp"
+#include "linkgain/base/whole_file.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/json_conversions.hpp"
 #include "record_schema.hpp"
@@ -107,16 +105,13 @@ Record read_record(const std::filesystem::path& named) {
     path /= "record.json";
     if (!std::filesystem::exists(path)) path.replace_filename("journal.jsonl");
   }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
+  const std::optional<std::string> text = whole_file(path);
+  if (!text) {
     throw UsageError(fmt::format("cannot read {}", path.string()),
                      "give a record.json that `linkgain run` wrote");
   }
-  std::stringstream content;
-  content << file.rdbuf();
-  const std::string text = content.str();
-  const bool journal = text.starts_with("{\"head\"");
-  return journal ? parse_journal(text, path.string()) : parse_record(text, path.string());
+  const bool journal = text->starts_with("{\"head\"");
+  return journal ? parse_journal(*text, path.string()) : parse_record(*text, path.string());
 }
 
 }  // namespace linkgain

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "baseline_schema.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_layout.hpp"
 #include "linkgain/base/json_schema.hpp"
+#include "linkgain/base/whole_file.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "linkgain/record/json_conversions.hpp"
 
@@ -196,13 +195,11 @@ Baseline parse_baseline(std::string_view text, const std::string& origin) {
 }
 
 Baseline read_baseline(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
+  const std::optional<std::string> text = whole_file(path);
+  if (!text || std::filesystem::is_directory(path)) {
     throw UsageError(fmt::format("cannot read {}", path.string()), kAdvice);
   }
-  std::stringstream content;
-  content << file.rdbuf();
-  return parse_baseline(content.str(), path.string());
+  return parse_baseline(*text, path.string());
 }
 
 }  // namespace linkgain

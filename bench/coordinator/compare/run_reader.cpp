@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include "foreign_runs.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/whole_file.hpp"
 #include "linkgain/record/journal.hpp"
 
 namespace linkgain {
@@ -78,11 +77,9 @@ RunFigures parse_run(std::string_view text, const std::string& name) {
 namespace {
 
 RunFigures read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError(fmt::format("cannot read {}", path.string()), kWhatToGive);
-  std::stringstream content;
-  content << file.rdbuf();
-  return parse_run(content.str(), path.string());
+  const std::optional<std::string> text = whole_file(path);
+  if (!text) throw UsageError(fmt::format("cannot read {}", path.string()), kWhatToGive);
+  return parse_run(*text, path.string());
 }
 
 /// By name.

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/whole_file.hpp"
 
 namespace linkgain {
 namespace {
@@ -71,11 +71,9 @@ Hosts parse_hostfile(std::string_view text) {
 }
 
 Hosts read_hostfile(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw no_hostfile(fmt::format("cannot read {}", path.string()));
-  return parse_hostfile(text.str());
+  const std::optional<std::string> text = whole_file(path);
+  if (!text) throw no_hostfile(fmt::format("cannot read {}", path.string()));
+  return parse_hostfile(*text);
 }
 
 std::optional<Hosts> slurm_allocation(const Environment& environment) {
