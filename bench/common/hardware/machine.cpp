@@ -24,6 +24,24 @@ constexpr std::array<std::string_view, 6> kPathNames{"nvlink",  "pcie-p2p", "hos
 
 std::string_view name_of(Path path) { return kPathNames[static_cast<std::size_t>(path)]; }
 
+std::string_view readable_path(Path path) {
+  switch (path) {
+    case Path::nvlink:
+      return "NVLink";
+    case Path::pcie_p2p:
+      return "PCIe P2P";
+    case Path::host_memory:
+      return "host memory";
+    case Path::network:
+      return "network";
+    case Path::mixed:
+      return "mixed";
+    case Path::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
 Path parse_path(std::string_view name) {
   for (Path path : kPaths) {
     if (name == name_of(path)) return path;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "linkgain/tables/markdown_table.hpp"
-#include "linkgain/tables/text_table.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -24,11 +24,11 @@ std::string spread_table(const Baseline& baseline) {
     ++pool.cases;
     pool.spread = reference.spread;
   }
-  using enum TextTable::Alignment;
-  TextTable table({{"Like cases"},
-                   {"Cases", right},
-                   {"Between launches", right},
-                   {"Degrees of freedom", right}});
+  using enum Table::Alignment;
+  Table table({{"Like cases"},
+               {"Cases", right},
+               {"Between launches", right},
+               {"Degrees of freedom", right}});
   for (const auto& [name, pool] : pools) {
     table.add_row({name, fmt::format("{}", pool.cases),
                    pool.spread ? fmt::format("{:.2f} %", 100.0 * pool.spread->deviation) : "?",

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "linkgain/tables/csv_fields.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {

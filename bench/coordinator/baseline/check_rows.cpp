@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "check_wording.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/alike.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 namespace {

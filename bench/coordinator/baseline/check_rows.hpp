@@ -1,7 +1,7 @@
 #pragma once
 
 #include "linkgain/baseline/regression.hpp"
-#include "linkgain/tables/styled_table.hpp"
+#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 

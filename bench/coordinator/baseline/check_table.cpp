@@ -6,7 +6,6 @@
 
 #include "check_rows.hpp"
 #include "check_wording.hpp"
-#include "linkgain/tables/markdown_table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {

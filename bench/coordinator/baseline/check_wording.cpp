@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

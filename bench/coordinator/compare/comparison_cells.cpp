@@ -8,8 +8,9 @@
 #include <cctype>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/report/wording.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/statistics/ratio.hpp"
+#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -80,7 +81,7 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          with_interval(*each.speed_up));
     case CaseVerdict::slower:
       return fmt::format("{}, {} does not take less time{}, it takes {} longer ({}).", begin, what,
-                         than, readable_excess(-less_time(each.speed_up->estimate)),
+                         than, readable_percent(-less_time(each.speed_up->estimate), Whole::no),
                          with_interval(*each.speed_up));
     case CaseVerdict::inconclusive:
       return fmt::format(

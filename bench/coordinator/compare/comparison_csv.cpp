@@ -3,7 +3,7 @@
 
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/statistics/ratio.hpp"
-#include "linkgain/tables/csv_fields.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,8 +10,9 @@
 #include "comparison_cells.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/training_words.hpp"
-#include "linkgain/report/wording.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,8 +9,8 @@
 #include "comparison_page.hpp"
 #include "comparison_rows.hpp"
 #include "comparison_trend.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/styled_table.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 namespace {

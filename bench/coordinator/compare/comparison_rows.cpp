@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "linkgain/tables/alike.hpp"
+#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {

@@ -8,8 +8,8 @@
 #include "comparison_cells.hpp"
 #include "comparison_page.hpp"
 #include "comparison_rows.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/styled_table.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/table.hpp"
 #include "run_trend.hpp"
 
 namespace linkgain {

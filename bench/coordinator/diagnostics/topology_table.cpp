@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/tables/text_table.hpp"
+#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 namespace {
@@ -26,12 +25,12 @@ std::string matrix_cell(const Topology& topology, int from, int to) {
 }
 
 std::string table_of(const Topology& topology) {
-  std::vector<TextTable::Column> columns{{""}};
+  std::vector<Table::Column> columns{{""}};
   const int devices = device_count(topology);
   for (int i = 0; i < devices; ++i) columns.push_back({device_label(topology, i)});
   columns.push_back({"CPU Affinity"});
   columns.push_back({"NUMA Affinity"});
-  TextTable table(columns);
+  Table table(columns);
   for (int from = 0; from < devices; ++from) {
     std::vector<std::string> cells{device_label(topology, from)};
     for (int to = 0; to < devices; ++to) cells.push_back(matrix_cell(topology, from, to));
@@ -46,7 +45,7 @@ std::string table_of(const Topology& topology) {
   return table.text();
 }
 
-void add_unknowns(const Topology& topology, TextTable& legend) {
+void add_unknowns(const Topology& topology, Table& legend) {
   std::set<std::string> uncounted;
   std::set<std::string> unknown;
   for (const TopologyPair& pair : topology.pairs) {
@@ -70,7 +69,7 @@ void add_unknowns(const Topology& topology, TextTable& legend) {
 }
 
 std::string legend_of(const Topology& topology) {
-  TextTable legend({{""}, {""}});
+  Table legend({{""}, {""}});
   legend.add_row({"X", "the device itself"});
   for (const LinkLabel& entry : kLinkLabels) {
     const auto occurs = [&](const TopologyPair& pair) { return is_called(entry, label_of(pair)); };
@@ -112,32 +111,32 @@ std::string topology_matrix(const Topology& topology) {
 
 namespace {
 
-using Alignment = TextTable::Alignment;
+using Alignment = Table::Alignment;
 
 /// Name or number of a GPU.
-std::string identity_cell(const TopologyGpu& gpu, const std::string& text, Notes& notes) {
+std::string identity_cell(const TopologyGpu& gpu, const std::string& text, Footnotes& notes) {
   if (!text.empty()) return text;
-  return notes.mark(gpu.no_answer.empty() ? "the driver does not say" : gpu.no_answer);
+  return notes.unknown(gpu.no_answer.empty() ? "the driver does not say" : gpu.no_answer);
 }
 
-std::string number_cell(const Reading<int>& reading, Notes& notes) {
-  return reading.measured() ? std::to_string(reading.value()) : notes.mark(reading.reason());
+std::string number_cell(const Reading<int>& reading, Footnotes& notes) {
+  return reading.measured() ? std::to_string(reading.value()) : notes.unknown(reading.reason());
 }
 
-std::string rate_cell(const Reading<double>& reading, int decimals, Notes& notes) {
+std::string rate_cell(const Reading<double>& reading, int decimals, Footnotes& notes) {
   return reading.measured() ? fmt::format("{:.{}f}", reading.value(), decimals)
-                            : notes.mark(reading.reason());
+                            : notes.unknown(reading.reason());
 }
 
 /// "gen 5 x16"
-std::string pcie_link(const Reading<int>& generation, const Reading<int>& width, Notes& notes) {
+std::string pcie_link(const Reading<int>& generation, const Reading<int>& width, Footnotes& notes) {
   if (!generation.measured() && generation.reason() == width.reason()) {
-    return notes.mark(generation.reason());
+    return notes.unknown(generation.reason());
   }
   return fmt::format("gen {} x{}", number_cell(generation, notes), number_cell(width, notes));
 }
 
-std::string pcie_cell(const PcieInfo& pcie, Notes& notes) {
+std::string pcie_cell(const PcieInfo& pcie, Footnotes& notes) {
   const std::string now = pcie_link(pcie.generation, pcie.width, notes);
   const std::string most = pcie_link(pcie.most_generation, pcie.most_width, notes);
   return now == most && now.starts_with('?') ? now : fmt::format("{} (at most {})", now, most);
@@ -151,23 +150,23 @@ bool is_lowered(const PcieInfo& pcie) {
   return below(pcie.generation, pcie.most_generation) || below(pcie.width, pcie.most_width);
 }
 
-std::string version_cell(const Reading<int>& version, Notes& notes) {
-  if (!version.measured()) return notes.mark(version.reason());
+std::string version_cell(const Reading<int>& version, Footnotes& notes) {
+  if (!version.measured()) return notes.unknown(version.reason());
   const std::string name = nvlink_version_name(version.value());
   return name.empty()
-             ? notes.mark(fmt::format("NVML's version {} has no known name", version.value()))
+             ? notes.unknown(fmt::format("NVML's version {} has no known name", version.value()))
              : name;
 }
 
-std::string links_cell(const NvlinkInfo& nvlink, Notes& notes) {
+std::string links_cell(const NvlinkInfo& nvlink, Footnotes& notes) {
   if (!nvlink.active.measured() && nvlink.active.reason() == nvlink.possible.reason()) {
-    return notes.mark(nvlink.active.reason());
+    return notes.unknown(nvlink.active.reason());
   }
   return fmt::format("{} of {}", number_cell(nvlink.active, notes),
                      number_cell(nvlink.possible, notes));
 }
 
-std::string cuda_cell(const Reading<int>& index, Notes& notes) {
+std::string cuda_cell(const Reading<int>& index, Footnotes& notes) {
   return index.reason() == kHiddenFromCuda ? "hidden" : number_cell(index, notes);
 }
 
@@ -185,12 +184,12 @@ std::optional<std::string> same_lack(const Topology& topology) {
 }
 
 /// The fastest active link's rate, "< 26.5625" where others are slower.
-std::string link_rate_cell(const NvlinkInfo& nvlink, Notes& notes) {
+std::string link_rate_cell(const NvlinkInfo& nvlink, Footnotes& notes) {
   const std::string rate = rate_cell(nvlink.rate_gb_per_s, 4, notes);
   return nvlink.slower.empty() ? rate : "< " + rate;
 }
 
-void add_nvlink_row(const TopologyGpu& gpu, TextTable& table, Notes& notes) {
+void add_nvlink_row(const TopologyGpu& gpu, Table& table, Footnotes& notes) {
   const std::string label = fmt::format("GPU{}", gpu.index);
   const NvlinkInfo& nvlink = gpu.nvlink;
   if (!has_nvlink(gpu)) {
@@ -199,8 +198,8 @@ void add_nvlink_row(const TopologyGpu& gpu, TextTable& table, Notes& notes) {
   }
   const Reading<double> rate = rate_of(nvlink);
   const std::string both_ways =
-      rate.measured() ? fmt::format("{:.2f}", 2 * rate.value()) : notes.mark(rate.reason());
-  const std::string leads_to = !nvlink.switched.measured() ? notes.mark(nvlink.switched.reason())
+      rate.measured() ? fmt::format("{:.2f}", 2 * rate.value()) : notes.unknown(rate.reason());
+  const std::string leads_to = !nvlink.switched.measured() ? notes.unknown(nvlink.switched.reason())
                                : nvlink.switched.value()   ? "a switch"
                                                            : "GPUs directly";
   table.add_row({label, version_cell(nvlink.version, notes), links_cell(nvlink, notes), leads_to,
@@ -222,8 +221,8 @@ std::string slower_links(const Topology& topology) {
   return text;
 }
 
-std::string status_cell(const Reading<P2pStatus>& status, Notes& notes) {
-  if (!status.measured()) return notes.mark(status.reason());
+std::string status_cell(const Reading<P2pStatus>& status, Footnotes& notes) {
+  if (!status.measured()) return notes.unknown(status.reason());
   return status.value().ok ? "ok" : status.value().why_not;
 }
 
@@ -234,7 +233,7 @@ struct P2pGroup {
 };
 
 /// Groups in order of appearance, the largest last.
-std::vector<P2pGroup> group_pairs(const Topology& topology, Notes& notes) {
+std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
   std::vector<P2pGroup> groups;
   const auto answers_of = [&](const TopologyPair& pair) {
     return std::vector<std::string>{status_cell(pair.read, notes), status_cell(pair.write, notes),
@@ -262,8 +261,8 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Notes& notes) {
 
 /// A title and a table each, empty where the machine has nothing for them. What is not known is
 /// added to `notes`.
-std::string gpus_section(const Topology& topology, Notes& notes) {
-  TextTable table({{"GPUs"}, {"Model"}, {"CUDA device"}, {"PCI id"}, {"PCIe link"}});
+std::string gpus_section(const Topology& topology, Footnotes& notes) {
+  Table table({{"GPUs"}, {"Model"}, {"CUDA device"}, {"PCI id"}, {"PCIe link"}});
   bool lowered = false;
   bool hidden = false;
   for (const TopologyGpu& gpu : topology.gpus) {
@@ -280,9 +279,9 @@ std::string gpus_section(const Topology& topology, Notes& notes) {
                   : "");
 }
 
-std::string nics_section(const Topology& topology, Notes& notes) {
+std::string nics_section(const Topology& topology, Footnotes& notes) {
   if (topology.nics.empty()) return {};
-  TextTable table({{"NICs"}, {"RDMA device"}, {"PCI id"}, {"NUMA node"}});
+  Table table({{"NICs"}, {"RDMA device"}, {"PCI id"}, {"NUMA node"}});
   for (std::size_t i = 0; i < topology.nics.size(); ++i) {
     const TopologyNic& nic = topology.nics[i];
     table.add_row(
@@ -291,17 +290,17 @@ std::string nics_section(const Topology& topology, Notes& notes) {
   return table.text();
 }
 
-std::string nvlink_section(const Topology& topology, Notes& notes) {
+std::string nvlink_section(const Topology& topology, Footnotes& notes) {
   if (topology.gpus.empty()) return {};
   if (const auto all = same_lack(topology)) return fmt::format("  NVLink: {}\n", *all);
-  TextTable table({{"NVLink"},
-                   {"Version"},
-                   {"Links active"},
-                   {"To"},
-                   {"Per link", Alignment::right},
-                   {"One way", Alignment::right},
-                   {"Both ways", Alignment::right},
-                   {"Payload one way", Alignment::right}});
+  Table table({{"NVLink"},
+               {"Version"},
+               {"Links active"},
+               {"To"},
+               {"Per link", Alignment::right},
+               {"One way", Alignment::right},
+               {"Both ways", Alignment::right},
+               {"Payload one way", Alignment::right}});
   for (const TopologyGpu& gpu : topology.gpus) add_nvlink_row(gpu, table, notes);
   const std::string slower = slower_links(topology);
   return table.text() +
@@ -313,10 +312,10 @@ std::string nvlink_section(const Topology& topology, Notes& notes) {
          slower;
 }
 
-std::string p2p_section(const Topology& topology, Notes& notes) {
+std::string p2p_section(const Topology& topology, Footnotes& notes) {
   const std::vector<P2pGroup> groups = group_pairs(topology, notes);
   if (groups.empty()) return {};
-  TextTable table({{"P2P"}, {"Read"}, {"Write"}, {"Atomics"}, {"Over NVLink"}});
+  Table table({{"P2P"}, {"Read"}, {"Write"}, {"Atomics"}, {"Over NVLink"}});
   for (const P2pGroup& group : groups) {
     std::vector<std::string> cells{fmt::format("{}", fmt::join(group.pairs, ", "))};
     if (&group == &groups.back()) {
@@ -332,7 +331,7 @@ std::string p2p_section(const Topology& topology, Notes& notes) {
 }  // namespace
 
 std::string topology_report(const Topology& topology) {
-  Notes notes;
+  Footnotes notes;
   const std::string driver = topology.driver.measured()
                                  ? "driver " + topology.driver.value()
                                  : "driver version not known: " + topology.driver.reason();

@@ -8,9 +8,8 @@
 
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/csv_fields.hpp"
-#include "linkgain/tables/styled_table.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,7 +10,7 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/tables/csv_fields.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,8 +10,12 @@
 #include "comparison.hpp"
 #include "limit_legend.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "outcome_sentences.hpp"
 #include "pair_groups.hpp"
 #include "pair_sentences.hpp"
@@ -22,10 +26,10 @@ namespace linkgain {
 namespace {
 
 std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& limits) {
-  MarkdownTable table({{std::string(words_of(contrast).title), MarkdownTable::Alignment::left},
-                       {case_label(result.definition), MarkdownTable::Alignment::right},
-                       {"busbw", MarkdownTable::Alignment::right, true},
-                       {"Path", MarkdownTable::Alignment::left}});
+  Table table({{std::string(words_of(contrast).title), Table::Alignment::left},
+               {case_label(result.definition), Table::Alignment::right},
+               {"busbw", Table::Alignment::right, true},
+               {"Path", Table::Alignment::left}});
   bool first = true;
   for (const VariantResult& variant : result.variants) {
     const std::string name = contrast == Contrast::variant ? variant.variant : first ? "Y" : "N";
@@ -42,7 +46,7 @@ std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& l
                      std::string(readable_path(variant.path))});
     }
   }
-  return table.text();
+  return table.markdown();
 }
 
 std::string not_compared(const Curve& curve) {

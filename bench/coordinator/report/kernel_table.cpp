@@ -8,7 +8,7 @@
 
 #include "linkgain/analysis/kernel_ratio.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/table.hpp"
 #include "size_cells.hpp"
 
 namespace linkgain {
@@ -21,14 +21,14 @@ std::vector<std::string> cells_of(const std::optional<Ratio>& ratio) {
   return {text.estimate, text.low ? interval_cell(text) : ""};
 }
 
-MarkdownTable table_for(const std::vector<std::string>& variants) {
-  using Alignment = MarkdownTable::Alignment;
-  std::vector<MarkdownTable::Column> columns{{"Size", Alignment::right}};
+Table table_for(const std::vector<std::string>& variants) {
+  using Alignment = Table::Alignment;
+  std::vector<Table::Column> columns{{"Size", Alignment::right}};
   for (const std::string& variant : variants) {
     columns.push_back({variant, Alignment::right, true});
     columns.push_back({"95 % CI", Alignment::right, true});
   }
-  return MarkdownTable(columns);
+  return Table(columns);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ MarkdownTable table_for(const std::vector<std::string>& variants) {
 std::string kernel_table(const Record& record, const Curve& curve) {
   if (curve.cases.empty() || !curve.cases.front()->definition.kernel) return {};
   const std::vector<std::string> variants = variant_names(curve.cases);
-  MarkdownTable table = table_for(variants);
+  Table table = table_for(variants);
   bool any = false;
   for (const CaseResult* result : curve.cases) {
     std::vector<std::string> cells{readable_bytes(result->definition.size)};
@@ -52,7 +52,7 @@ std::string kernel_table(const Record& record, const Curve& curve) {
   return fmt::format("\n{}:\n\n{}",
                      copy ? "By kernel, times as fast as by copy engine"
                           : "NCCL leaves (its time over the kernel's)",
-                     table.text());
+                     table.markdown());
 }
 
 }  // namespace linkgain

@@ -5,8 +5,12 @@
 
 #include <algorithm>
 
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/report/wording.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -31,7 +35,7 @@ std::string LimitLegend::share(const Case& definition, const VariantResult& vari
     known->least_gb_per_s = std::min(known->least_gb_per_s, limit);
     known->most_gb_per_s = std::max(known->most_gb_per_s, limit);
   }
-  return fmt::format(" ({})", readable_fraction(fraction));
+  return fmt::format(" ({})", rounded_percent(fraction, 0));
 }
 
 std::string LimitLegend::text() const {

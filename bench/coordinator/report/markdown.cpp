@@ -6,7 +6,8 @@
 #include "linkgain/report/headline.hpp"
 #include "linkgain/report/pair_tables.hpp"
 #include "linkgain/report/size_table.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "run_sections.hpp"
 #include "wires.hpp"
 

@@ -5,8 +5,12 @@
 #include <string_view>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -112,18 +116,19 @@ std::string outcome_sentence(Contrast contrast, const CaseResult& result,
                          interval_of(readable_ratio(*comparison.ratio)));
     case Outcome::more_time:
       return fmt::format("{} does not take less time{}, it takes {} longer ({}).", words.subject,
-                         words.than, readable_excess(-less_time(comparison.ratio->estimate)),
+                         words.than,
+                         readable_percent(-less_time(comparison.ratio->estimate), Whole::no),
                          interval_of(readable_ratio(*comparison.ratio)));
   }
   return {};
 }
 
 /// A half width above `precision`, with as many digits as it takes to see that.
-std::string wider_percent(double half_width, double precision) {
+static std::string wider_percent(double half_width, double precision) {
   std::string text = readable_percent(half_width);
   const std::string asked_for = readable_percent(precision);
   for (int digits = 3; text == asked_for && digits <= 6; ++digits) {
-    text = fmt::format("{:.{}g} %", 100.0 * half_width, digits);
+    text = percent_of_digits(half_width, digits);
   }
   return text;
 }
@@ -145,7 +150,7 @@ std::string convergence_sentence(const Record& record, const CaseResult& result,
   const std::string why = result.stopped.empty() ? "" : fmt::format(" ({})", result.stopped);
   return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,
                      wider_percent(half_width, record.settings.precision),
-                     readable_precision(record.settings.precision));
+                     "±" + percent_of_digits(record.settings.precision));
 }
 
 }  // namespace linkgain

@@ -7,7 +7,11 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/report/wording.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "pair_groups.hpp"
 
 namespace linkgain {
@@ -96,7 +100,7 @@ std::string pairs_sentence(const Record& record, const Curve& curve, const CaseR
   const double precision = record.settings.precision;
   if (!differ(times, precision)) {
     return fmt::format("\nThe {} pairs compared do not differ by more than {} with {}.\n",
-                       compared.size(), precision_percent(precision), variant.variant);
+                       compared.size(), percent_of_digits(precision), variant.variant);
   }
   return fmt::format(
       "\nOf {} pairs compared it takes longest with {}; {} takes least: {} ({}{}).\n",

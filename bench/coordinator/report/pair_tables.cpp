@@ -7,9 +7,12 @@
 #include <set>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"
 
@@ -57,10 +60,10 @@ std::string value_cell(const PairMatrix& matrix, const PairEntry& entry, const U
 }
 
 std::string matrix_text(const Record& record, const PairMatrix& matrix) {
-  constexpr auto kRight = MarkdownTable::Alignment::right;
-  std::vector<MarkdownTable::Column> columns{{"from \\ to"}};
+  constexpr auto kRight = Table::Alignment::right;
+  std::vector<Table::Column> columns{{"from \\ to"}};
   for (int to = 0; to < matrix.ranks; ++to) columns.push_back({end_label(record, to), kRight});
-  MarkdownTable table(columns);
+  Table table(columns);
   const Unit unit = unit_of(matrix);
   for (int from = 0; from < matrix.ranks; ++from) {
     std::vector<std::string> cells{end_label(record, from)};
@@ -72,7 +75,7 @@ std::string matrix_text(const Record& record, const PairMatrix& matrix) {
     }
     table.add_row(cells);
   }
-  return fmt::format("{} with {}:\n\n{}", unit.name, matrix.variant, table.text());
+  return fmt::format("{} with {}:\n\n{}", unit.name, matrix.variant, table.markdown());
 }
 
 std::string readable_value(const PairMatrix& matrix, double value) {
@@ -86,7 +89,7 @@ std::string beside_others(const PairMatrix& matrix, const WeakestPair& pair, dou
   const std::string_view side = matrix.by_bandwidth ? "below" : "above";
   const std::string distance = differ({pair.value, *pair.median}, precision)
                                    ? fmt::format("{} {}", readable_percent(*shortfall), side)
-                                   : fmt::format("within {} of", precision_percent(precision));
+                                   : fmt::format("within {} of", percent_of_digits(precision));
   const std::string kind = pair.label.empty() ? "" : pair.label + " ";
   const std::string others =
       pair.others == 1
@@ -109,7 +112,7 @@ std::string no_difference_line(const PairMatrix& matrix, double precision) {
   const std::string low = readable_value(matrix, least);
   const std::string high = readable_value(matrix, most);
   return fmt::format("\n- No pair differs by more than {} with {}: {}{}\n",
-                     precision_percent(precision), matrix.variant, low,
+                     percent_of_digits(precision), matrix.variant, low,
                      low == high ? "" : " to " + high);
 }
 

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -157,14 +161,13 @@ std::string host_copy(const Machine& machine) {
 std::string ranks_table(const Machine& machine) {
   const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
                                 [](const RankInfo& rank) { return rank.gpu.has_value(); });
-  std::vector<MarkdownTable::Column> columns{
-      {"Rank", MarkdownTable::Alignment::right}, {"Host"}, {"CPUs"}};
+  std::vector<Table::Column> columns{{"Rank", Table::Alignment::right}, {"Host"}, {"CPUs"}};
   if (gpus) {
     columns.insert(
         columns.end(),
-        {{"GPU"}, {"Memory", MarkdownTable::Alignment::right}, {"PCI id"}, {"PCIe"}, {"NVLink"}});
+        {{"GPU"}, {"Memory", Table::Alignment::right}, {"PCI id"}, {"PCIe"}, {"NVLink"}});
   }
-  MarkdownTable table(columns);
+  Table table(columns);
   for (const RankInfo& rank : machine.ranks) {
     std::vector<std::string> cells{std::to_string(rank.rank), rank.host, rank.cpus};
     if (rank.gpu.has_value()) {
@@ -176,7 +179,7 @@ std::string ranks_table(const Machine& machine) {
     }
     table.add_row(cells);
   }
-  return table.text();
+  return table.markdown();
 }
 
 /// "20", or "20 to 45" where cases differ; empty where no ratio was formed.
@@ -276,7 +279,8 @@ std::string repeat_section(const Record& record) {
   add_item(text, "Schedule", settings.schedule);
   add_item(text, "Launches", std::to_string(settings.launches));
   add_item(text, "Rounds per case", rounds_of(record));
-  add_item(text, "Interval asked for", readable_precision(settings.precision) + " of the ratio");
+  add_item(text, "Interval asked for",
+           "±" + percent_of_digits(settings.precision) + " of the ratio");
   add_item(text, "Sample", readable_time(settings.sample_target));
   if (settings.budget.has_value()) {
     add_item(text, "Budget", readable_time(*settings.budget));

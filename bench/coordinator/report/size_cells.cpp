@@ -94,7 +94,9 @@ std::vector<std::string> ratio_cells(const Comparison& comparison, Footnotes& fo
 std::string evidence_cell(const VariantResult* variant) {
   const bool counted = variant != nullptr && variant->evidence;
   const std::optional<double> share = counted ? variant->evidence->judged_share() : std::nullopt;
-  return share ? evidence_percent(*share) : std::string{};
+  if (!share) return {};
+  const std::string percent = rounded_percent(*share, 1);
+  return percent.substr(0, percent.find(' '));
 }
 
 bool any_evidence(const std::vector<const CaseResult*>& cases) {
@@ -111,7 +113,7 @@ std::string case_marks(const Record& record, const CaseResult& result,
                    "*", fmt::format(
                             "not converged: the interval did not come within {} of the ratio, or "
                             "neighbouring rounds are correlated, so that it may be too narrow",
-                            readable_precision(record.settings.precision)))
+                            "±" + percent_of_digits(record.settings.precision)))
              : std::string{};
 }
 
@@ -156,7 +158,7 @@ std::string column_legend(const std::string& items, const SizeLegend& legend,
                                  "- NVLink %: bytes that NVLink carried, of those expected "
                                  "if it carries every message{}\n",
                                  evidence);
-  text += legend.footnotes.text();
+  text += legend.footnotes.markdown();
   return text.empty() ? text : "\n" + text;
 }
 

@@ -5,9 +5,12 @@
 
 #include "comparison.hpp"
 #include "limit_legend.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/footnotes.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 
@@ -19,8 +22,8 @@ struct SizeLegend {
 
 /// The rows of one table: cases, and what tells them apart.
 struct TableRows {
-  MarkdownTable::Column title{"Size", MarkdownTable::Alignment::right};  ///< of the first column
-  std::vector<std::string> labels;  ///< what it says of each case
+  Table::Column title{"Size", Table::Alignment::right};  ///< of the first column
+  std::vector<std::string> labels;                       ///< what it says of each case
   std::vector<const CaseResult*> cases;
   std::string items{};                      ///< on all of them: a curve's steps, what NCCL leaves
   std::string_view place = "at this size";  ///< of a row

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 
-#include "linkgain/report/wording.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "size_cells.hpp"
 
 namespace linkgain {
 namespace {
 
-std::vector<MarkdownTable::Column> columns(const MarkdownTable::Column& title, bool evidence) {
-  constexpr auto kRight = MarkdownTable::Alignment::right;
-  std::vector<MarkdownTable::Column> all{
+std::vector<Table::Column> columns(const Table::Column& title, bool evidence) {
+  constexpr auto kRight = Table::Alignment::right;
+  std::vector<Table::Column> all{
       title, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight, true}, {"Path"}};
   if (evidence) {
     all.push_back({"NVLink %", kRight});
@@ -28,7 +32,7 @@ Comparison comparison_with(const std::vector<Comparison>& comparisons,
   return found == comparisons.end() ? Comparison{} : *found;
 }
 
-void add_rows(MarkdownTable& table, const Record& record, const CaseResult& result,
+void add_rows(Table& table, const Record& record, const CaseResult& result,
               const std::string& label, bool evidence, SizeLegend& legend) {
   const std::vector<Comparison> comparisons = compare_variants(record, result);
   for (const VariantResult& variant : result.variants) {
@@ -57,15 +61,16 @@ void add_rows(MarkdownTable& table, const Record& record, const CaseResult& resu
 
 std::string table_by_variant(const Record& record, const TableRows& rows) {
   const bool evidence = any_evidence(rows.cases);
-  MarkdownTable table(columns(rows.title, evidence));
+  Table table(columns(rows.title, evidence));
   SizeLegend legend;
   for (std::size_t i = 0; i < rows.cases.size(); ++i) {
     add_rows(table, record, *rows.cases[i], rows.labels[i], evidence, legend);
   }
   const std::string legend_text =
       column_legend(rows.items, legend, evidence ? "; empty where it is not judged" : "", "");
-  return fmt::format("{}{}- Speed-up and less time: {} against the row's variant\n", table.text(),
-                     legend_text.empty() ? "\n" : legend_text, variant_names(rows.cases).front());
+  return fmt::format("{}{}- Speed-up and less time: {} against the row's variant\n",
+                     table.markdown(), legend_text.empty() ? "\n" : legend_text,
+                     variant_names(rows.cases).front());
 }
 
 }  // namespace linkgain

@@ -8,8 +8,12 @@
 #include <vector>
 
 #include "kernel_table.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/find_variant.hpp"
-#include "linkgain/report/wording.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "pair_groups.hpp"
 #include "size_cells.hpp"
 #include "step_lines.hpp"
@@ -60,11 +64,10 @@ std::string path_legend(const UsualPaths& usual, const std::vector<std::string>&
                : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::vector<MarkdownTable::Column> columns_for(const MarkdownTable::Column& title,
-                                               const std::vector<std::string>& variants,
-                                               bool evidence) {
-  constexpr auto kRight = MarkdownTable::Alignment::right;
-  std::vector<MarkdownTable::Column> columns{title};
+std::vector<Table::Column> columns_for(const Table::Column& title,
+                                       const std::vector<std::string>& variants, bool evidence) {
+  constexpr auto kRight = Table::Alignment::right;
+  std::vector<Table::Column> columns{title};
   for (const std::string& variant : variants) {
     columns.push_back({variant, kRight});
     columns.push_back({"busbw GB/s", kRight, true});
@@ -76,7 +79,7 @@ std::vector<MarkdownTable::Column> columns_for(const MarkdownTable::Column& titl
   if (evidence) {
     columns.push_back({"NVLink %", kRight});
   }
-  columns.push_back({"Marks", MarkdownTable::Alignment::left});
+  columns.push_back({"Marks", Table::Alignment::left});
   return columns;
 }
 
@@ -119,7 +122,7 @@ std::string table_by_case(const Record& record, const TableRows& rows,
                           const std::vector<std::string>& variants) {
   const bool evidence = any_evidence(rows.cases);
   const UsualPaths usual = usual_paths(rows.cases);
-  MarkdownTable table(columns_for(rows.title, variants, evidence));
+  Table table(columns_for(rows.title, variants, evidence));
   SizeLegend legend;
   for (std::size_t i = 0; i < rows.cases.size(); ++i) {
     const CaseResult& result = *rows.cases[i];
@@ -142,7 +145,7 @@ std::string table_by_case(const Record& record, const TableRows& rows,
     table.add_row(cells);
   }
   const std::string order = evidence ? fmt::format(": {}", fmt::join(variants, " / ")) : "";
-  return table.text() + column_legend(rows.items, legend, order, path_legend(usual, variants));
+  return table.markdown() + column_legend(rows.items, legend, order, path_legend(usual, variants));
 }
 
 TableRows rows_of(const Record& record, const Curve& curve) {

@@ -5,7 +5,11 @@
 #include <cmath>
 
 #include "linkgain/analysis/curve_steps.hpp"
-#include "linkgain/report/wording.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "size_cells.hpp"
 
 namespace linkgain {

@@ -8,18 +8,20 @@
 
 #include "comparison.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/convergence.hpp"
-#include "linkgain/report/training_words.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/footnotes.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "training_cells.hpp"
 
 namespace linkgain {
 namespace {
 
-constexpr auto kRight = MarkdownTable::Alignment::right;
+constexpr auto kRight = Table::Alignment::right;
 constexpr bool kNeedsValues = true;
 
 /// What the rows were seen to need explained.
@@ -114,8 +116,8 @@ std::vector<std::string> ratio_cells(const CaseResult& result, const Comparison&
           speed_up(readable_ratio(*comparison.ratio)) + (result.converged ? "" : "*")};
 }
 
-std::vector<MarkdownTable::Column> columns_of(const std::vector<std::string>& variants) {
-  std::vector<MarkdownTable::Column> columns{{"Training"}};
+std::vector<Table::Column> columns_of(const std::vector<std::string>& variants) {
+  std::vector<Table::Column> columns{{"Training"}};
   if (variants.size() > 2) {
     columns.insert(columns.end(), {{"Variant"}, {"Time", kRight}});
     columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
@@ -137,8 +139,8 @@ void append(std::vector<std::string>& cells, const std::vector<std::string>& mor
 }
 
 /// One row for at most two variants.
-void add_row(MarkdownTable& table, const Record& record, const CaseResult& result,
-             const std::string& label, Legend& legend) {
+void add_row(Table& table, const Record& record, const CaseResult& result, const std::string& label,
+             Legend& legend) {
   std::vector<std::string> cells{label};
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     append(cells, {training_time_cell(record, result.variants[i]),
@@ -153,7 +155,7 @@ void add_row(MarkdownTable& table, const Record& record, const CaseResult& resul
 }
 
 /// A row for each of several variants.
-void add_rows(MarkdownTable& table, const Record& record, const CaseResult& result,
+void add_rows(Table& table, const Record& record, const CaseResult& result,
               const std::string& label, Legend& legend) {
   const std::vector<Comparison> comparisons = compare_variants(record, result);
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
@@ -179,7 +181,7 @@ std::string convergence_note(const Record& record, const std::set<Remedy>& remed
   return fmt::format(
       "not converged: no interval within {} of the ratio, or neighbouring rounds are correlated; "
       "{}",
-      precision_percent(record.settings.precision), advice);
+      percent_of_digits(record.settings.precision), advice);
 }
 
 std::string legend_text(const Record& record, const std::vector<std::string>& variants,
@@ -219,7 +221,7 @@ std::string legend_text(const Record& record, const std::vector<std::string>& va
   if (legend.parted) {
     marks.mark("!", fmt::format("its loss is off from {}'s by more than rounding explains", first));
   }
-  text += marks.text();
+  text += marks.markdown();
   return text.empty() ? text : "\n" + text;
 }
 
@@ -230,14 +232,14 @@ std::string training_grid(const Record& record, const std::vector<const CaseResu
   for (const VariantResult& variant : trainings.front()->variants) {
     variants.push_back(variant.variant);
   }
-  MarkdownTable table(columns_of(variants));
+  Table table(columns_of(variants));
   Legend legend;
   const ModelSize usual_model = trainings.front()->definition.training->model;
   for (const CaseResult* result : trainings) {
     const std::string label = label_of(record, *result, usual_model, legend);
     (variants.size() > 2 ? add_rows : add_row)(table, record, *result, label, legend);
   }
-  return table.text() + legend_text(record, variants, legend);
+  return table.markdown() + legend_text(record, variants, legend);
 }
 
 }  // namespace linkgain

@@ -12,10 +12,14 @@
 #include "comparison.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/training_words.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "outcome_sentences.hpp"
 #include "training_cells.hpp"
 #include "training_grid.hpp"
@@ -24,7 +28,7 @@
 namespace linkgain {
 namespace {
 
-using Alignment = MarkdownTable::Alignment;
+using Alignment = Table::Alignment;
 
 bool was_measured(const CaseResult& result) {
   return std::any_of(result.variants.begin(), result.variants.end(),
@@ -71,12 +75,12 @@ std::string row_name(Contrast contrast, const CaseResult& result, std::size_t va
 
 std::string page_table(const Record& record, const CaseResult& result) {
   const Contrast contrast = contrast_of(record, result);
-  MarkdownTable table(
+  Table table(
       {{std::string(words_of(contrast).title), Alignment::left}, {"Time", Alignment::right}});
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     table.add_row({row_name(contrast, result, i), training_time_cell(record, result.variants[i])});
   }
-  return table.text();
+  return table.markdown();
 }
 
 /// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not told from 0 (-0.40 to 0.90) of 80.2 ms"; empty
@@ -202,6 +206,12 @@ std::string first_training(const Record& record, const CaseResult& result) {
 }
 
 }  // namespace
+
+std::string readable_tokens(const Settings& settings) {
+  return settings.training && !settings.training->tokens.empty()
+             ? one_line(settings.training->tokens)
+             : "generated tokens";
+}
 
 std::string training_tables(const Record& record) {
   const std::vector<const CaseResult*> trainings = trainings_of(record, true);

@@ -7,9 +7,12 @@
 #include <set>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/report/wording.hpp"
-#include "linkgain/tables/footnotes.hpp"
-#include "linkgain/tables/markdown_table.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -66,7 +69,7 @@ std::string phrase(const VariantResult& variant, bool short_form) {
   }
   const WireEvidence& evidence = *variant.evidence;
   if (const std::optional<double> share = evidence.judged_share()) {
-    const std::string percent = evidence_percent(*share) + " %";
+    const std::string percent = rounded_percent(*share, 1);
     return short_form ? percent : fmt::format("NVLink {} of expected", percent);
   }
   const std::string why = evidence.reason.empty() ? "" : " (" + one_line(evidence.reason) + ")";
@@ -137,7 +140,7 @@ std::vector<std::string> row_of(const std::string& label, const Case& definition
                                  per_operation(evidence.nvlink_sent, evidence),
                                  per_operation(evidence.expected, evidence)};
   const std::optional<double> share = evidence.judged_share();
-  cells.push_back(share ? evidence_percent(*share) + " %" : "");
+  cells.push_back(share ? rounded_percent(*share, 1) : "");
   if (pcie) {
     cells.push_back(per_operation(evidence.pcie_sent, evidence));
     cells.push_back(per_operation(evidence.pcie_received, evidence));
@@ -170,11 +173,11 @@ std::string words_on_pcie(const Record& record, bool pcie) {
   return fmt::format(" PCIe bytes were not measured: {}.", fmt::join(reasons, "; "));
 }
 
-std::vector<MarkdownTable::Column> columns(bool pcie) {
-  constexpr auto kRight = MarkdownTable::Alignment::right;
-  std::vector<MarkdownTable::Column> all{{"Case"},         {"Variant"},        {"Path"},
-                                         {"Algorithm"},    {"NVLink", kRight}, {"Expected", kRight},
-                                         {"Share", kRight}};
+std::vector<Table::Column> columns(bool pcie) {
+  constexpr auto kRight = Table::Alignment::right;
+  std::vector<Table::Column> all{{"Case"},         {"Variant"},        {"Path"},
+                                 {"Algorithm"},    {"NVLink", kRight}, {"Expected", kRight},
+                                 {"Share", kRight}};
   if (pcie) {
     all.push_back({"PCIe out", kRight});
     all.push_back({"PCIe in", kRight});
@@ -215,7 +218,7 @@ std::string wires_section(const Record& record) {
   const bool pcie = any_evidence(record, [](const WireEvidence& evidence) {
     return evidence.pcie_sent.has_value() || evidence.pcie_received.has_value();
   });
-  MarkdownTable table(columns(pcie));
+  Table table(columns(pcie));
   Footnotes reasons;
   for (const CaseResult& result : record.cases) {
     std::string label = case_label(result.definition);
@@ -226,10 +229,10 @@ std::string wires_section(const Record& record) {
       }
     }
   }
-  const std::string notes = reasons.text();
+  const std::string notes = reasons.markdown();
   return fmt::format("## Wires\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}",
                      kWiresLead, source_of_algorithms(record), words_on_pcie(record, pcie),
-                     cost_of(record), table.text(), notes.empty() ? "" : "\n" + notes);
+                     cost_of(record), table.markdown(), notes.empty() ? "" : "\n" + notes);
 }
 
 }  // namespace linkgain

@@ -1,6 +1,10 @@
 #include "linkgain/tables/escaping.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <utility>
 
@@ -78,6 +82,38 @@ std::string xml_escaped(std::string_view text) {
 std::string prometheus_escaped(std::string_view text) {
   static constexpr std::array<Entity, 3> kEscapes{{{'\\', "\\\\"}, {'"', "\\\""}, {'\n', "\\n"}}};
   return replaced(text, kEscapes);
+}
+
+std::string csv_field(std::string_view text) {
+  const std::string valid = valid_utf8(text);
+  if (valid.find_first_of(",\"\r\n") == std::string::npos) {
+    return valid;
+  }
+  std::string quoted = "\"";
+  for (const char c : valid) {
+    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
+std::string csv_field(std::optional<double> value) {
+  return value.has_value() ? fmt::format("{}", *value) : std::string{};
+}
+
+std::string shell_quoted(std::string_view text) {
+  constexpr std::string_view kHarmless = "-_./:=,+@%";
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kHarmless.find(c) != std::string_view::npos;
+  });
+  if (plain) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
 }
 
 }  // namespace linkgain

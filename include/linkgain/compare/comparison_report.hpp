@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "linkgain/compare/run_comparison.hpp"
-#include "linkgain/tables/styled_table.hpp"
+#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 

@@ -15,6 +15,8 @@ namespace linkgain {
 enum class Path { nvlink, pcie_p2p, host_memory, network, mixed, unknown };
 
 std::string_view name_of(Path path);
+/// "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
+std::string_view readable_path(Path path);
 Path parse_path(std::string_view name);
 
 /// One GPU as a rank sees it. Absent means not measured.

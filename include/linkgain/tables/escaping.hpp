@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,14 @@ std::string xml_escaped(std::string_view text);
 
 /// For the value of a label in Prometheus' text format: backslash, quote and line feed.
 std::string prometheus_escaped(std::string_view text);
+
+/// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
+std::string csv_field(std::string_view text);
+
+/// The shortest digits that read back as the same number; empty where absent.
+std::string csv_field(std::optional<double> value);
+
+/// A word for a POSIX shell that stands for exactly `text`, whatever its bytes.
+std::string shell_quoted(std::string_view text);
 
 }  // namespace linkgain

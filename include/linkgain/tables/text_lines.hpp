@@ -12,6 +12,9 @@ inline constexpr std::size_t kTerminalColumns = 120;
 /// Characters that the UTF-8 text takes on a terminal.
 std::size_t display_width(std::string_view text);
 
+/// Text that stays within one line: line breaks become spaces.
+std::string one_line(std::string_view text);
+
 /// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 

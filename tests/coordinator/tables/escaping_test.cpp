@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "linkgain/tables/csv_fields.hpp"
-
 namespace linkgain {
 namespace {
 
@@ -32,6 +30,14 @@ TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\
 TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
   EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\"\n\"");
+}
+
+TEST(ShellQuoted, IsOneWord) {
+  EXPECT_EQ(shell_quoted("--sizes=8:1G:x4"), "--sizes=8:1G:x4");
+  EXPECT_EQ(shell_quoted("my results"), "'my results'");
+  EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_quoted(""), "''");
+  EXPECT_EQ(shell_quoted("$HOME"), "'$HOME'");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "linkgain/report/wording.hpp"
+#include "linkgain/tables/number_format.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,24 +42,24 @@ TEST(ReadablePercent, IsPreciseWhereItMatters) {
   EXPECT_EQ(readable_percent(-1.0000001), "-100 %");
   EXPECT_EQ(readable_percent(-0.9996), "-100 %");
   EXPECT_EQ(readable_percent(-2.5), "-250 %");
-  EXPECT_EQ(readable_excess(1.0000001), "100 %");
-  EXPECT_EQ(readable_excess(0.0534), "5.3 %");
-  EXPECT_EQ(readable_excess(0.0004), "0.04 %");
+  EXPECT_EQ(readable_percent(1.0000001, Whole::no), "100 %");
+  EXPECT_EQ(readable_percent(0.0534, Whole::no), "5.3 %");
+  EXPECT_EQ(readable_percent(0.0004, Whole::no), "0.04 %");
   EXPECT_EQ(readable_percent(0.0), "0 %");
 }
 
-TEST(ReadableFraction, IsInWholePercent) {
-  EXPECT_EQ(readable_fraction(0.7297), "73 %");
-  EXPECT_EQ(readable_fraction(2.7e-6), "<1 %");
-  EXPECT_EQ(readable_fraction(0.0), "0 %");
-  EXPECT_EQ(readable_fraction(1.04), "104 %");
+TEST(RoundedPercent, IsInWholePercent) {
+  EXPECT_EQ(rounded_percent(0.7297, 0), "73 %");
+  EXPECT_EQ(rounded_percent(2.7e-6, 0), "<1 %");
+  EXPECT_EQ(rounded_percent(0.0, 0), "0 %");
+  EXPECT_EQ(rounded_percent(1.04, 0), "104 %");
 }
 
-TEST(EvidencePercent, TellsNothingFromLittle) {
-  EXPECT_EQ(evidence_percent(0.0), "0");
-  EXPECT_EQ(evidence_percent(1e-9), "<0.1");
-  EXPECT_EQ(evidence_percent(0.0012), "0.1");
-  EXPECT_EQ(evidence_percent(1.0037), "100.4");
+TEST(RoundedPercent, TellsNothingFromLittle) {
+  EXPECT_EQ(rounded_percent(0.0, 1), "0 %");
+  EXPECT_EQ(rounded_percent(1e-9, 1), "<0.1 %");
+  EXPECT_EQ(rounded_percent(0.0012, 1), "0.1 %");
+  EXPECT_EQ(rounded_percent(1.0037, 1), "100.4 %");
 }
 
 TEST(RoundedBytes, HasThreeDigits) {
@@ -69,38 +69,6 @@ TEST(RoundedBytes, HasThreeDigits) {
   EXPECT_EQ(rounded_bytes(1.004 * 2 * (1 << 30)), "2.01 GiB");
   EXPECT_EQ(rounded_bytes(15.36 * (1 << 20)), "15.4 MiB");
   EXPECT_EQ(rounded_bytes(1023.4 * (1 << 20)), "1023 MiB");
-}
-
-TEST(CurveLabel, NamesWhatIsNotTheDefault) {
-  Case definition;
-  EXPECT_EQ(curve_label(definition), "all_reduce");
-  EXPECT_EQ(spoken_operation(definition), "all-reduce");
-  definition.operation = OperationKind::send_recv;
-  definition.type = DataType::float16;
-  definition.pair = Pair{0, 1, false};
-  EXPECT_EQ(curve_label(definition), "send_recv float16 0->1");
-  definition.pair->both = true;
-  EXPECT_EQ(curve_label(definition), "send_recv float16 0<->1");
-  Case ping;
-  ping.operation = OperationKind::ping_pong;
-  ping.pair = Pair{1, 0, false};
-  EXPECT_EQ(curve_label(ping), "ping_pong 1<->0");
-  Case gather;
-  gather.operation = OperationKind::gather;
-  gather.buffers = Buffers::symmetric;
-  gather.root = 2;
-  EXPECT_EQ(curve_label(gather), "gather symmetric root 2");
-  Case kernel;
-  kernel.kernel = true;
-  EXPECT_EQ(curve_label(kernel), "all_reduce kernel");
-}
-
-TEST(ShellQuoted, IsOneWord) {
-  EXPECT_EQ(shell_quoted("--sizes=8:1G:x4"), "--sizes=8:1G:x4");
-  EXPECT_EQ(shell_quoted("my results"), "'my results'");
-  EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
-  EXPECT_EQ(shell_quoted(""), "''");
-  EXPECT_EQ(shell_quoted("$HOME"), "'$HOME'");
 }
 
 }  // namespace

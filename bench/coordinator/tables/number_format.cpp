@@ -1,0 +1,81 @@
+#include "linkgain/tables/number_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace linkgain {
+namespace {
+
+constexpr int kMostDecimals = 5;
+
+std::string times(double ratio, int decimals) { return fmt::format("{:.{}f}x", ratio, decimals); }
+
+/// Whether a bound that is not 1 would look like 1.
+bool hides_difference(double bound, int decimals) {
+  return bound != 1.0 && times(bound, decimals) == times(1.0, decimals);
+}
+
+int decimals_for(const Ratio& ratio) {
+  int decimals = ratio.estimate >= 9.995 ? 1 : 2;
+  const bool distinct =
+      ratio.low.has_value() && ratio.high.has_value() && (*ratio.low > 1.0 || *ratio.high < 1.0);
+  while (distinct && decimals < kMostDecimals &&
+         (hides_difference(*ratio.low, decimals) || hides_difference(*ratio.high, decimals))) {
+    ++decimals;
+  }
+  return decimals;
+}
+
+int percent_decimals(double margin) {
+  return margin >= 9.95 || margin == 0.0 ? 0 : margin >= 0.1 ? 1 : 2;
+}
+
+}  // namespace
+
+RatioText readable_ratio(const Ratio& ratio) {
+  const int decimals = decimals_for(ratio);
+  RatioText text;
+  text.estimate = times(ratio.estimate, decimals);
+  if (ratio.low.has_value() && ratio.high.has_value()) {
+    text.low = times(*ratio.low, decimals);
+    text.high = times(*ratio.high, decimals);
+  }
+  return text;
+}
+
+std::string readable_percent(double share, Whole whole) {
+  if (share < 0.0) return "-" + readable_percent(-share, Whole::no);
+  const double percent = 100.0 * share;
+  if (whole == Whole::no) return fmt::format("{:.{}f} %", percent, percent_decimals(percent));
+  const double margin = std::min(percent, std::abs(100.0 - percent));
+  // Between 90 and 99 % no decimal is lost that a reader misses.
+  const bool near_all = percent >= 90.0 && percent < 99.0;
+  return fmt::format("{:.{}f} %", percent, near_all ? 0 : percent_decimals(margin));
+}
+
+std::string rounded_percent(double share, int decimals) {
+  if (share > 0.0 && share < std::pow(10.0, -2 - decimals)) {
+    return fmt::format("<{:.{}f} %", std::pow(10.0, -decimals), decimals);
+  }
+  return fmt::format("{:.{}f} %", 100.0 * share, share == 0.0 ? 0 : decimals);
+}
+
+std::string percent_of_digits(double share, int digits) {
+  return fmt::format("{:.{}g} %", 100.0 * share, digits);
+}
+
+std::string rounded_bytes(double bytes) {
+  constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && bytes >= 1023.5) {
+    bytes /= 1024.0;
+    ++unit;
+  }
+  const int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", bytes, decimals, kUnits[unit]);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "linkgain/cases/case.hpp"
+#include "linkgain/cases/traffic.hpp"
+
+/// What reports call a case, in words rather than as case_name() does.
+namespace linkgain {
+
+/// "all_reduce" and those parameters that are not the default: "all_reduce float16 graph".
+std::string curve_label(const Case& definition);
+
+/// The same with the size: "all_reduce float16 1 GiB".
+std::string case_label(const Case& definition);
+
+/// "all-reduce", as a sentence has it.
+std::string spoken_operation(const Case& definition);
+
+/// Algorithm and protocol, as far as they are known: "RING LL", "SIMPLE".
+std::string readable_plan(const TransferPlan& plan);
+
+/// "GPT-2 124M", "a tiny GPT-2".
+std::string_view readable_model(ModelSize model);
+
+/// "ddp", with what of its buckets is not usual: "ddp, legacy buckets (14)".
+std::string strategy_text(const TrainingParameters& training);
+
+/// "The training: GPT-2 124M, fp32, ddp (13 buckets), 2 ranks of 4 x 1024 tokens, dropout 0.1":
+/// without an end, as what else there is to say differs. `definition` is one of a training.
+std::string training_sentence(const Case& definition);
+
+}  // namespace linkgain

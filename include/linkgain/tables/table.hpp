@@ -1,0 +1,133 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace linkgain {
+
+/// Columns of cells, for a terminal or for Markdown.
+class Table {
+ public:
+  enum class Alignment { left, right };
+  struct Column {
+    std::string title;
+    Alignment alignment = Alignment::left;
+    bool needs_values = false;  ///< left out of Markdown where every cell is empty
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// Cells that lack at the end are empty; line breaks within a cell become spaces.
+  void add_row(std::vector<std::string> cells);
+
+  /// For a terminal: two blanks in front and between, nothing at the end of a line. Titles, unless
+  /// all are empty, and rows, each ended by a newline.
+  std::string text() const;
+
+  /// Columns line up in the raw text too, and bars within a cell are made harmless. Header,
+  /// separator and rows, each ended by a newline.
+  std::string markdown() const;
+
+  /// Characters of the widest cell of a column, its title's included, on a terminal.
+  std::size_t width(std::size_t column) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Collects what the marks of one table mean; each is explained once, in order of appearance.
+class Footnotes {
+ public:
+  struct Note {
+    std::string symbol;
+    std::string meaning;
+  };
+
+  /// A mark of a fixed meaning.
+  std::string mark(const std::string& symbol, const std::string& meaning);
+
+  /// "(1)": a number for a text of its own; the same text keeps its number.
+  std::string number(const std::string& meaning);
+
+  /// "? [1]" in the place of what is not known for a reason.
+  std::string unknown(const std::string& reason);
+
+  const std::vector<Note>& all() const { return notes_; }
+
+  /// A line for each, for a terminal: "  [1] not known: ...", or nothing.
+  std::string text() const;
+
+  /// One Markdown item for each, or nothing.
+  std::string markdown() const;
+
+ private:
+  std::vector<Note> notes_;
+  int numbered_ = 0;
+};
+
+/// Whether tables are for a terminal or for Markdown.
+enum class TableStyle { text, markdown };
+
+/// Sections and tables that are the same for a terminal and in Markdown.
+class StyledText {
+ public:
+  explicit StyledText(TableStyle style) : style_(style) {}
+
+  /// A section's title, with a blank line before it unless it is the first thing.
+  void heading(const std::string& title);
+  /// A line of its own between blank lines, broken where a terminal ends.
+  void paragraph(const std::string& text);
+  /// One line of a list; `more`, unless empty, goes on the next line.
+  void item(const std::string& text, const std::string& more = {});
+
+  struct Column {
+    std::string title;
+    bool right = false;  ///< aligned to the right
+  };
+  void table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
+  /// The same with reasons in the last column, which is left out where there are none. On a
+  /// terminal, reasons that would make a line too long stand below the table, by number.
+  void table_with_reasons(std::vector<Column> columns, std::vector<std::vector<std::string>> rows);
+  /// A line to be copied: never broken.
+  void command(const std::string& text);
+
+  TableStyle style() const { return style_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  void separate();
+  void begin_item();
+
+  TableStyle style_;
+  std::string text_;
+  bool in_list_ = false;
+};
+
+/// So many rows that say the same become one.
+inline constexpr int kFewestAlike = 3;
+
+/// Items in their order; those of the same `key`, where there are kFewestAlike of them or more,
+/// together in the place of the first. An empty key keeps an item alone.
+template <typename Item, typename Key>
+std::vector<std::vector<const Item*>> grouped(const std::vector<const Item*>& items, Key key) {
+  std::map<std::string, int> counts;
+  for (const Item* item : items) ++counts[key(*item)];
+  std::map<std::string, std::size_t> places;
+  std::vector<std::vector<const Item*>> groups;
+  for (const Item* item : items) {
+    const std::string own = key(*item);
+    const bool alone = own.empty() || counts[own] < kFewestAlike;
+    const auto [place, added] =
+        alone ? std::pair{places.end(), true} : places.try_emplace(own, groups.size());
+    if (added) groups.emplace_back();
+    groups.at(added ? groups.size() - 1 : place->second).push_back(item);
+  }
+  return groups;
+}
+
+/// "a, b, c and 9 more"
+std::string first_few(const std::vector<std::string>& names);
+
+}  // namespace linkgain

@@ -1,0 +1,146 @@
+#include "linkgain/tables/table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::ElementsAre;
+
+const std::string kLong(kTerminalColumns, 'x');
+
+TEST(MarkdownTable, LinesUp) {
+  Table table({{"Name"}, {"n", Table::Alignment::right}});
+  table.add_row({"a", "12345"});
+  table.add_row({"longer", "1"});
+  EXPECT_EQ(table.markdown(),
+            "| Name   | n     |\n"
+            "| ------ | ----: |\n"
+            "| a      | 12345 |\n"
+            "| longer |     1 |\n");
+}
+
+TEST(MarkdownTable, CountsCharactersAndNotBytes) {
+  Table table({{"Range"}});
+  table.add_row({"1 … 2"});
+  EXPECT_EQ(table.markdown(),
+            "| Range |\n"
+            "| ----- |\n"
+            "| 1 … 2 |\n");
+}
+
+TEST(MarkdownTable, KeepsCellsApart) {
+  Table table({{"a"}, {"b"}});
+  table.add_row({"x|y", "two\nlines"});
+  EXPECT_EQ(table.markdown(),
+            "| a    | b         |\n"
+            "| ---- | --------- |\n"
+            "| x\\|y | two lines |\n");
+}
+
+TEST(MarkdownTable, LeavesOutAColumnThatNeedsValuesAndHasNone) {
+  constexpr auto kLeft = Table::Alignment::left;
+  const std::vector<Table::Column> columns{{"a"}, {"b", kLeft, true}, {"c"}};
+  Table without(columns);
+  without.add_row({"1", "", ""});
+  without.add_row({"2"});
+  EXPECT_EQ(without.markdown(),
+            "| a   | c   |\n"
+            "| --- | --- |\n"
+            "| 1   |     |\n"
+            "| 2   |     |\n");
+  Table with(columns);
+  with.add_row({"1", "", "x"});
+  with.add_row({"2", "y", ""});
+  EXPECT_EQ(with.markdown(),
+            "| a   | b   | c   |\n"
+            "| --- | --- | --- |\n"
+            "| 1   |     | x   |\n"
+            "| 2   | y   |     |\n");
+}
+
+TEST(MarkdownTable, FillsUpShortRows) {
+  Table table({{"a"}, {"b"}});
+  table.add_row({"1"});
+  EXPECT_EQ(table.markdown(),
+            "| a   | b   |\n"
+            "| --- | --- |\n"
+            "| 1   |     |\n");
+}
+
+TEST(Hanging, BreaksBetweenWordsWhereATerminalEnds) {
+  const std::string words = kLong.substr(0, 60) + " " + kLong.substr(0, 59);
+  EXPECT_EQ(hanging("", words), words + "\n") << "just fits";
+  EXPECT_EQ(hanging("  - ", words),
+            "  - " + kLong.substr(0, 60) + "\n    " + kLong.substr(0, 59) + "\n");
+  EXPECT_EQ(hanging("", kLong + "y"), kLong + "y\n") << "a word is never broken";
+  EXPECT_EQ(hanging("a:", ""), "a:\n");
+}
+
+TEST(StyledText, PutsLongReasonsBelowTheTableByNumber) {
+  StyledText text(TableStyle::text);
+  text.table_with_reasons({{"Node"}, {"Why"}},
+                          {{"a", "short"}, {"b", kLong}, {"c", ""}, {"d", kLong}});
+  EXPECT_EQ(text.text(),
+            "  Node  Why\n  a     short\n  b     (1)\n  c\n  d     (1)\n\n  (1) " + kLong + "\n");
+}
+
+TEST(StyledText, KeepsReasonsInMarkdown) {
+  StyledText text(TableStyle::markdown);
+  text.table_with_reasons({{"Node"}, {"Why"}}, {{"b", "because"}});
+  EXPECT_EQ(text.text(), "| Node | Why     |\n| ---- | ------- |\n| b    | because |\n");
+}
+
+TEST(StyledText, HasNoColumnForNoReasons) {
+  StyledText text(TableStyle::text);
+  text.table_with_reasons({{"Node"}, {"Why"}}, {{"b", ""}});
+  EXPECT_EQ(text.text(), "  Node\n  b\n");
+}
+
+TEST(StyledText, NeverBreaksACommand) {
+  StyledText text(TableStyle::text);
+  text.command(kLong + " " + kLong);
+  EXPECT_EQ(text.text(), "  - " + kLong + " " + kLong + "\n");
+}
+
+TEST(TextTable, IsAlignedByCharacters) {
+  Table table({{"Pair"}, {"Next"}});
+  table.add_row({"GPU0–GPU1", "x"});
+  EXPECT_EQ(table.text(), "  Pair       Next\n  GPU0–GPU1  x\n");
+}
+
+/// The members of each group, one after the other.
+std::vector<std::string> groups_of(const std::vector<std::string>& words) {
+  std::vector<const std::string*> items;
+  for (const std::string& word : words) items.push_back(&word);
+  std::vector<std::string> texts;
+  const auto first_letter = [](const std::string& word) {
+    return word[0] == '-' ? std::string() : word.substr(0, 1);
+  };
+  for (const auto& group : grouped(items, first_letter)) {
+    std::string text;
+    for (const std::string* item : group) text += *item;
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(Grouped, PutsThreeOrMoreInThePlaceOfTheFirst) {
+  EXPECT_THAT(groups_of({"b1", "a1", "c1", "a2", "b2", "a3", "a4"}),
+              ElementsAre("b1", "a1a2a3a4", "c1", "b2"));
+}
+
+TEST(Grouped, LeavesAloneWhatHasNoKey) {
+  EXPECT_THAT(groups_of({"-1", "-2", "-3"}), ElementsAre("-1", "-2", "-3"));
+}
+
+TEST(FirstFew, CountsTheRest) {
+  EXPECT_EQ(first_few({"a", "b", "c"}), "a, b, c");
+  EXPECT_EQ(first_few({"a", "b", "c", "d", "e"}), "a, b, c and 2 more");
+}
+
+}  // namespace
+}  // namespace linkgain
