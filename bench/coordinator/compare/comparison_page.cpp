@@ -12,7 +12,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/report/training_words.hpp"
+#include "linkgain/report/report.hpp"
 
 namespace linkgain {
 namespace {

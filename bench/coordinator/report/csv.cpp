@@ -1,15 +1,11 @@
-#include "linkgain/report/csv.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "linkgain/analysis/kernel_ratio.hpp"
-#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/record/limits.hpp"
+#include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
@@ -81,9 +77,9 @@ void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
   fields.push_back(fmt::format("{}", ratio->rounds));
 }
 
-void add_evidence_fields(std::vector<std::string>& fields, const Case& definition,
-                         const VariantResult& variant) {
-  const std::optional<double> fraction = shown_fraction(definition, variant);
+void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary& summary) {
+  const VariantResult& variant = *summary.result;
+  const std::optional<double>& fraction = summary.limit_share;
   fields.push_back(csv_field(fraction));
   fields.push_back(csv_field(fraction ? std::string_view(variant.limit) : std::string_view{}));
   if (!variant.evidence.has_value()) {
@@ -117,15 +113,6 @@ void add_health_fields(std::vector<std::string>& fields, const VariantResult& va
   }
 }
 
-/// What joins the two ranks of a pair; empty without a pair and where the record names no links.
-std::string link_field(const Record& record, const Case& definition) {
-  if (!definition.pair.has_value()) {
-    return {};
-  }
-  const PairLink* link = find_link(record.machine, definition.pair->from, definition.pair->to);
-  return link != nullptr ? label_of(*link) : std::string{};
-}
-
 void add_form_fields(std::vector<std::string>& fields, const Case& definition,
                      const VariantResult& variant) {
   fields.emplace_back(name_of(definition.buffers));
@@ -154,10 +141,8 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
 }
 
 /// With its interval. A step without communication is held against nothing.
-void add_exposed_fields(std::vector<std::string>& fields, const Record& record,
-                        const CaseResult& result, std::size_t variant) {
-  const std::optional<ExposedCommunication> exposed =
-      uses_link(result.definition) ? exposed_communication(record, result, variant) : std::nullopt;
+void add_exposed_fields(std::vector<std::string>& fields,
+                        const std::optional<ExposedCommunication>& exposed) {
   if (!exposed) {
     fields.insert(fields.end(), 3, "");
     return;
@@ -168,12 +153,12 @@ void add_exposed_fields(std::vector<std::string>& fields, const Record& record,
 }
 
 /// What came of it: the time of all steps that were asked for, and of those that were timed.
-void add_trained_fields(std::vector<std::string>& fields, const Record& record,
-                        const CaseResult& result, const VariantResult& variant) {
-  fields.push_back(fmt::format("{}", planned_steps(record.settings)));
-  fields.push_back(csv_field(
-      variant.time ? seconds_of(time_of_all_steps(record.settings, *variant.time)) : std::nullopt));
-  const auto place = static_cast<std::size_t>(&variant - result.variants.data());
+void add_trained_fields(std::vector<std::string>& fields, const Settings& settings,
+                        const VariantSummary& summary) {
+  const VariantResult& variant = *summary.result;
+  fields.push_back(fmt::format("{}", planned_steps(settings)));
+  fields.push_back(csv_field(variant.time ? seconds_of(time_of_all_steps(settings, *variant.time))
+                                          : std::nullopt));
   if (!variant.training || variant.training->steps == 0) {
     fields.insert(fields.end(), 8, "");
     return;
@@ -181,7 +166,7 @@ void add_trained_fields(std::vector<std::string>& fields, const Record& record,
   const TrainingResult& training = *variant.training;
   fields.push_back(fmt::format("{}", training.steps));
   fields.push_back(csv_field(std::optional(training.sum.value)));
-  add_exposed_fields(fields, record, result, place);
+  add_exposed_fields(fields, summary.exposed);
   fields.push_back(csv_field(training.first_loss));
   fields.push_back(csv_field(training.last_loss));
   fields.push_back(csv_field(training.loss_difference));
@@ -194,37 +179,40 @@ void add_library_fields(std::vector<std::string>& fields, const std::optional<Ra
   fields.push_back(csv_field(ratio ? ratio->high : std::nullopt));
 }
 
-std::string row(const Record& record, const CaseResult& result, const VariantResult& variant) {
+std::string row(const Settings& settings, const CaseSummary& each, const VariantSummary& summary) {
+  const CaseResult& result = *each.result;
+  const Case& definition = result.definition;
+  const VariantResult& variant = *summary.result;
   const auto ratio =
       std::find_if(result.ratios.begin(), result.ratios.end(),
                    [&](const RatioResult& entry) { return entry.variant == variant.variant; });
   std::vector<std::string> fields;
-  add_case_fields(fields, result.definition);
-  add_variant_fields(fields, result.definition, variant);
+  add_case_fields(fields, definition);
+  add_variant_fields(fields, definition, variant);
   add_ratio_fields(fields, ratio != result.ratios.end() ? &ratio->ratio : nullptr);
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
   fields.push_back(csv_field(std::string_view(variant.skipped.value_or(""))));
-  add_evidence_fields(fields, result.definition, variant);
+  add_evidence_fields(fields, summary);
   add_health_fields(fields, variant);
-  add_form_fields(fields, result.definition, variant);
-  fields.push_back(link_field(record, result.definition));
-  if (result.definition.training) {
-    add_training_fields(fields, *result.definition.training);
-    add_trained_fields(fields, record, result, variant);
+  add_form_fields(fields, definition, variant);
+  fields.push_back(each.link.value_or(""));
+  if (definition.training) {
+    add_training_fields(fields, *definition.training);
+    add_trained_fields(fields, settings, summary);
   } else {
     fields.insert(fields.end(), 19, "");
   }
-  add_library_fields(fields, library_ratio(record, result, variant.variant));
+  add_library_fields(fields, summary.library_ratio);
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
 }  // namespace
 
-std::string csv(const Record& record) {
+std::string csv(const RunSummary& summary) {
   std::string text(kHeader);
-  for (const CaseResult& result : record.cases) {
-    for (const VariantResult& variant : result.variants) {
-      text += row(record, result, variant);
+  for (const CaseSummary& each : summary.cases) {
+    for (const VariantSummary& variant : each.variants) {
+      text += row(summary.record.settings, each, variant);
     }
   }
   return text;

@@ -1,83 +1,143 @@
-#include "linkgain/report/headline.hpp"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <vector>
 
-#include "comparison.hpp"
-#include "limit_legend.hpp"
+#include "case_table.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/tables/escaping.hpp"
-#include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
+#include "linkgain/report/report.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "nvlink_traffic.hpp"
 #include "outcome_sentences.hpp"
-#include "pair_groups.hpp"
-#include "pair_sentences.hpp"
 #include "training_tables.hpp"
-#include "wires.hpp"
 
 namespace linkgain {
 namespace {
 
-std::string table_of(Contrast contrast, const CaseResult& result, LimitLegend& limits) {
-  Table table({{std::string(words_of(contrast).title), Table::Alignment::left},
-               {case_label(result.definition), Table::Alignment::right},
-               {"busbw", Table::Alignment::right, true},
-               {"Path", Table::Alignment::left}});
-  bool first = true;
-  for (const VariantResult& variant : result.variants) {
-    const std::string name = contrast == Contrast::variant ? variant.variant : first ? "Y" : "N";
-    first = false;
-    if (has_wrong_data(variant)) {
+std::string table_of(const CaseSummary& each, LimitLegend& limits) {
+  constexpr auto kRight = Table::Alignment::right;
+  Table table({{std::string(words_of(each.contrast).title)},
+               {case_label(each.definition()), kRight},
+               {"busbw", kRight, true},
+               {"Path"}});
+  for (const VariantSummary& variant : each.variants) {
+    const VariantResult& result = *variant.result;
+    const bool first = &variant == &each.variants.front();
+    const std::string name = each.contrast == Contrast::variant ? result.variant
+                             : first                            ? "Y"
+                                                                : "N";
+    if (variant.wrong_data) {
       table.add_row({name, "**WRONG DATA**", ""});
-    } else if (!variant.time.has_value()) {
-      table.add_row({name, variant.skipped.has_value() ? "skipped" : "not measured", ""});
+    } else if (!result.time) {
+      table.add_row({name, result.skipped ? "skipped" : "not measured", ""});
     } else {
-      table.add_row({name, readable_time(*variant.time),
-                     variant.busbw.has_value() ? readable_bandwidth(*variant.busbw) +
-                                                     limits.share(result.definition, variant)
-                                               : "",
-                     std::string(readable_path(variant.path))});
+      table.add_row({name, readable_time(*result.time),
+                     result.busbw ? readable_bandwidth(*result.busbw) + limits.share(variant) : "",
+                     std::string(readable_path(result.path))});
     }
   }
   return table.markdown();
 }
 
+/// curve_label(), or "send_recv between pairs, both ways".
+std::string curve_or_pairs_label(const Curve& curve) {
+  Case definition = curve.definition();
+  if (!curve.has_pairs()) {
+    return curve_label(definition);
+  }
+  const bool both = definition.pair->both;
+  definition.pair.reset();
+  return fmt::format("{} between pairs{}", curve_label(definition), both ? ", both ways" : "");
+}
+
 std::string not_compared(const Curve& curve) {
-  const CaseResult& largest = *curve.cases.back();
   std::string reasons;
-  for (const VariantResult& variant : largest.variants) {
+  for (const VariantResult& variant : curve.cases.back()->result->variants) {
     if (variant.skipped.has_value()) {
       reasons += fmt::format("{}{}: {}", reasons.empty() ? " (" : "; ", variant.variant,
                              one_line(*variant.skipped));
     }
   }
   return fmt::format("{}: no {} was measured with the first variant and another one{}.\n",
-                     curve_or_pairs_label(curve), has_pairs(curve) ? "pair" : "size",
+                     curve_or_pairs_label(curve), curve.has_pairs() ? "pair" : "size",
                      reasons.empty() ? "" : reasons + ")");
 }
 
-std::string curve_headline(const Record& record, const Curve& curve, LimitLegend& limits) {
+/// "**WRONG DATA** at other sizes: 8 B.", or at other pairs where the curve has several; `shown` is
+/// left out. Empty where there is none.
+std::string wrong_sentence(const Curve& curve, const CaseSummary* shown) {
+  constexpr std::size_t kMostNamed = 8;
+  const bool pairs = curve.has_pairs();
+  std::vector<std::string> wrong;
+  for (const CaseSummary* each : curve.cases) {
+    if (each != shown && each->has_wrong_data) {
+      wrong.push_back(pairs ? case_label(each->definition())
+                            : readable_bytes(each->definition().size));
+    }
+  }
+  if (wrong.empty()) {
+    return {};
+  }
+  const std::size_t left_out = pairs && wrong.size() > kMostNamed ? wrong.size() - kMostNamed : 0;
+  wrong.resize(wrong.size() - left_out);
+  return fmt::format("\n**WRONG DATA** at other {}: {}{}.\n", pairs ? "pairs" : "sizes",
+                     fmt::join(wrong, ", "),
+                     left_out > 0 ? fmt::format(" and {} more", left_out) : "");
+}
+
+/// Where the curve has several pairs of the size of `weakest`, how many were compared, and which of
+/// them takes least time with the first variant, or that they do not differ. `weakest` takes most
+/// where they do (RunSummary::headline).
+std::string pairs_sentence(const RunSummary& summary, const Curve& curve,
+                           const CaseSummary& weakest) {
+  std::vector<const CaseSummary*> compared;
+  std::vector<double> times;
+  for (const CaseSummary* each : curve.cases) {
+    const bool alike = each->definition().size == weakest.definition().size && each->is_compared;
+    if (alike && !each->has_wrong_data) {
+      compared.push_back(each);
+      times.push_back(each->result->variants.front().time->value);
+    }
+  }
+  if (compared.size() < 2) {
+    return {};
+  }
+  const CaseSummary& strongest = *compared.front();
+  const VariantResult& variant = strongest.result->variants.front();
+  if (!summary.differ(times)) {
+    return fmt::format("\nThe {} pairs compared do not differ by more than {} with {}.\n",
+                       compared.size(), percent_of_digits(summary.record.settings.precision),
+                       variant.variant);
+  }
+  const Comparison& comparison = strongest.comparisons.front();
+  const std::string speed_up =
+      comparison.has_speed_up()
+          ? fmt::format(", speed-up {}", readable_ratio(*comparison.ratio).estimate)
+          : "";
+  return fmt::format(
+      "\nOf {} pairs compared it takes longest with {}; {} takes least: {} ({}{}).\n",
+      compared.size(), variant.variant, curve_label(strongest.definition()),
+      readable_time(*variant.time), readable_path(variant.path), speed_up);
+}
+
+std::string curve_headline(const RunSummary& summary, const Curve& curve, LimitLegend& limits) {
   const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
-                                    [](const CaseResult* result) { return comparable(*result); });
+                                    [](const CaseSummary* each) { return each->is_compared; });
   if (largest == curve.cases.rend()) {
     return not_compared(curve) + wrong_sentence(curve, nullptr);
   }
-  const CaseResult& result = **largest;
-  const Contrast contrast = contrast_of(record, result);
-  std::string text = table_of(contrast, result, limits);
-  for (const Comparison& comparison : compare_variants(record, result)) {
-    text += fmt::format("\n{}{}\n", outcome_sentence(contrast, result, comparison),
-                        convergence_sentence(record, result, comparison));
+  const CaseSummary& shown = **largest;
+  std::string text = table_of(shown, limits);
+  for (const Comparison& comparison : shown.comparisons) {
+    text += fmt::format("\n{}{}\n", outcome_sentence(shown, comparison),
+                        convergence_sentence(summary, shown, comparison));
   }
-  text += pairs_sentence(record, curve, result);
-  return text + wires_sentence(contrast, result) + wrong_sentence(curve, &result);
+  text += pairs_sentence(summary, curve, shown);
+  return text + nvlink_traffic_sentence(shown) + wrong_sentence(curve, &shown);
 }
 
 std::string notes(const Record& record) {
@@ -92,46 +152,27 @@ std::string notes(const Record& record) {
   return text;
 }
 
-/// Of more curves than anybody reads the first of each operation; wrong data is never left out.
-std::vector<Curve> shown_of(const std::vector<Curve>& curves) {
-  constexpr std::size_t kMostShown = 12;
-  if (curves.size() <= kMostShown) {
-    return curves;
-  }
-  std::set<OperationKind> seen;
-  std::vector<Curve> shown;
-  for (const Curve& curve : curves) {
-    const bool first = seen.insert(curve.cases.front()->definition.operation).second;
-    if (first || !wrong_sentence(curve, nullptr).empty()) {
-      shown.push_back(curve);
-    }
-  }
-  return shown;
-}
-
 }  // namespace
 
-std::string headline(const Record& record) {
-  std::string text = training_tables(record);
+std::string headline(const RunSummary& summary) {
+  std::string text = training_tables(summary);
   LimitLegend limits;
-  const std::vector<Curve> all = curves_for_headline(record);
-  const std::vector<Curve> shown = shown_of(all);
-  for (const Curve& curve : shown) {
+  for (const Curve& curve : summary.headline) {
     text += text.empty() ? "" : "\n";
-    text += curve_headline(record, curve, limits);
+    text += curve_headline(summary, curve, limits);
   }
   if (text.empty()) {
     text = "Nothing was measured.\n";
   }
-  if (shown.size() < all.size()) {
-    const auto left_out = static_cast<std::int64_t>(all.size() - shown.size());
+  if (summary.left_out_of_headline > 0) {
     text += fmt::format("\n{} in the tables by size and by pair.\n",
-                        counted(left_out, "curve more is", "curves more are"));
+                        counted(static_cast<std::int64_t>(summary.left_out_of_headline),
+                                "curve more is", "curves more are"));
   }
   if (!limits.text().empty()) {
     text += fmt::format("\nIn brackets: busbw's share of the path's limit: {}.\n", limits.text());
   }
-  return text + notes(record);
+  return text + notes(summary.record);
 }
 
 }  // namespace linkgain

@@ -1,15 +1,19 @@
-#include "linkgain/report/markdown.hpp"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "health_section.hpp"
-#include "linkgain/report/headline.hpp"
-#include "linkgain/report/pair_tables.hpp"
-#include "linkgain/report/size_table.hpp"
+#include <algorithm>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/hardware/health.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/topology.hpp"
+#include "linkgain/report/report.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "run_sections.hpp"
-#include "wires.hpp"
+#include "nvlink_traffic.hpp"
 
 namespace linkgain {
 namespace {
@@ -26,8 +30,79 @@ std::string title(const Record& record) {
                      record.status);
 }
 
-std::string sizes_section(const Record& record) {
-  const std::string tables = size_tables(record);
+/// "34–48 °C", or "SM 1980 MHz" where both ends are alike.
+template <typename T>
+void add_range(std::vector<std::string>& parts, std::string_view before,
+               const std::optional<T>& least, const std::optional<T>& most, std::string_view unit) {
+  if (!least || !most) {
+    return;
+  }
+  const std::string low = fmt::format("{:.0f}", static_cast<double>(*least));
+  const std::string high = fmt::format("{:.0f}", static_cast<double>(*most));
+  parts.push_back(fmt::format("{}{}{} {}", before, low, low == high ? "" : "–" + high, unit));
+}
+
+void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
+  if (summary.samples == 0) {
+    parts.emplace_back("clock events not measured");
+    return;
+  }
+  if (summary.unhealthy_samples == 0) {
+    parts.emplace_back("no sample held back");
+  } else {
+    parts.push_back(fmt::format("{} of {} samples HELD BACK by {}", summary.unhealthy_samples,
+                                summary.samples, held_back_by(summary)));
+  }
+  if (summary.power_capped_samples > 0) {
+    parts.push_back(fmt::format("{} of {} samples at the power limit", summary.power_capped_samples,
+                                summary.samples));
+  }
+}
+
+/// What a variant's samples show of themselves.
+std::string describe_variant(const HealthSummary& summary) {
+  std::vector<std::string> parts;
+  add_range(parts, "SM ", summary.lowest_sm_clock_mhz, summary.highest_sm_clock_mhz, "MHz");
+  add_events(parts, summary);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string describe(const HealthSummary& summary) {
+  if (summary == HealthSummary{}) {
+    return "not measured";
+  }
+  std::vector<std::string> parts;
+  add_range(parts, "", summary.lowest_temperature_c, summary.highest_temperature_c, "°C");
+  add_range(parts, "", summary.lowest_power_w, summary.highest_power_w, "W");
+  parts.push_back(describe_variant(summary));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// health_line(), and SM clock and what held samples back for each variant; or empty.
+std::string health_section(const RunSummary& summary) {
+  const std::string line = health_line(summary);
+  if (line.empty()) {
+    return {};
+  }
+  std::string text = fmt::format("## Health\n\n{}", line);
+  std::string variants;
+  for (const auto& [variant, health] : summary.health_of_variants) {
+    if (health != HealthSummary{}) {
+      variants += fmt::format("- {}: {}\n", variant, describe_variant(health));
+    }
+  }
+  if (variants.empty()) {
+    return text;
+  }
+  // Power is the driver's average over longer than a batch, and heat lasts longer still.
+  return fmt::format(
+      "{}\nTemperature and power are the GPUs', which all variants share. Of each variant's own "
+      "samples:\n\n{}",
+      text, variants);
+}
+
+std::string sizes_section(const RunSummary& summary) {
+  const std::string tables = size_tables(summary);
   return tables.empty()
              ? tables
              : "## By size\n\nTimes are medians for one operation; busbw compares with the "
@@ -36,8 +111,8 @@ std::string sizes_section(const Record& record) {
                    tables;
 }
 
-std::string pairs_section(const Record& record) {
-  const std::string tables = pair_tables(record);
+std::string pairs_section(const RunSummary& summary) {
+  const std::string tables = pair_tables(summary);
   return tables.empty()
              ? tables
              : "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, else "
@@ -48,14 +123,289 @@ std::string pairs_section(const Record& record) {
                    tables;
 }
 
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+std::string assignments(const Environment& environment) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : environment) {
+    words.push_back(fmt::format("{}={}", name, shell_quoted(value)));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// Whether there are bytes to take some path: none of a training without communication.
+bool carries(const Case& definition) { return !definition.training || uses_link(definition); }
+
+/// "NVLink (28 cases), unknown (1 case)", in order of appearance.
+std::string paths_of(const Record& record, const std::string& variant) {
+  std::vector<std::pair<Path, int>> counts;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& entry : result.variants) {
+      if (entry.variant != variant || !entry.time.has_value() || !carries(result.definition)) {
+        continue;
+      }
+      const auto known = std::find_if(counts.begin(), counts.end(),
+                                      [&](const auto& count) { return count.first == entry.path; });
+      if (known != counts.end()) {
+        ++known->second;
+      } else {
+        counts.emplace_back(entry.path, 1);
+      }
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [path, count] : counts) {
+    words.push_back(fmt::format("{} ({})", readable_path(path), counted(count, "case", "cases")));
+  }
+  return words.empty() ? "nothing measured" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+void add_item(std::string& text, std::string_view what, const std::optional<std::string>& value) {
+  if (value.has_value() && !value->empty()) {
+    text += fmt::format("- {}: {}\n", what, one_line(*value));
+  }
+}
+
+std::string nccl_versions(const Software& software) {
+  const std::string library = software.nccl_library.value_or("");
+  const std::string header = software.nccl_header.value_or("");
+  return header.empty() || header == library
+             ? library
+             : fmt::format("{} (built with {})", library.empty() ? "not loaded" : library, header);
+}
+
+std::string cuda_versions(const Software& software) {
+  std::vector<std::string> words;
+  if (software.cuda_runtime.has_value()) {
+    words.push_back("runtime " + *software.cuda_runtime);
+  }
+  if (software.cuda_driver.has_value()) {
+    words.push_back("driver's " + *software.cuda_driver);
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string answer(std::optional<bool> known) {
+  return !known.has_value() ? "not known" : *known ? "yes" : "no";
+}
+
+std::string nvlink_cell(const GpuInfo& gpu) {
+  if (!gpu.nvlink_links.has_value()) {
+    return {};
+  }
+  const std::string active =
+      gpu.nvlink_links_active.has_value() ? std::to_string(*gpu.nvlink_links_active) : "?";
+  const std::string generation = nvlink_version_name(gpu.nvlink_version.value_or(0));
+  return fmt::format("{} of {} links{}{}", active, *gpu.nvlink_links,
+                     generation.empty() ? "" : ", NVLink ", generation);
+}
+
+std::string pcie_cell(const GpuInfo& gpu) {
+  const auto text = [](std::optional<int> value) {
+    return value.has_value() ? std::to_string(*value) : "?";
+  };
+  return gpu.pcie_generation.has_value() || gpu.pcie_width.has_value()
+             ? fmt::format("gen {} x{}", text(gpu.pcie_generation), text(gpu.pcie_width))
+             : std::string{};
+}
+
+/// "26.6 GB/s for each link and direction", of all GPUs alike; empty where they differ or none is
+/// known. Of a GPU whose links differ it is the slowest link's.
+std::string nvlink_rate(const Machine& machine) {
+  std::optional<double> rate;
+  bool unequal = false;
+  for (const RankInfo& rank : machine.ranks) {
+    const std::optional<double> own = rank.gpu ? rank.gpu->nvlink_rate_gb_per_s : std::nullopt;
+    if (!own || (rate && *rate != *own)) {
+      return {};
+    }
+    rate = own;
+    unequal = unequal || has_unequal_nvlinks(*rank.gpu);
+  }
+  if (!rate) return {};
+  return fmt::format("{:.4g} GB/s {}for each link and direction", *rate,
+                     unequal ? "or more, not alike, " : "");
+}
+
+CopyRates slower_of(const std::optional<CopyRates>& a, const CopyRates& b) {
+  return a ? CopyRates{std::min(a->to_gpu_gb_per_s, b.to_gpu_gb_per_s),
+                       std::min(a->from_gpu_gb_per_s, b.from_gpu_gb_per_s)}
+           : b;
+}
+
+/// The slowest rank's each way; empty where some rank's was not measured.
+std::string host_copy(const Machine& machine) {
+  std::optional<CopyRates> at_once;
+  std::optional<CopyRates> alone;
+  bool all_alone = true;
+  for (const RankInfo& rank : machine.ranks) {
+    if (!rank.host_copy) {
+      return {};
+    }
+    at_once = slower_of(at_once, rank.host_copy->at_once());
+    all_alone = all_alone && rank.host_copy->alone;
+    if (all_alone) {
+      alone = slower_of(alone, *rank.host_copy->alone);
+    }
+  }
+  if (!at_once) {
+    return {};
+  }
+  std::string text =
+      fmt::format("{:.1f} GB/s to the GPU, {:.1f} GB/s back (slowest rank, all ranks at once)",
+                  at_once->to_gpu_gb_per_s, at_once->from_gpu_gb_per_s);
+  if (all_alone) {
+    text += fmt::format("; {:.1f} GB/s and {:.1f} GB/s (slowest rank, each alone)",
+                        alone->to_gpu_gb_per_s, alone->from_gpu_gb_per_s);
+  }
+  return text;
+}
+
+/// Columns that no rank fills are not there on a machine without GPUs.
+std::string ranks_table(const Machine& machine) {
+  const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
+                                [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  std::vector<Table::Column> columns{{"Rank", Table::Alignment::right}, {"Host"}, {"CPUs"}};
+  if (gpus) {
+    columns.insert(
+        columns.end(),
+        {{"GPU"}, {"Memory", Table::Alignment::right}, {"PCI id"}, {"PCIe"}, {"NVLink"}});
+  }
+  Table table(columns);
+  for (const RankInfo& rank : machine.ranks) {
+    std::vector<std::string> cells{std::to_string(rank.rank), rank.host, rank.cpus};
+    if (rank.gpu.has_value()) {
+      const GpuInfo& gpu = *rank.gpu;
+      cells.insert(
+          cells.end(),
+          {gpu.name, fmt::format("{:.1f} GiB", static_cast<double>(gpu.memory_bytes) / kGibibyte),
+           gpu.pci_bus_id, pcie_cell(gpu), nvlink_cell(gpu)});
+    }
+    table.add_row(cells);
+  }
+  return table.markdown();
+}
+
+/// "20", or "20 to 45" where cases differ; empty where no ratio was formed.
+std::string rounds_of(const Record& record) {
+  std::vector<int> rounds;
+  for (const CaseResult& result : record.cases) {
+    for (const RatioResult& ratio : result.ratios) {
+      rounds.push_back(ratio.ratio.rounds);
+    }
+  }
+  if (rounds.empty()) {
+    return {};
+  }
+  const auto [least, most] = std::minmax_element(rounds.begin(), rounds.end());
+  return *least == *most ? std::to_string(*least) : fmt::format("{} to {}", *least, *most);
+}
+
+std::string warnings_section(const Record& record) {
+  if (record.warnings.empty()) {
+    return {};
+  }
+  std::string text = "## Warnings\n\n";
+  for (const Warning& warning : record.warnings) {
+    text += fmt::format("- `{}`: {}\n", warning.code, one_line(warning.text));
+    if (!warning.advice.empty()) {
+      text += fmt::format("  Advice: {}\n", one_line(warning.advice));
+    }
+  }
+  return text;
+}
+
+std::string variants_section(const Record& record) {
+  const Settings& settings = record.settings;
+  if (settings.variants.empty()) {
+    return {};
+  }
+  std::string text = "## Variants\n\n";
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    const Variant& variant = settings.variants[i];
+    const std::string own = assignments(variant.environment);
+    text += fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : "`" + own + "`");
+    text += fmt::format("  - path: {}\n", paths_of(record, variant.name));
+    if (i < settings.environment_in_force.size()) {
+      const std::string in_force = assignments(settings.environment_in_force[i]);
+      text += fmt::format("  - in force: {}\n",
+                          in_force.empty() ? "nothing set" : "`" + in_force + "`");
+    }
+  }
+  return text;
+}
+
+std::string machine_section(const Record& record) {
+  const Machine& machine = record.machine;
+  const Software& software = machine.software;
+  std::string text;
+  add_item(text, "Measured with", describe_ranks(machine));
+  add_item(text, "Host", machine.host);
+  add_item(text, "Kernel", machine.kernel);
+  add_item(text, "Processor",
+           machine.processor.empty()
+               ? std::string{}
+               : fmt::format("{}, {} CPUs", machine.processor, machine.processors));
+  add_item(text, "linkgain",
+           software.build.empty() ? software.linkgain
+                                  : fmt::format("{} ({})", software.linkgain, software.build));
+  add_item(text, "MPI", software.mpi);
+  add_item(text, "NVIDIA driver", software.driver);
+  add_item(text, "CUDA", cuda_versions(software));
+  add_item(text, "NCCL", nccl_versions(software));
+  if (!machine.links.empty()) {
+    add_item(text, "P2P possible between all pairs",
+             answer(all_pairs(machine.links, &PairLink::p2p)));
+    add_item(text, "NVLink between all pairs", answer(all_pairs(machine.links, &PairLink::nvlink)));
+  }
+  add_item(text, "NVLink rate", nvlink_rate(machine));
+  add_item(text, "Pinned host copy", host_copy(machine));
+  if (!machine.ranks.empty()) {
+    text += fmt::format("\n{}", ranks_table(machine));
+  }
+  return text.empty() ? text : "## Machine\n\n" + text;
+}
+
+std::string repeat_section(const Record& record) {
+  const Settings& settings = record.settings;
+  std::vector<std::string> words;
+  for (const std::string& argument : settings.argv) {
+    words.push_back(shell_quoted(argument));
+  }
+  std::string text = "## Repeat it\n\n";
+  if (!words.empty()) {
+    text += fmt::format("```sh\n{}\n```\n\n", fmt::join(words, " "));
+  }
+  add_item(text, "Backend", settings.backend);
+  add_item(text, "Profile", settings.profile);
+  add_item(text, "Schedule", settings.schedule);
+  add_item(text, "Launches", std::to_string(settings.launches));
+  add_item(text, "Rounds per case", rounds_of(record));
+  add_item(text, "Interval asked for",
+           "±" + percent_of_digits(settings.precision) + " of the ratio");
+  add_item(text, "Sample", readable_time(settings.sample_target));
+  if (settings.budget.has_value()) {
+    add_item(text, "Budget", readable_time(*settings.budget));
+  }
+  if (settings.require_healthy) {
+    add_item(text, "Healthy GPUs", "required");
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string markdown_report(const Record& record) {
+std::string health_line(const RunSummary& summary) {
+  return summary.health ? fmt::format("Health: {}\n", describe(*summary.health)) : std::string{};
+}
+
+std::string markdown_report(const RunSummary& summary) {
+  const Record& record = summary.record;
   std::string text = title(record);
   for (const std::string& section :
-       {headline(record), health_section(record), warnings_section(record), sizes_section(record),
-        pairs_section(record), wires_section(record), variants_section(record),
-        machine_section(record), repeat_section(record)}) {
+       {headline(summary), health_section(summary), warnings_section(record),
+        sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
+        variants_section(record), machine_section(record), repeat_section(record)}) {
     text += section.empty() ? section : "\n" + section;
   }
   return text;

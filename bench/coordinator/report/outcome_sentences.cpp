@@ -7,9 +7,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -21,15 +19,15 @@ struct Sentence {
   std::string than;
 };
 
-Sentence sentence_of(Contrast contrast, const CaseResult& result, const Comparison& comparison) {
-  const bool named = contrast == Contrast::variant;
-  const bool training = is_training(result.definition.operation);
+Sentence sentence_of(const CaseSummary& each, const Comparison& comparison) {
+  const bool named = each.contrast == Contrast::variant;
+  const bool training = is_training(each.definition().operation);
   std::string_view with =
-      named ? std::string_view(comparison.first->variant) : words_of(contrast).subject;
-  if (training && contrast == Contrast::nvlink)
-    with = words_of(contrast).title;  // as the page has it
+      named ? std::string_view(comparison.first->variant) : words_of(each.contrast).subject;
+  if (training && each.contrast == Contrast::nvlink)
+    with = words_of(each.contrast).title;  // as the page has it
   return {fmt::format("With {} the {}{}", with, training ? "" : "same ",
-                      spoken_operation(result.definition)),
+                      spoken_operation(each.definition())),
           named ? fmt::format(" than with {}", comparison.other->variant) : std::string{}};
 }
 
@@ -37,14 +35,14 @@ std::string interval_of(const RatioText& text) {
   return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
 }
 
-std::string wrong_data_sentence(const CaseResult& result, const Comparison& comparison) {
+std::string wrong_data_sentence(const CaseSummary& each, const Comparison& comparison) {
   std::string sentence;
   for (const VariantResult* variant : {comparison.first, comparison.other}) {
     if (!has_wrong_data(*variant)) {
       continue;
     }
     sentence += fmt::format("**WRONG DATA** with {}: {}. ", variant->variant,
-                            one_line(describe_wrong(result.definition, *variant->verification)));
+                            one_line(describe_wrong(each.definition(), *variant->verification)));
   }
   return sentence + "No speed-up is given.";
 }
@@ -59,9 +57,9 @@ std::string not_measured_sentence(const Comparison& comparison) {
   return sentence;
 }
 
-std::string same_road_sentence(Contrast contrast, const Comparison& comparison) {
+std::string same_path_sentence(const CaseSummary& each, const Comparison& comparison) {
   const std::string_view road = readable_path(comparison.first->path);
-  if (contrast == Contrast::p2p) {
+  if (each.contrast == Contrast::p2p) {
     return fmt::format(
         "Both took the same road, {}, with P2P allowed and with P2P off: these times do not "
         "show what P2P is worth, so no speed-up is given.",
@@ -83,33 +81,55 @@ std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {
                      estimate, counted(ratio.rounds, "round", "rounds"));
 }
 
-std::string no_difference_sentence(Contrast contrast, const CaseResult& result,
-                                   const Comparison& comparison) {
+std::string no_difference_sentence(const CaseSummary& each, const Comparison& comparison) {
   const std::string sides =
-      contrast == Contrast::variant
+      each.contrast == Contrast::variant
           ? fmt::format("with {} and with {}", comparison.first->variant, comparison.other->variant)
-          : fmt::format("with {} and without", words_of(contrast).subject);
+          : fmt::format("with {} and without", words_of(each.contrast).subject);
   return fmt::format("No difference was found between the same {} {} ({}).",
-                     spoken_operation(result.definition), sides,
+                     spoken_operation(each.definition()), sides,
                      interval_of(readable_ratio(*comparison.ratio)));
+}
+
+/// A half width above `precision`, with as many digits as it takes to see that.
+std::string wider_percent(double half_width, double precision) {
+  std::string text = readable_percent(half_width);
+  const std::string asked_for = readable_percent(precision);
+  for (int digits = 3; text == asked_for && digits <= 6; ++digits) {
+    text = percent_of_digits(half_width, digits);
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string outcome_sentence(Contrast contrast, const CaseResult& result,
-                             const Comparison& comparison) {
-  const Sentence words = sentence_of(contrast, result, comparison);
+Words words_of(Contrast contrast) {
+  switch (contrast) {
+    case Contrast::nvlink:
+      return {"NVLink", "P2P"};
+    case Contrast::p2p:
+      return {"P2P", "P2P"};
+    case Contrast::shared_memory:
+      return {"Shared memory", "shared memory"};
+    case Contrast::variant:
+      return {"Variant", ""};
+  }
+  return {"Variant", ""};
+}
+
+std::string outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
+  const Sentence words = sentence_of(each, comparison);
   switch (comparison.outcome) {
     case Outcome::wrong_data:
-      return wrong_data_sentence(result, comparison);
+      return wrong_data_sentence(each, comparison);
     case Outcome::not_measured:
       return not_measured_sentence(comparison);
-    case Outcome::same_road:
-      return same_road_sentence(contrast, comparison);
+    case Outcome::same_path:
+      return same_path_sentence(each, comparison);
     case Outcome::no_interval:
       return no_interval_sentence(words, *comparison.ratio);
     case Outcome::no_difference:
-      return no_difference_sentence(contrast, result, comparison);
+      return no_difference_sentence(each, comparison);
     case Outcome::less_time:
       return fmt::format("{} takes {} less time{} ({}).", words.subject,
                          readable_percent(less_time(comparison.ratio->estimate)), words.than,
@@ -123,34 +143,25 @@ std::string outcome_sentence(Contrast contrast, const CaseResult& result,
   return {};
 }
 
-/// A half width above `precision`, with as many digits as it takes to see that.
-static std::string wider_percent(double half_width, double precision) {
-  std::string text = readable_percent(half_width);
-  const std::string asked_for = readable_percent(precision);
-  for (int digits = 3; text == asked_for && digits <= 6; ++digits) {
-    text = percent_of_digits(half_width, digits);
-  }
-  return text;
-}
-
-std::string convergence_sentence(const Record& record, const CaseResult& result,
+std::string convergence_sentence(const RunSummary& summary, const CaseSummary& each,
                                  const Comparison& comparison) {
   const bool shown = comparison.outcome == Outcome::less_time ||
                      comparison.outcome == Outcome::more_time ||
                      comparison.outcome == Outcome::no_difference;
-  if (!shown || result.converged) {
+  if (!shown || each.result->converged) {
     return {};
   }
+  const double precision = summary.record.settings.precision;
   const double half_width = comparison.ratio->relative_half_width().value_or(0.0);
-  if (half_width <= record.settings.precision) {
+  if (half_width <= precision) {
     return comparison.ratio->correlated ? " Not converged: neighbouring rounds are correlated, the "
                                           "interval may be too narrow."
                                         : "";
   }
-  const std::string why = result.stopped.empty() ? "" : fmt::format(" ({})", result.stopped);
+  const std::string why =
+      each.result->stopped.empty() ? "" : fmt::format(" ({})", each.result->stopped);
   return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,
-                     wider_percent(half_width, record.settings.precision),
-                     "±" + percent_of_digits(record.settings.precision));
+                     wider_percent(half_width, precision), "±" + percent_of_digits(precision));
 }
 
 }  // namespace linkgain

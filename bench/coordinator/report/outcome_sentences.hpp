@@ -1,20 +1,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "comparison.hpp"
-#include "linkgain/record/record.hpp"
+#include "linkgain/report/run_summary.hpp"
 
 namespace linkgain {
 
-/// What holding one variant against the first came to: "With NVLink the same all-reduce takes 92 %
-/// less time (11.9x, 95 % CI 11.8x to 12.0x)."
-std::string outcome_sentence(Contrast contrast, const CaseResult& result,
-                             const Comparison& comparison);
+/// The words for one contrast: the column's title, and what a sentence begins with; empty where the
+/// variants' names stand in its place.
+struct Words {
+  std::string_view title;
+  std::string_view subject;
+};
+Words words_of(Contrast contrast);
+
+/// What holding one variant of the case against the first came to: "With NVLink the same all-reduce
+/// takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x)."
+std::string outcome_sentence(const CaseSummary& each, const Comparison& comparison);
 
 /// How far its interval is from what was asked for, with a space before it. Empty where it is as
 /// narrow as that, or where none is shown.
-std::string convergence_sentence(const Record& record, const CaseResult& result,
+std::string convergence_sentence(const RunSummary& summary, const CaseSummary& each,
                                  const Comparison& comparison);
 
 }  // namespace linkgain

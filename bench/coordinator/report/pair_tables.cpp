@@ -1,26 +1,26 @@
-#include "linkgain/report/pair_tables.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "case_table.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/cases/case_label.hpp"
-#include "linkgain/hardware/machine.hpp"
-#include "linkgain/tables/escaping.hpp"
-#include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
-#include "linkgain/tables/text_lines.hpp"
-#include "pair_groups.hpp"
-#include "size_cells.hpp"
+#include "linkgain/hardware/topology.hpp"
+#include "linkgain/report/report.hpp"
 
 namespace linkgain {
 namespace {
 
 /// A pair that is not the weakest of all is named where it is this far from its like.
 constexpr double kWeakForItsKind = 0.1;
+
+/// "GPU1" where ranks and GPUs have the same numbers; else "rank 1".
+std::string end_label(const RunSummary& summary, int rank) {
+  return fmt::format("{}{}", summary.ranks_are_gpus ? "GPU" : "rank ", rank);
+}
+
+std::string_view arrow_of(bool both) { return both ? "↔" : "→"; }
 
 /// In what a matrix shows its values; one unit for all of it.
 struct Unit {
@@ -59,14 +59,14 @@ std::string value_cell(const PairMatrix& matrix, const PairEntry& entry, const U
   return {};
 }
 
-std::string matrix_text(const Record& record, const PairMatrix& matrix) {
+std::string matrix_text(const RunSummary& summary, const PairMatrix& matrix) {
   constexpr auto kRight = Table::Alignment::right;
   std::vector<Table::Column> columns{{"from \\ to"}};
-  for (int to = 0; to < matrix.ranks; ++to) columns.push_back({end_label(record, to), kRight});
+  for (int to = 0; to < matrix.ranks; ++to) columns.push_back({end_label(summary, to), kRight});
   Table table(columns);
   const Unit unit = unit_of(matrix);
   for (int from = 0; from < matrix.ranks; ++from) {
-    std::vector<std::string> cells{end_label(record, from)};
+    std::vector<std::string> cells{end_label(summary, from)};
     for (int to = 0; to < matrix.ranks; ++to) {
       const PairEntry& entry = matrix.at(from, to);
       const std::string value = value_cell(matrix, entry, unit);
@@ -83,13 +83,15 @@ std::string readable_value(const PairMatrix& matrix, double value) {
 }
 
 /// ", 33 % below the median of the 3 other NV4 pairs"; empty where there is no other.
-std::string beside_others(const PairMatrix& matrix, const WeakestPair& pair, double precision) {
+std::string beside_others(const RunSummary& summary, const PairMatrix& matrix,
+                          const WeakestPair& pair) {
   const std::optional<double> shortfall = pair.shortfall(matrix.by_bandwidth);
   if (!shortfall) return pair.label.empty() ? "" : fmt::format(", the only {} pair", pair.label);
   const std::string_view side = matrix.by_bandwidth ? "below" : "above";
-  const std::string distance = differ({pair.value, *pair.median}, precision)
-                                   ? fmt::format("{} {}", readable_percent(*shortfall), side)
-                                   : fmt::format("within {} of", percent_of_digits(precision));
+  const std::string distance =
+      summary.differ({pair.value, *pair.median})
+          ? fmt::format("{} {}", readable_percent(*shortfall), side)
+          : fmt::format("within {} of", percent_of_digits(summary.record.settings.precision));
   const std::string kind = pair.label.empty() ? "" : pair.label + " ";
   const std::string others =
       pair.others == 1
@@ -99,73 +101,59 @@ std::string beside_others(const PairMatrix& matrix, const WeakestPair& pair, dou
   return fmt::format(", {} {}", distance, others);
 }
 
-std::vector<double> measured_values(const PairMatrix& matrix) {
-  std::vector<double> values;
-  for (const PairEntry& entry : matrix.entries) {
-    if (const std::optional<double> value = matrix.value(entry)) values.push_back(*value);
-  }
-  return values;
-}
-
-std::string no_difference_line(const PairMatrix& matrix, double precision) {
-  const auto [least, most] = std::ranges::minmax(measured_values(matrix));
-  const std::string low = readable_value(matrix, least);
-  const std::string high = readable_value(matrix, most);
+std::string no_difference_line(const RunSummary& summary, const PairMatrixSummary& each) {
+  const auto [least, most] = std::ranges::minmax(each.values);
+  const std::string low = readable_value(each.matrix, least);
+  const std::string high = readable_value(each.matrix, most);
   return fmt::format("\n- No pair differs by more than {} with {}: {}{}\n",
-                     percent_of_digits(precision), matrix.variant, low,
+                     percent_of_digits(summary.record.settings.precision), each.matrix.variant, low,
                      low == high ? "" : " to " + high);
 }
 
 /// Which pair is the weakest, and which are weak beside their like; that no pair differs where the
 /// values do not tell. Empty where there are no two pairs.
-std::string weakest_lines(const Record& record, const PairFamily& family,
-                          const PairMatrix& matrix) {
-  const std::vector<WeakestPair> weakest = weakest_pairs(matrix, family);
-  const double precision = record.settings.precision;
-  if (!weakest.empty() && !differ(measured_values(matrix), precision)) {
-    return no_difference_line(matrix, precision);
+std::string weakest_lines(const RunSummary& summary, const PairMatrixSummary& each,
+                          bool is_symmetric) {
+  if (!each.weakest.empty() && !summary.differ(each.values)) {
+    return no_difference_line(summary, each);
   }
   std::string text;
-  for (const WeakestPair& pair : weakest) {
+  for (const WeakestPair& pair : each.weakest) {
     const bool weakest_of_all = text.empty();
-    if (!weakest_of_all && pair.shortfall(matrix.by_bandwidth).value_or(0.0) < kWeakForItsKind) {
+    if (!weakest_of_all &&
+        pair.shortfall(each.matrix.by_bandwidth).value_or(0.0) < kWeakForItsKind) {
       continue;
     }
-    const std::string ends = ends_label(record, {pair.from, pair.to, family.symmetric()});
     const std::string label = pair.label.empty() ? "" : fmt::format(" ({})", pair.label);
-    text +=
-        fmt::format("- {} with {}: {}, {}{}{}\n", weakest_of_all ? "Weakest" : "Weak for its kind",
-                    matrix.variant, ends, readable_value(matrix, pair.value), label,
-                    beside_others(matrix, pair, precision));
+    text += fmt::format("- {} with {}: {} {} {}, {}{}{}\n",
+                        weakest_of_all ? "Weakest" : "Weak for its kind", each.matrix.variant,
+                        end_label(summary, pair.from), arrow_of(is_symmetric),
+                        end_label(summary, pair.to), readable_value(each.matrix, pair.value), label,
+                        beside_others(summary, each.matrix, pair));
   }
   return text.empty() ? text : "\n" + text;
 }
 
-TableRows rows_of(const Record& record, const PairFamily& family) {
-  TableRows rows;
-  rows.title = {"Pair"};
-  rows.place = "between these";
-  for (const CaseResult* result : family.cases) {
-    const Pair& pair = *result->definition.pair;
-    const PairLink* link = find_link(record.machine, pair.from, pair.to);
-    rows.labels.push_back(fmt::format("{} {} {}{}{}", pair.from, arrow_of(pair), pair.to,
-                                      link != nullptr ? " " : "",
-                                      link != nullptr ? label_of(*link) : ""));
+RowLabels rows_of(const Curve& curve) {
+  RowLabels rows{.title = {"Pair"}, .labels = {}, .place = "between these"};
+  for (const CaseSummary* each : curve.cases) {
+    const Pair& pair = *each->definition().pair;
+    rows.labels.push_back(fmt::format("{} {} {}{}{}", pair.from, arrow_of(pair.both), pair.to,
+                                      each->link ? " " : "", each->link.value_or("")));
   }
-  rows.cases = family.cases;
   return rows;
 }
 
-std::string family_text(const Record& record, const ShownFamily& shown) {
-  Case definition = shown.family.definition();
+std::string pairs_text(const RunSummary& summary, const PairsSummary& shown) {
+  Case definition = shown.cases.definition();
   definition.pair.reset();
   std::string text = fmt::format("### {}, every pair{}\n", case_name(definition),
-                                 shown.family.symmetric() ? " both ways at once" : "");
-  for (const PairMatrix& matrix : pair_matrices(record, shown.family)) {
-    text += fmt::format("\n{}{}", matrix_text(record, matrix),
-                        weakest_lines(record, shown.family, matrix));
+                                 shown.is_symmetric ? " both ways at once" : "");
+  for (const PairMatrixSummary& each : shown.matrices) {
+    text += fmt::format("\n{}{}", matrix_text(summary, each.matrix),
+                        weakest_lines(summary, each, shown.is_symmetric));
   }
-  if (shown.by_pair) text += "\n" + rows_table(record, rows_of(record, shown.family));
+  if (shown.by_pair) text += "\n" + case_table(summary, shown.cases, rows_of(shown.cases));
   return text;
 }
 
@@ -186,12 +174,12 @@ std::string legend_of(const Record& record) {
 
 }  // namespace
 
-std::string pair_tables(const Record& record) {
+std::string pair_tables(const RunSummary& summary) {
   std::string text;
-  for (const ShownFamily& shown : shown_families(record)) {
-    text += (text.empty() ? "" : "\n") + family_text(record, shown);
+  for (const PairsSummary& shown : summary.pairs) {
+    text += (text.empty() ? "" : "\n") + pairs_text(summary, shown);
   }
-  const std::string legend = text.empty() ? "" : legend_of(record);
+  const std::string legend = text.empty() ? "" : legend_of(summary.record);
   return legend.empty() ? text : fmt::format("{}\nWhat joins two GPUs:\n\n{}", text, legend);
 }
 

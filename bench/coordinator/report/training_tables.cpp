@@ -5,59 +5,50 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
+#include <set>
 #include <string_view>
 #include <vector>
 
-#include "comparison.hpp"
-#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/hardware/machine.hpp"
-#include "linkgain/report/training_words.hpp"
-#include "linkgain/tables/escaping.hpp"
+#include "linkgain/report/report.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "nvlink_traffic.hpp"
 #include "outcome_sentences.hpp"
-#include "training_cells.hpp"
-#include "training_grid.hpp"
-#include "wires.hpp"
 
 namespace linkgain {
 namespace {
 
-using Alignment = Table::Alignment;
+constexpr auto kRight = Table::Alignment::right;
 
-bool was_measured(const CaseResult& result) {
-  return std::any_of(result.variants.begin(), result.variants.end(),
-                     [](const VariantResult& variant) { return variant.time.has_value(); });
+/// The time of all steps, "15.90 s", or what stands in its place.
+std::string training_time_cell(const Settings& settings, const VariantSummary& variant) {
+  const VariantResult& result = *variant.result;
+  if (variant.wrong_data) return "**WRONG DATA**";
+  if (!result.time) return result.skipped ? "skipped" : "not measured";
+  return readable_time(time_of_all_steps(settings, *result.time));
 }
 
-/// Those that communicate, measured ones or the others.
-std::vector<const CaseResult*> trainings_of(const Record& record, bool measured) {
-  std::vector<const CaseResult*> trainings;
-  for (const CaseResult& result : record.cases) {
-    if (!may_stand_for_run(result.definition)) continue;
-    if (was_measured(result) == measured) trainings.push_back(&result);
-  }
-  return trainings;
-}
+/// Whether exposed communication is known and to be shown: not of wrong data.
+bool shows_exposed(const VariantSummary& variant) { return variant.exposed && !variant.wrong_data; }
 
 /// Why others were not measured; and the step without communication where it alone was.
-std::string missing_trainings(const Record& record) {
+std::string missing_trainings(const RunSummary& summary) {
   std::string text;
-  for (const CaseResult* result : trainings_of(record, false)) {
+  for (const CaseSummary* each : summary.missing_trainings) {
+    const auto& variants = each->result->variants;
     const auto skipped =
-        std::find_if(result->variants.begin(), result->variants.end(),
+        std::find_if(variants.begin(), variants.end(),
                      [](const VariantResult& variant) { return variant.skipped.has_value(); });
     const std::string why =
-        skipped != result->variants.end() ? one_line(*skipped->skipped) : result->stopped;
-    text += fmt::format("\n{} was not measured: {}\n", case_label(result->definition), why);
+        skipped != variants.end() ? one_line(*skipped->skipped) : each->result->stopped;
+    text += fmt::format("\n{} was not measured: {}\n", case_label(each->definition()), why);
   }
-  if (!trainings_of(record, true).empty()) return text;
-  for (const CaseResult& result : record.cases) {
+  if (!summary.trainings.empty()) return text;
+  for (const CaseResult& result : summary.record.cases) {
     if (!result.definition.training || uses_link(result.definition)) continue;
     const std::optional<Seconds>& step = result.variants.front().time;
     if (step) {
@@ -68,28 +59,25 @@ std::string missing_trainings(const Record& record) {
   return text;
 }
 
-std::string row_name(Contrast contrast, const CaseResult& result, std::size_t variant) {
-  if (contrast == Contrast::variant) return result.variants[variant].variant;
+std::string row_name(const CaseSummary& each, std::size_t variant) {
+  if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
   return variant == 0 ? "Y" : "N";
 }
 
-std::string page_table(const Record& record, const CaseResult& result) {
-  const Contrast contrast = contrast_of(record, result);
-  Table table(
-      {{std::string(words_of(contrast).title), Alignment::left}, {"Time", Alignment::right}});
-  for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    table.add_row({row_name(contrast, result, i), training_time_cell(record, result.variants[i])});
+std::string page_table(const Settings& settings, const CaseSummary& each) {
+  Table table({{std::string(words_of(each.contrast).title)}, {"Time", kRight}});
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    table.add_row({row_name(each, i), training_time_cell(settings, each.variants[i])});
   }
   return table.markdown();
 }
 
 /// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not told from 0 (-0.40 to 0.90) of 80.2 ms"; empty
 /// where it is not known.
-std::string exposed_text(const Record& record, const CaseResult& result, std::size_t variant,
-                         bool is_first) {
-  const std::optional<ExposedCommunication> exposed = shown_exposed(record, result, variant);
-  const std::optional<Seconds>& step = result.variants[variant].time;
-  if (!exposed || !step) return {};
+std::string exposed_text(const VariantSummary& variant, bool is_first) {
+  const std::optional<ExposedCommunication>& exposed = variant.exposed;
+  const std::optional<Seconds>& step = variant.result->time;
+  if (!shows_exposed(variant) || !step) return {};
   const std::string time =
       exposed->may_be_zero() ? "not told from 0" : fmt::format("{:.2f}", 1e3 * exposed->time.value);
   const std::string interval =
@@ -100,35 +88,28 @@ std::string exposed_text(const Record& record, const CaseResult& result, std::si
   return fmt::format("{}{} of {:.1f} ms", time, interval, 1e3 * step->value);
 }
 
-/// Whether a figure is shown as if it were exact.
-bool lacks_interval(const Record& record, const CaseResult& result) {
-  for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    const std::optional<ExposedCommunication> exposed = shown_exposed(record, result, i);
-    if (exposed && !exposed->low) return true;
-  }
-  return false;
-}
-
-std::string exposed_sentence(const Record& record, const CaseResult& result) {
-  const Contrast contrast = contrast_of(record, result);
+std::string exposed_sentence(const CaseSummary& each) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    const std::string text = exposed_text(record, result, i, parts.empty());
+  bool lacks_interval = false;  // so that a figure is shown as if it were exact
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const VariantSummary& variant = each.variants[i];
+    lacks_interval = lacks_interval || (shows_exposed(variant) && !variant.exposed->low);
+    const std::string text = exposed_text(variant, parts.empty());
     if (text.empty()) continue;
-    const std::string with = contrast == Contrast::variant
-                                 ? "with " + result.variants[i].variant
+    const std::string with = each.contrast == Contrast::variant
+                                 ? "with " + variant.result->variant
                                  : std::string(i == 0 ? "with it" : "without");
     parts.push_back(fmt::format("{}{} {}", text, parts.empty() ? " a step" : "", with));
   }
   if (parts.empty()) return {};
-  const bool is_sharded = shards_optimizer(result.definition.training->strategy);
+  const bool is_sharded = shards_optimizer(each.definition().training->strategy);
   return fmt::format(" Exposed communication{}: {}{}.",
                      is_sharded ? ", less what sharding saves" : "", fmt::join(parts, ", "),
-                     lacks_interval(record, result) ? "; too few blocks for an interval" : "");
+                     lacks_interval ? "; too few blocks for an interval" : "");
 }
 
 /// What the time is made of: by whom the steps were really run, and for how long.
-std::string steps_text(const Record& record, const CaseResult& result) {
+std::string steps_text(const Settings& settings, const CaseResult& result) {
   std::vector<std::string> runs;
   for (const VariantResult& variant : result.variants) {
     if (!variant.training || variant.training->steps == 0) continue;
@@ -136,28 +117,28 @@ std::string steps_text(const Record& record, const CaseResult& result) {
         fmt::format("{} in {}", variant.training->steps, readable_time(variant.training->sum)));
   }
   return fmt::format("Time is {} x the median of blocks of {} steps; run were {}.",
-                     counted(planned_steps(record.settings), "step", "steps"), kStepsPerBlock,
+                     counted(planned_steps(settings), "step", "steps"), kStepsPerBlock,
                      fmt::join(runs, runs.size() > 2 ? ", " : " and "));
 }
 
 /// Behind how far the losses differ: that it is too far, where it is.
-std::string parted_text(const Record& record, const CaseResult& result) {
-  for (std::size_t i = 1; i < result.variants.size(); ++i) {
-    if (!have_losses_parted(record, result, i)) continue;
-    return fmt::format(", more than the {:.1e} that rounding explains",
-                       loss_bound(*result.definition.training, result.definition.ranks));
-  }
-  return {};
+std::string parted_text(const CaseSummary& each) {
+  const bool parted =
+      std::any_of(each.variants.begin(), each.variants.end(),
+                  [](const VariantSummary& variant) { return variant.losses_parted; });
+  if (!parted) return {};
+  return fmt::format(", more than the {:.1e} that rounding explains",
+                     loss_bound(*each.definition().training, each.definition().ranks));
 }
 
-std::string loss_text(const Record& record, const CaseResult& result) {
-  const std::optional<TrainingResult>& first = result.variants.front().training;
+std::string loss_text(const CaseSummary& each) {
+  const std::optional<TrainingResult>& first = each.result->variants.front().training;
   if (!first || !first->first_loss || !first->last_loss) return {};
   std::string text = fmt::format(" Loss {:.3f} after the first block, {:.3f} after the last",
                                  *first->first_loss, *first->last_loss);
   std::optional<double> largest;
   std::vector<std::string> others;
-  for (const VariantResult& variant : result.variants) {
+  for (const VariantResult& variant : each.result->variants) {
     if (!variant.training || !variant.training->loss_difference) continue;
     largest = std::max(largest.value_or(0.0), *variant.training->loss_difference);
     others.push_back(variant.variant);
@@ -166,7 +147,7 @@ std::string loss_text(const Record& record, const CaseResult& result) {
     text += fmt::format("; after every block the same bits with {}", fmt::join(others, ", "));
   } else if (largest) {
     text += fmt::format("; with {} it differs by {:.1e} of it at most{}", fmt::join(others, ", "),
-                        *largest, parted_text(record, result));
+                        *largest, parted_text(each));
   }
   return text + ".";
 }
@@ -176,33 +157,240 @@ std::string estimate_text(const std::vector<Comparison>& comparisons) {
   const bool any_speed_up =
       std::any_of(comparisons.begin(), comparisons.end(), [](const Comparison& comparison) {
         return comparison.ratio != nullptr && comparison.outcome != Outcome::wrong_data &&
-               comparison.outcome != Outcome::same_road;
+               comparison.outcome != Outcome::same_path;
       });
   return any_speed_up ? " Speed-ups are estimated round by round, not from these medians." : "";
 }
 
-std::string conditions(const Record& record, const CaseResult& result,
-                       const std::vector<Comparison>& comparisons) {
-  return fmt::format("\n{}, {}. {}{}{}\n", training_sentence(result.definition),
-                     readable_tokens(record.settings), steps_text(record, result),
-                     estimate_text(comparisons), loss_text(record, result));
+std::string conditions(const Settings& settings, const CaseSummary& each) {
+  return fmt::format("\n{}, {}. {}{}{}\n", training_sentence(each.definition()),
+                     readable_tokens(settings), steps_text(settings, *each.result),
+                     estimate_text(each.comparisons), loss_text(each));
 }
 
-std::string first_training(const Record& record, const CaseResult& result) {
-  const Contrast contrast = contrast_of(record, result);
-  std::string text = page_table(record, result);
-  const std::vector<Comparison> comparisons = compare_variants(record, result);
-  for (const Comparison& comparison : comparisons) {
-    const bool last = &comparison == &comparisons.back();
-    text += fmt::format("\n{}{}{}\n", outcome_sentence(contrast, result, comparison),
-                        last ? exposed_sentence(record, result) : "",
-                        convergence_sentence(record, result, comparison));
+std::string first_training(const RunSummary& summary, const CaseSummary& each) {
+  std::string text = page_table(summary.record.settings, each);
+  for (const Comparison& comparison : each.comparisons) {
+    const bool last = &comparison == &each.comparisons.back();
+    text += fmt::format("\n{}{}{}\n", outcome_sentence(each, comparison),
+                        last ? exposed_sentence(each) : "",
+                        convergence_sentence(summary, each, comparison));
   }
-  if (const std::string exposed = exposed_sentence(record, result);
-      comparisons.empty() && !exposed.empty()) {
+  if (const std::string exposed = exposed_sentence(each);
+      each.comparisons.empty() && !exposed.empty()) {
     text += fmt::format("\n{}\n", exposed.substr(1));
   }
-  return text + conditions(record, result, comparisons) + wires_sentence(contrast, result);
+  return text + conditions(summary.record.settings, each) + nvlink_traffic_sentence(each);
+}
+
+constexpr bool kNeedsValues = true;
+
+/// What the rows were seen to need explained.
+struct Legend {
+  const Settings& settings;
+  bool exposed = false;
+  bool exposed_without_interval = false;
+  bool exposed_may_be_zero = false;
+  bool sharded = false;
+  bool speed_up = false;
+  bool difference = false;
+  bool parted = false;
+  bool not_converged = false;
+  std::set<Remedy> remedies{};
+};
+
+constexpr const char* kSharded = "†";
+
+/// Whether a row's exposed communication is less what sharding saves.
+bool shows_sharded(const CaseSummary& each) {
+  return shards_optimizer(each.definition().training->strategy) &&
+         std::any_of(each.variants.begin(), each.variants.end(), shows_exposed);
+}
+
+/// "fp32 ddp"; with the model where it is not that of the first row.
+std::string label_of(const CaseSummary& each, ModelSize usual_model, Legend& legend) {
+  const TrainingParameters& training = *each.definition().training;
+  std::string label = fmt::format("{} {}", name_of(training.precision), strategy_text(training));
+  if (training.model != usual_model) label += fmt::format(", {}", name_of(training.model));
+  if (!shows_sharded(each)) return label;
+  legend.sharded = true;
+  return fmt::format("{} {}", label, kSharded);
+}
+
+/// "1.80 ms (1.75 to 1.86)"; of what may be none the interval alone: "-0.40 to 0.90 ms ?".
+std::string exposed_cell(const VariantSummary& variant, Legend& legend) {
+  if (!shows_exposed(variant)) return {};
+  const std::optional<ExposedCommunication>& exposed = variant.exposed;
+  legend.exposed = true;
+  const bool has_interval = exposed->low && exposed->high;
+  legend.exposed_without_interval = legend.exposed_without_interval || !has_interval;
+  const std::string time = fmt::format("{:.2f} ms", 1e3 * exposed->time.value);
+  if (!has_interval) return time;
+  const std::string low = fmt::format("{:.2f}", 1e3 * exposed->low->value);
+  const std::string high = fmt::format("{:.2f}", 1e3 * exposed->high->value);
+  if (!exposed->may_be_zero()) return fmt::format("{} ({} to {})", time, low, high);
+  legend.exposed_may_be_zero = true;
+  return fmt::format("{} to {} ms ?", low, high);
+}
+
+std::string loss_cell(const VariantSummary& variant) {
+  const std::optional<TrainingResult>& training = variant.result->training;
+  return training && training->last_loss ? fmt::format("{:.3f}", *training->last_loss)
+                                         : std::string{};
+}
+
+/// How far the variant's loss was from the first one's at most.
+std::string difference_cell(const VariantSummary& variant, Legend& legend) {
+  const std::optional<TrainingResult>& training = variant.result->training;
+  if (!training || !training->loss_difference) return {};
+  legend.difference = true;
+  legend.parted = legend.parted || variant.losses_parted;
+  const double difference = *training->loss_difference;
+  return (difference == 0.0 ? "0" : fmt::format("{:.1e}", difference)) +
+         (variant.losses_parted ? " !" : "");
+}
+
+/// "1.15x (1.14–1.15)".
+std::string speed_up(const RatioText& ratio) {
+  const auto number = [](const std::string& text) { return text.substr(0, text.size() - 1); };
+  return ratio.low
+             ? fmt::format("{} ({}–{})", ratio.estimate, number(*ratio.low), number(*ratio.high))
+             : ratio.estimate;
+}
+
+/// Less time, and speed-up with its interval.
+std::vector<std::string> ratio_cells(const CaseSummary& each, const Comparison& comparison,
+                                     Legend& legend) {
+  if (comparison.outcome == Outcome::same_path) return {"", "same road"};
+  if (comparison.ratio == nullptr || comparison.outcome == Outcome::wrong_data) return {"", ""};
+  legend.speed_up = true;
+  if (!each.result->converged) {
+    legend.not_converged = true;
+    if (each.remedy) legend.remedies.insert(*each.remedy);
+  }
+  return {readable_percent(less_time(comparison.ratio->estimate)),
+          speed_up(readable_ratio(*comparison.ratio)) + (each.result->converged ? "" : "*")};
+}
+
+std::vector<Table::Column> columns_of(const std::vector<std::string>& variants) {
+  std::vector<Table::Column> columns{{"Training"}};
+  if (variants.size() > 2) {
+    columns.insert(columns.end(), {{"Variant"}, {"Time", kRight}});
+    columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
+  } else {
+    for (const std::string& variant : variants) {
+      columns.push_back({variant, kRight});
+      columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
+    }
+  }
+  columns.push_back({"Less time", kRight, kNeedsValues});
+  columns.push_back({"Speed-up (95 % CI)", kRight, kNeedsValues});
+  columns.push_back({"Loss", kRight, kNeedsValues});
+  columns.push_back({"off by", kRight, kNeedsValues});
+  return columns;
+}
+
+void append(std::vector<std::string>& cells, const std::vector<std::string>& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+}
+
+/// One row for at most two variants.
+void add_row(Table& table, const CaseSummary& each, const std::string& label, Legend& legend) {
+  std::vector<std::string> cells{label};
+  for (const VariantSummary& variant : each.variants) {
+    append(cells, {training_time_cell(legend.settings, variant), exposed_cell(variant, legend)});
+  }
+  append(cells, each.comparisons.empty() ? std::vector<std::string>{"", ""}
+                                         : ratio_cells(each, each.comparisons.front(), legend));
+  append(cells, {loss_cell(each.variants.front()), difference_cell(each.variants.back(), legend)});
+  table.add_row(cells);
+}
+
+/// A row for each of several variants.
+void add_rows(Table& table, const CaseSummary& each, const std::string& label, Legend& legend) {
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const VariantSummary& variant = each.variants[i];
+    std::vector<std::string> cells{i == 0 ? label : "", variant.result->variant,
+                                   training_time_cell(legend.settings, variant),
+                                   exposed_cell(variant, legend)};
+    append(cells, i == 0 ? std::vector<std::string>{"", ""}
+                         : ratio_cells(each, each.comparisons[i - 1], legend));
+    append(cells, {loss_cell(variant), difference_cell(variant, legend)});
+    table.add_row(cells);
+  }
+}
+
+/// What `*` means, and what to ask for, as the warnings of the same run have it.
+std::string convergence_note(const Legend& legend) {
+  std::vector<std::string> options;
+  for (const Remedy remedy : legend.remedies)
+    options.push_back(fmt::format("`{}`", option_of(remedy)));
+  const std::string advice = options.empty()
+                                 ? "the run ended early"
+                                 : fmt::format("ask for more {}{}", fmt::join(options, " or "),
+                                               options.size() > 1 ? ", as the warnings say" : "");
+  return fmt::format(
+      "not converged: no interval within {} of the ratio, or neighbouring rounds are correlated; "
+      "{}",
+      percent_of_digits(legend.settings.precision), advice);
+}
+
+std::string legend_text(const std::vector<std::string>& variants, const Legend& legend) {
+  const std::string& first = variants.front();
+  const std::string other = variants.size() > 2 ? "the row's variant" : variants.back();
+  std::string text;
+  if (legend.exposed) {
+    text +=
+        "- exposed: a step's time less that of one without communication: what computing did not "
+        "hide, and by how much communication slows computing down\n";
+    if (legend.exposed_without_interval) {
+      text.insert(text.size() - 1, "; without an interval where blocks are too few for one");
+    }
+  }
+  if (legend.speed_up) {
+    text += fmt::format(
+        "- Less time, speed-up: {} against {}; estimated round by round, not from the medians "
+        "beside them\n",
+        first, other);
+  }
+  if (legend.difference) {
+    text += fmt::format(
+        "- Loss: after the last block{}; off by: how far it is from {}'s at most, after any block, "
+        "as a share\n",
+        variants.size() > 2 ? "" : ", with " + first,
+        variants.size() > 2 ? first : variants.back());
+  }
+  Footnotes marks;
+  if (legend.exposed_may_be_zero) marks.mark("?", "not told from 0, which the interval includes");
+  if (legend.sharded) {
+    marks.mark(kSharded,
+               "its exposed is less what sharding saves, and below 0 where that is more: a rank "
+               "updates its share of the parameters, without communication all of them");
+  }
+  if (legend.not_converged) marks.mark("*", convergence_note(legend));
+  if (legend.parted) {
+    marks.mark("!", fmt::format("its loss is off from {}'s by more than rounding explains", first));
+  }
+  text += marks.markdown();
+  return text.empty() ? text : "\n" + text;
+}
+
+/// One table over all trainings that were measured, of which there is one at least, and what its
+/// columns and marks mean: a row for each with the variants side by side; where there are more than
+/// two, a row for each training and variant.
+std::string training_grid(const RunSummary& summary) {
+  const CaseSummary& first = *summary.trainings.front();
+  std::vector<std::string> variants;
+  for (const VariantSummary& variant : first.variants) {
+    variants.push_back(variant.result->variant);
+  }
+  Table table(columns_of(variants));
+  Legend legend{.settings = summary.record.settings};
+  for (const CaseSummary* each : summary.trainings) {
+    const std::string label = label_of(*each, first.definition().training->model, legend);
+    (variants.size() > 2 ? add_rows : add_row)(table, *each, label, legend);
+  }
+  return table.markdown() + legend_text(variants, legend);
 }
 
 }  // namespace
@@ -213,16 +401,15 @@ std::string readable_tokens(const Settings& settings) {
              : "generated tokens";
 }
 
-std::string training_tables(const Record& record) {
-  const std::vector<const CaseResult*> trainings = trainings_of(record, true);
+std::string training_tables(const RunSummary& summary) {
   std::string text;
-  if (!trainings.empty()) text = first_training(record, *trainings.front());
-  if (trainings.size() > 1) {
+  if (!summary.trainings.empty()) text = first_training(summary, *summary.trainings.front());
+  if (summary.trainings.size() > 1) {
     text += "\nEvery strategy and precision of this run, for as many steps:\n\n" +
-            training_grid(record, trainings);
+            training_grid(summary);
   }
-  text += missing_trainings(record);
-  return trainings.empty() && !text.empty() ? text.substr(1) : text;
+  text += missing_trainings(summary);
+  return summary.trainings.empty() && !text.empty() ? text.substr(1) : text;
 }
 
 }  // namespace linkgain

@@ -2,13 +2,13 @@
 
 #include <string>
 
-#include "linkgain/record/record.hpp"
+#include "linkgain/report/run_summary.hpp"
 
 namespace linkgain {
 
 /// The page's own table: what all steps of the first training take with each variant, how much less
 /// time that is, and what of it is communication; below it one table over all trainings where there
 /// are several, and why others were not measured. Empty where the record has no training.
-std::string training_tables(const Record& record);
+std::string training_tables(const RunSummary& summary);
 
 }  // namespace linkgain

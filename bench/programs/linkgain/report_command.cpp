@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "linkgain/report/csv.hpp"
-#include "linkgain/report/markdown.hpp"
+#include "linkgain/report/report.hpp"
 
 namespace linkgain {
 
@@ -11,10 +10,10 @@ int report_command(const ReportOptions& options) {
   const Record record = read_record(options.record);
   switch (options.format) {
     case ReportOptions::Format::markdown:
-      fmt::print("{}", markdown_report(record));
+      fmt::print("{}", markdown_report(RunSummary(record)));
       break;
     case ReportOptions::Format::csv:
-      fmt::print("{}", csv(record));
+      fmt::print("{}", csv(RunSummary(record)));
       break;
     case ReportOptions::Format::json:
       fmt::print("{}", to_json_without_samples(record));

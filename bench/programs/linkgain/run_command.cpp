@@ -13,11 +13,7 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/process/temporary_folder.hpp"
-#include "linkgain/report/headline.hpp"
-#include "linkgain/report/health_line.hpp"
-#include "linkgain/report/markdown.hpp"
-#include "linkgain/report/pair_tables.hpp"
-#include "linkgain/report/size_table.hpp"
+#include "linkgain/report/report.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/mpi_job.hpp"
 #include "linkgain/run/run.hpp"
@@ -117,7 +113,7 @@ RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDir
 
 void write_files(const Record& record, const RunDirectory& directory) {
   write_file_atomically(directory.record(), to_json(record));
-  write_file_atomically(directory.report(), markdown_report(record));
+  write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
   std::filesystem::remove(directory.journal());
 }
 
@@ -127,11 +123,12 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
     fmt::print("{}", to_json_without_samples(record));
     return;
   }
-  fmt::print("\n{}\n", headline(record));
-  for (const std::string& tables : {size_tables(record), pair_tables(record)}) {
+  const RunSummary summary(record);
+  fmt::print("\n{}\n", headline(summary));
+  for (const std::string& tables : {size_tables(summary), pair_tables(summary)}) {
     if (!tables.empty()) fmt::print("{}\n", tables);
   }
-  fmt::print("{}", health_line(record));
+  fmt::print("{}", health_line(summary));
   const bool color =
       options.color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
   for (const Warning& warning : record.warnings) {

@@ -1,5 +1,3 @@
-#include "linkgain/report/csv.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"
 #include "support/pair_records.hpp"
@@ -38,23 +37,26 @@ constexpr const char* kHeader =
 /// no kernel.
 const std::string kNoTraining(19 + 3, ',');
 
-TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(Record{}), kHeader); }
+TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(RunSummary(Record{})), kHeader); }
 
-TEST(Csv, HasARowForEachCaseAndVariant) { expect_golden(csv(h200_record()), "h200.csv"); }
+TEST(Csv, HasARowForEachCaseAndVariant) {
+  expect_golden(csv(RunSummary(h200_record())), "h200.csv");
+}
 
 TEST(Csv, LeavesEmptyWhatWasNotMeasured) {
-  expect_golden(csv(three_variants_record()), "three_variants.csv");
+  expect_golden(csv(RunSummary(three_variants_record())), "three_variants.csv");
 }
 
 TEST(Csv, HasEvidenceAndHealthAtTheEnd) {
-  expect_golden(csv(complete(h200_record())), "h200_counted.csv");
+  expect_golden(csv(RunSummary(complete(h200_record()))), "h200_counted.csv");
 }
 
 TEST(Csv, QuotesWhatNeedsIt) {
   Record record = two_gpus();
   record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
-  EXPECT_THAT(csv(record), EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') +
-                                    ",plain,,false,," + kNoTraining + "\n"));
+  EXPECT_THAT(csv(RunSummary(record)),
+              EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') + ",plain,,false,," +
+                       kNoTraining + "\n"));
 }
 
 TEST(Csv, NamesBuffersRootAndForm) {
@@ -64,14 +66,14 @@ TEST(Csv, NamesBuffersRootAndForm) {
   definition.buffers = Buffers::registered;
   definition.root = 1;
   record.cases[0].variants[1].execution.form = kGroupedForm;
-  EXPECT_THAT(csv(record),
+  EXPECT_THAT(csv(RunSummary(record)),
               AllOf(HasSubstr("/registered/root=1,gather,"),
                     HasSubstr(",registered,1,false,," + kNoTraining + "\n"),
                     EndsWith(",registered,1,false,grouped send/recv," + kNoTraining + "\n")));
 }
 
 TEST(Csv, NamesThePairAndWhatJoinsIt) {
-  const std::string text = csv(four_gpus_record());
+  const std::string text = csv(RunSummary(four_gpus_record()));
   EXPECT_THAT(text, HasSubstr("/pair=2-3,send_recv,float32,,268435456,4,false,stream,2-3,p2p,"));
   EXPECT_THAT(text, HasSubstr("/pair=0-2/both,send_recv,float32,,268435456,4,false,stream,"
                               "0-2/both,p2p,"));
@@ -106,13 +108,13 @@ TEST(Csv, HoldsAKernelAgainstTheLibrary) {
   record.cases.push_back(record.cases[0]);
   record.cases[1].definition.kernel = true;
   for (VariantResult& variant : record.cases[1].variants) variant.time->value /= 2.0;
-  EXPECT_EQ(row_of(csv(record), 2)["library_ratio"], "");
-  EXPECT_EQ(row_of(csv(record), 3)["library_ratio"], "2");
-  EXPECT_EQ(row_of(csv(record), 3)["library_ratio_low"], "") << "it has no samples";
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 2)["library_ratio"], "");
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 3)["library_ratio"], "2");
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 3)["library_ratio_low"], "") << "it has no samples";
 }
 
 TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {
-  auto row = row_of(csv(trainings_and_others()), 2);
+  auto row = row_of(csv(RunSummary(trainings_and_others())), 2);
   EXPECT_EQ(row["case"], "gpt2_step/fp32/gpt2/np2");
   EXPECT_EQ(row["variant"], "host");
   EXPECT_EQ(row["model_size"], "gpt2");
@@ -138,7 +140,7 @@ TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {
 }
 
 TEST(Csv, LeavesOutWhatATrainingHasNot) {
-  const std::string text = csv(trainings_and_others());
+  const std::string text = csv(RunSummary(trainings_and_others()));
   EXPECT_EQ(row_of(text, 1)["loss_difference"], "") << "the first variant is not held to itself";
   auto alone = row_of(text, 3);
   EXPECT_EQ(alone["strategy"], "none");
@@ -165,7 +167,7 @@ TEST(Csv, NamesBucketsThatWereChosen) {
   Record record = page_record();
   record.cases[0].definition =
       parse_case_name("gpt2_step/fp32/gpt2/np2/buckets=legacy/bucket-mb=8");
-  auto row = row_of(csv(record), 1);
+  auto row = row_of(csv(RunSummary(record)), 1);
   EXPECT_EQ(row["buckets"], "legacy");
   EXPECT_EQ(row["bucket_mib"], "8");
   EXPECT_EQ(row["bucket_count"], "38");
@@ -175,11 +177,11 @@ TEST(Csv, NamesBucketsThatWereChosen) {
 TEST(Csv, KeepsEveryDigit) {
   const double time = 1.0 / 3.0;
   Record record = one_case(time, 0.5, 1.4, 1.6);
-  EXPECT_THAT(csv(record), HasSubstr(",p2p,0.3333333333333333,"));
+  EXPECT_THAT(csv(RunSummary(record)), HasSubstr(",p2p,0.3333333333333333,"));
 }
 
 TEST(Csv, CountsWrongElements) {
-  EXPECT_THAT(csv(wrong_data_record()), HasSubstr(",host-memory,12,"));
+  EXPECT_THAT(csv(RunSummary(wrong_data_record())), HasSubstr(",host-memory,12,"));
 }
 
 }  // namespace

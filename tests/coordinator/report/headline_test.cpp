@@ -1,8 +1,7 @@
-#include "linkgain/report/headline.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/report/report.hpp"
 #include "support/golden.hpp"
 #include "support/pair_records.hpp"
 #include "support/sample_records.hpp"
@@ -16,7 +15,7 @@ using ::testing::StartsWith;
 using namespace linkgain::testing;
 
 TEST(Headline, IsThePagesTable) {
-  EXPECT_EQ(headline(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)),
+  EXPECT_EQ(headline(RunSummary(one_case(3.27e-3, 39.0e-3, 11.83, 12.02))),
             "| NVLink | all_reduce 1 GiB | busbw      | Path        |\n"
             "| ------ | ---------------: | ---------: | ----------- |\n"
             "| Y      |          3.27 ms | 328.4 GB/s | NVLink      |\n"
@@ -26,7 +25,7 @@ TEST(Headline, IsThePagesTable) {
 }
 
 TEST(Headline, HasNoColumnOfBandwidthsWhereThereAreNone) {
-  EXPECT_THAT(headline(load_latency_record()),
+  EXPECT_THAT(headline(RunSummary(load_latency_record())),
               StartsWith("| NVLink | load_latency 0->1 2 MiB | Path        |\n"
                          "| ------ | ----------------------: | ----------- |\n"
                          "| Y      |                860.0 ns | NVLink      |\n"
@@ -34,21 +33,23 @@ TEST(Headline, HasNoColumnOfBandwidthsWhereThereAreNone) {
 }
 
 TEST(Headline, HasATableForEachCurvesLargestSize) {
-  expect_golden(headline(h200_record()), "headline_h200.md");
+  expect_golden(headline(RunSummary(h200_record())), "headline_h200.md");
 }
 
 TEST(Headline, ThreeVariantsCarryTheirNames) {
-  expect_golden(headline(three_variants_record()), "headline_three_variants.md");
+  expect_golden(headline(RunSummary(three_variants_record())), "headline_three_variants.md");
 }
 
 TEST(Headline, WrongDataTakesThePlaceOfTheSpeedUp) {
-  expect_golden(headline(wrong_data_record()), "headline_wrong_data.md");
+  expect_golden(headline(RunSummary(wrong_data_record())), "headline_wrong_data.md");
 }
 
-TEST(Headline, MpiIsNamedAsWhatItIs) { expect_golden(headline(mpi_record()), "headline_mpi.md"); }
+TEST(Headline, MpiIsNamedAsWhatItIs) {
+  expect_golden(headline(RunSummary(mpi_record())), "headline_mpi.md");
+}
 
 TEST(Headline, TheSameRoadGivesNoRatio) {
-  const std::string text = headline(phb_record());
+  const std::string text = headline(RunSummary(phb_record()));
   EXPECT_THAT(text, StartsWith("| P2P | all_reduce 256 MiB | busbw     | Path        |\n"));
   EXPECT_THAT(text, HasSubstr("Both took the same road, host memory,"));
   EXPECT_THAT(text, Not(HasSubstr("0.998x")));
@@ -63,7 +64,7 @@ TEST(Headline, TheSameRoadIsNoMatterBetweenAlgorithms) {
   record.cases[0].variants[1].variant = "tree";
   record.cases[0].variants[1].path = Path::nvlink;
   record.cases[0].ratios[0].variant = "tree";
-  const std::string text = headline(record);
+  const std::string text = headline(RunSummary(record));
   EXPECT_THAT(text, StartsWith("| Variant |"));
   EXPECT_THAT(text, HasSubstr("| ring "));
   EXPECT_THAT(text, HasSubstr("With ring the same all-reduce takes 17 % less time than with tree "
@@ -77,15 +78,17 @@ TEST(Headline, TheSameRoadIsSaidOfVariantsThatShouldDiffer) {
   record.cases[0].variants[1].variant = "p2p-sys";
   record.cases[0].variants[1].path = Path::nvlink;
   record.cases[0].ratios[0].variant = "p2p-sys";
-  EXPECT_THAT(headline(record), HasSubstr("p2p and p2p-sys took the same road, NVLink"));
+  EXPECT_THAT(headline(RunSummary(record)),
+              HasSubstr("p2p and p2p-sys took the same road, NVLink"));
 }
 
 TEST(Headline, TheColumnSaysNvlinkOnlyWhereItIsKnown) {
   for (const Path path : {Path::unknown, Path::pcie_p2p, Path::mixed}) {
     Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
     record.cases[0].variants[0].path = path;
-    EXPECT_THAT(headline(record), StartsWith("| P2P |")) << name_of(path);
-    EXPECT_THAT(headline(record), HasSubstr("With P2P the same all-reduce takes 92 % less time"));
+    EXPECT_THAT(headline(RunSummary(record)), StartsWith("| P2P |")) << name_of(path);
+    EXPECT_THAT(headline(RunSummary(record)),
+                HasSubstr("With P2P the same all-reduce takes 92 % less time"));
   }
 }
 
@@ -93,7 +96,7 @@ TEST(Headline, TheColumnDoesNotSayNvlinkWhereTheOtherVariantUsedIt) {
   for (const Path path : {Path::nvlink, Path::mixed}) {
     Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
     record.cases[0].variants[1].path = path;
-    EXPECT_THAT(headline(record), StartsWith("| P2P |")) << name_of(path);
+    EXPECT_THAT(headline(RunSummary(record)), StartsWith("| P2P |")) << name_of(path);
   }
 }
 
@@ -101,17 +104,17 @@ TEST(Headline, P2pForbiddenFromOutsideIsNoP2pRow) {
   Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
   record.cases[0].variants[0].path = Path::unknown;
   record.settings.environment_in_force[0]["NCCL_P2P_DISABLE"] = "1";
-  EXPECT_THAT(headline(record), StartsWith("| Variant |"));
+  EXPECT_THAT(headline(RunSummary(record)), StartsWith("| Variant |"));
 }
 
 TEST(Headline, SaysThatTheFirstVariantTakesLonger) {
-  const std::string text = headline(one_case(10.0e-3, 9.3e-3, 0.92, 0.94));
+  const std::string text = headline(RunSummary(one_case(10.0e-3, 9.3e-3, 0.92, 0.94)));
   EXPECT_THAT(text, HasSubstr("With P2P the same all-reduce does not take less time, it takes "
                               "7.5 % longer (0.93x, 95 % CI 0.92x to 0.94x).\n"));
 }
 
 TEST(Headline, SaysThatNoDifferenceWasFound) {
-  const std::string text = headline(one_case(10.0e-3, 10.0e-3, 0.99, 1.01));
+  const std::string text = headline(RunSummary(one_case(10.0e-3, 10.0e-3, 0.99, 1.01)));
   EXPECT_THAT(text, HasSubstr("No difference was found between the same all-reduce with P2P and "
                               "without (1.00x, 95 % CI 0.99x to 1.01x).\n"));
   EXPECT_THAT(text, Not(HasSubstr("less time")));
@@ -120,18 +123,19 @@ TEST(Headline, SaysThatNoDifferenceWasFound) {
 TEST(Headline, SaysThatThereAreTooFewRounds) {
   Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
   record.cases[0].ratios[0].ratio = {.estimate = 11.9, .low = {}, .high = {}, .rounds = 3};
-  EXPECT_THAT(headline(record),
+  EXPECT_THAT(headline(RunSummary(record)),
               HasSubstr("With P2P the same all-reduce took 92 % less time "
                         "(11.9x) in 3 rounds, too few for a confidence interval."));
   record.cases[0].ratios[0].ratio = {.estimate = 0.8, .low = {}, .high = {}, .rounds = 1};
-  EXPECT_THAT(headline(record), HasSubstr("did not take less time (0.80x) in 1 round, too few"));
+  EXPECT_THAT(headline(RunSummary(record)),
+              HasSubstr("did not take less time (0.80x) in 1 round, too few"));
 }
 
 TEST(Headline, SaysThatTheIntervalIsTooWide) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.4, 12.6);
   record.cases[0].converged = false;
   record.cases[0].stopped = "out of time";
-  EXPECT_THAT(headline(record),
+  EXPECT_THAT(headline(RunSummary(record)),
               HasSubstr("12.6x). Not converged (out of time): the interval is ±5.0 % of the ratio, "
                         "±1 % was asked for.\n"));
 }
@@ -139,20 +143,20 @@ TEST(Headline, SaysThatTheIntervalIsTooWide) {
 TEST(Headline, SaysNothingOfConvergenceWhereTheIntervalIsNarrow) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.95, 12.05);
   record.cases[0].converged = false;  // another variant's interval is the wide one
-  EXPECT_THAT(headline(record), Not(HasSubstr("Not converged")));
+  EXPECT_THAT(headline(RunSummary(record)), Not(HasSubstr("Not converged")));
 }
 
 TEST(Headline, FallsBackToTheLargestSizeThatBothMeasured) {
   Record record = h200_record();
   record.cases[2].variants[1] = skipped("host", "out of memory");
   record.cases[2].ratios.clear();
-  EXPECT_THAT(headline(record), StartsWith("| NVLink | all_reduce 1 MiB |"));
+  EXPECT_THAT(headline(RunSummary(record)), StartsWith("| NVLink | all_reduce 1 MiB |"));
 }
 
 TEST(Headline, HasOneTableForAllPairs) {
   Record record = two_gpus_pairs_record();
   slow_down(record.cases[1].variants[0], record.cases[1].definition, 1.02);
-  EXPECT_EQ(headline(record),
+  EXPECT_EQ(headline(RunSummary(record)),
             "| NVLink | send_recv 1->0 512 MiB | busbw      | Path        |\n"
             "| ------ | ---------------------: | ---------: | ----------- |\n"
             "| Y      |                1.47 ms | 365.3 GB/s | NVLink      |\n"
@@ -173,15 +177,15 @@ TEST(Headline, HasOneTableForAllPairs) {
 
 TEST(Headline, NamesNoPairWhereTheyDoNotDiffer) {
   Record record = two_gpus_pairs_record();  // 0.4 % apart
-  const std::string text = headline(record);
+  const std::string text = headline(RunSummary(record));
   EXPECT_THAT(text, StartsWith("| NVLink | send_recv 0->1 512 MiB |"));
   EXPECT_THAT(text, HasSubstr("\nThe 2 pairs compared do not differ by more than 1 % with p2p.\n"));
   EXPECT_THAT(text, Not(HasSubstr("takes longest")));
   slow_down(record.cases[0].variants[0], record.cases[0].definition, 1.008);
-  EXPECT_THAT(headline(record), StartsWith("| NVLink | send_recv 0->1 512 MiB |"))
+  EXPECT_THAT(headline(RunSummary(record)), StartsWith("| NVLink | send_recv 0->1 512 MiB |"))
       << "the same pair, which is now the slower one";
   record.settings.precision = 0.002;
-  EXPECT_THAT(headline(record),
+  EXPECT_THAT(headline(RunSummary(record)),
               HasSubstr("Of 2 pairs compared it takes longest with p2p; send_recv "
                         "1->0 takes least"));
 }
@@ -190,7 +194,7 @@ TEST(Headline, OfPairsShowsTheWeakestOfTheLargestSize) {
   Record record = four_gpus();
   add_pairs(record, 1 << 20, false);
   add_pairs(record, kLargePair, false);
-  const std::string text = headline(record);
+  const std::string text = headline(RunSummary(record));
   EXPECT_THAT(text, StartsWith("| P2P | send_recv 0->3 256 MiB |"));
   EXPECT_THAT(text, HasSubstr("Of 12 pairs compared it takes longest with p2p; send_recv "
                               "1->0 takes least: 5.18 ms (NVLink, speed-up 5.76x).\n"));
@@ -198,7 +202,7 @@ TEST(Headline, OfPairsShowsTheWeakestOfTheLargestSize) {
 }
 
 TEST(Headline, NamesPairsWithWrongData) {
-  const std::string text = headline(troubled_pairs_record());
+  const std::string text = headline(RunSummary(troubled_pairs_record()));
   EXPECT_THAT(text, HasSubstr("\n**WRONG DATA** at other pairs: send_recv 1->0 256 MiB.\n"));
   EXPECT_THAT(text, StartsWith("| P2P | send_recv 3->0 256 MiB |"));
 }
@@ -209,14 +213,14 @@ TEST(Headline, DoesNotNameEveryPairOfManyWithWrongData) {
   for (CaseResult& result : record.cases) {
     result.variants[0].verification = checked(100, 1, {});
   }
-  EXPECT_THAT(headline(record), HasSubstr(" and 3 more.\n"));
+  EXPECT_THAT(headline(RunSummary(record)), HasSubstr(" and 3 more.\n"));
 }
 
 TEST(Headline, SaysWhyNothingCouldBeCompared) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
   record.cases[0].variants[1] = skipped("host", "out of memory");
   record.cases[0].ratios.clear();
-  EXPECT_EQ(headline(record),
+  EXPECT_EQ(headline(RunSummary(record)),
             "all_reduce: no size was measured with the first variant and another one (host: out of "
             "memory).\n");
 }
@@ -228,7 +232,7 @@ TEST(Headline, SaysThatNoPairCouldBeCompared) {
     result.variants = {skipped("p2p", "no time left"), skipped("host", "no time left")};
     result.ratios.clear();
   }
-  EXPECT_EQ(headline(record),
+  EXPECT_EQ(headline(RunSummary(record)),
             "send_recv between pairs, both ways: no pair was measured with the first variant and "
             "another one (p2p: no time left; host: no time left).\n");
 }
@@ -236,15 +240,15 @@ TEST(Headline, SaysThatNoPairCouldBeCompared) {
 TEST(Headline, SaysThatTimesWithoutARoundInCommonAreNoRatio) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
   record.cases[0].ratios.clear();
-  EXPECT_THAT(headline(record), HasSubstr("No round measured both p2p and host"));
+  EXPECT_THAT(headline(RunSummary(record)), HasSubstr("No round measured both p2p and host"));
 }
 
 TEST(Headline, SaysThatTheRunWasCutShort) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
   record.status = "interrupted";
-  EXPECT_THAT(headline(record), HasSubstr("\nThe run is not complete (interrupted)"));
+  EXPECT_THAT(headline(RunSummary(record)), HasSubstr("\nThe run is not complete (interrupted)"));
   record.cases.clear();
-  EXPECT_THAT(headline(record), StartsWith("Nothing was measured.\n"));
+  EXPECT_THAT(headline(RunSummary(record)), StartsWith("Nothing was measured.\n"));
 }
 
 TEST(Headline, ParametersThatAreNotTheDefaultStandInTheTable) {
@@ -255,7 +259,7 @@ TEST(Headline, ParametersThatAreNotTheDefaultStandInTheTable) {
   definition.launch = LaunchMode::graph;
   Record record = two_gpus();
   record.cases = {nvlink_case(definition, 15e-6, 60e-6, 3.99, 4.01)};
-  EXPECT_THAT(headline(record),
+  EXPECT_THAT(headline(RunSummary(record)),
               StartsWith("| NVLink | all_reduce bfloat16 max in place graph 1 MiB |"));
 }
 
@@ -269,7 +273,7 @@ TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
       record.cases.push_back(nvlink_case(c, 2e-5, 6e-5, 2.9, 3.1));
     }
   }
-  std::string text = headline(record);
+  std::string text = headline(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("| all_reduce 1 MiB |"));
   EXPECT_THAT(text, HasSubstr("| all_gather 1 MiB |"));
   EXPECT_THAT(text, Not(HasSubstr("float16")));
@@ -277,7 +281,7 @@ TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
   Verification& verification = record.cases.back().variants[0].verification.emplace();
   verification.checked = 8;
   verification.wrong = 1;
-  text = headline(record);
+  text = headline(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("**WRONG DATA**"));
   EXPECT_THAT(text, HasSubstr("21 curves more"));
 }

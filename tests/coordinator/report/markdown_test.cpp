@@ -1,8 +1,7 @@
-#include "linkgain/report/markdown.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"
 #include "support/pair_records.hpp"
@@ -15,44 +14,102 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace linkgain::testing;
 
-TEST(MarkdownReport, OfTwoH200) { expect_golden(markdown_report(h200_record()), "report_h200.md"); }
+TEST(MarkdownReport, OfTwoH200) {
+  expect_golden(markdown_report(RunSummary(h200_record())), "report_h200.md");
+}
 
 TEST(MarkdownReport, HasPairsBehindSizes) {
-  const std::string text = markdown_report(two_gpus_pairs_record());
+  const std::string text = markdown_report(RunSummary(two_gpus_pairs_record()));
   const std::size_t pairs = text.find("\n## Pairs\n");
   ASSERT_NE(pairs, std::string::npos);
   EXPECT_LT(text.find("\n## By size\n"), pairs);
   EXPECT_LT(pairs, text.find("\n## Variants\n"));
-  EXPECT_THAT(markdown_report(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)), Not(HasSubstr("## Pairs")));
-  EXPECT_THAT(markdown_report(four_gpus_record()), Not(HasSubstr("## By size")));
+  EXPECT_THAT(markdown_report(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1))),
+              Not(HasSubstr("## Pairs")));
+  EXPECT_THAT(markdown_report(RunSummary(four_gpus_record())), Not(HasSubstr("## By size")));
 }
 
 TEST(MarkdownReport, OfTwoH200WithEvidenceAndHealth) {
-  expect_golden(markdown_report(complete(h200_record())), "report_h200_counted.md");
+  expect_golden(markdown_report(RunSummary(complete(h200_record()))), "report_h200_counted.md");
 }
 
 TEST(MarkdownReport, OfTheMpiBackend) {
-  expect_golden(markdown_report(mpi_record()), "report_mpi.md");
+  expect_golden(markdown_report(RunSummary(mpi_record())), "report_mpi.md");
 }
 
 TEST(MarkdownReport, OfARecordWithNothingInIt) {
-  expect_golden(markdown_report(Record{}), "report_empty.md");
+  expect_golden(markdown_report(RunSummary(Record{})), "report_empty.md");
 }
 
 TEST(MarkdownReport, HasNoWarningsSectionWithoutWarnings) {
-  EXPECT_THAT(markdown_report(phb_record()), Not(HasSubstr("## Warnings")));
+  EXPECT_THAT(markdown_report(RunSummary(phb_record())), Not(HasSubstr("## Warnings")));
 }
 
 TEST(MarkdownReport, TellsLinksThatAreDown) {
   Record record = h200_record();
   record.machine.ranks[1].gpu->nvlink_links_active = 17;
-  EXPECT_THAT(markdown_report(record), HasSubstr("| 17 of 18 links, NVLink 4.0 |"));
+  EXPECT_THAT(markdown_report(RunSummary(record)), HasSubstr("| 17 of 18 links, NVLink 4.0 |"));
 }
 
 TEST(MarkdownReport, TellsNcclVersionsThatDiffer) {
   Record record = h200_record();
   record.machine.software.nccl_library = "2.28.9";
-  EXPECT_THAT(markdown_report(record), HasSubstr("- NCCL: 2.28.9 (built with 2.28.3)\n"));
+  EXPECT_THAT(markdown_report(RunSummary(record)),
+              HasSubstr("- NCCL: 2.28.9 (built with 2.28.3)\n"));
+}
+
+TEST(HealthLine, HasRangesOverAllSamples) {
+  Record record = complete(h200_record());
+  EXPECT_EQ(health_line(RunSummary(record)),
+            "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample held back\n");
+  record.cases[1].variants[1].health.lowest_sm_clock_mhz = 1755;
+  record.cases[0].variants[0].health.highest_temperature_c = 61;
+  EXPECT_EQ(health_line(RunSummary(record)),
+            "Health: 34–61 °C, 80–310 W, SM 1755–1980 MHz, no sample held back\n");
+}
+
+TEST(HealthLine, CountsHeldBackAndCappedSamples) {
+  Record record = complete(h200_record());
+  HealthSummary& health = record.cases[1].variants[1].health;
+  health.clock_event_reasons = 0x4C;
+  health.unhealthy_samples = 3;
+  health.power_capped_samples = 5;
+  EXPECT_EQ(health_line(RunSummary(record)),
+            "Health: 34–48 °C, 80–310 W, SM 1980 MHz, 3 of 160 samples HELD BACK by hardware "
+            "slowdown, thermal slowdown (hardware), 5 of 160 samples at the power limit\n");
+}
+
+TEST(HealthLine, ReadsTheSamplesOfOlderRecords) {
+  Record record = h200_record();
+  Sample sample;
+  sample.health = {{31, 99.6, 1980, 0x1}, {35, 120.0, 1980, 0x0}};
+  record.samples = {sample};
+  EXPECT_EQ(health_line(RunSummary(record)),
+            "Health: 31–35 °C, 100–120 W, SM 1980 MHz, no sample held back\n");
+}
+
+TEST(HealthLine, SaysWhatWasNotMeasured) {
+  EXPECT_EQ(health_line(RunSummary(h200_record())), "Health: not measured\n");
+  Record record = h200_record();
+  record.cases[0].variants[0].health.lowest_temperature_c = 40;
+  record.cases[0].variants[0].health.highest_temperature_c = 40;
+  EXPECT_EQ(health_line(RunSummary(record)), "Health: 40 °C, clock events not measured\n");
+}
+
+TEST(HealthLine, IsNotThereWithoutGpusOrTimes) {
+  EXPECT_EQ(health_line(RunSummary(mpi_record())), "");
+  EXPECT_EQ(health_line(RunSummary(two_gpus())), "");
+  EXPECT_EQ(health_line(RunSummary(Record{})), "");
+}
+
+TEST(HealthSection, TellsVariantsApart) {
+  Record record = complete(h200_record());
+  for (CaseResult& result : record.cases) result.variants[1].health.lowest_sm_clock_mhz = 1755;
+  const std::string text = markdown_report(RunSummary(record));
+  EXPECT_THAT(text, HasSubstr("## Health\n\nHealth: 34–48 °C, 80–310 W, SM 1755–1980 MHz,"));
+  EXPECT_THAT(text, HasSubstr("- p2p: SM 1980 MHz, no sample held back\n"));
+  EXPECT_THAT(text, HasSubstr("- host: SM 1755–1980 MHz, no sample held back\n"));
+  EXPECT_THAT(markdown_report(RunSummary(mpi_record())), Not(HasSubstr("## Health")));
 }
 
 }  // namespace

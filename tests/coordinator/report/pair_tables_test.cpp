@@ -1,9 +1,7 @@
-#include "linkgain/report/pair_tables.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/report/size_table.hpp"
+#include "linkgain/report/report.hpp"
 #include "support/golden.hpp"
 #include "support/pair_records.hpp"
 
@@ -24,18 +22,20 @@ int count_of(const std::string& text, std::string_view what) {
   return count;
 }
 
-TEST(PairTables, OfFourGpus) { expect_golden(pair_tables(four_gpus_record()), "pairs_four.md"); }
+TEST(PairTables, OfFourGpus) {
+  expect_golden(pair_tables(RunSummary(four_gpus_record())), "pairs_four.md");
+}
 
 TEST(PairTables, OfTwoGpus) {
-  expect_golden(pair_tables(complete(two_gpus_pairs_record())), "pairs_two.md");
+  expect_golden(pair_tables(RunSummary(complete(two_gpus_pairs_record()))), "pairs_two.md");
 }
 
 TEST(PairTables, SayWhatIsAbsentAndWhy) {
-  expect_golden(pair_tables(troubled_pairs_record()), "pairs_troubled.md");
+  expect_golden(pair_tables(RunSummary(troubled_pairs_record())), "pairs_troubled.md");
 }
 
 TEST(PairTables, NameTheWeakestPairAndThoseThatAreWeakForTheirKind) {
-  const std::string text = pair_tables(four_gpus_record());
+  const std::string text = pair_tables(RunSummary(four_gpus_record()));
   EXPECT_THAT(text, HasSubstr("- Weakest with p2p: GPU0 → GPU3, 8.97 GB/s (SYS), within 1 % of "
                               "the median of the 3 other SYS pairs, 8.98 GB/s\n"));
   EXPECT_THAT(text, HasSubstr("- Weak for its kind with p2p: GPU2 → GPU3, "));
@@ -44,19 +44,21 @@ TEST(PairTables, NameTheWeakestPairAndThoseThatAreWeakForTheirKind) {
 
 TEST(PairTables, NameNoPairWhereTheyDoNotDiffer) {
   Record record = two_gpus_pairs_record();
-  EXPECT_THAT(pair_tables(record), HasSubstr("\n- No pair differs by more than 1 % with p2p: 372.6 "
-                                             "GB/s to 374.1 GB/s\n"));
-  EXPECT_THAT(pair_tables(record), Not(HasSubstr("Weakest")));
+  EXPECT_THAT(pair_tables(RunSummary(record)),
+              HasSubstr("\n- No pair differs by more than 1 % with p2p: 372.6 "
+                        "GB/s to 374.1 GB/s\n"));
+  EXPECT_THAT(pair_tables(RunSummary(record)), Not(HasSubstr("Weakest")));
   record.settings.precision = 0.005;
-  EXPECT_THAT(pair_tables(record), HasSubstr("No pair differs by more than 0.5 % with p2p"));
-  EXPECT_THAT(pair_tables(record),
+  EXPECT_THAT(pair_tables(RunSummary(record)),
+              HasSubstr("No pair differs by more than 0.5 % with p2p"));
+  EXPECT_THAT(pair_tables(RunSummary(record)),
               HasSubstr("- Weakest with host: GPU0 → GPU1, 38.1 GB/s (NV18), 0.7 % below the other "
                         "NV18 pair, 38.3 GB/s\n"));
 }
 
 TEST(PairTables, ReplaceTheTablesBySize) {
-  EXPECT_THAT(size_tables(four_gpus_record()), IsEmpty());
-  const std::string sizes = size_tables(two_gpus_pairs_record());
+  EXPECT_THAT(size_tables(RunSummary(four_gpus_record())), IsEmpty());
+  const std::string sizes = size_tables(RunSummary(two_gpus_pairs_record()));
   EXPECT_THAT(sizes, StartsWith("### send_recv/float32/np2/pair=0-1/both\n"));
   EXPECT_EQ(count_of(sizes, "###"), 1);
 }
@@ -64,17 +66,17 @@ TEST(PairTables, ReplaceTheTablesBySize) {
 TEST(PairTables, LeaveCurvesOfSeveralSizesToTheTablesBySize) {
   Record record = four_gpus();
   for (const std::int64_t bytes : {1 << 10, 1 << 20, 1 << 28}) add_pairs(record, bytes, false);
-  const std::string text = pair_tables(record);
+  const std::string text = pair_tables(RunSummary(record));
   EXPECT_EQ(count_of(text, "### "), 2);
   EXPECT_THAT(text, HasSubstr("### send_recv/float32/1KiB/np4, every pair\n\ntime in us with p2p"));
   EXPECT_THAT(text, HasSubstr("### send_recv/float32/256MiB/np4, every pair\n\nbusbw in GB/s"));
   EXPECT_THAT(text, Not(HasSubstr("Speed-up")));
-  EXPECT_EQ(count_of(size_tables(record), "### "), 12);
+  EXPECT_EQ(count_of(size_tables(RunSummary(record)), "### "), 12);
 }
 
 TEST(PairTables, AreNotThereForOnePairOrNone) {
-  EXPECT_THAT(pair_tables(h200_record()), IsEmpty());
-  EXPECT_THAT(pair_tables(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)), IsEmpty());
+  EXPECT_THAT(pair_tables(RunSummary(h200_record())), IsEmpty());
+  EXPECT_THAT(pair_tables(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1))), IsEmpty());
 }
 
 TEST(PairTables, NumberRanksWhereGpusHaveOtherNumbers) {
@@ -87,9 +89,9 @@ TEST(PairTables, NumberRanksWhereGpusHaveOtherNumbers) {
   Record hosts = two_gpus_pairs_record();
   hosts.machine.ranks[1].host = "node2";
   for (const Record& record : {hidden, chosen, shuffled, hosts}) {
-    EXPECT_THAT(pair_tables(record), HasSubstr("| 0 → 1 NV18 |"));
-    EXPECT_THAT(pair_tables(record), HasSubstr("| rank 0    |"));
-    EXPECT_THAT(pair_tables(record), Not(HasSubstr("GPU0")));
+    EXPECT_THAT(pair_tables(RunSummary(record)), HasSubstr("| 0 → 1 NV18 |"));
+    EXPECT_THAT(pair_tables(RunSummary(record)), HasSubstr("| rank 0    |"));
+    EXPECT_THAT(pair_tables(RunSummary(record)), Not(HasSubstr("GPU0")));
   }
 }
 
@@ -104,11 +106,11 @@ TEST(PairTables, HaveNoLabelsInCpuMemory) {
                    measured(definition, "tcp", 2e-3, Path::network)},
                   {ratio("tcp", 2.0, 1.99, 2.01)}));
   }
-  const std::string text = pair_tables(record);
+  const std::string text = pair_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("| rank 0    |      – |   1.05 |\n"));
   EXPECT_THAT(text, HasSubstr("- No pair differs by more than 1 % with tcp: 0.524 GB/s\n"));
   slow_down(record.cases[1].variants[1], record.cases[1].definition, 1.25);
-  EXPECT_THAT(pair_tables(record),
+  EXPECT_THAT(pair_tables(RunSummary(record)),
               HasSubstr("- Weakest with tcp: rank 1 → rank 0, 0.419 GB/s, 20 % "
                         "below the other pair, 0.524 GB/s\n"));
   EXPECT_THAT(text, Not(HasSubstr("What joins")));
@@ -126,7 +128,7 @@ TEST(PairTables, StayNarrowOnEightGpus) {
       record.cases.push_back(nvlink_case(definition, 1.46e-3, 24.2e-3, 16.3, 16.6));
     }
   }
-  const std::string text = pair_tables(complete(record));
+  const std::string text = pair_tables(RunSummary(complete(record)));
   EXPECT_EQ(count_of(text, "\n| "), 2 * 10 + 2 + 28);
   EXPECT_EQ(count_of(text, "367.7 NV18"), 56);
   EXPECT_LE(text.find('\n', text.find("| Pair ")) - text.find("| Pair "), 120U);
@@ -140,7 +142,7 @@ TEST(PairTables, HaveARowForEachOfManyVariants) {
     result.variants.push_back(measured(result.definition, "net", 0.2, Path::network));
     result.ratios.push_back(ratio("net", 39.0, 38.5, 39.5));
   }
-  const std::string text = pair_tables(record);
+  const std::string text = pair_tables(RunSummary(record));
   EXPECT_EQ(count_of(text, "busbw in GB/s with"), 3);
   EXPECT_THAT(text, HasSubstr("| 0 ↔ 1 NV4 | p2p "));
   EXPECT_EQ(count_of(text, "| net "), 6);

@@ -1,16 +1,17 @@
 #include "training_tables.hpp"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "linkgain/analysis/training_summary.hpp"
-#include "linkgain/report/csv.hpp"
-#include "linkgain/report/headline.hpp"
-#include "linkgain/report/size_table.hpp"
+#include "linkgain/report/report.hpp"
+#include "support/golden.hpp"
 #include "training_records.hpp"
 
 namespace linkgain::testing {
@@ -23,7 +24,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(TrainingTables, AreThePagesOwn) {
-  const std::string text = training_tables(page_record());
+  const std::string text = training_tables(RunSummary(page_record()));
   EXPECT_THAT(text, HasSubstr("| NVLink | Time    |\n"
                               "| ------ | ------: |\n"
                               "| Y      | 101.9 s |\n"
@@ -47,10 +48,10 @@ TEST(TrainingTables, AreThePagesOwn) {
 TEST(TrainingTables, StandBeforeAllOthers) {
   Record record = page_record();
   record.cases.push_back(nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02));
-  const std::string text = headline(record);
+  const std::string text = headline(RunSummary(record));
   EXPECT_LT(text.find("Y      | 101.9 s"), text.find("all_reduce 1 GiB"));
-  EXPECT_THAT(size_tables(record), Not(HasSubstr("gpt2_step")));
-  EXPECT_THAT(csv(record), HasSubstr("gpt2_step/fp32/gpt2/np2,gpt2_step,"));
+  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("gpt2_step")));
+  EXPECT_THAT(csv(RunSummary(record)), HasSubstr("gpt2_step/fp32/gpt2/np2,gpt2_step,"));
 }
 
 TEST(TrainingTables, SayHowFarLossesDiffer) {
@@ -59,7 +60,8 @@ TEST(TrainingTables, SayHowFarLossesDiffer) {
     if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 2e-6;
   }
   finish(record);
-  EXPECT_THAT(training_tables(record), HasSubstr("with host it differs by 2.0e-06 of it at most"));
+  EXPECT_THAT(training_tables(RunSummary(record)),
+              HasSubstr("with host it differs by 2.0e-06 of it at most"));
 }
 
 TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
@@ -68,12 +70,12 @@ TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
   add_blocks(record, zero2, 0, 0.51, 10.98);
   add_blocks(record, zero2, 1, 0.66, 10.98);
   finish(record);
-  EXPECT_THAT(training_tables(record), Not(HasSubstr("`!`")));
+  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`!`")));
   for (Sample& sample : record.samples) {
     if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 2e-5;
   }
   finish(record);
-  const std::string text = training_tables(record);
+  const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("it differs by 2.0e-05 of it at most, more than the 1.0e-05 that "
                               "rounding explains."));
   EXPECT_THAT(text, HasSubstr("| 2.0e-05 ! |"));
@@ -82,14 +84,14 @@ TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
 
 TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
   Record record = page_record();
-  EXPECT_THAT(training_tables(record), Not(HasSubstr("Strategy")));
+  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("Strategy")));
   const int zero3 =
       add_training(record, "gpt2_step/bf16/gpt2/np2/zero3",
                    {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)});
   add_blocks(record, zero3, 0, 0.02, 10.98);
   add_blocks(record, zero3, 1, 0.10, 10.98);
   finish(record);
-  const std::string text = training_tables(record);
+  const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("| fp32 ddp   | 101.9 s | 9.50 ms (9.50 to 9.50) | 131.4 s | "));
   EXPECT_THAT(text, HasSubstr("| bf16 zero3 |  4.00 s |                        | 20.00 s |"));
   EXPECT_THAT(text, HasSubstr("80 %"));
@@ -119,7 +121,7 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
       *sample.loss *= 1 + 3e-6;
   }
   finish(record);
-  const std::string text = training_tables(record);
+  const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("| Loss  | off by  |\n"));
   EXPECT_THAT(row_of(text, "fp32 ddp"), EndsWith("| 9.080 |       0 |"));
   EXPECT_THAT(row_of(text, "fp32 zero2"), EndsWith("| 8.080 | 3.0e-06 |"));
@@ -129,16 +131,16 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
 TEST(TrainingTables, SayWhatExposedIsOfShardedStrategies) {
   const char* const lead = "Exposed communication, less what sharding saves: ";
   Record record = two_trainings();
-  std::string text = training_tables(record);
+  std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, Not(HasSubstr(lead)));
   EXPECT_THAT(row_of(text, "fp32 ddp"), Not(HasSubstr("†")));
   EXPECT_THAT(row_of(text, "fp32 zero2"), StartsWith("| fp32 zero2 † | "));
   EXPECT_THAT(text, HasSubstr("- `†` its exposed is less what sharding saves"));
   EXPECT_THAT(text, Not(HasSubstr("communication that computing did not hide")));
   std::swap(record.cases[0].definition, record.cases[2].definition);
-  EXPECT_THAT(training_tables(record), HasSubstr(lead));
+  EXPECT_THAT(training_tables(RunSummary(record)), HasSubstr(lead));
   record.cases.erase(record.cases.begin() + 1);
-  EXPECT_THAT(training_tables(record), Not(HasSubstr("†"))) << "nothing is shown";
+  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("†"))) << "nothing is shown";
 }
 
 /// Changes times of a training's blocks with the first variant.
@@ -153,12 +155,12 @@ void change_blocks(Record& record, int place, Change change) {
 
 TEST(TrainingTables, SayWhereExposedCommunicationMayBeNone) {
   Record record = two_trainings();
-  EXPECT_THAT(training_tables(record), Not(HasSubstr("`?`")));
+  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`?`")));
   // 490 and 509 ms by turns, where a step without communication takes 500.
   change_blocks(record, 0, [](double seconds, int round) {
     return round % 2 == 0 ? seconds - 0.0195 : seconds - 0.0005;
   });
-  const std::string text = training_tables(record);
+  const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("Exposed communication: not told from 0 (95 % CI -5.06 to 4.06) of "
                               "499.5 ms a step with it, 157.20 (157.20 to 157.20) of"));
   EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" -5.06 to 4.06 ms ? |"));
@@ -167,10 +169,10 @@ TEST(TrainingTables, SayWhereExposedCommunicationMayBeNone) {
 
 TEST(TrainingTables, SayWhereBlocksAreTooFewForAnInterval) {
   Record record = two_trainings();
-  EXPECT_THAT(training_tables(record), Not(HasSubstr("too few")));
+  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("too few")));
   std::erase_if(record.samples, [](const Sample& sample) { return sample.round > 0; });
   finish(record);
-  const std::string text = training_tables(record);
+  const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 of 509.5 ms a step with it, 157.20 of "
                               "657.2 ms without; too few blocks for an interval."));
   EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" 9.50 ms |"));
@@ -183,10 +185,10 @@ TEST(TrainingTables, AdviseWhatTheWarningDoes) {
                                         {"out of time", "`--budget`"},
                                         {"launches differ", "`--launches`"}}) {
     Record record = two_trainings();
-    EXPECT_THAT(training_tables(record), Not(HasSubstr("`*`")));
+    EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`*`")));
     record.cases[2].converged = false;
     record.cases[2].stopped = stopped;
-    const std::string text = training_tables(record);
+    const std::string text = training_tables(RunSummary(record));
     EXPECT_THAT(text, HasSubstr(std::string("ask for more ") + option + "\n"));
     EXPECT_THAT(row_of(text, "fp32 zero2"), HasSubstr(")* |"));
     EXPECT_THAT(row_of(text, "fp32 ddp"), Not(HasSubstr("*")));
@@ -198,7 +200,7 @@ TEST(TrainingTables, AdviseOfEachWhereRowsDiffer) {
   for (CaseResult& result : record.cases) result.converged = false;
   record.cases[0].stopped = "out of time";
   record.cases[2].stopped = "launches differ";
-  EXPECT_THAT(training_tables(record),
+  EXPECT_THAT(training_tables(RunSummary(record)),
               HasSubstr("ask for more `--budget` or `--launches`, as the warnings say\n"));
 }
 
@@ -206,20 +208,20 @@ TEST(TrainingTables, AdviseNothingForARunThatBrokeOff) {
   Record record = two_trainings();
   record.cases[2].converged = false;
   record.cases[2].stopped = "interrupted";
-  EXPECT_THAT(training_tables(record), HasSubstr("correlated; the run ended early\n"));
+  EXPECT_THAT(training_tables(RunSummary(record)), HasSubstr("correlated; the run ended early\n"));
 }
 
 TEST(TrainingTables, MarkNoRowThatShowsNoSpeedUp) {
   Record record = two_trainings();
   record.cases[2].converged = false;
   record.cases[2].variants[1].verification = checked(2, 1, "rank 1, other parameters");
-  EXPECT_THAT(training_tables(record), Not(HasSubstr("`*`")));
+  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`*`")));
 }
 
 TEST(TrainingTables, GiveNoSpeedUpForWrongData) {
   Record record = page_record();
   record.cases[0].variants[1].verification = checked(2, 1, "rank 1, other parameters");
-  const std::string text = training_tables(record);
+  const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("**WRONG DATA** with host: 1 of 2 ranks has wrong data, first: rank "
                               "1, other parameters. No speed-up is given."));
   EXPECT_THAT(text, HasSubstr("| N      | **WRONG DATA** |"));
@@ -231,19 +233,20 @@ TEST(TrainingTables, HaveNoSpeedUpOfOneVariantAndNoExposureWithoutItsPeer) {
   record.cases.resize(1);
   record.cases[0].variants.resize(1);
   record.cases[0].ratios.clear();
-  EXPECT_THAT(training_tables(record), HasSubstr("| p2p     | 101.9 s |"));
-  EXPECT_THAT(training_tables(record), Not(HasSubstr("Exposed")));
+  EXPECT_THAT(training_tables(RunSummary(record)), HasSubstr("| p2p     | 101.9 s |"));
+  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("Exposed")));
 }
 
 TEST(TrainingTables, SayWhyOneIsMissing) {
   Record record = page_record();
   add_training(record, "gpt2_step/fp32/gpt2/np2/zero2",
                {skipped("p2p", "3 ranks do not divide them"), skipped("host", "the same")});
-  EXPECT_THAT(training_tables(record),
+  EXPECT_THAT(training_tables(RunSummary(record)),
               HasSubstr("gpt2_step fp32 gpt2 zero2 was not measured: 3 ranks "
                         "do not divide them\n"));
   record.cases.erase(record.cases.begin());
-  EXPECT_THAT(training_tables(record), HasSubstr("gpt2_step fp32 gpt2 none: a step without"));
+  EXPECT_THAT(training_tables(RunSummary(record)),
+              HasSubstr("gpt2_step fp32 gpt2 none: a step without"));
 }
 
 TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
@@ -254,7 +257,7 @@ TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
   const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
   for (int variant = 0; variant < 3; ++variant) add_blocks(record, zero2, variant, 0.6, 10.98);
   finish(record);
-  const std::string text = training_tables(record);
+  const std::string text = training_tables(RunSummary(record));
   for (const char* variant : {"| fp32 ddp     | p2p     |", "|              | host    |",
                               "| fp32 zero2 † | p2p     |", "|              | net     |"}) {
     EXPECT_THAT(text, HasSubstr(variant));
@@ -263,7 +266,7 @@ TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
 }
 
 TEST(TrainingTables, AreEmptyWithoutTrainings) {
-  EXPECT_THAT(training_tables(h200_record()), IsEmpty());
+  EXPECT_THAT(training_tables(RunSummary(h200_record())), IsEmpty());
 }
 
 TEST(RecordsOfTrainings, ComeBackFromJson) {
@@ -276,7 +279,7 @@ TEST(RecordsOfTrainings, ComeBackFromJson) {
   EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);
   EXPECT_FALSE(read.cases[1].variants[1].training.has_value());
   EXPECT_EQ(read.samples.front().loss, record.samples.front().loss);
-  EXPECT_EQ(training_tables(read), training_tables(record));
+  EXPECT_EQ(training_tables(RunSummary(read)), training_tables(RunSummary(record)));
 }
 
 TEST(RecordsOfTrainings, SumTheStepsThatWereRun) {
@@ -287,6 +290,95 @@ TEST(RecordsOfTrainings, SumTheStepsThatWereRun) {
   EXPECT_EQ(training.first_loss, 10.98);
   EXPECT_FALSE(training.loss_difference.has_value()) << "the first variant is not held to itself";
   EXPECT_EQ(record.cases[0].variants[1].training->loss_difference, 0.0);
+}
+
+/// Blocks of a launch whose steps stray by 2 per mille of `step`; nothing for a step of 0.
+void add_straying_blocks(Record& record, int place, int variant, int launch, double step) {
+  if (step == 0.0) return;
+  for (int round = 0; round < 20; ++round) {
+    const double factor = 1.0 + 1e-3 * (round * (variant + 3) % 5 - 2);
+    Sample sample;
+    sample.case_index = place;
+    sample.variant = variant;
+    sample.launch = launch;
+    sample.round = round;
+    sample.operations = 10;
+    sample.seconds = {step * factor, step * factor * 0.999};
+    sample.loss = 10.98 - 0.1 * round;
+    record.samples.push_back(sample);
+  }
+}
+
+/// A training by `variants` whose steps took `steps` seconds; 0: this one was skipped.
+void add_measured(Record& record, const std::string& name, std::vector<VariantResult> variants,
+                  const std::vector<double>& steps) {
+  const int place = add_training(record, name, std::move(variants));
+  for (int launch = 0; launch < record.settings.launches; ++launch) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      // The second launch is 4 ms slower with every variant.
+      const double step = steps[i] == 0.0 ? 0.0 : steps[i] + 4e-3 * launch;
+      add_straying_blocks(record, place, static_cast<int>(i), launch, step);
+    }
+  }
+}
+
+std::vector<VariantResult> two_variants() {
+  return {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)};
+}
+
+/// Of two launches, on a file of tokens, and not converged.
+Record page_of_two_launches() {
+  Record record = two_gpus();
+  record.settings.launches = 2;
+  record.settings.training = TrainingPlan{.steps = 400, .tokens = "/data/wiki|text-2.bin"};
+  add_measured(record, "gpt2_step/fp32/gpt2/np2/dropout=0", two_variants(), {0.0834, 0.0897});
+  add_measured(record, "gpt2_step/fp32/gpt2/np2/none/dropout=0",
+               {on_path("p2p", Path::unknown), skipped("host", "uses no link between ranks")},
+               {0.0816, 0.0});
+  finish(record);
+  CaseResult& ddp = record.cases[0];
+  ddp.converged = false;
+  ddp.stopped = "launches differ";
+  ddp.variants[0].evidence = known_evidence();
+  ddp.variants[1].evidence = known_evidence();
+  ddp.variants[1].evidence->nvlink_sent = 0;
+  ddp.variants[1].evidence->nvlink_received = 0;
+  return record;
+}
+
+/// Three variants, one of which cannot train everything.
+Record strategies_of_three_variants() {
+  Record record = two_gpus();
+  record.settings.variants.push_back({"net", {{"NCCL_SHM_DISABLE", "1"}}});
+  record.settings.training = TrainingPlan{.steps = 200, .tokens = {}};
+  std::vector<VariantResult> all = two_variants();
+  all.push_back(on_path("net", Path::network));
+  std::vector<VariantResult> without_net = two_variants();
+  without_net.push_back(skipped("net", "the job died | in its first step"));
+  add_measured(record, "gpt2_step/fp32/gpt2/np2", all, {0.0834, 0.0897, 0.2711});
+  add_measured(record, "gpt2_step/fp32/gpt2/np2/zero2", all, {0.0836, 0.0953, 0.2804});
+  add_measured(record, "gpt2_step/fp32/gpt2/np2/zero3", without_net, {0.0841, 0.1012, 0.0});
+  add_measured(record, "gpt2_step/fp32/gpt2/np2/none", {on_path("p2p", Path::unknown)}, {0.0816});
+  add_measured(record, "gpt2_step/bf16/gpt2/np2/buckets=legacy", all, {0.0121, 0.0243, 0.1907});
+  add_measured(record, "gpt2_step/bf16/gpt2/np2/zero2/bucket-mb=5", all, {0.0122, 0.0257, 0.1911});
+  add_measured(record, "gpt2_step/bf16/gpt2/np2/none", {on_path("p2p", Path::unknown)}, {0.0108});
+  add_measured(record, "gpt2_step/fp32/tiny/np2", all, {0.0009, 0.0009, 0.0021});
+  add_training(record, "gpt2_step/fp32/gpt2/np2/zero3/batch=8",
+               {skipped("p2p", "3 ranks do not divide them"), skipped("host", "the same")});
+  finish(record);
+  record.cases[1].converged = false;
+  record.cases[1].stopped = "out of rounds";
+  record.cases[4].variants[1].verification = checked(2, 1, "rank 1, other parameters");
+  return record;
+}
+
+TEST(TrainingTables, OfThePage) {
+  expect_golden(training_tables(RunSummary(page_of_two_launches())), "training_page.md");
+}
+
+TEST(TrainingTables, OfStrategies) {
+  expect_golden(training_tables(RunSummary(strategies_of_three_variants())),
+                "training_strategies.md");
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-#include "wires.hpp"
+#include "nvlink_traffic.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/report/headline.hpp"
-#include "linkgain/report/size_table.hpp"
+#include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"
 #include "training_records.hpp"
@@ -20,7 +19,7 @@ using namespace linkgain::testing;
 Record counted_case() { return complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)); }
 
 std::string sentence(const Record& record) {
-  return wires_sentence(contrast_of(record, record.cases[0]), record.cases[0]);
+  return nvlink_traffic_sentence(RunSummary(record).cases[0]);
 }
 
 TEST(WiresSentence, IsThatOfTheIssue) {
@@ -29,7 +28,7 @@ TEST(WiresSentence, IsThatOfTheIssue) {
 }
 
 TEST(WiresSentence, StandsBelowTheHeadlinesTable) {
-  expect_golden(headline(complete(h200_record())), "headline_h200_counted.md");
+  expect_golden(headline(RunSummary(complete(h200_record()))), "headline_h200_counted.md");
 }
 
 TEST(WiresSentence, NamesVariantsWhereThereIsNoOtherWord) {
@@ -78,7 +77,7 @@ TEST(WiresSentence, SaysWhyOneVariantIsNotJudged) {
 
 TEST(WiresSentence, IsNotThereWhereNothingWasCounted) {
   EXPECT_EQ(sentence(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)), "");
-  EXPECT_EQ(wires_section(h200_record()), "");
+  EXPECT_EQ(nvlink_traffic_section(RunSummary(h200_record())), "");
   EXPECT_EQ(sentence(mpi_record()), "");
 }
 
@@ -86,20 +85,22 @@ TEST(WiresSection, HasARowForEachCaseAndVariant) {
   Record record = complete(h200_record());
   record.cases[3].variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
   record.cases[3].variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
-  expect_golden(wires_section(record), "wires_h200.md");
+  expect_golden(nvlink_traffic_section(RunSummary(record)), "wires_h200.md");
 }
 
 TEST(WiresSection, SaysWhoNamedTheAlgorithms) {
   Record record = counted_case();
-  EXPECT_THAT(wires_section(record), HasSubstr("the one that NCCL's log names. A note"));
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)),
+              HasSubstr("the one that NCCL's log names. A note"));
   CaseResult own = record.cases[0];
   own.definition.kernel = true;
   record.cases.push_back(own);
   EXPECT_THAT(
-      wires_section(record),
+      nvlink_traffic_section(RunSummary(record)),
       HasSubstr("the one that NCCL's log names, or the way that our own work took. A note"));
   record.cases = {own};
-  EXPECT_THAT(wires_section(record), HasSubstr("algorithm is the way that our own work took. A"));
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)),
+              HasSubstr("algorithm is the way that our own work took. A"));
 }
 
 /// The page's training, its bytes counted.
@@ -116,40 +117,42 @@ Record counted_training() {
 
 TEST(WiresSection, SaysThatATrainingsAlgorithmIsAssumed) {
   Record record = counted_training();
-  EXPECT_THAT(wires_section(record), HasSubstr("over it. The algorithm of gpt2_step is assumed: "
-                                               "rings and protocol Simple. A note"));
-  EXPECT_THAT(wires_section(record), Not(HasSubstr("NCCL's log")));
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)),
+              HasSubstr("over it. The algorithm of gpt2_step is assumed: "
+                        "rings and protocol Simple. A note"));
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)), Not(HasSubstr("NCCL's log")));
   record.cases.push_back(counted_case().cases[0]);
-  EXPECT_THAT(wires_section(record), HasSubstr("the one that NCCL's log names. That of gpt2_step "
-                                               "is assumed: rings and protocol Simple. A note"));
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)),
+              HasSubstr("the one that NCCL's log names. That of gpt2_step "
+                        "is assumed: rings and protocol Simple. A note"));
 }
 
 TEST(WiresSection, NamesNoAlgorithmOfAStepWithoutCommunication) {
-  const std::string text = wires_section(counted_training());
+  const std::string text = nvlink_traffic_section(RunSummary(counted_training()));
   EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2      | p2p     | NVLink      | SIMPLE    |"));
   EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2 none | p2p     | unknown     |           |"));
 }
 
 TEST(WiresSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
-  EXPECT_THAT(wires_section(counted_case()), Not(HasSubstr("PCIe")));
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(counted_case())), Not(HasSubstr("PCIe")));
 }
 
 TEST(WiresSection, SaysWhyPcieBytesAreAbsent) {
   Record record = counted_case();
   std::vector<VariantResult>& variants = record.cases[0].variants;
   for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have come round";
-  EXPECT_THAT(wires_section(record),
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)),
               AllOf(HasSubstr(" PCIe bytes were not measured: may have come round."),
                     Not(HasSubstr("PCIe out"))));
   variants[1].evidence->pcie_reason.clear();
   variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
   variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
-  EXPECT_THAT(wires_section(record),
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)),
               AllOf(HasSubstr("| 100.4 % |          |          | (1)  |"),
                     HasSubstr("| 2.00 GiB | 1.00 GiB |      |"),
                     HasSubstr("- `(1)` PCIe bytes not measured: may have come round\n")));
   variants[0].evidence->reason = "protocol LL, not SIMPLE";
-  EXPECT_THAT(wires_section(record), HasSubstr("| (1) (2) |"));
+  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)), HasSubstr("| (1) (2) |"));
 }
 
 TEST(Headline, NamesTheRangeOfALimit) {
@@ -158,7 +161,8 @@ TEST(Headline, NamesTheRangeOfALimit) {
   other.definition.pair = Pair{0, 1};
   other.variants[1].fraction_of_limit = *other.variants[1].busbw / 54.7;
   record.cases.push_back(other);
-  EXPECT_THAT(headline(record), HasSubstr("pinned host copy of a rank alone 54.7 to 55.5 GB/s.\n"));
+  EXPECT_THAT(headline(RunSummary(record)),
+              HasSubstr("pinned host copy of a rank alone 54.7 to 55.5 GB/s.\n"));
 }
 
 /// Records of the time when a pair was held against the rate of all ranks at once.
@@ -168,12 +172,13 @@ TEST(Headline, ShowsNoShareOfWhatIsNoLimit) {
   VariantResult& host = record.cases[0].variants[1];
   host.limit = "pinned host copy";
   host.fraction_of_limit = 0.43;
-  EXPECT_THAT(headline(record), HasSubstr("23.7 GB/s (43 %) |"));
+  EXPECT_THAT(headline(RunSummary(record)), HasSubstr("23.7 GB/s (43 %) |"));
   host.fraction_of_limit = 1.16;
-  EXPECT_THAT(headline(record), HasSubstr(" 23.7 GB/s |"));
+  EXPECT_THAT(headline(RunSummary(record)), HasSubstr(" 23.7 GB/s |"));
   host.fraction_of_limit = 0.43;
   record.cases[0].definition.ranks = 4;
-  EXPECT_THAT(headline(record), AllOf(HasSubstr(" 23.7 GB/s |"), Not(HasSubstr("pinned host"))));
+  EXPECT_THAT(headline(RunSummary(record)),
+              AllOf(HasSubstr(" 23.7 GB/s |"), Not(HasSubstr("pinned host"))));
 }
 
 /// A host's memory, which others use too, may have carried less when the limit was measured.
@@ -181,23 +186,24 @@ TEST(SizeTables, MarkWhatIsMoreThanTheLimit) {
   Record record = complete(h200_record());
   VariantResult& host = record.cases[3].variants[1];
   host.fraction_of_limit = 1.004;
-  EXPECT_THAT(size_tables(record), Not(HasSubstr("more than the limit")));
+  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("more than the limit")));
   host.fraction_of_limit = 1.19;
-  EXPECT_THAT(size_tables(record), AllOf(HasSubstr("(119 %)"), HasSubstr(" m "),
-                                         HasSubstr("- `m` more than the limit")));
+  EXPECT_THAT(size_tables(RunSummary(record)), AllOf(HasSubstr("(119 %)"), HasSubstr(" m "),
+                                                     HasSubstr("- `m` more than the limit")));
 }
 
 TEST(Headline, NamesTheLimitsOnce) {
   Record record = complete(h200_record());
-  EXPECT_THAT(headline(record), HasSubstr("| 328.4 GB/s (73 %) | NVLink "));
-  EXPECT_THAT(headline(record), HasSubstr("In brackets: busbw's share of the path's limit: NVLink "
-                                          "payload 450 GB/s, pinned host copy of all ranks at "
-                                          "once 55.3 GB/s, pinned host copy of a rank alone 55.5 "
-                                          "GB/s.\n"));
+  EXPECT_THAT(headline(RunSummary(record)), HasSubstr("| 328.4 GB/s (73 %) | NVLink "));
+  EXPECT_THAT(headline(RunSummary(record)),
+              HasSubstr("In brackets: busbw's share of the path's limit: NVLink "
+                        "payload 450 GB/s, pinned host copy of all ranks at "
+                        "once 55.3 GB/s, pinned host copy of a rank alone 55.5 "
+                        "GB/s.\n"));
   for (CaseResult& result : record.cases) {
     for (VariantResult& variant : result.variants) variant.fraction_of_limit.reset();
   }
-  EXPECT_THAT(headline(record), Not(HasSubstr("In brackets")));
+  EXPECT_THAT(headline(RunSummary(record)), Not(HasSubstr("In brackets")));
 }
 
 }  // namespace

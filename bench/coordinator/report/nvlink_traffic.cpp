@@ -1,4 +1,4 @@
-#include "wires.hpp"
+#include "nvlink_traffic.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,15 +9,15 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "outcome_sentences.hpp"
 
 namespace linkgain {
 namespace {
 
-constexpr std::string_view kWiresLead =
+constexpr std::string_view kLead =
     "What the links' counters say, for one operation and all GPUs together: bytes that NVLink "
     "carried, and those that it must carry if every message goes over it.";
 
@@ -58,18 +58,14 @@ std::string cost_of(const Record& record) {
       readable_time(Seconds{cost.counters_s}), health, readable_time(Seconds{cost.probes_s}));
 }
 
-bool is_judged(const VariantResult& variant) {
-  return variant.evidence && variant.evidence->judged_share();
-}
-
 /// Without what the first variant's words have said already where `short_form`.
-std::string phrase(const VariantResult& variant, bool short_form) {
-  if (!variant.evidence) {
+std::string phrase(const VariantSummary& variant, bool short_form) {
+  if (!variant.result->evidence) {
     return "nothing was counted";
   }
-  const WireEvidence& evidence = *variant.evidence;
-  if (const std::optional<double> share = evidence.judged_share()) {
-    const std::string percent = rounded_percent(*share, 1);
+  const WireEvidence& evidence = *variant.result->evidence;
+  if (variant.nvlink_share) {
+    const std::string percent = rounded_percent(*variant.nvlink_share, 1);
     return short_form ? percent : fmt::format("NVLink {} of expected", percent);
   }
   const std::string why = evidence.reason.empty() ? "" : " (" + one_line(evidence.reason) + ")";
@@ -82,14 +78,14 @@ std::string phrase(const VariantResult& variant, bool short_form) {
 }
 
 /// The reason that keeps every variant from being judged; empty where one is, or reasons differ.
-std::string common_reason(const std::vector<const VariantResult*>& variants) {
-  const auto reason = [](const VariantResult& variant) {
-    return variant.evidence && !is_judged(variant) ? variant.evidence->reason : std::string{};
+std::string common_reason(const std::vector<const VariantSummary*>& variants) {
+  const auto reason = [](const VariantSummary& variant) {
+    return variant.result->evidence && !variant.nvlink_share ? variant.result->evidence->reason
+                                                             : std::string{};
   };
   const std::string first = reason(*variants.front());
-  const bool same = std::all_of(variants.begin(), variants.end(), [&](const VariantResult* entry) {
-    return reason(*entry) == first;
-  });
+  const bool same = std::all_of(variants.begin(), variants.end(),
+                                [&](const VariantSummary* each) { return reason(*each) == first; });
   return same ? first : std::string{};
 }
 
@@ -130,8 +126,9 @@ std::string algorithm_cell(const Case& definition, const WireEvidence& evidence)
 }
 
 std::vector<std::string> row_of(const std::string& label, const Case& definition,
-                                const VariantResult& variant, bool pcie, Footnotes& reasons) {
+                                const VariantSummary& summary, bool pcie, Footnotes& reasons) {
   static const WireEvidence kNone;
+  const VariantResult& variant = *summary.result;
   const WireEvidence& evidence = variant.evidence ? *variant.evidence : kNone;
   std::vector<std::string> cells{label,
                                  variant.variant,
@@ -139,8 +136,7 @@ std::vector<std::string> row_of(const std::string& label, const Case& definition
                                  algorithm_cell(definition, evidence),
                                  per_operation(evidence.nvlink_sent, evidence),
                                  per_operation(evidence.expected, evidence)};
-  const std::optional<double> share = evidence.judged_share();
-  cells.push_back(share ? rounded_percent(*share, 1) : "");
+  cells.push_back(summary.nvlink_share ? rounded_percent(*summary.nvlink_share, 1) : "");
   if (pcie) {
     cells.push_back(per_operation(evidence.pcie_sent, evidence));
     cells.push_back(per_operation(evidence.pcie_received, evidence));
@@ -188,30 +184,33 @@ std::vector<Table::Column> columns(bool pcie) {
 
 }  // namespace
 
-std::string wires_sentence(Contrast contrast, const CaseResult& result) {
-  std::vector<const VariantResult*> variants;
-  for (const VariantResult& variant : result.variants) {
-    if (variant.time) {
+std::string nvlink_traffic_sentence(const CaseSummary& each) {
+  std::vector<const VariantSummary*> variants;
+  for (const VariantSummary& variant : each.variants) {
+    if (variant.result->time) {
       variants.push_back(&variant);
     }
   }
-  if (std::none_of(variants.begin(), variants.end(),
-                   [](const VariantResult* variant) { return variant->evidence.has_value(); })) {
+  if (std::none_of(variants.begin(), variants.end(), [](const VariantSummary* variant) {
+        return variant->result->evidence.has_value();
+      })) {
     return {};
   }
   if (const std::string reason = common_reason(variants); !reason.empty()) {
     return fmt::format("\nWires: not judged: {}.\n", one_line(reason));
   }
   std::vector<std::string> parts;
-  for (const VariantResult* variant : variants) {
-    const bool first = variant == &result.variants.front();
-    parts.push_back(fmt::format("{} {}", subject_of(contrast, *variant, first),
-                                phrase(*variant, !first && is_judged(*variants.front()))));
+  for (const VariantSummary* variant : variants) {
+    const bool first = variant == &each.variants.front();
+    parts.push_back(
+        fmt::format("{} {}", subject_of(each.contrast, *variant->result, first),
+                    phrase(*variant, !first && variants.front()->nvlink_share.has_value())));
   }
   return fmt::format("\nWires: {}.\n", fmt::join(parts, ", "));
 }
 
-std::string wires_section(const Record& record) {
+std::string nvlink_traffic_section(const RunSummary& summary) {
+  const Record& record = summary.record;
   if (!any_evidence(record, [](const WireEvidence&) { return true; })) {
     return {};
   }
@@ -220,19 +219,19 @@ std::string wires_section(const Record& record) {
   });
   Table table(columns(pcie));
   Footnotes reasons;
-  for (const CaseResult& result : record.cases) {
-    std::string label = case_label(result.definition);
-    for (const VariantResult& variant : result.variants) {
-      if (variant.time) {
-        table.add_row(row_of(label, result.definition, variant, pcie, reasons));
+  for (const CaseSummary& each : summary.cases) {
+    std::string label = case_label(each.definition());
+    for (const VariantSummary& variant : each.variants) {
+      if (variant.result->time) {
+        table.add_row(row_of(label, each.definition(), variant, pcie, reasons));
         label.clear();
       }
     }
   }
   const std::string notes = reasons.markdown();
-  return fmt::format("## Wires\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}",
-                     kWiresLead, source_of_algorithms(record), words_on_pcie(record, pcie),
-                     cost_of(record), table.markdown(), notes.empty() ? "" : "\n" + notes);
+  return fmt::format("## Wires\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}", kLead,
+                     source_of_algorithms(record), words_on_pcie(record, pcie), cost_of(record),
+                     table.markdown(), notes.empty() ? "" : "\n" + notes);
 }
 
 }  // namespace linkgain

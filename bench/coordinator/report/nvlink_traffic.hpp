@@ -2,16 +2,15 @@
 
 #include <string>
 
-#include "comparison.hpp"
-#include "linkgain/record/record.hpp"
+#include "linkgain/report/run_summary.hpp"
 
 namespace linkgain {
 
 /// What the links' counters say of a case's variants, as a paragraph with a blank line before it:
 /// "Wires: with P2P NVLink 100.4 % of expected, without 0 %." Empty where nothing was counted.
-std::string wires_sentence(Contrast contrast, const CaseResult& result);
+std::string nvlink_traffic_sentence(const CaseSummary& each);
 
 /// The report's section with a row for every case and variant, or empty where nothing was counted.
-std::string wires_section(const Record& record);
+std::string nvlink_traffic_section(const RunSummary& summary);
 
 }  // namespace linkgain

@@ -1,0 +1,303 @@
+#include "case_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+constexpr auto kRight = Table::Alignment::right;
+
+void append(Cells& cells, const Cells& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+}
+
+/// The cells of one table and what they were seen to need explained.
+class CaseRows {
+ public:
+  CaseRows(const RunSummary& summary, const Curve& curve, const RowLabels& rows)
+      : summary_(summary), curve_(curve), rows_(rows) {}
+
+  /// A row for each case, the variants side by side.
+  std::string by_case();
+  /// A row for each case and variant.
+  std::string by_variant();
+
+ private:
+  Cells time_cells(const Case& definition, const VariantSummary* variant);
+  Cells ratio_cells(const Comparison& comparison);
+  std::string convergence_mark(const CaseSummary& each);
+  Cells variant_marks(const VariantSummary& variant);
+  std::string marks_of_all(const CaseSummary& each);
+  std::string legend(const std::string& nvlink, const std::string& paths) const;
+
+  const RunSummary& summary_;
+  const Curve& curve_;
+  const RowLabels& rows_;
+  Footnotes footnotes_;
+  LimitLegend limits_;
+};
+
+/// Time and bus bandwidth of a variant of the case, or what stands in their place. Bandwidths of
+/// the smallest messages say nothing, the CSV has their digits.
+Cells CaseRows::time_cells(const Case& definition, const VariantSummary* variant) {
+  if (variant == nullptr) return {"", ""};
+  const VariantResult& result = *variant->result;
+  if (variant->wrong_data) {
+    const std::string what = one_line(describe_wrong(definition, *result.verification));
+    return {"WRONG DATA " + footnotes_.number(what), ""};
+  }
+  if (result.skipped) return {"skipped " + footnotes_.number(one_line(*result.skipped)), ""};
+  std::string bandwidth;
+  if (result.busbw) {
+    const std::string with_unit = readable_bandwidth(*result.busbw);
+    const bool tiny = *result.busbw > 0.0 && *result.busbw < 0.00995;
+    bandwidth =
+        (tiny ? "<0.01" : with_unit.substr(0, with_unit.find(' '))) + limits_.share(*variant);
+  }
+  return {result.time ? readable_time(*result.time) : "", bandwidth};
+}
+
+/// Speed-up, interval and less time, or what stands in their place.
+Cells CaseRows::ratio_cells(const Comparison& comparison) {
+  if (comparison.outcome == Outcome::same_path) {
+    footnotes_.mark("same road",
+                    "the variants' bytes took the same road, so their times do not show what one "
+                    "road is worth against another");
+    return {"same road", std::string(readable_path(comparison.first->path)), ""};
+  }
+  if (!comparison.has_speed_up()) return {"", "", ""};
+  const RatioText text = readable_ratio(*comparison.ratio);
+  return {text.estimate, interval_cell(text),
+          readable_percent(less_time(comparison.ratio->estimate))};
+}
+
+/// Where some ratio that is shown is less certain than was asked for.
+std::string CaseRows::convergence_mark(const CaseSummary& each) {
+  const bool shown = std::any_of(each.comparisons.begin(), each.comparisons.end(),
+                                 [](const Comparison& entry) { return entry.has_speed_up(); });
+  if (each.result->converged || !shown) return {};
+  return footnotes_.mark(
+      "*", fmt::format("not converged: the interval did not come within ±{} of the ratio, or "
+                       "neighbouring rounds are correlated, so that it may be too narrow",
+                       percent_of_digits(summary_.record.settings.precision)));
+}
+
+/// Of one variant: more than the limit, warm data, samples that were held back or at the power
+/// limit.
+Cells CaseRows::variant_marks(const VariantSummary& variant) {
+  constexpr double kClearlyMore = 1.005;  // which is shown as 101 %
+  const VariantResult& result = *variant.result;
+  Cells marks;
+  if (variant.limit_share.value_or(0.0) >= kClearlyMore) {
+    marks.push_back(footnotes_.mark(
+        "m", "more than the limit, which was measured before: the path carried less then"));
+  }
+  if (result.time && !result.execution.cold_data) {
+    marks.push_back(
+        footnotes_.mark("w", "warm data: operations may find their buffers in the cache"));
+  }
+  if (result.time && result.execution.form == kGroupedForm) {
+    marks.push_back(footnotes_.mark(
+        "g", "grouped: sends and receives in one group, not one collective of the library"));
+  }
+  if (result.health.unhealthy_samples > 0) {
+    marks.push_back(footnotes_.mark(
+        "h",
+        "held back: heat, a power brake or a hardware slowdown cut a GPU's clocks in some "
+        "samples, so the times may be too long"));
+  }
+  if (result.health.power_capped_samples > 0) {
+    marks.push_back(footnotes_.mark("p", "a GPU ran at its power limit in some samples"));
+  }
+  return marks;
+}
+
+/// Each mark once, and paths that are not those of most rows.
+std::string CaseRows::marks_of_all(const CaseSummary& each) {
+  Cells marks;
+  const auto add = [&marks](const std::string& mark) {
+    if (!mark.empty() && std::find(marks.begin(), marks.end(), mark) == marks.end()) {
+      marks.push_back(mark);
+    }
+  };
+  add(convergence_mark(each));
+  for (const VariantSummary& variant : each.variants) {
+    for (const std::string& mark : variant_marks(variant)) add(mark);
+    const std::string& name = variant.result->variant;
+    const Path path = variant.result->path;
+    if (variant.result->time && path != curve_.usual_paths.at(name)) {
+      add(footnotes_.number(
+          fmt::format("path of {} {}: {}", name, rows_.place, readable_path(path))));
+    }
+  }
+  return fmt::format("{}", fmt::join(marks, " "));
+}
+
+/// The lines below a table that say what its columns mean.
+std::string CaseRows::legend(const std::string& nvlink, const std::string& paths) const {
+  std::string text = rows_.items;
+  const std::string limits = limits_.text();
+  if (!paths.empty()) text += fmt::format("- Path: {}\n", paths);
+  if (!limits.empty()) {
+    text += fmt::format("- busbw: in brackets its share of the path's limit: {}\n", limits);
+  }
+  if (curve_.is_judged) {
+    text += fmt::format(
+        "- NVLink %: bytes that NVLink carried, of those expected if it carries every message{}\n",
+        nvlink);
+  }
+  text += footnotes_.markdown();
+  return text.empty() ? text : "\n" + text;
+}
+
+/// "100.4", what NVLink carried in percent of what was expected; empty where it is not judged.
+std::string nvlink_cell(const VariantSummary* variant) {
+  if (variant == nullptr || !variant->nvlink_share) return {};
+  const std::string percent = rounded_percent(*variant->nvlink_share, 1);
+  return percent.substr(0, percent.find(' '));
+}
+
+/// "100.4 / 0": every variant's, in the order of the columns; empty where none is judged.
+std::string nvlink_cells(const CaseSummary& each, const Cells& variants) {
+  Cells cells;
+  bool judged = false;
+  for (const std::string& variant : variants) {
+    const std::string cell = nvlink_cell(each.find(variant));
+    judged = judged || !cell.empty();
+    cells.push_back(cell.empty() ? "?" : cell);
+  }
+  return judged ? fmt::format("{}", fmt::join(cells, " / ")) : std::string{};
+}
+
+/// "NVLink with p2p, host memory with host", "host memory with both"; empty where no path is known.
+std::string usual_paths_text(const Curve& curve) {
+  Cells parts;
+  bool known = false;
+  bool alike = curve.usual_paths.size() > 1;
+  for (const std::string& variant : curve.variants) {
+    const auto path = curve.usual_paths.find(variant);
+    if (path == curve.usual_paths.end()) continue;
+    known = known || path->second != Path::unknown;
+    alike = alike && path->second == curve.usual_paths.begin()->second;
+    parts.push_back(fmt::format("{} with {}", readable_path(path->second), variant));
+  }
+  if (!known) return {};
+  return alike ? fmt::format("{} with both", readable_path(curve.usual_paths.begin()->second))
+               : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string CaseRows::by_case() {
+  const Cells& variants = curve_.variants;
+  std::vector<Table::Column> columns{rows_.title};
+  for (const std::string& variant : variants) {
+    columns.push_back({variant, kRight});
+    columns.push_back({"busbw GB/s", kRight, true});
+  }
+  if (variants.size() > 1) {
+    columns.insert(columns.end(),
+                   {{"Speed-up", kRight}, {"95 % CI", kRight}, {"Less time", kRight}});
+  }
+  if (curve_.is_judged) columns.push_back({"NVLink %", kRight});
+  columns.push_back({"Marks"});
+  Table table(columns);
+  for (std::size_t i = 0; i < curve_.cases.size(); ++i) {
+    const CaseSummary& each = *curve_.cases[i];
+    Cells cells{rows_.labels[i]};
+    for (const std::string& variant : variants) {
+      append(cells, time_cells(each.definition(), each.find(variant)));
+    }
+    if (variants.size() > 1) {
+      append(cells,
+             ratio_cells(each.comparisons.empty() ? Comparison{} : each.comparisons.front()));
+    }
+    if (curve_.is_judged) cells.push_back(nvlink_cells(each, variants));
+    cells.push_back(marks_of_all(each));
+    table.add_row(cells);
+  }
+  return table.markdown() +
+         legend(fmt::format(": {}", fmt::join(variants, " / ")), usual_paths_text(curve_));
+}
+
+std::string CaseRows::by_variant() {
+  std::vector<Table::Column> columns{
+      rows_.title, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight, true}, {"Path"}};
+  if (curve_.is_judged) columns.push_back({"NVLink %", kRight});
+  columns.insert(columns.end(),
+                 {{"Speed-up", kRight}, {"95 % CI", kRight}, {"Less time", kRight}, {"Marks"}});
+  Table table(columns);
+  for (std::size_t i = 0; i < curve_.cases.size(); ++i) {
+    const CaseSummary& each = *curve_.cases[i];
+    for (std::size_t j = 0; j < each.variants.size(); ++j) {
+      const VariantSummary& variant = each.variants[j];
+      Cells cells{j == 0 ? rows_.labels[i] : "", variant.result->variant};
+      append(cells, time_cells(each.definition(), &variant));
+      cells.emplace_back(variant.result->time ? readable_path(variant.result->path) : "");
+      if (curve_.is_judged) cells.push_back(nvlink_cell(&variant));
+      append(cells, ratio_cells(j == 0 ? Comparison{} : each.comparisons[j - 1]));
+      Cells marks = variant_marks(variant);
+      if (const std::string mark = j == 0 ? convergence_mark(each) : ""; !mark.empty()) {
+        marks.insert(marks.begin(), mark);
+      }
+      cells.push_back(fmt::format("{}", fmt::join(marks, " ")));
+      table.add_row(cells);
+    }
+  }
+  const std::string below = legend("; empty where it is not judged", "");
+  return fmt::format("{}{}- Speed-up and less time: {} against the row's variant\n",
+                     table.markdown(), below.empty() ? "\n" : below, curve_.variants.front());
+}
+
+}  // namespace
+
+std::string LimitLegend::share(const VariantSummary& variant) {
+  const double fraction = variant.limit_share.value_or(0.0);
+  if (!variant.result->busbw || fraction <= 0.0) {
+    return {};
+  }
+  const double limit = *variant.result->busbw / fraction;
+  const std::string& what = variant.result->limit;
+  const auto known = std::find_if(limits_.begin(), limits_.end(),
+                                  [&](const Range& range) { return range.what == what; });
+  if (known == limits_.end()) {
+    limits_.push_back({what, limit, limit});
+  } else {
+    known->least_gb_per_s = std::min(known->least_gb_per_s, limit);
+    known->most_gb_per_s = std::max(known->most_gb_per_s, limit);
+  }
+  return fmt::format(" ({})", rounded_percent(fraction, 0));
+}
+
+std::string LimitLegend::text() const {
+  const auto digits = [](double gb_per_s) {
+    return fmt::format("{:.{}f}", gb_per_s, gb_per_s >= 99.95 ? 0 : 1);
+  };
+  std::vector<std::string> words;
+  for (const Range& range : limits_) {
+    const std::string least = digits(range.least_gb_per_s);
+    const std::string most = digits(range.most_gb_per_s);
+    words.push_back(least == most ? fmt::format("{} {} GB/s", range.what, least)
+                                  : fmt::format("{} {} to {} GB/s", range.what, least, most));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string case_table(const RunSummary& summary, const Curve& curve, const RowLabels& rows) {
+  CaseRows table(summary, curve, rows);
+  return curve.variants.size() > 2 ? table.by_variant() : table.by_case();
+}
+
+std::string interval_cell(const RatioText& text) {
+  return text.low ? fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high)
+                  : "too few rounds";
+}
+
+}  // namespace linkgain

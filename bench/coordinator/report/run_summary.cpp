@@ -1,0 +1,345 @@
+#include "linkgain/report/run_summary.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "linkgain/analysis/kernel_ratio.hpp"
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/record/limits.hpp"
+
+namespace linkgain {
+namespace {
+
+Outcome judge(const Ratio& ratio) {
+  if (!ratio.low.has_value() || !ratio.high.has_value()) {
+    return Outcome::no_interval;
+  }
+  if (*ratio.low > 1.0) {
+    return Outcome::less_time;
+  }
+  return *ratio.high < 1.0 ? Outcome::more_time : Outcome::no_difference;
+}
+
+Outcome outcome_of(const Record& record, const Comparison& comparison) {
+  const VariantResult& first = *comparison.first;
+  const VariantResult& other = *comparison.other;
+  if (has_wrong_data(first) || has_wrong_data(other)) {
+    return Outcome::wrong_data;
+  }
+  if (comparison.ratio == nullptr || !first.time.has_value() || !other.time.has_value()) {
+    return Outcome::not_measured;
+  }
+  if (record.settings.backend == "nccl" && same_road(first, other) &&
+      choose_roads(record, first, other)) {
+    return Outcome::same_path;
+  }
+  return judge(*comparison.ratio);
+}
+
+Contrast contrast_of(const Record& record, const CaseResult& result) {
+  if (result.variants.size() != 2) {
+    return Contrast::variant;
+  }
+  const VariantResult& first = result.variants[0];
+  const VariantResult& other = result.variants[1];
+  if (record.settings.backend == "mpi") {
+    return first.variant == "shared-memory" ? Contrast::shared_memory : Contrast::variant;
+  }
+  if (first.path == Path::nvlink && other.path != Path::nvlink && other.path != Path::mixed) {
+    return Contrast::nvlink;
+  }
+  return !is_p2p_off(record, first.variant) && is_p2p_off(record, other.variant)
+             ? Contrast::p2p
+             : Contrast::variant;
+}
+
+std::vector<Comparison> compare_variants(const Record& record, const CaseResult& result) {
+  std::vector<Comparison> comparisons;
+  for (std::size_t i = 1; i < result.variants.size(); ++i) {
+    Comparison comparison{.first = &result.variants.front(), .other = &result.variants[i]};
+    const auto ratio = std::find_if(
+        result.ratios.begin(), result.ratios.end(),
+        [&](const RatioResult& entry) { return entry.variant == comparison.other->variant; });
+    if (ratio != result.ratios.end()) {
+      comparison.ratio = &ratio->ratio;
+    }
+    comparison.outcome = outcome_of(record, comparison);
+    comparisons.push_back(comparison);
+  }
+  return comparisons;
+}
+
+VariantSummary summary_of(const Record& record, const CaseResult& result, std::size_t place) {
+  const VariantResult& variant = result.variants[place];
+  VariantSummary summary{.result = &variant, .wrong_data = has_wrong_data(variant)};
+  summary.limit_share = shown_fraction(result.definition, variant);
+  summary.library_ratio = library_ratio(record, result, variant.variant);
+  if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
+  if (may_stand_for_run(result.definition)) {
+    summary.exposed = exposed_communication(record, result, place);
+    summary.losses_parted = place > 0 && have_losses_parted(record, result, place);
+  }
+  return summary;
+}
+
+CaseSummary summary_of(const Record& record, const CaseResult& result) {
+  CaseSummary summary{.result = &result, .contrast = contrast_of(record, result)};
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    summary.variants.push_back(summary_of(record, result, i));
+    const bool measured = result.variants[i].time.has_value();
+    summary.is_compared =
+        summary.is_compared || (i > 0 && measured && result.variants.front().time.has_value());
+    summary.is_measured = summary.is_measured || measured;
+    summary.has_wrong_data = summary.has_wrong_data || summary.variants.back().wrong_data;
+  }
+  summary.comparisons = compare_variants(record, result);
+  summary.remedy = remedy_for(result);
+  if (const std::optional<Pair>& pair = result.definition.pair) {
+    const PairLink* link = find_link(record.machine, pair->from, pair->to);
+    if (link != nullptr) summary.link = label_of(*link);
+  }
+  return summary;
+}
+
+/// What follows from a curve's cases.
+void finish(Curve& curve) {
+  std::map<std::string, std::map<Path, int>> counts;
+  for (const CaseSummary* each : curve.cases) {
+    for (const VariantSummary& variant : each->variants) {
+      const std::string& name = variant.result->variant;
+      const auto known = std::find(curve.variants.begin(), curve.variants.end(), name);
+      if (known == curve.variants.end()) curve.variants.push_back(name);
+      if (variant.result->time) ++counts[name][variant.result->path];
+      curve.is_judged = curve.is_judged || variant.nvlink_share;
+    }
+  }
+  for (const auto& [variant, paths] : counts) {
+    const auto usual =
+        std::max_element(paths.begin(), paths.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    curve.usual_paths[variant] = usual->first;
+  }
+}
+
+/// What cases have in common that differ in size and the pair's ranks only.
+std::string group_name(Case definition) {
+  if (definition.pair) definition.pair = Pair{0, 1, definition.pair->both};
+  return curve_name(definition);
+}
+
+bool hides_gpus(const Environment& environment) {
+  return environment.count("CUDA_VISIBLE_DEVICES") > 0;
+}
+
+/// nvidia-smi counts by PCI id, CUDA as it is told; ranks count those that they were given.
+bool have_ranks_gpu_numbers(const Record& record) {
+  const std::vector<RankInfo>& ranks = record.machine.ranks;
+  const auto& in_force = record.settings.environment_in_force;
+  if (ranks.empty() || !on_one_host(record.machine) ||
+      std::any_of(in_force.begin(), in_force.end(), hides_gpus)) {
+    return false;
+  }
+  const bool same_numbers = std::all_of(ranks.begin(), ranks.end(), [](const RankInfo& rank) {
+    return rank.gpu && rank.gpu->cuda_index == rank.rank;
+  });
+  return same_numbers &&
+         std::is_sorted(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+           return a.gpu->pci_bus_id < b.gpu->pci_bus_id;
+         });
+}
+
+bool has_first_time(const CaseResult& result) {
+  return !result.variants.empty() && result.variants.front().time.has_value();
+}
+
+/// Sizes at which pairs differ().
+std::set<Bytes> telling_sizes(const RunSummary& summary, const Curve& curve) {
+  std::map<Bytes, std::vector<double>> times;
+  for (const CaseSummary* each : curve.cases) {
+    if (each->has_wrong_data || !has_first_time(*each->result)) continue;
+    times[each->definition().size].push_back(each->result->variants.front().time->value);
+  }
+  std::set<Bytes> telling;
+  for (const auto& [size, of_pairs] : times) {
+    if (summary.differ(of_pairs)) telling.insert(size);
+  }
+  return telling;
+}
+
+/// Cases of one size and group in the order of a headline: wrong data, not measured, then by time
+/// where it tells, of equal ones the first of a matrix last.
+std::tuple<bool, bool, Seconds, int, int> strength_of(const CaseSummary& each, bool by_time) {
+  const bool measured = has_first_time(*each.result);
+  const Pair pair = each.definition().pair.value_or(Pair{});
+  return {!each.has_wrong_data, measured,
+          measured && by_time ? *each.result->variants.front().time : Seconds{}, -pair.from,
+          -pair.to};
+}
+
+void sort_for_headline(const RunSummary& summary, Curve& curve) {
+  const std::set<Bytes> telling = telling_sizes(summary, curve);
+  const auto before = [&](const CaseSummary* a, const CaseSummary* b) {
+    const Bytes size = a->definition().size;
+    if (size != b->definition().size) return size < b->definition().size;
+    const bool by_time = telling.contains(size);
+    return strength_of(*a, by_time) < strength_of(*b, by_time);
+  };
+  std::stable_sort(curve.cases.begin(), curve.cases.end(), before);
+}
+
+/// The families of two pairs or more that are shown.
+std::vector<PairFamily> shown_families(const Record& record,
+                                       std::map<std::string, std::multiset<Bytes>>& sizes) {
+  std::vector<PairFamily> families = pair_families(record);
+  std::erase_if(families, [](const PairFamily& family) { return family.cases.size() < 2; });
+  for (const PairFamily& family : families) {
+    sizes[group_name(family.definition())].insert(family.definition().size);
+  }
+  std::erase_if(families, [&](const PairFamily& family) {
+    const std::multiset<Bytes>& all = sizes[group_name(family.definition())];
+    const Bytes size = family.definition().size;
+    return size != *all.begin() && size != *all.rbegin();
+  });
+  return families;
+}
+
+}  // namespace
+
+const VariantSummary* CaseSummary::find(std::string_view variant) const {
+  const auto found =
+      std::find_if(variants.begin(), variants.end(),
+                   [&](const VariantSummary& each) { return each.result->variant == variant; });
+  return found == variants.end() ? nullptr : &*found;
+}
+
+bool Curve::has_pairs() const {
+  return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
+    return each->definition().pair != definition().pair;
+  });
+}
+
+RunSummary::RunSummary(const Record& of)
+    : record(of), ranks_are_gpus(have_ranks_gpu_numbers(record)) {
+  for (const CaseResult& result : record.cases) cases.push_back(summary_of(record, result));
+  curves_by_size = all_curves();
+  add_headline(curves_by_size);
+  add_pairs();
+  for (Curve& curve : curves_by_size) {
+    finish(curve);
+    for (const std::string& variant : curve.variants) {
+      for (const CurveStep& step : find_steps(curve_points(record, curve.name, variant))) {
+        curve.steps.emplace_back(variant, step);
+      }
+    }
+  }
+  add_trainings();
+  add_health();
+}
+
+bool RunSummary::differ(const std::vector<double>& values) const {
+  const auto [least, most] = std::ranges::minmax(values);
+  return most > (1.0 + record.settings.precision) * least;
+}
+
+std::vector<Curve> RunSummary::all_curves() const {
+  std::vector<Curve> curves;
+  for (const CaseSummary& each : cases) {
+    if (is_training(each.definition().operation)) continue;
+    const std::string name = curve_name(each.definition());
+    auto curve = std::find_if(curves.begin(), curves.end(),
+                              [&](const Curve& known) { return known.name == name; });
+    if (curve == curves.end()) {
+      curve = curves.insert(curves.end(), Curve{.name = name});
+    }
+    curve->cases.push_back(&each);
+  }
+  for (Curve& curve : curves) {
+    std::stable_sort(curve.cases.begin(), curve.cases.end(),
+                     [](const CaseSummary* a, const CaseSummary* b) {
+                       return a->definition().size < b->definition().size;
+                     });
+  }
+  return curves;
+}
+
+void RunSummary::add_pairs() {
+  std::map<const CaseResult*, const CaseSummary*> summaries;
+  for (const CaseSummary& each : cases) summaries[each.result] = &each;
+  std::map<std::string, std::multiset<Bytes>> sizes;
+  for (const PairFamily& family : shown_families(record, sizes)) {
+    PairsSummary& shown = pairs.emplace_back();
+    for (const CaseResult* result : family.cases) shown.cases.cases.push_back(summaries[result]);
+    finish(shown.cases);
+    shown.is_symmetric = family.symmetric();
+    shown.by_pair = sizes[group_name(family.definition())].size() == 1;
+    for (PairMatrix& matrix : pair_matrices(record, family)) {
+      PairMatrixSummary& own = shown.matrices.emplace_back();
+      own.weakest = weakest_pairs(matrix, family);
+      for (const PairEntry& entry : matrix.entries) {
+        if (const std::optional<double> value = matrix.value(entry)) own.values.push_back(*value);
+      }
+      own.matrix = std::move(matrix);
+    }
+    if (!shown.by_pair) continue;
+    std::erase_if(curves_by_size, [&](const Curve& curve) {
+      return curve.cases.size() == 1 && std::ranges::count(shown.cases.cases, curve.cases.front());
+    });
+  }
+}
+
+void RunSummary::add_headline(std::vector<Curve> curves) {
+  for (Curve& curve : curves) {
+    curve.name = group_name(curve.definition());
+    const auto known = std::find_if(headline.begin(), headline.end(),
+                                    [&](const Curve& group) { return group.name == curve.name; });
+    if (known == headline.end()) {
+      headline.push_back(std::move(curve));
+    } else {
+      known->cases.insert(known->cases.end(), curve.cases.begin(), curve.cases.end());
+    }
+  }
+  for (Curve& group : headline) sort_for_headline(*this, group);
+  constexpr std::size_t kMostShown = 12;
+  if (headline.size() <= kMostShown) return;
+  std::set<OperationKind> seen;
+  left_out_of_headline = std::erase_if(headline, [&](const Curve& curve) {
+    const bool first = seen.insert(curve.definition().operation).second;
+    return !first && std::none_of(curve.cases.begin(), curve.cases.end(),
+                                  [](const CaseSummary* each) { return each->has_wrong_data; });
+  });
+}
+
+void RunSummary::add_trainings() {
+  for (const CaseSummary& each : cases) {
+    if (!may_stand_for_run(each.definition())) continue;
+    (each.is_measured ? trainings : missing_trainings).push_back(&each);
+  }
+}
+
+void RunSummary::add_health() {
+  HealthSummary all;
+  for (const Variant& variant : record.settings.variants) {
+    health_of_variants.emplace_back(variant.name, HealthSummary{});
+  }
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& entry : result.variants) {
+      add_summary(all, entry.health);
+      for (auto& [name, own] : health_of_variants) {
+        if (name == entry.variant) add_summary(own, entry.health);
+      }
+    }
+  }
+  if (all == HealthSummary{}) {  // records of the time before evidence have it in samples alone
+    for (const Sample& sample : record.samples) {
+      add_sample(all, sample.health);
+    }
+  }
+  const bool has_gpus = std::any_of(record.machine.ranks.begin(), record.machine.ranks.end(),
+                                    [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  const bool has_times = std::any_of(cases.begin(), cases.end(),
+                                     [](const CaseSummary& each) { return each.is_measured; });
+  if (all != HealthSummary{} || (has_gpus && has_times)) health = all;
+}
+
+}  // namespace linkgain

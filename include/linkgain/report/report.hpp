@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/report/run_summary.hpp"
+
+namespace linkgain {
+
+/// The whole report: title, headline, warnings, tables by size, variants, machine, how to repeat
+/// it.
+std::string markdown_report(const RunSummary& summary);
+
+/// One row per case and variant below one header row, for spreadsheets and scripts. Columns keep
+/// their names and order; new ones are added at the end. Units stand in the names; not measured is
+/// empty. A ratio is the row's variant against the first one, and stands whatever paths the two
+/// took.
+std::string csv(const RunSummary& summary);
+
+/// The record's answer in Markdown that reads well raw: for the largest size of every curve that
+/// the first variant and another one measured, a table with a row per variant, then what the
+/// difference is or why there is none to give. Curves of several pairs have one such table, of the
+/// pair that takes longest with the first variant, or of the first pair where none differs by more
+/// than the run's precision. A column of bandwidths stands where there are any. Ends with notes on
+/// what every reader must know: wrong data at other sizes, a run cut short, the mpi backend's
+/// figures being no GPU figures.
+std::string headline(const RunSummary& summary);
+
+/// One Markdown table per curve with a row per size: every variant's time and bus bandwidth, the
+/// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps
+/// (find_steps()) and what the marks mean; of a curve of our own kernel how many times longer
+/// NCCL's operation, or the copy engine, took at each size. Without the curves whose only size is
+/// in pair_tables().
+std::string size_tables(const RunSummary& summary);
+
+/// For all cases that differ in the ranks of their pair only, two or more: a Markdown matrix for
+/// each variant, from × to, with what joins each pair; the weakest pair by name, and those that are
+/// weak for their kind, or that none differs by more than the run's precision; and a table with a
+/// row for each pair as size_tables() has for each size.
+/// Empty where the record has no such cases.
+std::string pair_tables(const RunSummary& summary);
+
+/// The state of the GPUs over all samples, in one line:
+/// "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample held back\n". Empty where the record has no
+/// samples of GPUs.
+std::string health_line(const RunSummary& summary);
+
+/// The file that a run's trainings read, or "generated tokens".
+std::string readable_tokens(const Settings& settings);
+
+}  // namespace linkgain

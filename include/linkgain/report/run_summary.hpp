@@ -1,0 +1,157 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "linkgain/analysis/curve_steps.hpp"
+#include "linkgain/analysis/pair_matrix.hpp"
+#include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/record/convergence.hpp"
+#include "linkgain/record/record.hpp"
+
+/// What there is to say of a run, found out once: everything in a report is written from it.
+namespace linkgain {
+
+/// What the first variant has that the other one lacks, as far as the record shows it.
+enum class Contrast {
+  nvlink,         ///< the first variant's path is NVLink, the other's is not
+  p2p,            ///< P2P is off in the other variant alone
+  shared_memory,  ///< the mpi backend's own pair
+  variant,        ///< anything else: the variants' names tell
+};
+
+/// What holding one variant against the first came to.
+enum class Outcome {
+  wrong_data,     ///< one of the two gave wrong results
+  not_measured,   ///< no round measured both
+  same_path,      ///< variants that choose the path took the same one
+  no_interval,    ///< too few rounds to say
+  no_difference,  ///< the interval includes 1
+  less_time,
+  more_time,
+};
+
+/// A later variant of a case against the first.
+struct Comparison {
+  const VariantResult* first = nullptr;
+  const VariantResult* other = nullptr;
+  const Ratio* ratio = nullptr;  ///< null where there is none
+  Outcome outcome = Outcome::not_measured;
+
+  /// Whether the ratio is one to be shown.
+  bool has_speed_up() const {
+    return outcome != Outcome::wrong_data && outcome != Outcome::not_measured &&
+           outcome != Outcome::same_path;
+  }
+};
+
+/// What one variant gave for one case, and what follows from it.
+struct VariantSummary {
+  const VariantResult* result = nullptr;
+  bool wrong_data = false;
+  std::optional<double> limit_share{};   ///< shown_fraction()
+  std::optional<double> nvlink_share{};  ///< of the bytes expected; absent where not judged
+  std::optional<Ratio> library_ratio{};  ///< of our own kernel's cases
+  std::optional<ExposedCommunication> exposed{};  ///< of trainings that communicate
+  bool losses_parted = false;
+};
+
+struct CaseSummary {
+  const CaseResult* result = nullptr;
+  /// How its table is headed. Cases of more than two variants have Contrast::variant.
+  Contrast contrast = Contrast::variant;
+  std::vector<VariantSummary> variants{};
+  /// Every later variant against the first, skipped ones included.
+  std::vector<Comparison> comparisons{};
+  std::optional<Remedy> remedy{};     ///< where it did not converge
+  std::optional<std::string> link{};  ///< what joins its pair, "NV18"; absent where not known
+  bool has_wrong_data = false;
+  bool is_measured = false;  ///< a variant has a time
+  bool is_compared = false;  ///< the first variant and another one have times
+
+  const Case& definition() const { return result->definition; }
+  /// Null where the case has no such variant.
+  const VariantSummary* find(std::string_view variant) const;
+};
+
+/// Cases that one table shows, or one paragraph of the headline.
+struct Curve {
+  std::string name;
+  std::vector<const CaseSummary*> cases{};
+  std::vector<std::string> variants{};        ///< of all cases, in order of appearance
+  std::map<std::string, Path> usual_paths{};  ///< by variant, where it measured something
+  bool is_judged = false;                     ///< some variant has an nvlink_share
+  std::vector<std::pair<std::string, CurveStep>> steps{};  ///< by variant and size
+
+  const Case& definition() const { return cases.front()->definition(); }
+  /// Whether the cases are of more than one pair.
+  bool has_pairs() const;
+};
+
+/// What one variant gave between all pairs.
+struct PairMatrixSummary {
+  PairMatrix matrix;
+  std::vector<WeakestPair> weakest;  ///< of every label; empty where there are no two pairs
+  std::vector<double> values;        ///< of the measured entries
+};
+
+/// Cases that differ in the ranks of their pair only, two or more.
+struct PairsSummary {
+  Curve cases;
+  std::vector<PairMatrixSummary> matrices;
+  bool is_symmetric = false;
+  bool by_pair = true;  ///< its cases have a table with a row for each, too
+};
+
+/// Figures of a record, which must live as long.
+class RunSummary {
+ public:
+  explicit RunSummary(const Record& record);
+  RunSummary(const RunSummary&) = delete;
+  RunSummary& operator=(const RunSummary&) = delete;
+
+  /// Whether values of pairs, above 0, lie further apart than the run's precision: the largest of
+  /// them over the smallest. Nearer ones do not tell which pair is weaker.
+  bool differ(const std::vector<double>& values) const;
+
+  const Record& record;
+  std::vector<CaseSummary> cases;  ///< in the record's order
+
+  /// Cases of one curve_name() by size, in order of appearance, but for trainings and those that a
+  /// table by pair shows.
+  std::vector<Curve> curves_by_size;
+
+  /// Of families that differ in size only, the smallest and the largest, without a table by pair:
+  /// every pair has its own by size then.
+  std::vector<PairsSummary> pairs;
+
+  /// Curves that differ in their pair's ranks only stand in one, in an order that has the pair that
+  /// takes longest with the first variant last of its size, and wrong data first. Where the pairs
+  /// of a size do not differ() the first of a matrix is last. Of more curves than anybody reads the
+  /// first of each operation; wrong data is never left out.
+  std::vector<Curve> headline;
+  std::size_t left_out_of_headline = 0;
+
+  std::vector<const CaseSummary*> trainings;  ///< that communicate and were measured
+  std::vector<const CaseSummary*> missing_trainings;
+
+  /// Of all samples; absent where there is nothing to say of GPUs.
+  std::optional<HealthSummary> health;
+  std::vector<std::pair<std::string, HealthSummary>> health_of_variants;
+
+  /// Whether ranks and GPUs have the same numbers, also for nvidia-smi and `linkgain topo`.
+  bool ranks_are_gpus = false;
+
+ private:
+  std::vector<Curve> all_curves() const;
+  void add_pairs();
+  void add_headline(std::vector<Curve> curves);
+  void add_trainings();
+  void add_health();
+};
+
+}  // namespace linkgain

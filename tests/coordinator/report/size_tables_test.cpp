@@ -1,0 +1,305 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linkgain/report/report.hpp"
+#include "support/counted_records.hpp"
+#include "support/golden.hpp"
+#include "support/sample_records.hpp"
+
+namespace linkgain {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace linkgain::testing;
+
+TEST(SizeTable, HasARowForEachSize) {
+  expect_golden(size_tables(RunSummary(h200_record())), "sizes_h200.md");
+}
+
+TEST(SizeTable, SaysWhyAVariantWasSkipped) {
+  expect_golden(size_tables(RunSummary(three_variants_record())), "sizes_three_variants.md");
+}
+
+TEST(SizeTable, SaysSameRoadInsteadOfARatio) {
+  expect_golden(size_tables(RunSummary(phb_record())), "sizes_same_road.md");
+}
+
+TEST(SizeTable, ShowsWrongDataInsteadOfTimes) {
+  expect_golden(size_tables(RunSummary(wrong_data_record())), "sizes_wrong_data.md");
+}
+
+TEST(SizeTable, HasNoColumnOfBandwidthsWhereThereAreNone) {
+  Record record = load_latency_record();
+  EXPECT_THAT(size_tables(RunSummary(record)),
+              HasSubstr("| Size  | p2p      | host    | Speed-up |"));
+  VariantResult third = record.cases[0].variants[1];
+  third.variant = "net";
+  record.cases[0].variants.push_back(third);
+  EXPECT_THAT(size_tables(RunSummary(record)),
+              HasSubstr("| Size  | Variant | Time     | Path        |"));
+}
+
+TEST(SizeTable, SortsSizesWithinACurve) {
+  Record record = h200_record();
+  std::swap(record.cases[0], record.cases[2]);
+  EXPECT_EQ(size_tables(RunSummary(record)), size_tables(RunSummary(h200_record())));
+}
+
+TEST(SizeTable, MarksGroupedOperations) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  EXPECT_THAT(size_tables(RunSummary(record)), ::testing::Not(HasSubstr("- `g`")));
+  for (VariantResult& variant : record.cases[0].variants) variant.execution.form = kGroupedForm;
+  EXPECT_THAT(size_tables(RunSummary(record)),
+              HasSubstr("- `g` grouped: sends and receives in one group"));
+}
+
+TEST(SizeTable, TooFewRoundsHaveNoInterval) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  record.cases[0].ratios[0].ratio = {.estimate = 12.0, .low = {}, .high = {}, .rounds = 3};
+  record.cases[0].converged = false;
+  const std::string text = size_tables(RunSummary(record));
+  EXPECT_THAT(text, HasSubstr("|    12.0x | too few rounds |"));
+  EXPECT_THAT(text, HasSubstr("- `*` not converged"));
+}
+
+TEST(SizeTable, AVariantThatTakesLongerHasNegativeLessTime) {
+  const std::string text = size_tables(RunSummary(one_case(10.0e-3, 9.3e-3, 0.92, 0.94)));
+  EXPECT_THAT(text, HasSubstr("|    0.93x | 0.92–0.94x |    -7.5 % |"));
+}
+
+TEST(SizeTable, ExplainsOnlyTheMarksInUse) {
+  EXPECT_THAT(size_tables(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1))),
+              Not(HasSubstr("- `")));
+}
+
+TEST(SizeTable, ShowsLimitsAndEvidence) {
+  expect_golden(size_tables(RunSummary(complete(h200_record()))), "sizes_h200_counted.md");
+}
+
+TEST(SizeTable, HasARowForEachOfManyVariants) {
+  expect_golden(size_tables(RunSummary(complete(three_variants_record()))),
+                "sizes_three_variants_counted.md");
+}
+
+/// Of the tables' lines; legends may be longer.
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::size_t width = 0;
+  bool table = false;
+  for (const char c : text) {
+    if (c == '\n') {
+      widest = table ? std::max(widest, width) : widest;
+      width = 0;
+    } else {
+      table = width == 0 ? c == '|' : table;
+      width += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+    }
+  }
+  return widest;
+}
+
+TEST(SizeTable, StaysNarrow) {
+  EXPECT_LE(widest_line(size_tables(RunSummary(complete(h200_record())))), 120U);
+  EXPECT_LE(widest_line(size_tables(RunSummary(complete(three_variants_record())))), 120U);
+}
+
+TEST(SizeTable, MarksHeldBackAndCappedSamples) {
+  Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
+  record.cases[0].variants[1].health.unhealthy_samples = 2;
+  record.cases[0].variants[0].health.power_capped_samples = 1;
+  const std::string text = size_tables(RunSummary(record));
+  EXPECT_THAT(text, HasSubstr("| p h   |"));
+  EXPECT_THAT(text, HasSubstr("- `h` held back:"));
+  EXPECT_THAT(text, HasSubstr("- `p` a GPU ran at its power limit"));
+}
+
+TEST(SizeTable, NamesPathsThatAreNotTheUsualOnes) {
+  Record record = complete(h200_record());
+  record.cases[0].variants[0].path = Path::mixed;
+  const std::string text = size_tables(RunSummary(record));
+  EXPECT_THAT(text, HasSubstr("- Path: NVLink with p2p, host memory with host\n"));
+  EXPECT_THAT(text, HasSubstr("| * w (1) |"));
+  EXPECT_THAT(text, HasSubstr("- `(1)` path of p2p at this size: mixed\n"));
+}
+
+TEST(SizeTable, SaysWhichVariantWasNotJudged) {
+  Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
+  record.cases[0].variants[0].evidence = uncounted("no counters");
+  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|    ? / 0 |"));
+  record.cases[0].variants[1].evidence = uncounted("no counters");
+  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("NVLink %")));
+}
+
+/// NCCL and our kernel at 8 B, 64 B, 1 KiB and 4 KiB: `factor` times as fast with p2p, and 1.5
+/// times without.
+Record with_kernels(double factor) {
+  Record record = two_gpus();
+  for (const bool kernel : {false, true}) {
+    for (const std::int64_t size : {8, 64, 1024, 4096}) {
+      Case c = all_reduce(size);
+      c.kernel = kernel;
+      record.cases.push_back(
+          nvlink_case(c, kernel ? 8e-6 / factor : 8e-6, kernel ? 12e-6 / 1.5 : 12e-6, 1.4, 1.6));
+    }
+  }
+  return record;
+}
+
+TEST(KernelTable, SaysWhatNcclLeavesAtEverySize) {
+  EXPECT_THAT(size_tables(RunSummary(with_kernels(4.0))),
+              HasSubstr("NCCL leaves (its time over the kernel's):\n\n"
+                        "| Size  | p2p   | host  |\n"
+                        "| ----: | ----: | ----: |\n"
+                        "|   8 B | 4.00x | 1.50x |\n"
+                        "|  64 B | 4.00x | 1.50x |\n"
+                        "| 1 KiB | 4.00x | 1.50x |\n"
+                        "| 4 KiB | 4.00x | 1.50x |\n"));
+}
+
+TEST(KernelTable, HasIntervalsOfSamples) {
+  Record record = with_kernels(4.0);
+  for (const double time : {0.99e-6, 1.00e-6, 1.01e-6, 1.00e-6, 0.99e-6, 1.01e-6, 1.00e-6}) {
+    record.samples.push_back({.case_index = 0, .variant = 0, .seconds = {8 * time}, .health = {}});
+    record.samples.push_back({.case_index = 4, .variant = 0, .seconds = {2e-6}, .health = {}});
+  }
+  EXPECT_THAT(size_tables(RunSummary(record)),
+              HasSubstr("| Size  | p2p   | 95 % CI    | host  |\n"
+                        "| ----: | ----: | ---------: | ----: |\n"
+                        "|   8 B | 4.00x | 3.96–4.04x | 1.50x |\n"
+                        "|  64 B | 4.00x |            | 1.50x |\n"));
+}
+
+TEST(KernelTable, SaysWhereNcclIsFaster) {
+  EXPECT_THAT(size_tables(RunSummary(with_kernels(0.8))), HasSubstr("|   8 B | 0.80x | 1.50x |"));
+}
+
+TEST(KernelTable, NeedsBothTimes) {
+  Record record = with_kernels(4.0);
+  record.cases.erase(record.cases.begin(), record.cases.begin() + 4);
+  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("NCCL leaves")));
+  record = with_kernels(4.0);
+  record.cases[0].variants[0].time.reset();
+  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|   8 B |       | 1.50x |"));
+}
+
+TEST(KernelTable, SaysNothingOfWrongData) {
+  Record record = with_kernels(4.0);
+  Verification wrong;
+  wrong.checked = 2;
+  wrong.wrong = 1;
+  record.cases[4].variants[0].verification = wrong;
+  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|   8 B |       | 1.50x |"));
+}
+
+TEST(KernelTable, HoldsACopyAgainstTheCopyEngine) {
+  Record record = two_gpus();
+  for (const bool kernel : {false, true}) {
+    Case c = parse_case_name(kernel ? "copy_push/1MiB/np2/kernel/pair=0-1"
+                                    : "copy_push/1MiB/np2/pair=0-1");
+    record.cases.push_back(nvlink_case(c, kernel ? 4e-6 : 2e-6, 30e-6, 7.0, 9.0));
+  }
+  EXPECT_THAT(size_tables(RunSummary(record)),
+              HasSubstr("By kernel, times as fast as by copy engine:\n\n"
+                        "| Size  | p2p   | host  |\n"
+                        "| ----: | ----: | ----: |\n"
+                        "| 1 MiB | 0.50x | 1.00x |\n"));
+}
+
+/// All-reduces of 256 KiB and on, each `factor` times the last, that take so many microseconds with
+/// p2p and 100 with host.
+Record curve_of(const std::vector<double>& times, int factor = 2) {
+  Record record = two_gpus();
+  std::int64_t size = 256 << 10;
+  for (const double time : times) {
+    record.cases.push_back(nvlink_case(all_reduce(size), time * 1e-6, 100e-6, 4.9, 5.1));
+    size *= factor;
+  }
+  return record;
+}
+
+/// As measured on two H200.
+Record stepping_record() { return curve_of({10.33, 11.10, 15.33, 29.37, 34.72, 49.53}); }
+
+/// NCCL's plan of the first variant at the sizes that the step lies between, 1 and 2 MiB.
+Record with_plans(TransferPlan from, TransferPlan to) {
+  Record record = complete(stepping_record());
+  record.cases[2].variants[0].evidence->plan = std::move(from);
+  record.cases[3].variants[0].evidence->plan = std::move(to);
+  return record;
+}
+
+constexpr const char* kStep =
+    "- Step from 1 MiB to 2 MiB with p2p: 2x the size takes 1.92x the time, where the pace before "
+    "and after it gives 1.38x and 1.18x";
+
+TEST(StepLines, StandBelowTheTable) {
+  const std::string text = size_tables(RunSummary(stepping_record()));
+  EXPECT_THAT(text, HasSubstr(" |\n\n" + std::string(kStep) + "\n- Path: NVLink with p2p"));
+  EXPECT_THAT(text, Not(HasSubstr("with host:")));
+  EXPECT_THAT(markdown_report(RunSummary(stepping_record())), HasSubstr(kStep));
+}
+
+TEST(StepLines, StandBelowTheTableOfManyVariants) {
+  Record record = stepping_record();
+  for (CaseResult& result : record.cases) {
+    result.variants.push_back(measured(result.definition, "net", 100e-6, Path::network));
+    result.variants.push_back(result.variants[0]);
+    result.variants.back().variant = "ring";
+  }
+  const std::string text = size_tables(RunSummary(record));
+  EXPECT_THAT(text,
+              HasSubstr(" |\n\n" + std::string(kStep) + "\n- Step from 1 MiB to 2 MiB with ring"));
+}
+
+TEST(StepLines, AreNotInTheCsv) {
+  const std::string text = csv(RunSummary(stepping_record()));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 6 * 2);  // header, sizes by variants
+}
+
+TEST(StepLines, NameTheChangeOfPlan) {
+  EXPECT_THAT(size_tables(RunSummary(with_plans({"RING", "LL"}, {"RING", "SIMPLE"}))),
+              HasSubstr(std::string(kStep) + "; NCCL goes from RING LL to RING SIMPLE there\n"));
+  EXPECT_THAT(size_tables(RunSummary(with_plans({"TREE", "LL"}, {"RING", "LL"}))),
+              HasSubstr("; NCCL goes from TREE LL to RING LL there\n"));
+}
+
+TEST(StepLines, SayThatThePlanStays) {
+  EXPECT_THAT(size_tables(RunSummary(with_plans({"RING", "SIMPLE"}, {"RING", "SIMPLE"}))),
+              HasSubstr(std::string(kStep) +
+                        "; NCCL's algorithm and protocol stay the same (RING SIMPLE)\n"));
+  EXPECT_THAT(size_tables(RunSummary(with_plans({"", "SIMPLE"}, {"", "SIMPLE"}))),
+              HasSubstr(std::string(kStep) + "; NCCL's protocol stays the same (SIMPLE)\n"));
+}
+
+TEST(StepLines, SayNothingOfAPlanThatIsNotKnownAtBothSizes) {
+  const std::string plain = std::string(kStep) + "\n";
+  EXPECT_THAT(size_tables(RunSummary(with_plans({}, {"RING", "SIMPLE"}))), HasSubstr(plain));
+  EXPECT_THAT(size_tables(RunSummary(with_plans({"RING", "LL"}, {}))), HasSubstr(plain));
+  EXPECT_THAT(size_tables(RunSummary(with_plans({}, {}))), HasSubstr(plain));
+}
+
+TEST(StepLines, NameAFall) {
+  EXPECT_THAT(size_tables(RunSummary(curve_of({15, 24, 42, 32, 48, 80}))),
+              HasSubstr("- Fall from 1 MiB to 2 MiB with p2p: 2x the size takes 0.76x the time, "
+                        "where the pace before and after it gives 1.75x and 1.50x\n"));
+}
+
+TEST(StepLines, NameGrowthThatIsNotTwofold) {
+  EXPECT_THAT(size_tables(RunSummary(curve_of({10, 10, 150, 160, 170}, 16))),
+              HasSubstr("- Step from 4 MiB to 64 MiB with p2p: 16x the size takes 15.0x the time"));
+  Record record = curve_of({10, 10, 40, 40});
+  record.cases[2].definition.size = Bytes{1280 << 10};
+  EXPECT_THAT(size_tables(RunSummary(record)),
+              HasSubstr("- Step from 512 KiB to 1280 KiB with p2p: 2.50x the "
+                        "size takes 4.00x the time"));
+}
+
+}  // namespace
+}  // namespace linkgain
