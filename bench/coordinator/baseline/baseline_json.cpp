@@ -1,23 +1,29 @@
-#include "baseline_json.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <set>
 #include <utility>
 
-#include "baseline_schema.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_layout.hpp"
 #include "linkgain/base/json_schema.hpp"
 #include "linkgain/base/whole_file.hpp"
 #include "linkgain/baseline/baseline.hpp"
+#include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/json_conversions.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr const char* kAdvice = "give a baseline that `linkgain baseline` wrote";
+
+json::Out write_source(const BaselineSource& source) {
+  return {{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
+}
+
+BaselineSource read_source(const json::In& in) {
+  return {in.at("host"), in.at("started"), in.at("launches")};
+}
 
 json::Out write_variant(const Variant& variant) {
   return {{"name", variant.name}, {"environment", variant.environment}};
@@ -30,7 +36,7 @@ json::Out write_override(const ToleranceOverride& change) {
   return out;
 }
 
-json::Out write_case(const BaselineCase& reference) {
+json::Out write_reference(const BaselineCase& reference) {
   json::Out times = json::Out::array();
   for (const Seconds time : reference.launch_times) times.push_back(time.value);
   const std::optional<Spread>& spread = reference.spread;
@@ -83,7 +89,7 @@ void require_spread(const BaselineCase& reference) {
                    "give how much launches differ (0.005 is 0.5 %), or null where it is not known");
 }
 
-BaselineCase read_case(const json::In& in) {
+BaselineCase read_reference(const json::In& in) {
   BaselineCase reference;
   reference.definition = parse_case_name(in.at("case").get<std::string>());
   reference.variant = in.at("variant");
@@ -121,10 +127,10 @@ Baseline read_document(const json::In& in) {
   baseline.made = in.at("made");
   baseline.key = json::read_key(in.at("key"));
   baseline.variants = json::vector_of<Variant>(in.at("variants"), read_variant);
-  baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), json::read_source);
+  baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), read_source);
   baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
   baseline.warnings = json::vector_of<Warning>(in.at("warnings"), json::read_warning);
-  baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_case);
+  baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_reference);
   require_each_once(baseline.cases);
   return baseline;
 }
@@ -160,23 +166,15 @@ std::string pretty(const json::Out& document) {
 
 }  // namespace
 
-json::Out json::write_source(const BaselineSource& source) {
-  return {{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
-}
-
-BaselineSource json::read_source(const json::In& in) {
-  return {in.at("host"), in.at("started"), in.at("launches")};
-}
-
 std::string to_json(const Baseline& baseline) {
   return pretty({{"schema", kBaselineSchema},
                  {"made", baseline.made},
                  {"key", json::write_key(baseline.key)},
                  {"variants", json::array_of(baseline.variants, write_variant)},
-                 {"sources", json::array_of(baseline.sources, json::write_source)},
+                 {"sources", json::array_of(baseline.sources, write_source)},
                  {"overrides", json::array_of(baseline.overrides, write_override)},
                  {"warnings", json::array_of(baseline.warnings, json::write_warning)},
-                 {"cases", json::array_of(baseline.cases, write_case)}});
+                 {"cases", json::array_of(baseline.cases, write_reference)}});
 }
 
 Baseline parse_baseline(std::string_view text, const std::string& origin) {
@@ -200,6 +198,53 @@ Baseline read_baseline(const std::filesystem::path& path) {
     throw UsageError(fmt::format("cannot read {}", path.string()), kAdvice);
   }
   return parse_baseline(*text, path.string());
+}
+
+namespace {
+
+constexpr const char* kCheckSchema = "linkgain.check/1";
+
+json::Out write_settling(const std::optional<Settling>& settling) {
+  if (!settling) return nullptr;
+  return {{"launches", settling->launches}, {"baseline_too", settling->baseline_too}};
+}
+
+json::Out write_check(const CaseCheck& check) {
+  return {{"case", case_name(check.definition)},
+          {"variant", check.variant},
+          {"verdict", name_of(check.verdict)},
+          {"fails", fails(check.verdict)},
+          {"headline", check.headline},
+          {"reason", check.reason},
+          {"reference_s", json::nullable(json::seconds_of(check.reference))},
+          {"time_s", json::nullable(json::seconds_of(check.time))},
+          {"reference_launches", check.reference_launches},
+          {"launches", check.launches},
+          {"shift", json::nullable(share_of(check.shift))},
+          {"shift_low", json::nullable(share_of(check.interval, &Interval::low))},
+          {"shift_high", json::nullable(share_of(check.interval, &Interval::high))},
+          {"chance_slower", json::nullable(check.chance_slower)},
+          {"chance_faster", json::nullable(check.chance_faster)},
+          {"lower", json::nullable(check.tolerance.lower)},
+          {"upper", json::nullable(check.tolerance.upper)},
+          {"settled_by", write_settling(check.settling)}};
+}
+
+}  // namespace
+
+std::string to_json(const CheckResult& result) {
+  json::Out counts = json::Out::object();
+  for (const RegressionVerdict verdict : kRegressionVerdicts) {
+    counts[std::string(name_of(verdict))] = count_of(result, verdict);
+  }
+  return json::document_text({{"schema", kCheckSchema},
+                              {"exit_code", static_cast<int>(exit_code_of(result))},
+                              {"baseline_made", result.made},
+                              {"key", json::write_key(result.key)},
+                              {"sources", json::array_of(result.sources, write_source)},
+                              {"counts", counts},
+                              {"warnings", json::array_of(result.warnings, json::write_warning)},
+                              {"cases", json::array_of(result.cases, write_check)}});
 }
 
 }  // namespace linkgain

@@ -1,11 +1,15 @@
 #include "linkgain/baseline/regression.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "linkgain/base/glob.hpp"
+#include "linkgain/hardware/health.hpp"
 #include "linkgain/statistics/false_discovery.hpp"
 
 namespace linkgain {
@@ -75,15 +79,13 @@ void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional
   }
   if (!spread) return;
   const LaunchShift shift{*check.shift, *spread, check.reference_launches, check.launches};
-  const Interval interval = interval_of(shift, quantiles);
+  check.interval = interval_of(shift, quantiles);
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
-  check.low = interval.low;
-  check.high = interval.high;
   check.chance_slower = chance_above(shift, upper);
   check.chance_faster = chance_below(shift, lower);
   if (fails(check.verdict)) return;
-  const bool within = interval.low >= lower && interval.high <= upper;
+  const bool within = check.interval->low >= lower && check.interval->high <= upper;
   check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
   if (!within) check.settling = launches_to_settle(shift, quantiles, lower, upper);
 }
@@ -119,7 +121,7 @@ void judge_unknown_path(CaseCheck& check, const BaselineCase& reference,
 
 /// What a verdict that rests on few launches cannot know.
 void explain_few_launches(CaseCheck& check) {
-  if (check.verdict == RegressionVerdict::inconclusive && !check.low) {
+  if (check.verdict == RegressionVerdict::inconclusive && !check.interval) {
     const bool several = std::max(check.reference_launches, check.launches) > 1;
     add_reason(check, several
                           ? "launches agree to the last digit, as no measured ones do, so how far "
@@ -181,6 +183,14 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   return result;
 }
 
+std::optional<double> share_of(const std::optional<double>& log) {
+  return log ? std::optional<double>(std::expm1(*log)) : std::nullopt;
+}
+
+std::optional<double> share_of(const std::optional<Interval>& interval, double Interval::*bound) {
+  return interval ? std::optional<double>(std::expm1((*interval).*bound)) : std::nullopt;
+}
+
 int count_of(const CheckResult& result, RegressionVerdict verdict) {
   return static_cast<int>(
       std::count_if(result.cases.begin(), result.cases.end(),
@@ -235,6 +245,109 @@ bool is_open(RegressionVerdict verdict) {
 bool fails(RegressionVerdict verdict) {
   return verdict == RegressionVerdict::missing || verdict == RegressionVerdict::wrong_data ||
          verdict == RegressionVerdict::other_path || verdict == RegressionVerdict::slower;
+}
+
+namespace {
+
+void require_key(const Baseline& baseline, const NamedRecord& source) {
+  const std::vector<std::string> lines = differences(baseline.key, key_of(source.record));
+  if (lines.empty()) return;
+  throw UsageError(fmt::format("{} is of another machine than the baseline (there) was made on: {}",
+                               source.name, fmt::join(lines, "; ")),
+                   "check it against a baseline of its own kind of machine; `linkgain doctor` says "
+                   "whether links are down");
+}
+
+/// "NCCL_ALGO=Ring", "NCCL_ALGO not set".
+std::string setting(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? name + " not set" : name + "=" + found->second;
+}
+
+void warn_of_variables(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
+  for (const Variant& known : baseline.variants) {
+    for (const Variant& variant : source.record.settings.variants) {
+      if (variant.name != known.name || variant.environment == known.environment) continue;
+      std::set<std::string> names;
+      for (const auto& [name, value] : known.environment) names.insert(name);
+      for (const auto& [name, value] : variant.environment) names.insert(name);
+      std::vector<std::string> parts;
+      for (const std::string& name : names) {
+        const std::string before = setting(known.environment, name);
+        const std::string now = setting(variant.environment, name);
+        if (before != now) parts.push_back(fmt::format("{} there, {} here", before, now));
+      }
+      result.warnings.push_back(
+          {"other-variables",
+           fmt::format("{}: variant {} is not the baseline's: {}", source.name, variant.name,
+                       fmt::join(parts, "; ")),
+           "a difference may come from these; measure with the baseline's, or make a new one"});
+    }
+  }
+}
+
+/// Cases that are the same show it nowhere else.
+void warn_of_health(CheckResult& result, const NamedRecord& source) {
+  HealthSummary health;
+  for (const CaseResult& each : source.record.cases) {
+    for (const VariantResult& variant : each.variants) add_summary(health, variant.health);
+  }
+  if (health.unhealthy_samples == 0) return;
+  result.warnings.push_back({"held-back",
+                             fmt::format("{}: {}", source.name, throttling_text(health)),
+                             kThrottlingAdvice});
+}
+
+void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
+  const BaselineSource own = source_of(source.record);
+  if (std::find(baseline.sources.begin(), baseline.sources.end(), own) != baseline.sources.end()) {
+    result.warnings.push_back({"own-baseline",
+                               source.name + " is one of the records the baseline was made from",
+                               "it is no test of anything: check another run"});
+  }
+  if (source.record.status != "complete") {
+    result.warnings.push_back({"incomplete-record",
+                               fmt::format("{}: {}", source.name, source.record.status),
+                               "what was measured is checked; cases that are missing fail"});
+  }
+  warn_of_health(result, source);
+  warn_of_variables(result, baseline, source);
+}
+
+void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
+  for (const ToleranceOverride& change : baseline.overrides) {
+    const bool fits = std::any_of(
+        baseline.cases.begin(), baseline.cases.end(), [&](const BaselineCase& reference) {
+          return matches_glob(change.cases, case_name(reference.definition)) &&
+                 matches_glob(change.variant, reference.variant);
+        });
+    if (fits) continue;
+    result.warnings.push_back(
+        {"idle-override",
+         fmt::format("the override for cases '{}' and variant '{}' fits no case of the baseline",
+                     change.cases, change.variant),
+         "patterns are held against whole names: begin and end with * where more may stand there"});
+  }
+}
+
+}  // namespace
+
+CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
+                          const std::optional<Tolerance>& tolerance) {
+  for (const NamedRecord& source : records) require_key(baseline, source);
+  require_like_records(records);
+  CheckResult result = check_launches(launch_medians(records), baseline, tolerance);
+  result.made = baseline.made;
+  result.key = baseline.key;
+  for (const NamedRecord& source : records) {
+    result.sources.push_back(source_of(source.record));
+    warn_of_record(result, baseline, source);
+  }
+  for (const Warning& warning : baseline.warnings) {
+    if (warning.code == "weak-baseline") result.warnings.push_back(warning);
+  }
+  if (!tolerance) warn_of_overrides(result, baseline);
+  return result;
 }
 
 }  // namespace linkgain

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "linkgain/baseline/baseline.hpp"
-#include "linkgain/baseline/baseline_summary.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "named_records.hpp"

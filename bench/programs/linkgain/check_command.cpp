@@ -4,11 +4,7 @@
 
 #include <cstdio>
 
-#include "linkgain/baseline/check_csv.hpp"
-#include "linkgain/baseline/check_junit.hpp"
-#include "linkgain/baseline/check_markdown.hpp"
-#include "linkgain/baseline/check_prometheus.hpp"
-#include "linkgain/baseline/check_table.hpp"
+#include "linkgain/baseline/check_report.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/journal.hpp"
 #include "named_records.hpp"

@@ -79,6 +79,13 @@ BaselineSource source_of(const Record& record);
 /// given twice.
 void require_like_records(std::span<const NamedRecord> records);
 
+/// What a baseline holds, for who has just made it: machine, cases, launches, the spread of each
+/// pool of like cases, warnings.
+std::string baseline_summary(const Baseline& baseline);
+
+/// baseline.schema.json, as it stood when this was built.
+std::string_view baseline_schema();
+
 /// One JSON document for people to read and edit.
 std::string to_json(const Baseline& baseline);
 

@@ -52,8 +52,7 @@ struct CaseCheck {
   int launches = 0;
   /// log(time / reference) and its 95 % interval; the interval is absent where no spread is known.
   std::optional<double> shift;
-  std::optional<double> low;
-  std::optional<double> high;
+  std::optional<Interval> interval;
   /// That a shift within the tolerance looks so slow, or so fast, by chance.
   std::optional<double> chance_slower;
   std::optional<double> chance_faster;
@@ -92,6 +91,11 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
 /// case.
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
                           const std::optional<Tolerance>& tolerance = {});
+
+/// A shift of logarithms, or a bound of its interval, as a share of the reference: 0.05 is 5 %
+/// slower.
+std::optional<double> share_of(const std::optional<double>& log);
+std::optional<double> share_of(const std::optional<Interval>& interval, double Interval::*bound);
 
 int count_of(const CheckResult& result, RegressionVerdict verdict);
 

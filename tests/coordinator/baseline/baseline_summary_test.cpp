@@ -1,7 +1,6 @@
-#include "linkgain/baseline/baseline_summary.hpp"
-
 #include <gtest/gtest.h>
 
+#include "linkgain/baseline/baseline.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain::testing {

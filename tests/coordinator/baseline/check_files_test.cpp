@@ -6,8 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "linkgain/baseline/check_junit.hpp"
-#include "linkgain/baseline/check_prometheus.hpp"
+#include "linkgain/baseline/check_report.hpp"
 #include "sample_checks.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"

@@ -1,10 +1,7 @@
-#include "linkgain/baseline/check_table.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/baseline/check_csv.hpp"
-#include "linkgain/baseline/check_markdown.hpp"
+#include "linkgain/baseline/check_report.hpp"
 #include "sample_checks.hpp"
 #include "support/golden.hpp"
 

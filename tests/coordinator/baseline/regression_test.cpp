@@ -36,8 +36,8 @@ TEST(Check, HoldsTheShiftOfLaunchesAgainstTheTolerance) {
   EXPECT_EQ(check.verdict, RegressionVerdict::same);
   EXPECT_NEAR(*check.shift, std::log(1.01), 1e-12);
   // s = 0.005 on both sides; 14 degrees of freedom; t = 2.145; standard error s / 2.
-  EXPECT_NEAR(*check.high - *check.shift, 2.1448 * 0.0025, 1e-6);
-  EXPECT_NEAR(*check.shift - *check.low, 2.1448 * 0.0025, 1e-6);
+  EXPECT_NEAR(check.interval->high - *check.shift, 2.1448 * 0.0025, 1e-6);
+  EXPECT_NEAR(*check.shift - check.interval->low, 2.1448 * 0.0025, 1e-6);
   EXPECT_EQ(check.launches, 8);
   EXPECT_EQ(check.reference_launches, 8);
 }
@@ -73,7 +73,7 @@ TEST(Check, NeedsASpread) {
   const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
   const CaseCheck check = check_one(one, launches_of(sized(8), {2e-3}));
   EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
-  EXPECT_EQ(check.low, std::nullopt);
+  EXPECT_FALSE(check.interval);
   EXPECT_THAT(check.reason, HasSubstr("nothing is known of how launches differ"));
   EXPECT_EQ(check_one(one, launches_of(sized(8), eight(2e-3))).verdict, RegressionVerdict::slower)
       << "the candidate's launches tell the spread";

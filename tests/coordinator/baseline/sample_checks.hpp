@@ -20,8 +20,7 @@ inline CaseCheck sample_check(std::int64_t bytes, const std::string& variant,
   check.reference_launches = 8;
   check.launches = 1;
   check.shift = std::log1p(share);
-  check.low = *check.shift - half_width;
-  check.high = *check.shift + half_width;
+  check.interval = {*check.shift, *check.shift - half_width, *check.shift + half_width};
   check.chance_slower = 0.5;
   check.chance_faster = 0.5;
   return check;
@@ -60,8 +59,7 @@ inline CheckResult troubled_check() {
   gone.reason = "skipped: the job died | at 64 MiB";
   gone.time.reset();
   gone.shift.reset();
-  gone.low.reset();
-  gone.high.reset();
+  gone.interval.reset();
   gone.launches = 0;
   result.cases[6].reason = "12 of 64 elements are wrong, first: rank 1, element 17";
   result.cases[7].headline = true;
@@ -71,8 +69,7 @@ inline CheckResult troubled_check() {
   extra.reason = "not in the baseline";
   extra.reference.reset();
   extra.shift.reset();
-  extra.low.reset();
-  extra.high.reset();
+  extra.interval.reset();
   result.warnings = {{"weak-baseline", "some cases have only 4 launches, 8 are wanted",
                       "measure with `linkgain run --launches 8`"},
                      {"own-baseline", "it is one of the records", ""}};
@@ -100,8 +97,7 @@ inline CheckResult sparse_check() {
       gone.reason = "not in the record";
       gone.time.reset();
       gone.shift.reset();
-      gone.low.reset();
-      gone.high.reset();
+      gone.interval.reset();
     }
   }
   return result;

@@ -1,0 +1,408 @@
+#include "linkgain/baseline/check_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string percent(double log) {
+  const double value = 100.0 * std::expm1(log);
+  return fmt::format("{:+.{}f}", value, std::abs(value) < 9.995 ? 2 : 1);
+}
+
+std::string settling_text(const std::optional<Settling>& settling) {
+  if (!settling) {
+    return fmt::format("it lies too near to the tolerance for {} launches to settle it",
+                       kMostSettling);
+  }
+  const std::string launches = counted(settling->launches, "launch", "launches");
+  return settling->baseline_too
+             ? fmt::format("{} would settle it, if the baseline had as many", launches)
+             : fmt::format("{} would settle it", launches);
+}
+
+/// "1 missing", "2 slower": those of these verdicts that there are.
+std::vector<std::string> counts(const CheckResult& result, bool failing) {
+  std::vector<std::string> parts;
+  for (const RegressionVerdict verdict : kRegressionVerdicts) {
+    const int count = count_of(result, verdict);
+    if (count == 0 || fails(verdict) != failing || verdict == RegressionVerdict::added) continue;
+    const bool good = verdict == RegressionVerdict::faster;
+    parts.push_back(
+        fmt::format("{} {}{}", count, name_of(verdict), good ? " (too good to be true)" : ""));
+  }
+  return parts;
+}
+
+/// What fails first, the slowest before others, then what is open, too good to be true, same and
+/// added.
+std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
+  std::vector<const CaseCheck*> ordered;
+  for (const CaseCheck& check : result.cases) ordered.push_back(&check);
+  std::stable_sort(ordered.begin(), ordered.end(), [](const CaseCheck* a, const CaseCheck* b) {
+    if (a->verdict != b->verdict) return a->verdict < b->verdict;
+    return std::abs(a->shift.value_or(0.0)) > std::abs(b->shift.value_or(0.0));
+  });
+  return ordered;
+}
+
+/// Whether a reader must see the case: it fails, is open or too good to be true.
+bool worth_a_line(const CaseCheck& check) {
+  return fails(check.verdict) || is_open(check.verdict) ||
+         check.verdict == RegressionVerdict::faster;
+}
+
+/// A shift of logarithms as a share of the reference: "+7.12 %", "-12.3 %"; empty where absent.
+std::string shift_text(const std::optional<double>& log) {
+  return log ? percent(*log) + " %" : std::string();
+}
+
+/// "+6.1 to +8.3 %"; empty without an interval.
+std::string interval_text(const CaseCheck& check) {
+  if (!check.interval) return {};
+  return fmt::format("{} to {} %", percent(check.interval->low), percent(check.interval->high));
+}
+
+/// Why, and what would settle it; may be empty.
+std::string note_text(const CaseCheck& check) {
+  const bool open = check.verdict == RegressionVerdict::inconclusive && check.interval.has_value();
+  if (!open) return one_line(check.reason);
+  return fmt::format("{}{}{}", settling_text(check.settling), check.reason.empty() ? "" : "; ",
+                     one_line(check.reason));
+}
+
+/// All of it in a sentence: "slower: 3.60 ms, baseline 3.27 ms, +10.1 % (95 % CI +9.0 to +11.2 %),
+/// tolerance ±5 %; ...".
+std::string sentence(const CaseCheck& check) {
+  std::string text(name_of(check.verdict));
+  const char* separator = ": ";
+  const auto append = [&](const std::string& part) {
+    if (part.empty()) return;
+    text += separator + part;
+    separator = ", ";
+  };
+  if (check.time) append(readable_time(*check.time));
+  if (check.reference) append("baseline " + readable_time(*check.reference));
+  const std::string interval = interval_text(check);
+  const std::string shift = shift_text(check.shift);
+  append(interval.empty() ? shift : fmt::format("{} (95 % CI {})", shift, interval));
+  if (check.reference) append("tolerance " + readable_tolerance(check.tolerance));
+  const std::string note = note_text(check);
+  return note.empty() ? text : fmt::format("{}; {}", text, note);
+}
+
+/// "FAILED", "INCONCLUSIVE", "PASSED".
+std::string outcome(const CheckResult& result) {
+  const ExitCode code = exit_code_of(result);
+  if (code == ExitCode::problem_found) return "FAILED";
+  return code == ExitCode::inconclusive ? "INCONCLUSIVE" : "PASSED";
+}
+
+/// "FAILED: 2 of 28 cases fail (1 missing, 1 slower); 3 inconclusive, 1 faster, 22 same".
+std::string summary_text(const CheckResult& result) {
+  const int added = count_of(result, RegressionVerdict::added);
+  const int held = static_cast<int>(result.cases.size()) - added;
+  const auto failed = std::count_if(result.cases.begin(), result.cases.end(),
+                                    [](const CaseCheck& check) { return fails(check.verdict); });
+  std::string text = fmt::format("{}: {} of {} {}", outcome(result), failed,
+                                 counted(held, "case", "cases"), failed == 1 ? "fails" : "fail");
+  if (failed > 0) text += fmt::format(" ({})", fmt::join(counts(result, true), ", "));
+  const std::vector<std::string> rest = counts(result, false);
+  if (!rest.empty()) text += fmt::format("; {}", fmt::join(rest, ", "));
+  if (added > 0) text += fmt::format("; {} not in the baseline", added);
+  return text;
+}
+
+/// "node1 (8 launches) against the baseline of 2026-01-02: 2 x NVIDIA H200, NVLink, NCCL 2.28"
+std::string subject_text(const CheckResult& result) {
+  std::vector<std::string> sources;
+  for (const BaselineSource& source : result.sources) {
+    sources.push_back(
+        fmt::format("{} ({})", source.host, counted(source.launches, "launch", "launches")));
+  }
+  return fmt::format("{} against the baseline of {}: {}", fmt::join(sources, ", "), result.made,
+                     describe(result.key));
+}
+
+using Checks = std::vector<const CaseCheck*>;
+
+std::string readable(const std::optional<Seconds>& time) {
+  return time ? readable_time(*time) : std::string("–");
+}
+
+std::string verdict_cell(const CaseCheck& check, bool headline, TableStyle style) {
+  const std::string name(name_of(check.verdict));
+  if (style == TableStyle::text) return headline ? name + " *" : name;
+  return fails(check.verdict) ? fmt::format("**{}**", name) : name;
+}
+
+/// A terminal has no room for what all cases have in common.
+std::string case_cell(const CaseCheck& check, TableStyle style) {
+  return style == TableStyle::text ? case_label(check.definition)
+                                   : fmt::format("`{}`", case_name(check.definition));
+}
+
+std::string alike_key(const CaseCheck& check) {
+  return check.verdict == RegressionVerdict::missing ? check.variant + "\n" + check.reason
+                                                     : std::string();
+}
+
+std::vector<std::string> row_of(const CaseCheck& check, TableStyle style) {
+  return {verdict_cell(check, check.headline, style),
+          case_cell(check, style),
+          check.variant,
+          readable(check.reference),
+          readable(check.time),
+          shift_text(check.shift),
+          interval_text(check),
+          readable_tolerance(check.tolerance),
+          note_text(check)};
+}
+
+std::vector<std::string> row_of_several(const Checks& checks, TableStyle style) {
+  const CaseCheck& first = *checks.front();
+  std::vector<std::string> labels;
+  for (const CaseCheck* check : checks) labels.push_back(case_label(check->definition));
+  const bool headline = std::any_of(checks.begin(), checks.end(),
+                                    [](const CaseCheck* check) { return check->headline; });
+  return {verdict_cell(first, headline, style),
+          fmt::format("{} cases", checks.size()),
+          first.variant,
+          "",
+          "–",
+          "",
+          "",
+          "",
+          fmt::format("{}: {}", note_text(first), first_few(labels))};
+}
+
+bool has_one_tolerance(const Checks& checks) {
+  return std::all_of(checks.begin(), checks.end(), [&](const CaseCheck* check) {
+    return check->tolerance == checks.front()->tolerance;
+  });
+}
+
+/// The table of what a reader must see, the worst first, and the tolerance of all where it is one;
+/// nothing where all is well. Missing cases of one variant and reason are one row.
+void add_check_rows(StyledText& text, const CheckResult& result, TableStyle style) {
+  Checks shown = worst_first(result);
+  std::erase_if(shown, [](const CaseCheck* check) { return !worth_a_line(*check); });
+  if (shown.empty()) return;
+  std::vector<StyledText::Column> columns{{"Verdict"},        {"Case"},      {"Variant"},
+                                          {"Baseline", true}, {"Now", true}, {"Shift", true},
+                                          {"95 % CI", true},  {"Tolerance"}, {"Why"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const Checks& checks : grouped(shown, alike_key)) {
+    rows.push_back(checks.size() > 1 ? row_of_several(checks, style)
+                                     : row_of(*checks.front(), style));
+  }
+  const bool one_tolerance = has_one_tolerance(shown);
+  constexpr std::ptrdiff_t kToleranceColumn = 7;
+  if (one_tolerance) {
+    columns.erase(columns.begin() + kToleranceColumn);
+    for (std::vector<std::string>& row : rows) row.erase(row.begin() + kToleranceColumn);
+  }
+  text.table_with_reasons(columns, rows);
+  if (one_tolerance) {
+    text.paragraph("Tolerance: " + readable_tolerance(shown.front()->tolerance));
+  }
+}
+
+bool shows_headline(const CheckResult& result) {
+  return std::any_of(result.cases.begin(), result.cases.end(),
+                     [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
+}
+
+std::string warning_lines(const Warning& warning) {
+  const std::string lines = hanging("warning: ", one_line(warning.text));
+  return warning.advice.empty() ? lines : lines + hanging("         ", one_line(warning.advice));
+}
+
+}  // namespace
+
+std::string check_table(const CheckResult& result) {
+  StyledText table(TableStyle::text);
+  table.paragraph(subject_text(result));
+  add_check_rows(table, result, TableStyle::text);
+  if (shows_headline(result)) table.paragraph("* of its operation's largest size");
+  std::string text = table.text();
+  if (!result.warnings.empty()) text += "\n";
+  for (const Warning& warning : result.warnings) text += warning_lines(warning);
+  return text + "\n" + hanging("", summary_text(result));
+}
+
+std::string check_markdown(const CheckResult& result) {
+  StyledText text(TableStyle::markdown);
+  text.heading("linkgain check: " + outcome(result));
+  text.paragraph(summary_text(result) + ".");
+  text.paragraph(subject_text(result) + ".");
+  add_check_rows(text, result, TableStyle::markdown);
+  for (const Warning& warning : result.warnings) {
+    text.item(fmt::format("**{}**: {}{}{}", warning.code, warning.text,
+                          warning.advice.empty() ? "" : "; ", warning.advice));
+  }
+  return text.text();
+}
+
+namespace {
+
+std::optional<double> seconds_of(const std::optional<Seconds>& time) {
+  return time ? std::optional<double>(time->value) : std::nullopt;
+}
+
+constexpr const char* kCsvHeader =
+    "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
+    "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason\n";
+
+std::string share_field(const std::optional<double>& share) {
+  return share ? fmt::format("{:.6g}", *share) : std::string();
+}
+
+std::string csv_row(const CaseCheck& check) {
+  const std::optional<Settling>& settling = check.settling;
+  const std::vector<std::string> fields{
+      csv_field(std::string_view(case_name(check.definition))),
+      csv_field(std::string_view(check.variant)),
+      std::string(name_of(check.verdict)),
+      fails(check.verdict) ? "true" : "false",
+      check.headline ? "true" : "false",
+      csv_field(seconds_of(check.reference)),
+      csv_field(seconds_of(check.time)),
+      fmt::format("{}", check.reference_launches),
+      fmt::format("{}", check.launches),
+      share_field(share_of(check.shift)),
+      share_field(share_of(check.interval, &Interval::low)),
+      share_field(share_of(check.interval, &Interval::high)),
+      csv_field(check.tolerance.lower),
+      csv_field(check.tolerance.upper),
+      settling ? fmt::format("{}", settling->launches) : std::string(),
+      settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
+      csv_field(std::string_view(check.reason))};
+  return fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+}  // namespace
+
+std::string check_csv(const CheckResult& result) {
+  std::string text = kCsvHeader;
+  for (const CaseCheck& check : result.cases) text += csv_row(check);
+  return text;
+}
+
+namespace {
+
+bool is_skipped(const CaseCheck& check) {
+  return is_open(check.verdict) || check.verdict == RegressionVerdict::added;
+}
+
+/// "\n   <failure ...>" or the like; empty where all is well.
+std::string outcome_element(const CaseCheck& check) {
+  const std::string text = xml_escaped(sentence(check));
+  if (fails(check.verdict)) {
+    return fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>", name_of(check.verdict),
+                       text, text);
+  }
+  if (is_skipped(check)) return fmt::format("<skipped message=\"{}\"/>", text);
+  return fmt::format("<system-out>{}</system-out>", text);
+}
+
+std::string test_case(const CaseCheck& check) {
+  return fmt::format("  <testcase classname=\"linkgain.{}\" name=\"{}\">\n   {}\n  </testcase>\n",
+                     xml_escaped(check.variant), xml_escaped(case_name(check.definition)),
+                     outcome_element(check));
+}
+
+template <typename Condition>
+std::ptrdiff_t count_where(const CheckResult& result, Condition condition) {
+  return std::count_if(result.cases.begin(), result.cases.end(), condition);
+}
+
+}  // namespace
+
+std::string check_junit(const CheckResult& result) {
+  const std::string counts = fmt::format(
+      "name=\"linkgain check\" tests=\"{}\" failures=\"{}\" errors=\"0\"", result.cases.size(),
+      count_where(result, [](const CaseCheck& check) { return fails(check.verdict); }));
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {}>\n <testsuite {} "
+      "skipped=\"{}\">\n"
+      "  <properties>\n   <property name=\"subject\" value=\"{}\"/>\n  </properties>\n",
+      counts, counts, count_where(result, is_skipped), xml_escaped(subject_text(result)));
+  for (const CaseCheck& check : result.cases) text += test_case(check);
+  text += fmt::format("  <system-out>{}</system-out>\n", xml_escaped(summary_text(result)));
+  return text + " </testsuite>\n</testsuites>\n";
+}
+
+namespace {
+
+/// A gauge with its help, and its value for a case where it has one.
+struct CaseMetric {
+  const char* name;
+  const char* help;
+  std::function<std::optional<double>(const CaseCheck&)> value;
+};
+
+std::string head(const std::string& name, const std::string& help) {
+  return fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
+}
+
+const std::vector<CaseMetric>& case_metrics() {
+  static const std::vector<CaseMetric> metrics{
+      {"linkgain_check_case_failed", "1 where the case fails.",
+       [](const CaseCheck& c) { return fails(c.verdict) ? 1.0 : 0.0; }},
+      {"linkgain_check_case_inconclusive", "1 where more launches are needed to tell.",
+       [](const CaseCheck& c) { return c.verdict == RegressionVerdict::inconclusive ? 1.0 : 0.0; }},
+      {"linkgain_check_case_time_seconds", "Time per operation, geometric mean of launch medians.",
+       [](const CaseCheck& c) { return seconds_of(c.time); }},
+      {"linkgain_check_case_baseline_seconds", "The same in the baseline.",
+       [](const CaseCheck& c) { return seconds_of(c.reference); }},
+      {"linkgain_check_case_shift_ratio",
+       "Change of the time over the baseline's, 0.05 is 5 % slower.",
+       [](const CaseCheck& c) { return share_of(c.shift); }},
+      {"linkgain_check_case_shift_low_ratio", "Lower end of the 95 % interval of the change.",
+       [](const CaseCheck& c) { return share_of(c.interval, &Interval::low); }},
+      {"linkgain_check_case_shift_high_ratio", "Upper end of the 95 % interval of the change.",
+       [](const CaseCheck& c) { return share_of(c.interval, &Interval::high); }},
+  };
+  return metrics;
+}
+
+/// The series of one metric, all together as the format wants it; nothing where none has a value.
+std::string series_of(const CaseMetric& metric, const CheckResult& result) {
+  std::string series;
+  for (const CaseCheck& check : result.cases) {
+    if (check.verdict == RegressionVerdict::added) continue;
+    const std::optional<double> value = metric.value(check);
+    if (!value) continue;
+    series += fmt::format("{}{{case=\"{}\",variant=\"{}\"}} {:.6g}\n", metric.name,
+                          prometheus_escaped(case_name(check.definition)),
+                          prometheus_escaped(check.variant), *value);
+  }
+  return series.empty() ? series : head(metric.name, metric.help) + series;
+}
+
+}  // namespace
+
+std::string check_prometheus(const CheckResult& result) {
+  std::string text = head("linkgain_check_exit_status", "0 passed, 1 failed, 7 inconclusive.");
+  text += fmt::format("linkgain_check_exit_status {}\n", static_cast<int>(exit_code_of(result)));
+  text += head("linkgain_check_cases", "Cases and variants by verdict.");
+  for (const RegressionVerdict verdict : kRegressionVerdicts) {
+    text += fmt::format("linkgain_check_cases{{verdict=\"{}\"}} {}\n", name_of(verdict),
+                        count_of(result, verdict));
+  }
+  for (const CaseMetric& metric : case_metrics()) text += series_of(metric, result);
+  return text;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/baseline/regression.hpp"
+
+/// What `linkgain check` prints and writes, each form from the same result.
+namespace linkgain {
+
+/// A check as text for a terminal: what fails first, a line for each case that fails, is open or
+/// too good to be true, warnings, and a last line that sums up.
+std::string check_table(const CheckResult& result);
+
+/// A check as Markdown, for a pull request or a job's summary: the verdict as heading, then a table
+/// of the cases that fail, are open or too good to be true.
+std::string check_markdown(const CheckResult& result);
+
+/// One row per case and variant below one header row. Shifts are shares of the reference; what is
+/// not known is empty.
+std::string check_csv(const CheckResult& result);
+
+/// JUnit XML: one test case for each case and variant of the baseline, failed where it fails,
+/// skipped where it is inconclusive, each with the figures as its message; those not in the
+/// baseline are skipped too.
+std::string check_junit(const CheckResult& result);
+
+/// Prometheus' text format, for node_exporter's textfile collector: counts by verdict, exit status,
+/// and for each case and variant times, shift with its interval, and whether it failed or stays
+/// open. What is not known has no series.
+std::string check_prometheus(const CheckResult& result);
+
+}  // namespace linkgain
