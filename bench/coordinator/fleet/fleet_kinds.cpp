@@ -4,13 +4,262 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/compare/machine_changes.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMostNamedDifferences = 3;
+
+void add_links(std::vector<MachineDifference>& all, const Machine& own, const Machine& usual) {
+  for (const PairLink& link : own.links) {
+    const PairLink* peers = find_link(usual, link.from, link.to);
+    if (peers == nullptr || !links_differ(own, link, usual, *peers)) continue;
+    all.push_back({fmt::format("{}–{}", gpu_label(own, link.from), gpu_label(own, link.to)),
+                   link_label(own, link), link_label(usual, *peers)});
+  }
+}
+
+void add_gpus(std::vector<MachineDifference>& all, const Machine& own, const Machine& usual) {
+  for (std::size_t i = 0; i < std::min(own.ranks.size(), usual.ranks.size()); ++i) {
+    if (!own.ranks[i].gpu || !usual.ranks[i].gpu) continue;
+    const std::optional<int> active = own.ranks[i].gpu->nvlink_links_active;
+    const std::optional<int> peers = usual.ranks[i].gpu->nvlink_links_active;
+    if (!active || !peers || *active == *peers) continue;
+    all.push_back({gpu_label(own, own.ranks[i].rank), fmt::format("{} active NVLinks", *active),
+                   fmt::format("{}", *peers)});
+  }
+}
+
+}  // namespace
+
+std::vector<MachineDifference> differences_of(const Machine& own, const Machine& usual) {
+  std::vector<MachineDifference> all;
+  add_links(all, own, usual);
+  add_gpus(all, own, usual);
+  return all;
+}
+
+std::string describe_machine(const Machine& machine) {
+  const std::string ranks = describe_ranks(machine);
+  const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
+                                [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  return gpus || machine.processor.empty() ? ranks
+                                           : fmt::format("{} on {}", ranks, machine.processor);
+}
+
+namespace {
+
+Likeness likeness_of(const Machine& machine) {
+  Likeness likeness{describe_machine(machine), {}};
+  for (const PairLink& link : machine.links) {
+    likeness.machine += fmt::format("|{}-{} {}", link.from, link.to, path_label(link));
+    if (over_nvlink(link).value_or(false)) likeness.counts.push_back(link.nvlinks);
+  }
+  for (const RankInfo& rank : machine.ranks) {
+    if (rank.gpu) likeness.counts.push_back(rank.gpu->nvlink_links_active);
+  }
+  return likeness;
+}
+
+int unknown_counts(const Likeness& likeness) {
+  return static_cast<int>(
+      std::count(likeness.counts.begin(), likeness.counts.end(), std::optional<int>()));
+}
+
+/// Whether nothing that is known of both differs.
+bool may_be_alike(const Likeness& a, const Likeness& b) {
+  const auto agree = [](std::optional<int> one, std::optional<int> other) {
+    return !one || !other || *one == *other;
+  };
+  return a.machine == b.machine &&
+         std::equal(a.counts.begin(), a.counts.end(), b.counts.begin(), b.counts.end(), agree);
+}
+
+/// "NV18" where all pairs have the same label, else empty.
+std::string label_of_all_pairs(const Machine& machine) {
+  if (machine.links.empty()) return {};
+  const std::string label = link_label(machine, machine.links.front());
+  const bool alike =
+      std::all_of(machine.links.begin(), machine.links.end(),
+                  [&](const PairLink& link) { return link_label(machine, link) == label; });
+  return alike ? label : std::string();
+}
+
+/// What `own` has otherwise than `usual`, briefly: "NV17" where that is so of all its pairs, or
+/// "GPU0–GPU1: NV9".
+std::string describe_difference(const Machine& own, const Machine& usual) {
+  const std::string label = label_of_all_pairs(own);
+  if (!label.empty() && label != label_of_all_pairs(usual)) return label;
+  const std::vector<MachineDifference> all = differences_of(own, usual);
+  if (all.empty()) return "other links";
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostNamedDifferences); ++i) {
+    texts.push_back(fmt::format("{}: {}", all[i].what, all[i].own));
+  }
+  const std::string more = all.size() > kMostNamedDifferences
+                               ? fmt::format(" and {} more", all.size() - kMostNamedDifferences)
+                               : "";
+  return fmt::format("{}{}", fmt::join(texts, ", "), more);
+}
+
+constexpr double kNormalPerDeviation = 1.4826;
+constexpr std::size_t kPaths = 6;
+
+/// Times and paths of one case and variant over the members.
+struct Column {
+  std::vector<double> logs;
+  std::array<int, kPaths> paths{};
+  int launches = 0;  ///< the fewest of a member
+};
+
+std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
+  std::vector<Column> columns(names);
+  for (const FleetRecord* member : kind.members) {
+    for (const FleetValue& value : member->values) {
+      if (!(value.seconds > 0.0F) || value.wrong_data) continue;
+      Column& column = columns.at(value.name);
+      column.logs.push_back(std::log(static_cast<double>(value.seconds)));
+      ++column.paths.at(static_cast<std::size_t>(value.path));
+      column.launches =
+          column.launches == 0 ? member->launches : std::min(column.launches, member->launches);
+    }
+  }
+  return columns;
+}
+
+/// What a machine's own launches are known to differ by: a quiet fleet must not make outliers of
+/// it.
+double least_deviation(const FleetNames::Name& name, int launches) {
+  const double single = assumed_deviation(parse_case_name(name.case_name).size);
+  return single / std::sqrt(static_cast<double>(std::max(1, launches)));
+}
+
+Path path_of(const Column& column) {
+  const auto most = std::max_element(column.paths.begin(), column.paths.end());
+  return 3 * static_cast<std::size_t>(*most) >= 2 * column.logs.size()
+             ? static_cast<Path>(most - column.paths.begin())
+             : Path::unknown;
+}
+
+PeerFigure figure_of(Column& column, const FleetNames::Name& name) {
+  PeerFigure figure;
+  figure.nodes = static_cast<int>(column.logs.size());
+  if (column.logs.size() < kKindSize) return figure;
+  figure.launches = column.launches;
+  figure.path = path_of(column);
+  figure.centre = median(column.logs);
+  for (double& log : column.logs) log = std::abs(log - figure.centre);
+  figure.deviation =
+      std::max(kNormalPerDeviation * median(column.logs), least_deviation(name, column.launches));
+  return figure;
+}
+
+/// Fills `figures`, by the number of `names`; for fewer than kKindSize members they stay empty.
+void summarise(Kind& kind, const FleetNames& names) {
+  for (const FleetRecord* member : kind.members) {
+    ++kind.drivers[member->machine.software.driver.value_or("")];
+    ++kind.nccls[member->machine.software.nccl_library.value_or("")];
+  }
+  if (kind.members.size() < kKindSize) return;
+  std::vector<Column> columns = columns_of(kind, names.all().size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    kind.figures.push_back(figure_of(columns[i], names.all()[i]));
+  }
+}
+
+}  // namespace
+
+std::string majority(const std::map<std::string, int>& counts) {
+  int all = 0;
+  for (const auto& [name, count] : counts) all += count;
+  for (const auto& [name, count] : counts) {
+    if (2 * count > all) return name;
+  }
+  return {};
+}
+
+double slow_bound(const PeerFigure& figure, double tolerance) {
+  return std::max(std::log1p(tolerance), kDeviations * figure.deviation);
+}
+
+namespace {
+
+/// Slowdowns, as shares of the time, from which cases of one class count as slow.
+struct Reach {
+  double least = 0.0;
+  double most = 0.0;
+  int launches = 0;  ///< the fewest
+  bool empty() const { return launches == 0; }
+};
+
+Reach reach_of_class(const Kind& kind, const FleetNames& names, double tolerance, bool steady) {
+  Reach reach;
+  for (std::size_t i = 0; i < kind.figures.size(); ++i) {
+    const PeerFigure& figure = kind.figures[i];
+    if (static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
+    if ((parse_case_name(names.all()[i].case_name).size >= kSteadySize) != steady) continue;
+    const double share = std::expm1(slow_bound(figure, tolerance));
+    const int launches = std::max(1, figure.launches);
+    reach.least = reach.empty() ? share : std::min(reach.least, share);
+    reach.most = std::max(reach.most, share);
+    reach.launches = reach.empty() ? launches : std::min(reach.launches, launches);
+  }
+  return reach;
+}
+
+std::string percent(double share) {
+  const double value = 100.0 * share;
+  return value < 9.95 ? fmt::format("{:.2g} %", value) : fmt::format("{:.0f} %", value);
+}
+
+/// "7.8 %", "7.8 % to 12 % (by case)"
+std::string text_of(const Reach& reach) {
+  const std::string least = percent(reach.least);
+  const std::string most = percent(reach.most);
+  return least == most ? least : fmt::format("{} to {} (by case)", least, most);
+}
+
+std::string both_classes(const Reach& steady, const Reach& small) {
+  if (small.empty()) return text_of(steady) + " slower than its peers or more";
+  if (steady.empty()) return text_of(small) + " slower than its peers or more";
+  if (text_of(steady) == text_of(small)) return text_of(steady) + " slower than its peers or more";
+  return fmt::format("{} slower than its peers or more from 1 MiB on, {} below", text_of(steady),
+                     text_of(small));
+}
+
+/// What slowdown is found in machines of this kind, by class of size where they differ; the
+/// tolerance may be finer than their launches can tell. Empty for fewer than kKindSize
+/// machines.
+std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance) {
+  const Reach steady = reach_of_class(kind, names, tolerance, true);
+  const Reach small = reach_of_class(kind, names, tolerance, false);
+  if (kind.members.size() < kKindSize) return {};
+  if (steady.empty() && small.empty()) {
+    return fmt::format("no case was measured on {} of them: whether one is slow is not known",
+                       kKindSize);
+  }
+  const int launches = steady.empty()  ? small.launches
+                       : small.empty() ? steady.launches
+                                       : std::min(steady.launches, small.launches);
+  constexpr double kRounding = 1e-9;
+  const bool coarse = std::max(steady.most, small.most) > tolerance + kRounding;
+  return fmt::format("finds a node that is {} ({} each{})", both_classes(steady, small),
+                     counted(launches, "launch", "launches"),
+                     coarse
+                         ? fmt::format("; the tolerance of {} takes more of them, run --launches 8",
+                                       percent(tolerance))
+                         : "");
+}
+
+constexpr std::size_t kMostNamedKinds = 5;
 
 /// Records of machines of which the same is known, those first of which most is.
 using Group = std::pair<Likeness, std::vector<const FleetRecord*>>;
@@ -92,7 +341,7 @@ NodePeers Kinds::peers_of(const FleetRecord& record) const {
 std::vector<std::string> Kinds::reaches(const FleetNames& names, double tolerance) const {
   std::vector<std::string> texts;
   for (const Kind* kind : by_size()) {
-    if (texts.size() == kMostNamed) break;
+    if (texts.size() == kMostNamedKinds) break;
     const std::string reach = reach_of(*kind, names, tolerance);
     if (reach.empty()) continue;
     texts.push_back(kinds_.size() > 1 ? fmt::format("of {}: {}", kind->name, reach) : reach);
@@ -104,11 +353,11 @@ std::string Kinds::text() const {
   const std::vector<const Kind*> sorted = by_size();
   std::vector<std::string> parts;
   for (const Kind* kind : sorted) {
-    if (parts.size() == kMostNamed) break;
+    if (parts.size() == kMostNamedKinds) break;
     parts.push_back(fmt::format("{} of {}", kind->members.size(), kind->name));
   }
-  if (sorted.size() > kMostNamed) {
-    parts.push_back(fmt::format("{} more", sorted.size() - kMostNamed));
+  if (sorted.size() > kMostNamedKinds) {
+    parts.push_back(fmt::format("{} more", sorted.size() - kMostNamedKinds));
   }
   return fmt::format(
       "{}: {}",

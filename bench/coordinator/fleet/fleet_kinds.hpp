@@ -1,15 +1,74 @@
 #pragma once
 
+#include <compare>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "fleet_likeness.hpp"
-#include "fleet_node.hpp"
-#include "fleet_peers.hpp"
+#include "linkgain/fleet/fleet.hpp"
 
+/// Which machines are like each other, and what they make of each case.
 namespace linkgain {
+
+/// What must be alike in machines that are held against each other.
+struct Likeness {
+  /// Models, count, and how each pair of GPUs is joined; without GPUs the processor, which then
+  /// carries the messages.
+  std::string machine;
+  /// NVLinks of each pair that they join, then those active of each GPU; absent where not known.
+  std::vector<std::optional<int>> counts;
+  auto operator<=>(const Likeness&) const = default;
+};
+
+/// One thing that two machines of the same GPUs have otherwise.
+struct MachineDifference {
+  std::string what;   ///< "GPU0–GPU1", "GPU3"
+  std::string own;    ///< "NV9", "17 active NVLinks"
+  std::string usual;  ///< "NV18", "18"
+};
+
+/// Pairs first; what one of them does not tell is left out.
+std::vector<MachineDifference> differences_of(const Machine& own, const Machine& usual);
+
+/// "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
+std::string describe_machine(const Machine& machine);
+
+/// What the peers of a machine make of one case and variant.
+struct PeerFigure {
+  int nodes = 0;              ///< with a time
+  double centre = 0.0;        ///< median of the log times
+  double deviation = 0.0;     ///< standard deviation that the median absolute deviation stands for
+  int launches = 0;           ///< the fewest of a node
+  Path path = Path::unknown;  ///< of two thirds of the nodes or more, else unknown
+};
+
+/// Machines that are like each other.
+struct Kind {
+  std::string machine;  ///< describe_machine()
+  /// The same, and where another kind has that too what tells them apart: "2 x NVIDIA H200 (NV17)".
+  std::string name;
+  std::string model;  ///< of the first GPU; without GPUs the same as `machine`
+  std::vector<const FleetRecord*> members;
+  std::map<std::string, int> drivers;  ///< how many members have which
+  std::map<std::string, int> nccls;
+  std::vector<PeerFigure> figures;  ///< by number of FleetNames
+};
+
+/// How much more of the log time than its peers' median makes a case slow.
+double slow_bound(const PeerFigure& figure, double tolerance);
+
+/// The entry that most have, where it is more than half of all; empty where there is none.
+std::string majority(const std::map<std::string, int>& counts);
+
+/// What a readable record is held against.
+struct NodePeers {
+  /// Whose figures count; null where no kind is large enough.
+  const Kind* judges = nullptr;
+  /// The usual kind of this model where this machine differs from it, else null.
+  const Kind* usual = nullptr;
+};
 
 /// The kinds of machines of a fleet. A machine of which less is known counts to the largest kind
 /// that it may be of. Points to the records, which must outlive it.

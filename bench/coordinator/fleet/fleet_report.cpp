@@ -1,5 +1,3 @@
-#include "linkgain/fleet/fleet_report.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,9 @@
 
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/fleet/fleet.hpp"
+#include "linkgain/record/json_conversions.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
 
@@ -115,6 +116,34 @@ std::string fleet_csv(const FleetReport& report) {
     text += fmt::format("{}\n", fmt::join(fields, ","));
   }
   return text;
+}
+
+namespace {
+
+using json::nullable;
+using json::Out;
+
+Out write_node(const FleetNode& node) {
+  return {{"host", node.host},
+          {"state", name_of(node.state)},
+          {"machine", node.machine},
+          {"slowdown", nullable(node.slowdown)},
+          {"worst_case", node.worst_case},
+          {"worst_variant", node.worst_variant},
+          {"slow_cases", node.slow_cases},
+          {"judged_cases", node.judged_cases},
+          {"blame", node.blame},
+          {"findings", node.findings},
+          {"record", node.record.string()}};
+}
+
+}  // namespace
+
+std::string to_json(const FleetReport& report) {
+  return json::document_text({{"schema", "linkgain.fleet/1"},
+                              {"nodes", json::array_of(report.nodes, write_node)},
+                              {"drain", report.drain},
+                              {"notes", report.notes}});
 }
 
 }  // namespace linkgain

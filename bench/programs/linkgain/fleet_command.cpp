@@ -7,8 +7,8 @@
 #include "linkgain/analysis/rank_blame.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/compare/machine_changes.hpp"
-#include "linkgain/fleet/fleet_files.hpp"
-#include "linkgain/fleet/fleet_report.hpp"
+#include "linkgain/fleet/fleet.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/fleet/fleet_record.hpp"
+#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 
@@ -73,6 +74,12 @@ inline constexpr std::size_t kKindSize = 3;
 inline constexpr double kDeviations = 5.0;
 /// A smaller share of samples that were held back is told, but is no reason to drain.
 inline constexpr double kUnhealthyShare = 0.01;
+
+/// A line for each node, the worst first; then which to drain, with Slurm's command, and counts.
+std::string fleet_report(const FleetReport& report, TableStyle style);
+
+/// A row for each node; units stand in the names, all digits are kept.
+std::string fleet_csv(const FleetReport& report);
 
 /// One JSON document, schema "linkgain.fleet/1".
 std::string to_json(const FleetReport& report);

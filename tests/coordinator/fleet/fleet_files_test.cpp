@@ -1,4 +1,4 @@
-#include "linkgain/fleet/fleet_files.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "linkgain/fleet/fleet_report.hpp"
+#include "linkgain/fleet/fleet.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
