@@ -108,7 +108,7 @@ void judge_chances(std::vector<CaseCheck>& checks, std::optional<double> CaseChe
   }
 }
 
-/// As fast as ever, perhaps, but by which road?
+/// As fast as ever, perhaps, but by which path?
 void judge_unknown_path(CaseCheck& check, const BaselineCase& reference,
                         const CaseLaunches* launches) {
   if (launches == nullptr || !launches->path_unknown) return;

@@ -1,15 +1,18 @@
 #include "linkgain/compare/comparison_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "comparison_cells.hpp"
-#include "comparison_page.hpp"
-#include "comparison_rows.hpp"
+#include "comparison_tables.hpp"
 #include "comparison_trend.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/compare/run_comparison.hpp"
+#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
 
 namespace linkgain {
@@ -77,7 +80,7 @@ std::string pair_report(const RunComparison& comparison, Metric metric, TableSty
   text.paragraph("Before: " + name_and_start(*comparison.before));
   text.paragraph("After: " + name_and_start(*comparison.after));
   add_changes(text, comparison);
-  if (!comparison.cases.empty()) add_page_table(text, {comparison});
+  if (!comparison.cases.empty()) add_headline_table(text, {comparison});
   add_cautions(text, comparison);
   add_cases(text, comparison, metric);
   return text.text();
@@ -92,6 +95,155 @@ std::string comparison_report(const std::vector<RunComparison>& comparisons, Met
   }
   return comparisons.size() == 1 ? pair_report(comparisons.front(), metric, style)
                                  : trend_report(comparisons, metric, style);
+}
+
+namespace {
+
+constexpr std::string_view kCsvHeader =
+    "before,after,case,variant,before_time_s,after_time_s,before_busbw_gb_per_s,"
+    "after_busbw_gb_per_s,before_algbw_gb_per_s,after_algbw_gb_per_s,before_path,after_path,"
+    "before_launches,after_launches,speed_up,speed_up_low,speed_up_high,less_time,launch_spread,"
+    "spread_assumed,verdict,reason\n";
+
+std::optional<double> time_of(const CaseFigures* figures) {
+  if (figures == nullptr || !figures->time) {
+    return std::nullopt;
+  }
+  return figures->time->value;
+}
+
+std::optional<double> bandwidth_of(const CaseFigures* figures,
+                                   std::optional<double> CaseFigures::*which) {
+  return figures == nullptr ? std::nullopt : figures->*which;
+}
+
+std::string path_of(const CaseFigures* figures) {
+  return figures == nullptr || !figures->time ? std::string{} : std::string(name_of(figures->path));
+}
+
+std::string launches_of(const CaseFigures* figures) {
+  return figures == nullptr ? std::string{} : fmt::format("{}", figures->launches.size());
+}
+
+void add_difference(std::vector<std::string>& fields, const CaseComparison& each) {
+  if (!each.speed_up) {
+    fields.insert(fields.end(), 6, "");
+    return;
+  }
+  fields.push_back(csv_field(each.speed_up->estimate));
+  fields.push_back(csv_field(each.speed_up->low));
+  fields.push_back(csv_field(each.speed_up->high));
+  fields.push_back(csv_field(less_time(each.speed_up->estimate)));
+  fields.push_back(csv_field(each.between_launches->deviation));
+  fields.emplace_back(each.between_launches->degrees_of_freedom ? "false" : "true");
+}
+
+std::string csv_row(const RunComparison& comparison, const CaseComparison& each) {
+  const CaseFigures* before = each.before;
+  const CaseFigures* after = each.after;
+  std::vector<std::string> fields{csv_field(std::string_view(comparison.before->name)),
+                                  csv_field(std::string_view(comparison.after->name)),
+                                  csv_field(std::string_view(each.name)),
+                                  csv_field(std::string_view(each.variant)),
+                                  csv_field(time_of(before)),
+                                  csv_field(time_of(after)),
+                                  csv_field(bandwidth_of(before, &CaseFigures::busbw)),
+                                  csv_field(bandwidth_of(after, &CaseFigures::busbw)),
+                                  csv_field(bandwidth_of(before, &CaseFigures::algbw)),
+                                  csv_field(bandwidth_of(after, &CaseFigures::algbw)),
+                                  path_of(before),
+                                  path_of(after),
+                                  launches_of(before),
+                                  launches_of(after)};
+  add_difference(fields, each);
+  fields.emplace_back(name_of(each.verdict));
+  fields.push_back(csv_field(std::string_view(each.reason)));
+  return fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+}  // namespace
+
+std::string comparison_csv(const std::vector<RunComparison>& comparisons) {
+  std::string text(kCsvHeader);
+  for (const RunComparison& comparison : comparisons) {
+    for (const CaseComparison& each : comparison.cases) {
+      text += csv_row(comparison, each);
+    }
+  }
+  return text;
+}
+
+namespace {
+
+using json::nullable;
+using json::Out;
+
+/// With the steps that a training's time is multiplied by in tables: times here are of one step.
+Out write_run(const RunFigures& run) {
+  const std::optional<TrainingPlan>& plan = run.settings.training;
+  return {
+      {"name", run.name},
+      {"source", name_of(run.source)},
+      {"started", run.started},
+      {"status", run.status},
+      {"training", plan ? Out{{"steps", plan->steps}, {"tokens", plan->tokens}} : Out(nullptr)}};
+}
+
+Out write_change(const Change& change) {
+  return {{"kind", name_of(change.kind)},
+          {"what", change.what},
+          {"before", change.before},
+          {"after", change.after}};
+}
+
+Out write_side(const CaseFigures* figures) {
+  if (figures == nullptr) return nullptr;
+  Out launches = Out::array();
+  for (const LaunchMedian& launch : figures->launches) launches.push_back(launch.time.value);
+  return {{"time_s", nullable(json::seconds_of(figures->time))},
+          {"algbw_gb_per_s", nullable(figures->algbw)},
+          {"busbw_gb_per_s", nullable(figures->busbw)},
+          {"path", name_of(figures->path)},
+          {"launch_medians_s", launches}};
+}
+
+/// Times and speed-ups, from which less time follows.
+Out write_speed_up(const CaseComparison& each) {
+  if (!each.speed_up) return nullptr;
+  return {{"speed_up", each.speed_up->estimate},
+          {"low", each.speed_up->low},
+          {"high", each.speed_up->high},
+          {"less_time", less_time(each.speed_up->estimate)},
+          {"launch_spread", each.between_launches->deviation},
+          {"degrees_of_freedom", nullable(each.between_launches->degrees_of_freedom)}};
+}
+
+Out write_case(const CaseComparison& each) {
+  return {{"case", each.name},
+          {"variant", each.variant},
+          {"before", write_side(each.before)},
+          {"after", write_side(each.after)},
+          {"difference", write_speed_up(each)},
+          {"verdict", name_of(each.verdict)},
+          {"reason", each.reason}};
+}
+
+Out write_comparison(const RunComparison& comparison) {
+  const CaseComparison* headline = headline_case(comparison);
+  return {{"before", write_run(*comparison.before)},
+          {"after", write_run(*comparison.after)},
+          {"threshold", comparison.threshold},
+          {"changes", json::array_of(comparison.changes, write_change)},
+          {"cautions", json::array_of(comparison.cautions, json::write_warning)},
+          {"headline", headline != nullptr ? write_case(*headline) : Out(nullptr)},
+          {"cases", json::array_of(comparison.cases, write_case)}};
+}
+
+}  // namespace
+
+std::string to_json(const std::vector<RunComparison>& comparisons) {
+  return json::document_text({{"schema", "linkgain.comparison/1"},
+                              {"comparisons", json::array_of(comparisons, write_comparison)}});
 }
 
 }  // namespace linkgain

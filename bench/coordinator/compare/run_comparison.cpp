@@ -1,18 +1,75 @@
 #include "linkgain/compare/run_comparison.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
-#include "assumed_spread.hpp"
-#include "comparison_cautions.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/hardware/health.hpp"
 
 namespace linkgain {
 namespace {
+
+/// What times depend on, and with it by how much launches differ.
+enum class DeviationSource {
+  gpus,        ///< cases of linkgain's on GPUs: assumed_deviation() of the size
+  cpu_memory,  ///< cases of the mpi backend: kAssumedCpuSpread
+};
+
+std::string text_of(DeviationSource source) {
+  switch (source) {
+    case DeviationSource::gpus:
+      return fmt::format("{:.1f} % from 1 MiB on, {:.0f} % for all else", 100 * kAssumedSpread,
+                         100 * kAssumedSmallSpread);
+    case DeviationSource::cpu_memory:
+      return fmt::format("{:.0f} % in CPU memory, where the load of the host decides",
+                         100 * kAssumedCpuSpread);
+  }
+  throw std::invalid_argument("no such source of a spread");
+}
+
+double largest(const std::optional<double>& a, const std::optional<double>& b) {
+  return std::max(a.value_or(0.0), b.value_or(0.0));
+}
+
+DeviationSource deviation_source(const RunFigures& run) {
+  return run.settings.backend == "mpi" ? DeviationSource::cpu_memory : DeviationSource::gpus;
+}
+
+/// Of a case of both runs. Never less than what the samples of either show.
+BetweenLaunchDeviation assumed_between_launches(DeviationSource source, const CaseFigures& before,
+                                                const CaseFigures& after) {
+  const double error = largest(before.sample_error, after.sample_error);
+  switch (source) {
+    case DeviationSource::gpus:
+      return {std::max(assumed_deviation(before.definition.size), error), std::nullopt};
+    case DeviationSource::cpu_memory:
+      return {std::max(kAssumedCpuSpread, error), std::nullopt};
+  }
+  throw std::invalid_argument("no such source of a spread");
+}
+
+/// Which were assumed, in words: "1.5 % from 1 MiB on, 15 % for all else"; empty where none was.
+std::string assumed_deviations_text(const RunComparison& comparison) {
+  std::set<DeviationSource> sources;
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.between_launches || each.between_launches->degrees_of_freedom) continue;
+    sources.insert(deviation_source(*comparison.before));
+  }
+  std::vector<std::string> texts;
+  for (const DeviationSource source : sources) texts.push_back(text_of(source));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
 
 /// P(|Z| < 1.96) = 95 % for a standard normal Z.
 constexpr double kNormalQuantile = 1.959963984540054;
@@ -67,7 +124,7 @@ class VariantMatch {
 using Spreads = std::vector<std::optional<Spread>>;
 
 /// How launches of each case of a run differ.
-Spreads spreads_of(const RunFigures& run) {
+Spreads deviations_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
     all.push_back({figures.definition, figures.variant, {}});
@@ -76,21 +133,21 @@ Spreads spreads_of(const RunFigures& run) {
   return pooled_spreads(all);
 }
 
-/// The spreads of two runs.
-class BothSpreads {
+/// The deviations of two runs.
+class BothDeviations {
  public:
-  BothSpreads(const RunFigures& before, const RunFigures& after)
+  BothDeviations(const RunFigures& before, const RunFigures& after)
       : before_(before),
         after_(after),
-        spreads_before_(spreads_of(before)),
-        spreads_after_(spreads_of(after)) {}
+        before_deviations_(deviations_of(before)),
+        after_deviations_(deviations_of(after)) {}
 
   /// Of a case of both, which are part of them.
-  ComparisonSpread of(const CaseFigures& before, const CaseFigures& after) const {
-    const auto pooled = combine_spreads(spreads_before_.at(place_of(before, before_)),
-                                        spreads_after_.at(place_of(after, after_)));
-    return pooled ? ComparisonSpread{pooled->deviation, pooled->degrees_of_freedom}
-                  : assumed_spread(spread_source(before_), before, after);
+  BetweenLaunchDeviation of(const CaseFigures& before, const CaseFigures& after) const {
+    const auto pooled = combine_spreads(before_deviations_.at(place_of(before, before_)),
+                                        after_deviations_.at(place_of(after, after_)));
+    return pooled ? BetweenLaunchDeviation{pooled->deviation, pooled->degrees_of_freedom}
+                  : assumed_between_launches(deviation_source(before_), before, after);
   }
 
  private:
@@ -100,12 +157,12 @@ class BothSpreads {
 
   const RunFigures& before_;
   const RunFigures& after_;
-  Spreads spreads_before_;
-  Spreads spreads_after_;
+  Spreads before_deviations_;
+  Spreads after_deviations_;
 };
 
 Interval speed_up_of(const CaseFigures& before, const CaseFigures& after,
-                     const ComparisonSpread& spread, ShiftQuantiles& quantiles) {
+                     const BetweenLaunchDeviation& spread, ShiftQuantiles& quantiles) {
   const int degrees = spread.degrees_of_freedom.value_or(1);
   const LaunchShift shift{mean_log(after.launches) - mean_log(before.launches),
                           {spread.deviation, degrees},
@@ -138,7 +195,7 @@ std::string why_not_comparable(const RunComparison& comparison, const CaseCompar
   return {};
 }
 
-void fill(CaseComparison& each, const RunComparison& comparison, const BothSpreads& spreads,
+void fill(CaseComparison& each, const RunComparison& comparison, const BothDeviations& deviations,
           ShiftQuantiles& quantiles) {
   if (each.before == nullptr || each.after == nullptr) {
     const RunFigures& lacking = each.before == nullptr ? *comparison.before : *comparison.after;
@@ -150,8 +207,8 @@ void fill(CaseComparison& each, const RunComparison& comparison, const BothSprea
     each.verdict = CaseVerdict::not_comparable;
     return;
   }
-  each.spread = spreads.of(*each.before, *each.after);
-  each.speed_up = speed_up_of(*each.before, *each.after, *each.spread, quantiles);
+  each.between_launches = deviations.of(*each.before, *each.after);
+  each.speed_up = speed_up_of(*each.before, *each.after, *each.between_launches, quantiles);
   each.verdict = judge(*each.speed_up, comparison.threshold);
 }
 
@@ -191,6 +248,201 @@ std::vector<CaseComparison> matched_cases(const RunFigures& before, const RunFig
   return rows;
 }
 
+struct Explanation {
+  ChangeKind kind;
+  const char* code;
+  const char* text;
+  const char* advice;
+};
+
+/// Links between GPUs are what the comparison is about; their changes explain nothing away.
+constexpr Explanation kExplanations[] = {
+    {ChangeKind::gpu, "other-gpus", "the GPUs differ",
+     "compare runs of the same GPUs to see what the link is worth"},
+    {ChangeKind::pcie, "other-pcie", "what joins GPUs with the host differs",
+     "what goes through the host goes by it: look at PCIe with linkgain doctor"},
+    {ChangeKind::clock, "other-clocks", "the GPUs' clocks or their limits differ",
+     "look at clock limits and power limits with linkgain doctor"},
+    {ChangeKind::driver, "other-driver", "the driver differs",
+     "measure both sides with the same driver"},
+    {ChangeKind::nccl, "other-nccl", "NCCL differs",
+     "measure both sides with the same NCCL: its choices change between versions"},
+    {ChangeKind::software, "other-software", "other software differs",
+     "measure both sides with the same build and libraries"},
+    {ChangeKind::host, "other-host", "the host differs", "compare runs of the same machine"},
+    {ChangeKind::variable, "other-variables", "variables in force differ",
+     "set the same variables on both sides, unless they are what is compared"},
+    {ChangeKind::setting, "other-settings", "the settings differ",
+     "measure both sides with the same command line"},
+};
+
+void add_changes(std::vector<Warning>& cautions, const std::vector<Change>& changes) {
+  for (const Explanation& row : kExplanations) {
+    std::vector<std::string> what;
+    for (const Change& change : changes) {
+      if (change.kind == row.kind) {
+        what.push_back(fmt::format("{}: {} → {}", change.what, change.before, change.after));
+      }
+    }
+    if (what.empty()) continue;
+    const std::size_t more = what.size() > 3 ? what.size() - 3 : 0;
+    what.resize(what.size() - more);
+    cautions.push_back(
+        {row.code,
+         fmt::format("{} ({}{}) and may explain a difference", row.text, fmt::join(what, "; "),
+                     more > 0 ? fmt::format("; {} more", more) : ""),
+         row.advice});
+  }
+}
+
+void add_throttling(std::vector<Warning>& cautions, const RunFigures& run) {
+  HealthSummary health;
+  for (const CaseFigures& figures : run.cases) add_summary(health, figures.health);
+  if (health.unhealthy_samples == 0) return;
+  cautions.push_back(
+      {"throttled", fmt::format("in {} {}", run.name, throttling_text(health)), kThrottlingAdvice});
+}
+
+std::size_t most_launches(const RunComparison& comparison, bool after) {
+  std::size_t most = 0;
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up) continue;
+    most = std::max(most, (after ? each.after : each.before)->launches.size());
+  }
+  return most;
+}
+
+/// For the sides that need more launches, by the program that measured them.
+std::string advice_for_launches(const RunComparison& comparison, bool before, bool after) {
+  bool own = false;
+  bool foreign = false;
+  const auto add = [&](const RunFigures& run) {
+    (run.source == RunSource::record ? own : foreign) = true;
+  };
+  if (before) add(*comparison.before);
+  if (after) add(*comparison.after);
+  std::string advice = own ? "measure with linkgain run --launches 8" : "";
+  if (foreign) {
+    advice += fmt::format(
+        "{}run {} several times and give the files of a side together: a1.json,a2.json,a3.json, "
+        "or their directory",
+        own ? "; " : "", own ? "the other program" : "the program");
+  }
+  return advice;
+}
+
+void add_single_launches(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const std::size_t before = most_launches(comparison, false);
+  const std::size_t after = most_launches(comparison, true);
+  if (before == 0 || (before > 1 && after > 1)) return;
+  const bool assumed = before == 1 && after == 1;
+  const std::string who = assumed       ? "both sides have"
+                          : before == 1 ? fmt::format("{} has", comparison.before->name)
+                                        : fmt::format("{} has", comparison.after->name);
+  const std::string spread =
+      assumed ? fmt::format("how far launches differ is assumed, not measured ({})",
+                            assumed_deviations_text(comparison))
+              : "how far launches differ is known from the other side alone";
+  cautions.push_back({"one-launch", fmt::format("{} one launch only: {}", who, spread),
+                      advice_for_launches(comparison, before == 1, after == 1)});
+}
+
+void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
+  if (run.status != "complete") {
+    cautions.push_back({"incomplete", fmt::format("{} is not complete ({})", run.name, run.status),
+                        "what it lacks is not compared; measure it again"});
+  }
+  add_throttling(cautions, run);
+}
+
+std::size_t ranks_of(const RunFigures& run) {
+  return run.cases.empty() ? 0 : static_cast<std::size_t>(run.cases.front().definition.ranks);
+}
+
+/// Of one variant: bytes that took another path explain a difference by themselves.
+void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up || each.before->variant != each.after->variant) continue;
+    const Path before = each.before->path;
+    const Path after = each.after->path;
+    if (before == after || before == Path::unknown || after == Path::unknown) continue;
+    ++counts[fmt::format("{} took {} before and {} after", each.before->variant, name_of(before),
+                         name_of(after))];
+  }
+  for (const auto& [text, count] : counts) {
+    cautions.push_back({"other-path", fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        "if no bridge was fitted or taken out, run linkgain doctor"});
+  }
+}
+
+/// NCCL has alltoall, gather and scatter as calls of its own from 2.28 on.
+void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  const auto form = [](bool grouped) {
+    return grouped ? "sends and receives in one group" : "one call of the library";
+  };
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up || !each.before->grouped || !each.after->grouped) continue;
+    const bool before = *each.before->grouped;
+    const bool after = *each.after->grouped;
+    if (before == after) continue;
+    const std::string_view operation = name_of(each.definition.operation);
+    ++counts[fmt::format("{} was {} before and {} after", operation, form(before), form(after))];
+  }
+  for (const auto& [text, count] : counts) {
+    cautions.push_back({"other-form", fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        "measure both sides with the same NCCL and build"});
+  }
+}
+
+/// nccl-tests' buffers count as plain, so that its cases are those of others' runs; from NCCL 2.19
+/// on NCCL allocates them.
+void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const bool before = comparison.before->source == RunSource::nccl_tests;
+  const bool after = comparison.after->source == RunSource::nccl_tests;
+  if (before == after) return;
+  const RunFigures& tests = before ? *comparison.before : *comparison.after;
+  const RunFigures& other = before ? *comparison.after : *comparison.before;
+  const bool any_plain =
+      std::any_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& each) {
+        return each.speed_up && each.definition.buffers == Buffers::plain;
+      });
+  if (!any_plain) return;
+  cautions.push_back({"other-buffers",
+                      fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
+                                  "of {}: NCCL may take another way with them",
+                                  tests.name, other.name),
+                      "measure both sides with the same program, or linkgain-bench with "
+                      "nccl-tests' flags"});
+}
+
+/// Cases of different rank counts never match; the list of missing ones does not say why.
+void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const std::size_t before = ranks_of(*comparison.before);
+  const std::size_t after = ranks_of(*comparison.after);
+  if (before == 0 || after == 0 || before == after) return;
+  cautions.push_back({"other-ranks",
+                      fmt::format("{} measured {} ranks, {} {}: their cases are others",
+                                  comparison.before->name, before, comparison.after->name, after),
+                      "measure both sides with as many ranks"});
+}
+
+/// What else differs and could explain a difference, and what weakens the comparison; from the
+/// runs, the changes and the cases of `comparison`.
+std::vector<Warning> cautions_of(const RunComparison& comparison) {
+  std::vector<Warning> cautions;
+  add_single_launches(cautions, comparison);
+  add_run(cautions, *comparison.before);
+  if (comparison.after != comparison.before) add_run(cautions, *comparison.after);
+  add_ranks(cautions, comparison);
+  add_paths(cautions, comparison);
+  add_groups(cautions, comparison);
+  add_buffers(cautions, comparison);
+  add_changes(cautions, comparison.changes);
+  return cautions;
+}
+
 }  // namespace
 
 std::string_view name_of(CaseVerdict verdict) {
@@ -219,9 +471,9 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   comparison.threshold = options.threshold;
   comparison.changes = changes_between(before, after);
   comparison.cases = matched_cases(before, after, options);
-  const BothSpreads spreads(before, after);
+  const BothDeviations deviations(before, after);
   ShiftQuantiles quantiles;
-  for (CaseComparison& each : comparison.cases) fill(each, comparison, spreads, quantiles);
+  for (CaseComparison& each : comparison.cases) fill(each, comparison, deviations, quantiles);
   comparison.cautions = cautions_of(comparison);
   return comparison;
 }

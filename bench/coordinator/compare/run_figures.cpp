@@ -44,16 +44,6 @@ void add_launches(CaseFigures& figures, const TimesByLaunch& launches) {
   if (figures.launches.empty() && figures.time) figures.launches.push_back({0, *figures.time});
 }
 
-/// The record's time is the median over all samples; here the launch is the replicate.
-void set_time_by_launches(CaseFigures& figures) {
-  if (!figures.time || figures.launches.empty()) return;
-  const Seconds time = geometric_mean(figures.launches);
-  const double factor = figures.time->value / time.value;
-  if (figures.algbw) *figures.algbw *= factor;
-  if (figures.busbw) *figures.busbw *= factor;
-  figures.time = time;
-}
-
 CaseFigures case_figures(const CaseResult& result, const VariantResult& variant) {
   CaseFigures figures;
   figures.name = case_name(result.definition);
@@ -100,6 +90,15 @@ std::optional<double> log_median_error(const std::vector<double>& values) {
   for (double& log : logs) log = std::abs(log - centre);
   return std::sqrt(std::numbers::pi / 2.0) * 1.4826 * median(logs) /
          std::sqrt(static_cast<double>(logs.size()));
+}
+
+void set_time_by_launches(CaseFigures& figures) {
+  if (!figures.time || figures.launches.empty()) return;
+  const Seconds time = geometric_mean(figures.launches);
+  const double factor = figures.time->value / time.value;
+  if (figures.algbw) *figures.algbw *= factor;
+  if (figures.busbw) *figures.busbw *= factor;
+  figures.time = time;
 }
 
 RunFigures figures_of(const Record& record, const std::string& name) {

@@ -1,21 +1,427 @@
 #include "linkgain/compare/run_reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "foreign_runs.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/whole_file.hpp"
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/compare/machine_changes.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
+
+using Json = nlohmann::json;
+
+/// Open MPI's own choice of transports is not written down.
+std::string mpi_variant_of(const Environment& environment) {
+  const auto transports = environment.find("OMPI_MCA_btl");
+  if (transports == environment.end() || transports->second.starts_with('^')) return "mpi";
+  const std::vector<std::string> names = split(transports->second, ',');
+  const auto has = [&](const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (has("vader") || has("sm")) return "shared-memory";
+  return has("tcp") ? "tcp" : "mpi";
+}
+
+/// The built-in variant of `backend` that these variables stand for. NCCL: "host" where they forbid
+/// P2P, else "p2p". MPI in CPU memory: "shared-memory" or "tcp" where they choose Open MPI's
+/// transports, else its own name, "mpi".
+std::string variant_of(BackendKind backend, const Environment& environment) {
+  if (backend == BackendKind::mpi) return mpi_variant_of(environment);
+  for (const auto& [name, value] : environment) {
+    if (forbids_p2p(name, value)) return "host";
+  }
+  return "p2p";
+}
+
+/// The settings of a run of this one variant.
+Settings settings_of(BackendKind backend, const Environment& environment) {
+  Settings settings;
+  settings.backend = name_of(backend);
+  settings.variants = {{variant_of(backend, environment), {}}};
+  settings.environment_in_force = {environment};
+  return settings;
+}
+
+/// linkgain-bench writes microseconds.
+double time_of(const Json& entry) { return entry.at("real_time").get<double>() * 1e-6; }
+
+/// Entries of one case: its repetitions, or where they were left out its median.
+struct Repetitions {
+  std::vector<double> times;
+  std::optional<double> median;
+  std::string failure;
+};
+
+void add_entry(Repetitions& repetitions, const Json& entry) {
+  const bool aggregate = entry.value("run_type", "iteration") == "aggregate";
+  if (entry.value("error_occurred", false)) {
+    repetitions.failure = entry.value("error_message", "failed");
+  } else if (entry.value("skipped", false)) {
+    repetitions.failure = entry.value("skip_message", "skipped");
+  } else if (!aggregate) {
+    repetitions.times.push_back(time_of(entry));
+  } else if (entry.value("aggregate_name", "") == "median") {
+    repetitions.median = time_of(entry);
+  }
+}
+
+CaseFigures case_of(const std::string& name, const std::string& variant,
+                    const Repetitions& repetitions) {
+  CaseFigures figures;
+  figures.name = name;
+  figures.definition = parse_case_name(name);
+  figures.variant = variant;
+  const bool measured = !repetitions.times.empty() || repetitions.median.has_value();
+  const double time =
+      !repetitions.times.empty() ? median(repetitions.times) : repetitions.median.value_or(0.0);
+  if (!repetitions.failure.empty() || !measured || !(time > 0.0)) {
+    figures.no_time = repetitions.failure.empty() ? "not measured" : repetitions.failure;
+    return figures;
+  }
+  figures.time = Seconds{time};
+  figures.launches = {{0, Seconds{time}}};
+  figures.sample_error = log_median_error(repetitions.times);
+  figures.algbw = algorithm_bandwidth(figures.definition, *figures.time);
+  figures.busbw = bus_bandwidth(figures.definition, *figures.time);
+  return figures;
+}
+
+/// linkgain-bench's context has the variables as "A=1 B=2".
+Environment environment_of_context(const Json& context) {
+  Environment environment;
+  for (const std::string& word : split(context.value("environment", ""), ' ')) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) environment[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return environment;
+}
+
+std::optional<std::string> text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+/// Contexts of before the backend stood in them have NCCL's version where NCCL was measured.
+BackendKind backend_of(const Json& context) {
+  if (const auto name = text_at(context, "backend")) return parse_backend(*name);
+  return context.contains("nccl") ? BackendKind::nccl : BackendKind::mpi;
+}
+
+void read_context(RunFigures& run, const Json& context) {
+  run.started = context.value("date", "");
+  run.machine.host = context.value("host_name", "");
+  run.machine.processors = context.value("num_cpus", 0);
+  Software& software = run.machine.software;
+  software.driver = text_at(context, "driver");
+  software.nccl_library = text_at(context, "nccl");
+  software.mpi = text_at(context, "mpi").value_or("");
+  const std::string version = context.at("linkgain");
+  software.linkgain = version.substr(0, version.find(' '));
+  run.settings = settings_of(backend_of(context), environment_of_context(context));
+}
+
+/// Google Benchmark's, as linkgain-bench writes it; repetitions are samples of one launch, of which
+/// the median counts. Throws UsageError or nlohmann's exceptions where members are missing.
+RunFigures read_google_benchmark(const Json& document, const std::string& name) {
+  RunFigures run;
+  run.name = name;
+  run.source = RunSource::google_benchmark;
+  read_context(run, document.at("context"));
+  std::vector<std::string> order;
+  std::map<std::string, Repetitions> benchmarks;
+  for (const Json& entry : document.at("benchmarks")) {
+    const std::string entry_name = entry.at("name");
+    const std::string own = entry.value("run_name", entry_name);
+    if (!benchmarks.contains(own)) order.push_back(own);
+    add_entry(benchmarks[own], entry);
+  }
+  const std::string& variant = run.settings.variants.front().name;
+  for (const std::string& each : order)
+    run.cases.push_back(case_of(each, variant, benchmarks[each]));
+  return run;
+}
+
+struct Program {
+  std::string_view name;
+  OperationKind operation;
+};
+
+constexpr std::array kPrograms{Program{"all_reduce_perf", OperationKind::all_reduce},
+                               Program{"all_gather_perf", OperationKind::all_gather},
+                               Program{"reduce_scatter_perf", OperationKind::reduce_scatter},
+                               Program{"broadcast_perf", OperationKind::broadcast},
+                               Program{"reduce_perf", OperationKind::reduce},
+                               Program{"alltoall_perf", OperationKind::alltoall},
+                               Program{"gather_perf", OperationKind::gather},
+                               Program{"scatter_perf", OperationKind::scatter},
+                               Program{"sendrecv_perf", OperationKind::send_recv}};
+
+/// The value after an option, or behind its '='; empty where it is not given.
+std::string option_value(const std::vector<std::string>& arguments, const std::string& option) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == option && i + 1 < arguments.size()) return arguments[i + 1];
+    if (arguments[i].starts_with(option + "=")) return arguments[i].substr(option.size() + 1);
+  }
+  return {};
+}
+
+/// The value of -R in all its forms; the last one counts.
+std::string registration_of(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kLongName =
+      "--local_register";  // nccl-tests' only one with that letter
+  std::string value;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::string next = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    const std::size_t end = argument.find('=');
+    const bool is_long =
+        argument.starts_with("--l") && kLongName.starts_with(argument.substr(0, end));
+    if (is_long) {
+      value = end == std::string::npos ? next : argument.substr(end + 1);
+    } else if (argument.starts_with("-R")) {
+      value = argument == "-R" ? next : argument.substr(2);
+    }
+  }
+  return value;
+}
+
+/// linkgain-bench measures all_reduce unless --only says otherwise.
+OperationKind operation_of(const std::vector<std::string>& arguments) {
+  const std::string path = arguments.empty() ? "" : arguments.front();
+  const std::string program = path.substr(path.rfind('/') + 1);
+  for (const Program& each : kPrograms) {
+    if (program == each.name) return each.operation;
+  }
+  if (!program.starts_with("linkgain-bench")) {
+    throw UsageError(
+        fmt::format("its program '{}' is none of nccl-tests' that is known here", program),
+        "give a file that all_reduce_perf or another of them wrote with -J");
+  }
+  const std::string only = option_value(arguments, "--only");
+  if (only.find(',') != std::string::npos) {
+    throw UsageError(
+        fmt::format("it holds several operations ({}), whose rows cannot be told apart", only),
+        "write one file for each operation");
+  }
+  return only.empty() ? OperationKind::all_reduce : parse_operation(only);
+}
+
+/// nccl-tests' names of types where they differ from ours.
+DataType type_of(const std::string& name) {
+  if (name == "float") return DataType::float32;
+  if (name == "half") return DataType::float16;
+  if (name == "double") return DataType::float64;
+  if (name == "f8e4m3") return DataType::float8e4m3;
+  if (name == "f8e5m2") return DataType::float8e5m2;
+  return parse_data_type(name);
+}
+
+/// The column is padded text: "    -1".
+int root_of(const Json& row) {
+  const Json root = row.value("root", Json());
+  if (root.is_number()) return root.get<int>();
+  if (!root.is_string()) return 0;
+  std::string text = root.get<std::string>();
+  text.erase(0, text.find_first_not_of(' '));
+  int value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Set by -G and -R for all rows alike. Without -R the buffers count as plain, so that their cases
+/// are those of others' runs.
+Case pattern_of(const Json& document, const std::vector<std::string>& arguments) {
+  Case pattern;
+  pattern.operation = operation_of(arguments);
+  const Json& config = document.at("config");
+  pattern.ranks = static_cast<int>(config.at("devices").size());
+  if (config.value("graph", 0) > 0) pattern.launch = LaunchMode::graph;
+  const std::string registration = registration_of(arguments);
+  if (registration == "1") pattern.buffers = Buffers::registered;
+  if (registration == "2") pattern.buffers = Buffers::symmetric;
+  return pattern;
+}
+
+Case case_of(const Json& row, const Case& pattern) {
+  Case c = pattern;
+  c.size = Bytes{row.at("size")};
+  c.type = type_of(row.at("type"));
+  if (has_reduction(c.operation)) c.reduction = parse_reduction(row.at("redop").get<std::string>());
+  if (has_root(c.operation)) c.root = root_of(row);
+  return c;
+}
+
+/// Times are in microseconds; -1 and 0 stand for nothing measured.
+CaseFigures figures_of(const Case& c, const Json& result, const std::string& variant) {
+  CaseFigures figures;
+  figures.name = case_name(c);
+  figures.definition = c;
+  figures.variant = variant;
+  const Json time = result.value("time", Json());
+  const Json wrong = result.value("nwrong", Json());
+  if (wrong.is_number() && wrong.get<double>() > 0.0) {
+    figures.no_time = fmt::format("wrong data: {} elements", wrong.get<double>());
+  } else if (!time.is_number() || !(time.get<double>() > 0.0)) {
+    figures.no_time = "not measured";
+  } else {
+    figures.time = Seconds{time.get<double>() * 1e-6};
+    figures.launches = {{0, *figures.time}};
+    figures.algbw = algorithm_bandwidth(c, *figures.time);
+    figures.busbw = bus_bandwidth(c, *figures.time);
+  }
+  return figures;
+}
+
+Environment environment_of_document(const Json& document) {
+  Environment environment;
+  for (const Json& entry : document.value("env", Json::array())) {
+    const std::string text = entry;
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (equals == std::string::npos ||
+        !(name.starts_with("NCCL_") || name.starts_with("OMPI_MCA_btl") ||
+          name.starts_with("OMPI_MCA_pml") || name == "CUDA_VISIBLE_DEVICES")) {
+      continue;
+    }
+    environment[name] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+/// 22803 → "2.28.3".
+std::string version_text(int code) {
+  return fmt::format("{}.{}.{}", code / 10000, code % 10000 / 100, code % 100);
+}
+
+void read_machine(RunFigures& run, const Json& document) {
+  const Json version = document.value("nccl_version", Json());
+  if (version.is_number()) run.machine.software.nccl_library = version_text(version.get<int>());
+  for (const Json& device : document.at("config").at("devices")) {
+    RankInfo rank;
+    rank.rank = device.at("rank");
+    rank.host = device.value("hostname", "");
+    if (run.machine.host.empty()) run.machine.host = rank.host;
+    if (device.value("device", Json()).is_number()) {
+      rank.gpu.emplace();
+      rank.gpu->cuda_index = device.at("device");
+      rank.gpu->name = device.value("device_info", "");
+    }
+    run.machine.ranks.push_back(rank);
+  }
+}
+
+/// nccl-tests' (-J): two cases for each row, in place and out of place; which operation it was, the
+/// program's name among the arguments tells. Throws likewise.
+RunFigures read_nccl_tests(const Json& document, const std::string& name) {
+  RunFigures run;
+  run.name = name;
+  run.source = RunSource::nccl_tests;
+  run.started = document.value("start_time", "");
+  read_machine(run, document);
+  const bool gpus = !run.machine.ranks.empty() && run.machine.ranks.front().gpu.has_value();
+  const BackendKind backend = gpus ? BackendKind::nccl : BackendKind::mpi;
+  run.settings = settings_of(backend, environment_of_document(document));
+  const auto arguments = document.at("args").get<std::vector<std::string>>();
+  const Case pattern = pattern_of(document, arguments);
+  const std::string& variant = run.settings.variants.front().name;
+  for (const Json& row : document.at("results")) {
+    Case c = case_of(row, pattern);
+    run.cases.push_back(figures_of(c, row.at("out_of_place"), variant));
+    if (!supports_in_place(c.operation) || !row.contains("in_place")) continue;
+    c.in_place = true;
+    run.cases.push_back(figures_of(c, row.at("in_place"), variant));
+  }
+  return run;
+}
+
+void require_alike(const RunFigures& first, const RunFigures& other) {
+  const std::vector<Change> changes = changes_between(first, other);
+  if (changes.empty()) return;
+  std::vector<std::string> texts;
+  for (const Change& change : changes) {
+    texts.push_back(fmt::format("{}: {} → {}", change.what, change.before, change.after));
+  }
+  throw UsageError(
+      fmt::format("{} and {} are not launches of one program on one machine: {}", first.name,
+                  other.name, fmt::join(texts, "; ")),
+      "give runs that are to be compared as words of their own, and as one side what is alike");
+}
+
+std::optional<double> larger(const std::optional<double>& a, const std::optional<double>& b) {
+  if (!a || !b) return a ? a : b;
+  return std::max(*a, *b);
+}
+
+/// `own` is of the file `name`, the launch of this number.
+void add_launch(CaseFigures& merged, const CaseFigures& own, const std::string& name, int launch) {
+  if (merged.no_time.empty() && !own.no_time.empty()) {
+    merged.no_time = fmt::format("{} in {}", own.no_time, name);
+  }
+  if (!own.no_time.empty() || !own.time) return;
+  merged.launches.push_back({launch, *own.time});
+  merged.sample_error = larger(merged.sample_error, own.sample_error);
+  if (merged.time) return;
+  merged.time = own.time;
+  merged.algbw = own.algbw;
+  merged.busbw = own.busbw;
+}
+
+/// Until now the first launch's, at whose time its bandwidths are.
+void set_mean_time(CaseFigures& merged) {
+  if (!merged.no_time.empty() || merged.launches.empty()) {
+    merged.time.reset();
+    merged.launches.clear();
+    return;
+  }
+  set_time_by_launches(merged);
+}
+
+CaseFigures& entry_of(std::vector<CaseFigures>& cases, const CaseFigures& own) {
+  const auto known = std::find_if(cases.begin(), cases.end(), [&](const CaseFigures& each) {
+    return each.name == own.name && each.variant == own.variant;
+  });
+  if (known != cases.end()) return *known;
+  CaseFigures& added = cases.emplace_back();
+  added.name = own.name;
+  added.definition = own.definition;
+  added.variant = own.variant;
+  return added;
+}
+
+/// Files that one program wrote, as one run of as many launches, in their order: cases by name and
+/// variant, machine and settings of the first. A case that failed in one of them has no time.
+/// Throws UsageError where machine or settings of two differ, naming what.
+RunFigures merge_launches(const std::vector<RunFigures>& files, const std::string& name) {
+  RunFigures merged = files.at(0);
+  merged.name = name;
+  merged.cases.clear();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (i > 0) require_alike(files.front(), files[i]);
+    for (const CaseFigures& own : files[i].cases) {
+      add_launch(entry_of(merged.cases, own), own, files[i].name, static_cast<int>(i));
+    }
+  }
+  for (CaseFigures& figures : merged.cases) set_mean_time(figures);
+  return merged;
+}
 
 namespace fs = std::filesystem;
 

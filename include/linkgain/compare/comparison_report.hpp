@@ -8,9 +8,6 @@
 
 namespace linkgain {
 
-/// What the columns of a comparison show.
-enum class Metric { time, busbw, algbw };
-
 /// One run held against another: what changed in the machine, the headline's table with rows Before
 /// and After, cautions, and a row for each case and variant. With more than one comparison, all
 /// against the same first run, a trend: a column for each run, and the last held against the first.
@@ -20,5 +17,8 @@ std::string comparison_report(const std::vector<RunComparison>& comparisons, Met
 
 /// A row for each comparison, case and variant; units stand in the names, all digits are kept.
 std::string comparison_csv(const std::vector<RunComparison>& comparisons);
+
+/// One JSON document, schema "linkgain.comparison/1": each run held against the first.
+std::string to_json(const std::vector<RunComparison>& comparisons);
 
 }  // namespace linkgain

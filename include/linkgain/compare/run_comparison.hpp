@@ -26,7 +26,7 @@ enum class CaseVerdict {
 std::string_view name_of(CaseVerdict verdict);
 
 /// Standard deviation between launches of the log of a launch's median.
-struct ComparisonSpread {
+struct BetweenLaunchDeviation {
   double deviation = 0.0;
   /// Absent where no like case of either run has two launches, and it is an assumption.
   std::optional<int> degrees_of_freedom;
@@ -42,7 +42,7 @@ struct CaseComparison {
   const CaseFigures* after = nullptr;
   /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
   std::optional<Interval> speed_up;
-  std::optional<ComparisonSpread> spread;  ///< what the interval was made of
+  std::optional<BetweenLaunchDeviation> between_launches;  ///< what the interval was made of
   CaseVerdict verdict = CaseVerdict::missing;
   std::string reason;  ///< of not_comparable and missing
 };
@@ -75,8 +75,5 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
 /// communicates (may_stand_for_run()) of those that both runs measured; without any, of the first
 /// variant the largest all_reduce, else the largest case of the first operation that has one.
 const CaseComparison* headline_case(const RunComparison& comparison);
-
-/// One JSON document, schema "linkgain.comparison/1": each run held against the first.
-std::string to_json(const std::vector<RunComparison>& comparisons);
 
 }  // namespace linkgain

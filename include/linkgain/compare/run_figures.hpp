@@ -41,6 +41,9 @@ struct CaseFigures {
   std::optional<TrainingResult> training;  ///< of gpt2_step only
 };
 
+/// Which figure of a case a column shows.
+enum class Metric { time, busbw, algbw };
+
 /// What can be compared of one run, whatever program wrote it.
 struct RunFigures {
   std::string name;  ///< as the caller named it: "before.json"
@@ -54,6 +57,11 @@ struct RunFigures {
 
 /// Of a record; launch medians are formed from its samples.
 RunFigures figures_of(const Record& record, const std::string& name);
+
+/// Makes the geometric mean of the launches' medians the time of a case that has both, and takes
+/// its bandwidths there: a record's own time is the median over all samples, but the launch is the
+/// replicate here.
+void set_time_by_launches(CaseFigures& figures);
 
 /// Standard error of the median of values near each other, on the log scale, from their median
 /// absolute deviation (1.4826 MAD estimates a normal deviation, and its median's error is

@@ -175,7 +175,8 @@ TEST(ForeignComparison, FindsWhatIsFarBeyondTheScatterOfRepetitions) {
   const RunFigures before = parse_run(benchmark_of(times), "before.json");
   const CaseComparison row = first_case(before, parse_run(benchmark_of(slow), "after.json"));
   EXPECT_EQ(row.verdict, CaseVerdict::slower);
-  EXPECT_EQ(row.spread->deviation, kAssumedSpread) << "of which the repetitions show less";
+  EXPECT_EQ(row.between_launches->deviation, kAssumedSpread)
+      << "of which the repetitions show less";
   EXPECT_EQ(first_case(before, before).verdict, CaseVerdict::inconclusive)
       << "one start each shows no sameness";
 }
@@ -197,8 +198,8 @@ TEST_F(ForeignFiles, SeveralTellHowFarLaunchesDiffer) {
   const RunFigures before = side("before", 100.0);
   const RunComparison comparison = compare_runs(before, side("after", 104.0), {});
   const CaseComparison& row = comparison.cases.at(0);
-  EXPECT_THAT(row.spread->deviation, DoubleNear(0.002, 1e-9));
-  EXPECT_EQ(row.spread->degrees_of_freedom, 4);
+  EXPECT_THAT(row.between_launches->deviation, DoubleNear(0.002, 1e-9));
+  EXPECT_EQ(row.between_launches->degrees_of_freedom, 4);
   EXPECT_EQ(row.verdict, CaseVerdict::slower);
   EXPECT_THAT(comparison.cautions, IsEmpty());
   EXPECT_EQ(first_case(before, side("again", 100.1)).verdict, CaseVerdict::same);

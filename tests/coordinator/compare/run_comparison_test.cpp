@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compared_runs.hpp"
+#include "linkgain/compare/comparison_report.hpp"
 
 namespace linkgain::testing {
 namespace {
@@ -70,7 +71,7 @@ TEST(CompareRuns, PoolsTheSpreadOfLikeCases) {
   const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0})});
   const RunComparison comparison = compare_runs(before, after, {});
   // Squares of 0 and 2 (0.02 / 2)^2, a degree of freedom each.
-  EXPECT_THAT(comparison.cases.at(0).spread->deviation, DoubleNear(0.01, 1e-9));
+  EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.01, 1e-9));
 }
 
 TEST(CompareRuns, AssumesASpreadWhereNoLikeCaseHasTwoLaunches) {
@@ -79,13 +80,13 @@ TEST(CompareRuns, AssumesASpreadWhereNoLikeCaseHasTwoLaunches) {
   const RunFigures run =
       run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0}), wrong});
   const RunComparison alike = compare_runs(run, run, {});
-  EXPECT_FALSE(alike.cases.at(0).spread->degrees_of_freedom);
-  EXPECT_EQ(alike.cases.at(0).spread->deviation, kAssumedSpread);
-  EXPECT_EQ(alike.cases.at(1).spread->deviation, kAssumedSmallSpread);
+  EXPECT_FALSE(alike.cases.at(0).between_launches->degrees_of_freedom);
+  EXPECT_EQ(alike.cases.at(0).between_launches->deviation, kAssumedSpread);
+  EXPECT_EQ(alike.cases.at(1).between_launches->deviation, kAssumedSmallSpread);
   CaseFigures wild = timed(kLarge, "p2p", {1.0});
   wild.sample_error = 0.2;
   const RunFigures other = run_with("b", {wild});
-  EXPECT_EQ(compare_runs(run, other, {}).cases.at(0).spread->deviation, 0.2);
+  EXPECT_EQ(compare_runs(run, other, {}).cases.at(0).between_launches->deviation, 0.2);
 }
 
 TEST(CompareRuns, JudgesByIntervalAndThreshold) {

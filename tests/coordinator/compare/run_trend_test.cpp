@@ -1,9 +1,8 @@
-#include "run_trend.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compared_runs.hpp"
+#include "comparison_trend.hpp"
 
 namespace linkgain::testing {
 namespace {

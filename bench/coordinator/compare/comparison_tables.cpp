@@ -1,0 +1,458 @@
+#include "comparison_tables.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <string>
+
+#include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/report/training_words.hpp"
+#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+RatioText ratio_text(const Interval& speed_up) {
+  Ratio ratio;
+  ratio.estimate = speed_up.estimate;
+  ratio.low = speed_up.low;
+  ratio.high = speed_up.high;
+  return readable_ratio(ratio);
+}
+
+std::string with_interval(const Interval& speed_up) {
+  const RatioText text = ratio_text(speed_up);
+  return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string what_is_timed(const CaseComparison& each) {
+  return "the same " + spoken_operation(each.definition);
+}
+
+std::string value_cell(const CaseFigures* figures, Metric metric) {
+  if (figures == nullptr || !figures->no_time.empty()) {
+    return {};
+  }
+  switch (metric) {
+    case Metric::time:
+      return figures->time ? readable_time(*figures->time) : std::string{};
+    case Metric::busbw:
+      return figures->busbw ? readable_bandwidth(*figures->busbw) : std::string{};
+    case Metric::algbw:
+      return figures->algbw ? readable_bandwidth(*figures->algbw) : std::string{};
+  }
+  return {};
+}
+
+std::vector<std::string> speed_up_cells(const CaseComparison& each) {
+  if (!each.speed_up) {
+    return {"", "", ""};
+  }
+  const RatioText text = ratio_text(*each.speed_up);
+  return {text.estimate,
+          fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high),
+          readable_percent(less_time(each.speed_up->estimate))};
+}
+
+std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
+                             const Sides& sides) {
+  const std::string begin = capitalized(sides.after);
+  const std::string than = sides.before.empty() ? "" : " than " + sides.before;
+  switch (each.verdict) {
+    case CaseVerdict::same:
+      return fmt::format("{}, {} takes the same time{} within {} ({}).", begin, what,
+                         sides.before.empty() ? "" : " as " + sides.before,
+                         readable_percent(threshold), with_interval(*each.speed_up));
+    case CaseVerdict::faster:
+      return fmt::format("{}, {} takes {} less time{} ({}).", begin, what,
+                         readable_percent(less_time(each.speed_up->estimate)), than,
+                         with_interval(*each.speed_up));
+    case CaseVerdict::slower:
+      return fmt::format("{}, {} does not take less time{}, it takes {} longer ({}).", begin, what,
+                         than, readable_percent(-less_time(each.speed_up->estimate), Whole::no),
+                         with_interval(*each.speed_up));
+    case CaseVerdict::inconclusive:
+      return fmt::format(
+          "Whether {} takes another time {}{} cannot be told ({}); more launches would tell.", what,
+          sides.after, than, with_interval(*each.speed_up));
+    case CaseVerdict::not_comparable:
+    case CaseVerdict::missing:
+      return fmt::format("{}: {}: {}.", what, name_of(each.verdict), each.reason);
+  }
+  return {};
+}
+
+std::string name_and_start(const RunFigures& run) {
+  return run.started.empty() ? run.name : fmt::format("{} ({})", run.name, run.started);
+}
+
+std::string text_of(const Change& change) {
+  return fmt::format("{}: {} → {}", change.what, change.before, change.after);
+}
+
+std::string counts_of(const std::vector<CaseVerdict>& verdicts) {
+  constexpr std::array kVerdicts{CaseVerdict::faster,         CaseVerdict::slower,
+                                 CaseVerdict::same,           CaseVerdict::inconclusive,
+                                 CaseVerdict::not_comparable, CaseVerdict::missing};
+  std::vector<std::string> counts;
+  for (const CaseVerdict verdict : kVerdicts) {
+    const auto count = std::count(verdicts.begin(), verdicts.end(), verdict);
+    if (count > 0) counts.push_back(fmt::format("{} {}", count, name_of(verdict)));
+  }
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
+
+std::string value_legend(bool trainings) {
+  return fmt::format("A run's value is the geometric mean of its launches' medians.{}",
+                     trainings ? " A training's time is that of a step; it has no bandwidth." : "");
+}
+
+std::string verdict_legend(double threshold) {
+  const std::string percent = readable_percent(threshold);
+  return fmt::format(
+      "Faster and slower: by more than {}, and 1 is outside the 95 % interval; same: the whole "
+      "interval is within {}.",
+      percent, percent);
+}
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::string alike_key(const CaseRow& row) {
+  return row.foldable ? fmt::format("{}\n{}\n{}", name_of(row.verdict), row.variant, row.reason)
+                      : std::string();
+}
+
+/// Values between what is before and after them.
+Cells cells_of(const std::string& label, const CaseRow& row, const Cells& values,
+               const std::string& reason) {
+  Cells cells{label, row.variant};
+  cells.insert(cells.end(), values.begin(), values.end());
+  cells.insert(cells.end(), {std::string(name_of(row.verdict)), reason});
+  return cells;
+}
+
+/// In the place of several rows that say the same.
+Cells cells_of_several(const std::vector<const CaseRow*>& rows) {
+  const CaseRow& first = *rows.front();
+  std::vector<std::string> labels;
+  for (const CaseRow* row : rows) labels.push_back(row->label);
+  return cells_of(fmt::format("{} cases", rows.size()), first, Cells(first.values.size()),
+                  fmt::format("{}: {}", first.reason, first_few(labels)));
+}
+
+using Columns = std::vector<StyledText::Column>;
+
+/// With the blanks in front of it.
+std::size_t width_of(const Columns& titles, const std::vector<Cells>& rows, std::size_t column) {
+  std::size_t widest = display_width(titles[column].title);
+  for (const Cells& row : rows) widest = std::max(widest, display_width(row[column]));
+  return widest + 2;
+}
+
+/// Which columns stand in which table of a terminal: the first `leading` in all of them, verdict
+/// and reason, which end the last one, together. One table where names leave too little room.
+std::vector<std::vector<std::size_t>> tables_of(const Columns& titles,
+                                                const std::vector<Cells>& rows,
+                                                std::size_t leading) {
+  constexpr std::size_t kFootnote = 6;  // a long reason gives way to its number
+  std::vector<std::size_t> first;
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < leading; ++i) {
+    first.push_back(i);
+    taken += width_of(titles, rows, i);
+  }
+  const std::size_t verdict = titles.size() - 2;
+  const bool narrow = taken > kTerminalColumns / 2;
+  std::vector<std::vector<std::size_t>> tables{first};
+  std::size_t used = taken;
+  for (std::size_t i = leading; i <= verdict; ++i) {
+    const std::size_t width = width_of(titles, rows, i) + (i == verdict ? kFootnote : 0);
+    if (!narrow && used + width > kTerminalColumns && tables.back().size() > leading) {
+      tables.push_back(first);
+      used = taken;
+    }
+    tables.back().push_back(i);
+    used += width;
+  }
+  tables.back().push_back(verdict + 1);
+  return tables;
+}
+
+template <typename Value>
+std::vector<Value> picked(const std::vector<Value>& all, const std::vector<std::size_t>& which) {
+  std::vector<Value> values;
+  for (const std::size_t place : which) values.push_back(all[place]);
+  return values;
+}
+
+void add_tables(StyledText& text, const Columns& titles, const std::vector<Cells>& rows,
+                std::size_t leading) {
+  if (text.style() == TableStyle::markdown) {
+    text.table_with_reasons(titles, rows);
+    return;
+  }
+  for (const std::vector<std::size_t>& which : tables_of(titles, rows, leading)) {
+    std::vector<Cells> own;
+    for (const Cells& row : rows) own.push_back(picked(row, which));
+    if (which.back() + 1 == titles.size()) {
+      text.table_with_reasons(picked(titles, which), own);
+    } else {
+      text.table(picked(titles, which), own);
+    }
+  }
+}
+
+}  // namespace
+
+void add_case_table(StyledText& text, const std::vector<StyledText::Column>& columns,
+                    const std::vector<CaseRow>& rows) {
+  std::vector<const CaseRow*> all;
+  for (const CaseRow& row : rows) all.push_back(&row);
+  std::vector<Cells> cells;
+  for (const auto& alike : grouped(all, alike_key)) {
+    const CaseRow& row = *alike.front();
+    cells.push_back(alike.size() > 1 ? cells_of_several(alike)
+                                     : cells_of(row.label, row, row.values, row.reason));
+  }
+  Columns titles{{"Case"}, {"Variant"}};
+  titles.insert(titles.end(), columns.begin(), columns.end());
+  titles.insert(titles.end(), {{"Verdict"}, {"Why"}});
+  const bool variants = std::any_of(rows.begin(), rows.end(),
+                                    [](const CaseRow& row) { return !row.variant.empty(); });
+  if (!variants) {
+    titles.erase(titles.begin() + 1);
+    for (Cells& row : cells) row.erase(row.begin() + 1);
+  }
+  add_tables(text, titles, cells, variants ? 2 : 1);
+}
+
+namespace {
+
+/// A run and what it has of the case that the table is of.
+struct Row {
+  const RunFigures* run = nullptr;
+  const CaseFigures* figures = nullptr;  ///< null where it lacks the case
+  std::string name;
+  const CaseComparison* against_first = nullptr;  ///< null of the first run, and without figures
+};
+
+bool uses_nvlink(const CaseFigures* figures) {
+  return figures != nullptr && figures->path == Path::nvlink;
+}
+
+/// Whether NVLink is what the two sides differ in.
+bool is_about_nvlink(const CaseComparison& each) {
+  return uses_nvlink(each.before) != uses_nvlink(each.after) &&
+         each.before->path != Path::unknown && each.after->path != Path::unknown;
+}
+
+std::vector<Row> rows_of(const std::vector<RunComparison>& comparisons,
+                         const CaseComparison& headline) {
+  const bool trend = comparisons.size() > 1;
+  std::vector<Row> rows{
+      {comparisons.front().before, headline.before, trend ? run_label(1) : "Before"}};
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    const RunComparison& comparison = comparisons[i];
+    rows.push_back({comparison.after, nullptr, trend ? run_label(i + 2) : "After"});
+    const auto same = std::find_if(comparison.cases.begin(), comparison.cases.end(),
+                                   [&](const CaseComparison& each) {
+                                     return each.before == headline.before && each.after != nullptr;
+                                   });
+    if (same == comparison.cases.end()) continue;
+    rows.back().figures = same->after;
+    rows.back().against_first = &*same;
+  }
+  return rows;
+}
+
+/// What is alike in the runs of all rows that have the case; absent where it is not.
+template <typename Get>
+auto common(const std::vector<Row>& rows, Get get)
+    -> std::optional<decltype(get(rows.front().run->settings))> {
+  const auto first = get(rows.front().run->settings);
+  const bool alike = std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.figures == nullptr || get(row.run->settings) == first;
+  });
+  return alike ? std::optional(first) : std::nullopt;
+}
+
+/// Of a trend, what each run is beside the first, in columns of their own with the reason last.
+void add_verdicts(std::vector<StyledText::Column>& columns,
+                  std::vector<std::vector<std::string>>& cells, const std::vector<Row>& rows) {
+  if (rows.size() == 2) {
+    columns.push_back({"Why"});
+    for (std::vector<std::string>& row : cells) row.emplace_back();
+    return;
+  }
+  columns.insert(columns.end(), {{"Speed-up", true}, {"Verdict"}, {"Why"}});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CaseComparison* each = rows[i].against_first;
+    if (i == 0) {
+      cells[i].insert(cells[i].end(), {"", "", ""});
+    } else if (each == nullptr) {
+      cells[i].insert(cells[i].end(), {"", std::string(name_of(CaseVerdict::missing)), ""});
+    } else {
+      const std::string& no_time = rows[i].figures->no_time;
+      cells[i].insert(cells[i].end(),
+                      {speed_up_cells(*each)[0], std::string(name_of(each->verdict)),
+                       no_time.empty() ? each->reason : no_time});
+    }
+  }
+}
+
+/// "GPT-2 124M, 200 steps, ddp, fp32"; without a number of steps "a step".
+std::string training_title(const TrainingParameters& training, std::optional<std::int64_t> steps) {
+  return fmt::format("{}, {}, {}, {}", readable_model(training.model),
+                     steps ? counted(*steps, "step", "steps") : "a step", strategy_text(training),
+                     name_of(training.precision));
+}
+
+std::string training_cell(const Row& row, bool all_steps) {
+  if (row.figures == nullptr || !row.figures->time || !row.figures->no_time.empty()) return {};
+  const Seconds step = *row.figures->time;
+  return readable_time(all_steps ? time_of_all_steps(row.run->settings, step) : step);
+}
+
+/// How the times of the table came about.
+std::string steps_text(const std::vector<Row>& rows, std::optional<std::int64_t> steps) {
+  if (steps) return fmt::format("Time is {} x that of a step.", counted(*steps, "step", "steps"));
+  std::vector<std::int64_t> numbers;
+  for (const Row& row : rows) {
+    if (row.figures != nullptr) numbers.push_back(planned_steps(row.run->settings));
+  }
+  return fmt::format(
+      "The runs were asked for different numbers of steps ({}): time is that of one, which can be "
+      "compared.",
+      fmt::join(numbers, ", "));
+}
+
+/// Losses after as many steps of the same training, which had better be alike; empty where the
+/// runs' steps, in a launch, or tokens differ.
+std::string loss_text(const std::vector<Row>& rows) {
+  if (rows.size() != 2) return {};
+  const std::optional<TrainingResult>& before = rows.front().figures->training;
+  const std::optional<TrainingResult>& after = rows.back().figures->training;
+  if (!before || !after || !before->last_loss || !after->last_loss) return {};
+  const auto launches = [](const Row& row) {
+    return static_cast<std::int64_t>(row.figures->launches.size());
+  };
+  if (before->steps * launches(rows.back()) != after->steps * launches(rows.front())) return {};
+  return fmt::format(" Loss after the last block: {:.3f} before, {:.3f} after.", *before->last_loss,
+                     *after->last_loss);
+}
+
+/// What was trained, for how long, to what loss.
+std::string training_text(const Case& definition, const std::vector<Row>& rows,
+                          std::optional<std::int64_t> steps) {
+  const std::optional<std::string> tokens = common(rows, readable_tokens);
+  return fmt::format("{}, {}. {}{}", training_sentence(definition),
+                     tokens ? *tokens : "not the same tokens in each run", steps_text(rows, steps),
+                     steps && tokens ? loss_text(rows) : "");
+}
+
+Path path_of(const Row& row) { return row.figures == nullptr ? Path::unknown : row.figures->path; }
+
+std::string name_cell(const Row& row, bool about_nvlink) {
+  if (!about_nvlink || path_of(row) == Path::unknown) return row.name;
+  return row.name + (uses_nvlink(row.figures) ? " (Y)" : " (N)");
+}
+
+std::string path_cell(const Row& row) {
+  const Path path = path_of(row);
+  return path == Path::unknown ? "" : std::string(readable_path(path));
+}
+
+/// What the table is of: a case, and how the run that it stands for is held against the first.
+struct Headline {
+  const CaseComparison* each = nullptr;
+  Sides sides;
+  double threshold = 0.0;
+};
+
+void add_training_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
+  const CaseComparison& each = *headline.each;
+  const bool nvlink = is_about_nvlink(each);
+  const std::optional<std::int64_t> steps = common(rows, planned_steps);
+  std::vector<std::vector<std::string>> cells;
+  for (const Row& row : rows) {
+    cells.push_back(
+        {name_cell(row, nvlink), training_cell(row, steps.has_value()), path_cell(row)});
+  }
+  std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
+                                          {training_title(*each.definition.training, steps), true},
+                                          {"Path"}};
+  add_verdicts(columns, cells, rows);
+  text.table_with_reasons(columns, cells);
+  const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
+  text.paragraph(verdict_sentence(what, each, headline.threshold, headline.sides));
+  text.paragraph(training_text(each.definition, rows, steps));
+}
+
+void add_operation_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
+  const CaseComparison& each = *headline.each;
+  const bool nvlink = is_about_nvlink(each);
+  std::vector<std::vector<std::string>> cells;
+  for (const Row& row : rows) {
+    cells.push_back({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
+                     value_cell(row.figures, Metric::busbw), path_cell(row)});
+  }
+  std::vector<StyledText::Column> columns{
+      {nvlink ? "NVLink" : "Run"}, {case_label(each.definition), true}, {"busbw", true}, {"Path"}};
+  add_verdicts(columns, cells, rows);
+  text.table_with_reasons(columns, cells);
+  text.paragraph(verdict_sentence(what_is_timed(each), each, headline.threshold, headline.sides));
+}
+
+/// Of the last run that has one.
+Headline headline_of(const std::vector<RunComparison>& comparisons) {
+  for (std::size_t i = comparisons.size(); i > 0; --i) {
+    const RunComparison& comparison = comparisons[i - 1];
+    const CaseComparison* each = headline_case(comparison);
+    if (each == nullptr) continue;
+    Headline headline{each, {}, comparison.threshold};
+    if (comparisons.size() > 1) {
+      headline.sides = {"in " + run_label(i + 1), "in " + run_label(1)};
+    }
+    return headline;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string run_label(std::size_t number) { return fmt::format("Run {}", number); }
+
+void add_headline_table(StyledText& text, const std::vector<RunComparison>& comparisons) {
+  const Headline headline = headline_of(comparisons);
+  if (headline.each == nullptr) {
+    text.paragraph(comparisons.size() == 1 ? "No case was measured on both sides."
+                                           : "No case was measured in both Run 1 and another run.");
+    return;
+  }
+  const std::vector<Row> rows = rows_of(comparisons, *headline.each);
+  const bool training = headline.each->definition.training.has_value();
+  (training ? add_training_table : add_operation_table)(text, rows, headline);
+}
+
+}  // namespace linkgain

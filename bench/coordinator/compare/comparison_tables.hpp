@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/compare/run_comparison.hpp"
+#include "linkgain/tables/table.hpp"
+
+namespace linkgain {
+
+/// What a run's column shows of a case; empty where the run lacks it or its metric.
+std::string value_cell(const CaseFigures* figures, Metric metric);
+
+/// Speed-up, interval and less time; empty where there is nothing to compare.
+std::vector<std::string> speed_up_cells(const CaseComparison& each);
+
+/// "the same all-reduce"
+std::string what_is_timed(const CaseComparison& each);
+
+/// The two sides of a comparison, as a sentence speaks of them.
+struct Sides {
+  std::string after = "after";  ///< "in Run 3"
+  std::string before;           ///< "in Run 1"; empty where it goes without saying
+};
+
+/// "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI 11.2x to 12.2x)." `what` is
+/// what took the time, as a sentence has it.
+std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
+                             const Sides& sides);
+
+/// "after.json (2026-11-21T16:40:00Z)"
+std::string name_and_start(const RunFigures& run);
+
+/// "driver: 580.1 → 590.2"
+std::string text_of(const Change& change);
+
+/// "1 faster, 2 inconclusive"
+std::string counts_of(const std::vector<CaseVerdict>& verdicts);
+
+/// What a value, and the words of the verdicts, mean; `trainings`: whether there are any.
+std::string value_legend(bool trainings);
+std::string verdict_legend(double threshold);
+
+/// A row of the table of all cases.
+struct CaseRow {
+  std::string label;
+  std::string variant;              ///< empty where the source knows none
+  std::vector<std::string> values;  ///< one for each column between variant and verdict
+  CaseVerdict verdict = CaseVerdict::missing;
+  std::string reason;
+  /// Whether nothing is lost where several rows of the same verdict and reason become one.
+  bool foldable = false;
+};
+
+/// The table of all cases. `columns` are those of the values; the variant's and the reason's
+/// columns are left out where they are empty.
+void add_case_table(StyledText& text, const std::vector<StyledText::Column>& columns,
+                    const std::vector<CaseRow>& rows);
+
+/// "Run 1" is what all others are held against; names of files are too long for columns.
+std::string run_label(std::size_t number);
+
+/// The table of the case that stands for the last comparison that has one (headline_case()), a row
+/// for each run, and what its difference is in a sentence; with more than one comparison the rows
+/// have verdicts. Of a training the time is that of all steps that the runs were asked for, or of
+/// one step where they were asked for different numbers, and a paragraph says what was trained. All
+/// comparisons have the first run in common.
+void add_headline_table(StyledText& text, const std::vector<RunComparison>& comparisons);
+
+}  // namespace linkgain
