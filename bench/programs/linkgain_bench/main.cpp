@@ -4,12 +4,10 @@
 #include <exception>
 #include <memory>
 
+#include "bench_modes.hpp"
+#include "bench_options.hpp"
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
-#include "nccl_tests_mode.hpp"
-#include "worker_bench_agreement.hpp"
-#include "worker_bench_modes.hpp"
-#include "worker_bench_options.hpp"
 
 namespace {
 

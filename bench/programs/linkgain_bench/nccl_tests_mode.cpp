@@ -1,5 +1,3 @@
-#include "nccl_tests_mode.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +11,11 @@
 #include <variant>
 #include <vector>
 
+#include "bench_modes.hpp"
 #include "linkgain/nccl_tests/nccl_tests_cases.hpp"
-#include "linkgain/nccl_tests/nccl_tests_json.hpp"
 #include "linkgain/nccl_tests/nccl_tests_output.hpp"
 #include "linkgain/runtime/engine.hpp"
 #include "linkgain/runtime/fault.hpp"
-#include "worker_bench_agreement.hpp"
-#include "worker_bench_modes.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,7 +10,7 @@
 #include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/record/protocol.hpp"
 
-/// nccl-tests' text, as of its version 2.19.6, from plain values.
+/// nccl-tests' table and JSON, as of its version 2.19.6, from plain values.
 namespace linkgain {
 
 /// One half of a row; zeros where it was not measured.
@@ -64,5 +66,28 @@ std::string nccl_tests_foot(const NcclTestsReport& report);
 
 /// Local time: "2026-11-21 17:07:19".
 std::string nccl_tests_now();
+
+/// nccl-tests' JSON, version 3. Of the environment it has the variables that may be recorded, not
+/// all.
+std::string nccl_tests_json(const NcclTestsReport& report, const std::string& end_time);
+
+/// The file of -J.
+class NcclTestsFile {
+ public:
+  /// Makes a new file; where there is one of this name, a number is put behind it. Throws
+  /// UsageError.
+  explicit NcclTestsFile(const std::string& path);
+
+  const std::string& name() const { return name_; }
+  /// Once. Throws MachineError where not all could be written.
+  void write(const std::string& text);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string name_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
 
 }  // namespace linkgain

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/nccl_tests/nccl_tests_json.hpp"
 #include "programs/nccl_tests_table.hpp"
 #include "support/program.hpp"
 

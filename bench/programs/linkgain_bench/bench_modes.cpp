@@ -1,4 +1,4 @@
-#include "worker_bench_modes.hpp"
+#include "bench_modes.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
 #include "linkgain/workloads/training_operation.hpp"
-#include "worker_bench_agreement.hpp"
 
 namespace linkgain {
 namespace {

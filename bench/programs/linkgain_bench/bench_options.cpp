@@ -1,4 +1,4 @@
-#include "worker_bench_options.hpp"
+#include "bench_options.hpp"
 
 #include <fmt/format.h>
 

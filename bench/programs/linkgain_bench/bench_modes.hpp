@@ -1,0 +1,63 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bench_options.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/serve.hpp"
+#include "linkgain/runtime/session.hpp"
+
+namespace linkgain {
+
+/// Thrown by all ranks alike: each can leave by itself and one can speak for all.
+class AgreedError : public MachineError {
+ public:
+  using MachineError::MachineError;
+};
+
+/// Collective: what `make` returns on this rank. Throws AgreedError on every rank where `make`
+/// threw an Error on one of them.
+template <typename Make>
+auto make_agreed(Session& session, Make make) {
+  decltype(make()) made{};
+  std::optional<std::string> problem;  // text and advice on a line each
+  try {
+    made = make();
+  } catch (const Error& error) {
+    problem = fmt::format("{}\n{}", error.what(), error.advice());
+  }
+  if (const auto first = session.first_text(problem)) {
+    const std::size_t line_end = first->find('\n');
+    throw AgreedError(first->substr(0, line_end), first->substr(line_end + 1));
+  }
+  return made;
+}
+
+/// Throws UsageError where there is one rank only.
+void require_two_ranks(const Session& session);
+
+/// Collective: throws AgreedError on every rank where one of them cannot make the backend.
+std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options);
+
+/// Rank 0 answers the coordinator through `channel`, that the backend cannot be made included.
+void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel& channel);
+
+/// Rank 0 runs Google Benchmark's loop; returns the exit status. Throws AgreedError where one of
+/// the ranks cannot make the backend, UsageError on all ranks or on rank 0 after the others left.
+int benchmark_mode(Session& session, const WorkerOptions& options);
+
+/// Measures as nccl-tests does and prints what it prints; collective. All ranks go through the same
+/// cases by themselves, for no count depends on what was measured. Returns the exit status. Throws
+/// UsageError and AgreedError on all ranks alike.
+int nccl_tests_mode(Session& session, const WorkerOptions& options);
+
+/// Versions, GPUs and capabilities of this build and machine as one line of JSON.
+std::string describe();
+
+}  // namespace linkgain
