@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
+#include <memory>
 #include <optional>
 #include <system_error>
 
@@ -51,6 +54,40 @@ std::vector<std::string_view> options_of(const TrainingSelection& asked) {
   add(asked.buckets.has_value(), "--buckets");
   add(asked.bucket_mib.has_value(), "--bucket-mb");
   return options;
+}
+
+/// The options that choose trainings.
+void add_training_options(DeferredOptions& deferred, TrainingSelection& training) {
+  CLI::App& app = deferred.app();
+  deferred
+      .add_list("--model-size", training.models, parse_model_size, "gpt2_step: gpt2 (124M), tiny")
+      ->type_name("SIZE,...");
+  deferred
+      .add_list("--strategy", training.strategies, parse_training_strategy,
+                "gpt2_step: ddp, zero2, zero3; the step without communication is measured beside "
+                "them")
+      ->type_name("NAME,...");
+  deferred
+      .add_list("--training-precision", training.precisions, parse_training_precision,
+                "gpt2_step: fp32, tf32, bf16 (mpi backend: fp64)")
+      ->type_name("NAME,...");
+  app.add_option("--batch", training.samples, "gpt2_step: sequences of each rank, 4 unless given")
+      ->type_name("B");
+  app.add_option("--sequence", training.length,
+                 "gpt2_step: tokens of a sequence, 1024 of gpt2 unless given")
+      ->type_name("T");
+  app.add_option("--dropout", training.dropout, "gpt2_step: probability, 0.1 unless given")
+      ->type_name("P");
+  deferred
+      .add("--buckets", training.buckets, parse_bucket_rule,
+           "gpt2_step: gradients in buckets as PyTorch groups them now (current) or did in 2020 "
+           "(legacy)",
+           DeferredOptions::Empty::is_absent)
+      ->type_name("RULE");
+  app.add_option(
+         "--bucket-mb", training.bucket_mib,
+         "gpt2_step: size of a bucket in MiB, 0.01 to 4096; PyTorch's 1 and 25 unless given")
+      ->type_name("MIB");
 }
 
 }  // namespace
@@ -102,30 +139,72 @@ Tolerance parse_tolerance(std::string_view text, std::string_view option) {
   return {-share, share};
 }
 
-SelectionOptions read_selection(const SelectionTexts& texts) {
-  SelectionOptions options;
-  options.operations = parse_each<OperationKind>(texts.only, parse_operation);
-  if (!texts.sizes.empty()) options.sizes = parse_sizes(texts.sizes);
-  options.types = parse_each<DataType>(texts.types, parse_data_type);
-  options.reductions = parse_each<Reduction>(texts.reductions, parse_reduction);
-  options.launch_modes = parse_each<LaunchMode>(texts.launch_modes, parse_launch_mode);
-  options.patterns = parse_each<Pattern>(texts.patterns, parse_pattern);
-  if (!texts.pair.empty()) options.pair = parse_pair(texts.pair);
-  options.roots = parse_each<int>(texts.roots, parse_root);
-  options.buffers = parse_each<Buffers>(texts.buffers, parse_buffers);
-  options.in_place = texts.in_place;
-  options.kernels = texts.kernels;
-  TrainingSelection& training = options.training;
-  training.models = parse_each<ModelSize>(texts.models, parse_model_size);
-  training.strategies = parse_each<TrainingStrategy>(texts.strategies, parse_training_strategy);
-  training.precisions =
-      parse_each<TrainingPrecision>(texts.training_precisions, parse_training_precision);
-  if (!texts.bucket_rule.empty()) training.buckets = parse_bucket_rule(texts.bucket_rule);
-  training.bucket_mib = texts.bucket_mib;
-  training.samples = texts.samples;
-  training.length = texts.length;
-  training.dropout = texts.dropout;
-  return options;
+std::string describe_conversion_error(const std::string& error) {
+  static constexpr std::string_view kBefore = "Could not convert: ";
+  const std::size_t equals = error.find(" = ");
+  if (!error.starts_with(kBefore) || equals == std::string::npos) return error;
+  const std::string option = error.substr(kBefore.size(), equals - kBefore.size());
+  const std::string value = error.substr(equals + 3);
+  double number = 0.0;
+  const char* const last = value.data() + value.size();
+  const auto [end, failure] = std::from_chars(value.data(), last, number);
+  if (end != last || failure == std::errc::invalid_argument) {
+    return fmt::format("{} {} is no number", option, value);
+  }
+  const bool whole = failure == std::errc{} && number == std::floor(number);
+  return fmt::format("{} {} is {}", option, value, whole ? "out of range" : "no whole number");
+}
+
+CLI::Option* DeferredOptions::add_text(const char* name, const std::string& help, Empty empty,
+                                       const std::string& usual,
+                                       std::function<void(const std::string&)> read) {
+  const auto text = std::make_shared<std::string>(usual);
+  CLI::Option* const option = app_.add_option(name, *text, help);
+  then([=, read = std::move(read)] {
+    if (!text->empty() || (empty == Empty::is_value && option->count() > 0)) read(*text);
+  });
+  return option;
+}
+
+CLI::Option* DeferredOptions::add_texts(const char* name, const std::string& help,
+                                        std::function<void(const std::vector<std::string>&)> read) {
+  const auto texts = std::make_shared<std::vector<std::string>>();
+  CLI::Option* const option = app_.add_option(name, *texts, help)->delimiter(',');
+  then([=, read = std::move(read)] { read(*texts); });
+  return option;
+}
+
+void DeferredOptions::read() const {
+  for (const std::function<void()>& step : steps_) step();
+}
+
+void add_selection_options(DeferredOptions& deferred, SelectionOptions& options,
+                           const SelectionWords& words) {
+  const auto named = [](CLI::Option* option, const OptionWords& of_it) {
+    if (of_it.value != nullptr) option->type_name(of_it.value);
+    return option;
+  };
+  const auto list = [&](const char* name, auto& values, auto parse, const OptionWords& of_it) {
+    named(deferred.add_list(name, values, parse, of_it.help), of_it);
+  };
+  list("--only", options.operations, parse_operation, words.only);
+  CLI::Option* const sizes =
+      named(deferred.add("--sizes", options.sizes, parse_sizes, words.sizes.help,
+                         DeferredOptions::Empty::is_value, words.usual_sizes),
+            words.sizes);
+  if (!words.usual_sizes.empty()) sizes->capture_default_str();
+  list("--type", options.types, parse_data_type, words.types);
+  list("--reduction", options.reductions, parse_reduction, words.reductions);
+  list("--launch", options.launch_modes, parse_launch_mode, words.launch_modes);
+  list("--pattern", options.patterns, parse_pattern, words.patterns);
+  named(deferred.add("--pair", options.pair, parse_pair, words.pair.help,
+                     DeferredOptions::Empty::is_absent),
+        words.pair);
+  list("--root", options.roots, parse_root, words.roots);
+  list("--buffers", options.buffers, parse_buffers, words.buffers);
+  deferred.app().add_flag("--kernels", options.kernels, words.kernels.help);
+  deferred.app().add_flag("--in-place", options.in_place, words.in_place.help);
+  add_training_options(deferred, options.training);
 }
 
 Selection with_options(Selection selection, const SelectionOptions& options) {

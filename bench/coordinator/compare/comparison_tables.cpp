@@ -13,7 +13,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/report/training_words.hpp"
+#include "linkgain/report/report.hpp"
 #include "linkgain/statistics/ratio.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"

@@ -6,11 +6,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/text.hpp"
-#include "linkgain/cases/option_errors.hpp"
 #include "linkgain/cases/option_parsers.hpp"
-#include "linkgain/cases/sweep.hpp"
-#include "linkgain/cases/training_options.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 
 namespace linkgain {
@@ -27,75 +23,62 @@ constexpr const char* kExamples =
     "--format nccl-tests --help):\n"
     "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
 
-struct Texts {
-  std::string backend;
-  SelectionTexts selection;
-  std::string gpus;
-  std::string format;
-  TrainingPlan training;
-};
+constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
 
-void add_options(CLI::App& app, Texts& texts) {
-  app.add_option("--backend", texts.backend, "nccl or mpi; nccl where it is built");
-  app.add_option("--gpus", texts.gpus, "CUDA device of each rank, for example 0,1");
-  SelectionTexts& selection = texts.selection;
-  selection.sizes = "16:1G:x4";
-  app.add_option("--only", selection.only,
-                 operation_names() + "; all_reduce and send_recv unless told otherwise")
-      ->delimiter(',');
-  app.add_option("--sizes", selection.sizes, "8:1G:x4, 1M:64M:+1M, or a list 8,64K,1G")
-      ->capture_default_str();
-  app.add_option("--type", selection.types, "float32 unless told otherwise")->delimiter(',');
-  app.add_option("--reduction", selection.reductions, "sum, prod, min, max, avg, mulsum")
-      ->delimiter(',');
-  app.add_option("--launch", selection.launch_modes, "stream, graph")->delimiter(',');
-  app.add_option("--pattern", selection.patterns, "send_recv and copies: ring, one-way, both-ways")
-      ->delimiter(',');
-  app.add_option("--pair", selection.pair,
-                 "ranks of one-way, both-ways, ping_pong and latencies, for example 0-1");
-  app.add_option("--root", selection.roots,
-                 "ranks of broadcast, reduce, gather, scatter, all_to_one, one_to_all")
-      ->delimiter(',');
-  app.add_option("--buffers", selection.buffers, "plain, allocated, registered, symmetric")
-      ->delimiter(',');
-  app.add_flag("--kernels", selection.kernels, "our own kernels, too, where there is one");
-  app.add_flag("--in-place", selection.in_place, "in place, where an operation has that form");
-  add_training_options(app, selection);
-  app.add_option("--steps", texts.training.steps,
-                 "gpt2_step: over which the learning rate falls to 0, 200 unless given")
-      ->type_name("N");
-  app.add_option("--tokens", texts.training.tokens,
-                 "gpt2_step: a token file; generated unless given")
-      ->type_name("FILE");
-  app.add_option("--format", texts.format,
-                 "nccl-tests: measure as nccl-tests does and print what it prints");
+void add_job_options(DeferredOptions& job, WorkerOptions& options) {
+  job.add("--backend", options.backend, parse_backend, "nccl or mpi; nccl where it is built",
+          kAbsent);
+  job.add("--gpus", options.gpus, parse_gpus, "CUDA device of each rank, for example 0,1", kAbsent);
 }
 
-/// What to do instead of a benchmark, and how.
+SelectionWords selection_words() {
+  SelectionWords words;
+  words.only.help = operation_names() + "; all_reduce and send_recv unless told otherwise";
+  words.sizes.help = "8:1G:x4, 1M:64M:+1M, or a list 8,64K,1G";
+  words.usual_sizes = "16:1G:x4";
+  words.types.help = "float32 unless told otherwise";
+  words.reductions.help = "sum, prod, min, max, avg, mulsum";
+  words.launch_modes.help = "stream, graph";
+  words.patterns.help = "send_recv and copies: ring, one-way, both-ways";
+  words.pair.help = "ranks of one-way, both-ways, ping_pong and latencies, for example 0-1";
+  words.roots.help = "ranks of broadcast, reduce, gather, scatter, all_to_one, one_to_all";
+  words.buffers.help = "plain, allocated, registered, symmetric";
+  words.kernels.help = "our own kernels, too, where there is one";
+  words.in_place.help = "in place, where an operation has that form";
+  return words;
+}
+
+void add_training_options(CLI::App& app, TrainingPlan& training) {
+  app.add_option("--steps", training.steps,
+                 "gpt2_step: over which the learning rate falls to 0, 200 unless given")
+      ->type_name("N");
+  app.add_option("--tokens", training.tokens, "gpt2_step: a token file; generated unless given")
+      ->type_name("FILE");
+}
+
+/// What to do instead of a benchmark.
 struct Modes {
   bool serve = false;
   bool describe = false;
   bool version = false;
-  double load = 0.0;
-  double sample = 0.005;
 };
 
-void add_mode_options(CLI::App& app, Modes& modes) {
+void add_mode_options(CLI::App& app, Modes& modes, WorkerOptions& options) {
   app.add_flag("--serve", modes.serve, "answer linkgain's protocol on standard input and output");
   app.add_flag("--describe", modes.describe, "print versions and capabilities as JSON");
-  app.add_option("--load", modes.load,
+  app.add_option("--load", options.load_time.value,
                  "copy between host and every visible GPU for that long, and end")
       ->check(CLI::Range(0.1, 600.0))
       ->type_name("SECONDS");
-  app.add_option("--sample", modes.sample, "length of a timed batch of operations")
+  app.add_option("--sample", options.sample_target.value, "length of a timed batch of operations")
       ->check(CLI::Range(0.0005, 10.0))
       ->capture_default_str()
       ->type_name("SECONDS");
   app.add_flag("--version", modes.version, "version and what was built");
 }
 
-WorkerOptions::Mode mode_of(const Modes& modes) {
-  if (modes.load > 0.0) return WorkerOptions::Mode::load;
+WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
+  if (load_time.value > 0.0) return WorkerOptions::Mode::load;
   if (modes.describe) return WorkerOptions::Mode::describe;
   return modes.serve ? WorkerOptions::Mode::serve : WorkerOptions::Mode::benchmark;
 }
@@ -107,9 +90,7 @@ WorkerOptions text_request(std::string text) {
   return options;
 }
 
-Selection choose_selection(const SelectionTexts& texts) {
-  SelectionOptions options = read_selection(texts);
-  options.sizes = parse_sizes(texts.sizes);
+Selection choose_selection(const SelectionOptions& options) {
   Selection selection;
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
   if (!options.operations.empty()) selection.operations = options.operations;
@@ -149,15 +130,23 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
                "linkgain-bench"};
   app.footer(kExamples);
   app.allow_extras();
-  Texts texts;
-  Modes modes;
-  add_options(app, texts);
-  add_mode_options(app, modes);
   WorkerOptions options;
+  options.backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
+  DeferredOptions job(app);
+  add_job_options(job, options);
+  DeferredOptions cases(app);
+  SelectionOptions selection;
+  add_selection_options(cases, selection, selection_words());
+  add_training_options(app, options.training);
+  std::string format;
+  app.add_option("--format", format,
+                 "nccl-tests: measure as nccl-tests does and print what it prints");
+  Modes modes;
+  add_mode_options(app, modes, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const bool nccl_tests = means_nccl_tests(texts.format, app.remaining(), argv[0]);
+    const bool nccl_tests = means_nccl_tests(format, app.remaining(), argv[0]);
     return text_request(nccl_tests ? nccl_tests_help() : app.help());
   } catch (const CLI::ParseError& error) {
     throw UsageError(describe_conversion_error(error.what()), "see linkgain-bench --help");
@@ -166,22 +155,18 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
     return text_request(
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
-  options.load_time = Seconds{modes.load};
-  options.sample_target = Seconds{modes.sample};
-  options.training = texts.training;
-  options.backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
-  if (!texts.backend.empty()) options.backend = parse_backend(texts.backend);
-  if (!texts.gpus.empty()) options.gpus = parse_gpus(texts.gpus);
-  if (means_nccl_tests(texts.format, app.remaining(), argv[0])) {
+  job.read();
+  if (means_nccl_tests(format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
     return options;
   }
-  options.mode = mode_of(modes);
+  options.mode = mode_of(modes, options.load_time);
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
   if (options.mode == WorkerOptions::Mode::benchmark) require_training(options.training);
-  options.selection = choose_selection(texts.selection);
+  cases.read();
+  options.selection = choose_selection(selection);
   return options;
 }
 

@@ -1,15 +1,22 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/cases/tolerance.hpp"
 
-/// Option values that both programs take.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+/// Options that both programs take: declared, read, put into a selection.
 namespace linkgain {
 
 /// "0,1" as device numbers. Throws UsageError.
@@ -36,30 +43,56 @@ std::vector<Value> parse_each(const std::vector<std::string>& names, Parse parse
   return values;
 }
 
-/// The options that decide cases, as they stand on a command line.
-struct SelectionTexts {
-  std::vector<std::string> only;
-  std::string sizes;
-  std::vector<std::string> types;
-  std::vector<std::string> reductions;
-  std::vector<std::string> launch_modes;
-  std::vector<std::string> patterns;
-  std::string pair;
-  std::vector<std::string> roots;
-  std::vector<std::string> buffers;
-  bool in_place = false;
-  bool kernels = false;  ///< our own kernels, too
-  std::vector<std::string> models;
-  std::vector<std::string> strategies;
-  std::vector<std::string> training_precisions;
-  std::string bucket_rule;
-  std::optional<double> bucket_mib;
-  std::optional<int> samples;
-  std::optional<int> length;
-  std::optional<double> dropout;
+/// CLI11's "Could not convert: --np = 1.5" in words that say why: "--np 1.5 is no whole number",
+/// "is no number" or "is out of range". Other texts are given back as they are.
+std::string describe_conversion_error(const std::string& error);
+
+/// Options whose values are read when all of a command line was parsed: what is wrong with its form
+/// is told first, and help is given whatever else stands there.
+class DeferredOptions {
+ public:
+  /// Whether an empty text is a value, to be refused like any other, or as good as none.
+  enum class Empty { is_value, is_absent };
+
+  /// `app` must outlive this, and this its parsing.
+  explicit DeferredOptions(CLI::App& app) : app_(app) {}
+  DeferredOptions(const DeferredOptions&) = delete;
+  DeferredOptions& operator=(const DeferredOptions&) = delete;
+
+  CLI::App& app() { return app_; }
+
+  /// `value = parse(text)` of the text given, or of `usual`; `value` stays where both are empty.
+  template <typename Value, typename Parse>
+  CLI::Option* add(const char* name, Value& value, Parse parse, const std::string& help,
+                   Empty empty = Empty::is_value, const std::string& usual = "") {
+    return add_text(name, help, empty, usual,
+                    [&value, parse](const std::string& text) { value = parse(text); });
+  }
+  /// Names joined by commas, each by `parse`.
+  template <typename Value, typename Parse>
+  CLI::Option* add_list(const char* name, std::vector<Value>& values, Parse parse,
+                        const std::string& help) {
+    return add_texts(name, help, [&values, parse](const std::vector<std::string>& texts) {
+      values = parse_each<Value>(texts, parse);
+    });
+  }
+  /// Something else to be looked at or done at this place of reading.
+  void then(std::function<void()> step) { steps_.push_back(std::move(step)); }
+
+  /// In the order of the calls above. Throws UsageError for names and values that cannot be meant.
+  void read() const;
+
+ private:
+  CLI::Option* add_text(const char* name, const std::string& help, Empty empty,
+                        const std::string& usual, std::function<void(const std::string&)> read);
+  CLI::Option* add_texts(const char* name, const std::string& help,
+                         std::function<void(const std::vector<std::string>&)> read);
+
+  CLI::App& app_;
+  std::vector<std::function<void()>> steps_;
 };
 
-/// The same as values; empty or absent means not asked for.
+/// What was asked for of what decides cases; empty or absent means not asked for.
 struct SelectionOptions {
   std::vector<OperationKind> operations;
   std::vector<Bytes> sizes;
@@ -75,8 +108,31 @@ struct SelectionOptions {
   TrainingSelection training;
 };
 
-/// Throws UsageError for names and values that cannot be meant.
-SelectionOptions read_selection(const SelectionTexts& texts);
+/// What a program's help says of an option, and of its value where that is no TEXT.
+struct OptionWords {
+  std::string help;
+  const char* value = nullptr;
+};
+
+/// The same of the options that both programs have but describe in words of their own.
+struct SelectionWords {
+  OptionWords only;
+  OptionWords sizes;
+  OptionWords types;
+  OptionWords reductions;
+  OptionWords launch_modes;
+  OptionWords patterns;
+  OptionWords pair;
+  OptionWords roots;
+  OptionWords buffers;
+  OptionWords kernels;
+  OptionWords in_place;
+  std::string usual_sizes;  ///< shown in the help; empty: none
+};
+
+/// Declares the options that decide cases, of both programs. `options` must outlive `deferred`.
+void add_selection_options(DeferredOptions& deferred, SelectionOptions& options,
+                           const SelectionWords& words);
 
 /// `selection` with every parameter but the operations that was asked for put in its place.
 Selection with_options(Selection selection, const SelectionOptions& options);

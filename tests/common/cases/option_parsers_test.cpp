@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
 #include "linkgain/base/errors.hpp"
 
 namespace linkgain {
@@ -83,8 +87,19 @@ TEST(ParseRoot, ReadsARankAndNothingElse) {
   }
 }
 
-TEST(ReadSelection, TakesWhatWasGivenAndLeavesTheRest) {
-  const SelectionOptions none = read_selection({});
+SelectionOptions selection_with(std::vector<std::string> arguments) {
+  CLI::App app;
+  DeferredOptions deferred(app);
+  SelectionOptions options;
+  add_selection_options(deferred, options, {});
+  std::ranges::reverse(arguments);  // the parser takes the last as the first
+  app.parse(std::move(arguments));
+  deferred.read();
+  return options;
+}
+
+TEST(SelectionOptions, AreWhatWasGivenAndLeaveTheRest) {
+  const SelectionOptions none = selection_with({});
   EXPECT_TRUE(none.operations.empty());
   EXPECT_TRUE(none.sizes.empty());
   EXPECT_TRUE(none.roots.empty());
@@ -94,14 +109,9 @@ TEST(ReadSelection, TakesWhatWasGivenAndLeavesTheRest) {
   EXPECT_EQ(with_options(usual, none).sizes, usual.sizes);
   EXPECT_EQ(with_options(usual, none).buffers, usual.buffers);
 
-  SelectionTexts texts;
-  texts.only = {"gather", "scatter"};
-  texts.sizes = "1K";
-  texts.roots = {"0", "1"};
-  texts.buffers = {"registered", "symmetric"};
-  texts.pair = "1-0";
-  texts.in_place = true;
-  const SelectionOptions options = read_selection(texts);
+  const SelectionOptions options =
+      selection_with({"--only", "gather,scatter", "--sizes", "1K", "--root", "0,1", "--buffers",
+                      "registered,symmetric", "--pair", "1-0", "--in-place"});
   EXPECT_THAT(options.operations, ElementsAre(OperationKind::gather, OperationKind::scatter));
   const Selection selection = with_options(usual, options);
   EXPECT_THAT(selection.sizes, ElementsAre(Bytes{1024}));
@@ -109,8 +119,17 @@ TEST(ReadSelection, TakesWhatWasGivenAndLeavesTheRest) {
   EXPECT_THAT(selection.buffers, ElementsAre(Buffers::registered, Buffers::symmetric));
   EXPECT_THAT(selection.in_place, ElementsAre(true));
   EXPECT_EQ(selection.pair, (Pair{1, 0, false}));
-  texts.buffers = {"pinned"};
-  EXPECT_THROW(read_selection(texts), UsageError);
+  EXPECT_THROW(selection_with({"--buffers", "pinned"}), UsageError);
+}
+
+TEST(DeferredOptions, AreReadAfterTheFormOfAllWasLookedAt) {
+  EXPECT_THROW(selection_with({"--buffers", "pinned", "--unknown"}), CLI::ExtrasError);
+  EXPECT_THROW(selection_with({"--buffers", "pinned", "--help"}), CLI::CallForHelp);
+}
+
+TEST(DeferredOptions, TakeEmptyTextsAsValuesUnlessTheyStandForNone) {
+  EXPECT_THROW(selection_with({"--sizes", ""}), UsageError);
+  EXPECT_FALSE(selection_with({"--pair", ""}).pair);
 }
 
 TEST(WithOptions, WaysWithoutAPairAreMeantForEveryPair) {

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "cli.hpp"
+#include "linkgain/run/run_plan.hpp"
+#include "parsing.hpp"
 #include "support/process_support.hpp"
 #include "support/run_plan_support.hpp"
 #include "support/token_file.hpp"
@@ -22,20 +23,12 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-Request parse(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"linkgain", "run", "--only", "gpt2_step"});
-  std::vector<const char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  return parse_command_line(static_cast<int>(argv.size()), argv.data());
+std::string refusal(const std::string& option, const std::string& value) {
+  return test::refusal({"run", "--only", "gpt2_step", option, value});
 }
 
-std::string refusal(const std::string& option, const std::string& value) {
-  try {
-    parse({option, value});
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+TokenFacts facts_of(const std::string& path) {
+  return test::options_of<RunOptions>({"run", "--only", "gpt2_step", "--tokens", path}).token_facts;
 }
 
 TEST(TrainingOptions, SayWhatKindOfNumberTheyTake) {
@@ -82,7 +75,7 @@ TEST(TokenFiles, AreRefusedBeforeAnythingIsStarted) {
   write_tokens(path, 1, 100);
   EXPECT_THAT(refusal("--tokens", path), HasSubstr("its first number is 1, not 20240520"));
   write_tokens(path, 20240520, 100);
-  EXPECT_EQ(std::get<RunOptions>(parse({"--tokens", path})).token_facts.count, 100);
+  EXPECT_EQ(facts_of(path).count, 100);
 }
 
 TEST(TokenFiles, NeedOneSequenceAndTheTokenAfterIt) {
@@ -108,7 +101,7 @@ TEST(TokenFiles, AreReadForTheirLargestToken) {
   tokens[150'000] = 50256;
   tokens[199'999] = 50256;
   test::write_token_file(path, tokens);
-  const TokenFacts facts = std::get<RunOptions>(parse({"--tokens", path})).token_facts;
+  const TokenFacts facts = facts_of(path);
   EXPECT_EQ(facts.count, 200'000);
   EXPECT_EQ(facts.largest, 50256);
   EXPECT_EQ(facts.largest_at, 150'000);

@@ -1,20 +1,29 @@
-#include "doctor_command.hpp"
+#include "linkgain/diagnostics/doctor.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
-#include "linkgain/diagnostics/doctor.hpp"
-#include "linkgain/diagnostics/survey.hpp"
+#include "linkgain/diagnostics/finding.hpp"
+#include "linkgain/diagnostics/load_watch.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "subcommand.hpp"
 
 namespace linkgain {
 namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  linkgain doctor            every check that needs no load\n"
+    "  linkgain doctor --load     the PCIe links at work too";
+
+struct DoctorOptions {
+  bool json = false;
+  bool load = false;  ///< copy between host and GPUs and look at the PCIe links meanwhile
+  bool color = true;
+};
 
 /// For what the worker and mpirun say of themselves, from their start; the machine is looked at
 /// meanwhile.
@@ -65,19 +74,33 @@ Diagnosis diagnose(bool load) {
   return {host_name(), utc_now(false), check_machine(survey)};
 }
 
-}  // namespace
+void declare(CommandLine& line, DoctorOptions& options) {
+  line.app.add_flag("--json", options.json, "Print one JSON document");
+  line.app.add_flag("--load", options.load,
+                    "Copy between host and GPUs and look at PCIe links meanwhile");
+  add_no_color(line, options.color);
+}
 
-int doctor_command(const DoctorOptions& options) {
+/// `linkgain doctor`: checks this machine and prints what it found. Returns the exit code.
+int carry_out(const DoctorOptions& options) {
   Diagnosis diagnosis;
   try {
     diagnosis = diagnose(options.load);
   } catch (const Interrupted& interrupted) {
     return kSignalExitBase + interrupted.signal_number();
   }
-  const bool color =
-      options.color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
-  fmt::print("{}", options.json ? to_json(diagnosis) : diagnosis_table(diagnosis, color));
+  fmt::print("{}", options.json ? to_json(diagnosis)
+                                : diagnosis_table(diagnosis, is_colored(options.color)));
   return static_cast<int>(exit_code_of(diagnosis));
 }
 
+const Registration kRegistration(Subcommand<DoctorOptions>{
+    "doctor",
+    "Look for what holds this machine's GPUs back",
+    kFooter,
+    {.in_help = 3, .in_list = 3},
+    declare,
+    carry_out});
+
+}  // namespace
 }  // namespace linkgain

@@ -19,39 +19,42 @@ using testing::StartsWith;
 
 using Words = std::vector<std::string>;
 
-SelectionTexts naming(Words SelectionTexts::*option, const std::string& value) {
-  SelectionTexts texts;
-  texts.*option = {value};
-  return texts;
+template <typename Value>
+SelectionOptions asking(std::vector<Value> SelectionOptions::*option, Value value) {
+  SelectionOptions options;
+  options.*option = {value};
+  return options;
 }
 
-SelectionTexts with(bool SelectionTexts::*flag) {
-  SelectionTexts texts;
-  texts.*flag = true;
-  return texts;
+SelectionOptions with(bool SelectionOptions::*flag) {
+  SelectionOptions options;
+  options.*flag = true;
+  return options;
 }
 
-std::string refusal(const Words& only, const SelectionTexts& texts,
+std::string refusal(const Words& only, const SelectionOptions& options,
                     BackendKind backend = BackendKind::nccl) {
   Selection selection = of(OperationKind::all_reduce, "1K");
   selection.operations = parse_each<OperationKind>(only, parse_operation);
-  return refusal(with_options(selection, read_selection(texts)), 2, backend);
+  return refusal(with_options(selection, options), 2, backend);
 }
 
 TEST(ParametersAskedFor, OfTrainingsAreNamedWhereThereIsNone) {
-  SelectionTexts texts = naming(&SelectionTexts::strategies, "zero2");
-  EXPECT_EQ(refusal({"all_reduce"}, texts),
+  SelectionOptions options;
+  TrainingSelection& training = options.training;
+  training.strategies = {TrainingStrategy::zero2};
+  EXPECT_EQ(refusal({"all_reduce"}, options),
             "--strategy goes with gpt2_step / add --only gpt2_step, or leave it out");
-  texts.samples = 2;
-  EXPECT_EQ(refusal({"all_reduce"}, texts),
+  training.samples = 2;
+  EXPECT_EQ(refusal({"all_reduce"}, options),
             "--strategy and --batch go with gpt2_step / add --only gpt2_step, or leave them out");
-  texts.models = {"tiny"};
-  texts.training_precisions = {"fp32"};
-  texts.length = 8;
-  texts.dropout = 0.0;
-  texts.bucket_rule = "legacy";
-  texts.bucket_mib = 2;
-  EXPECT_THAT(refusal({"copy_push"}, texts),
+  training.models = {ModelSize::tiny};
+  training.precisions = {TrainingPrecision::fp32};
+  training.length = 8;
+  training.dropout = 0.0;
+  training.buckets = BucketRule::legacy;
+  training.bucket_mib = 2;
+  EXPECT_THAT(refusal({"copy_push"}, options),
               StartsWith("--model-size, --strategy, --training-precision, --batch, --sequence, "
                          "--dropout, --buckets and --bucket-mb go with gpt2_step /"));
 }
@@ -61,23 +64,25 @@ TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
   const std::string calls =
       " goes with all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, gather, "
       "scatter, send_recv, ping_pong / add --only all_reduce, or leave it out";
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::types, "int8")), "--type" + calls);
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::types, "float32")), "--type" + calls)
+  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::types, DataType::int8)), "--type" + calls);
+  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::types, DataType::float32)), "--type" + calls)
       << "even the usual one";
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::launch_modes, "graph")), "--launch" + calls);
-  EXPECT_EQ(refusal(memory, naming(&SelectionTexts::buffers, "symmetric")), "--buffers" + calls);
-  EXPECT_THAT(refusal({"all_gather"}, naming(&SelectionTexts::reductions, "max")),
+  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::launch_modes, LaunchMode::graph)),
+            "--launch" + calls);
+  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::buffers, Buffers::symmetric)),
+            "--buffers" + calls);
+  EXPECT_THAT(refusal({"all_gather"}, asking(&SelectionOptions::reductions, Reduction::max)),
               StartsWith("--reduction goes with all_reduce, reduce_scatter, reduce /"));
-  EXPECT_THAT(refusal({"all_reduce"}, naming(&SelectionTexts::patterns, "one-way")),
+  EXPECT_THAT(refusal({"all_reduce"}, asking(&SelectionOptions::patterns, Pattern::one_way)),
               StartsWith("--pattern goes with send_recv, ping_pong, copy_push, copy_pull, "
                          "latency, load_latency / add --only send_recv,"));
-  EXPECT_THAT(refusal({"send_recv"}, with(&SelectionTexts::kernels)),
+  EXPECT_THAT(refusal({"send_recv"}, with(&SelectionOptions::kernels)),
               StartsWith("--kernels goes with all_reduce, copy_push, copy_pull, all_to_one, "
                          "one_to_all, host_to_device, device_to_host /"));
 }
 
 TEST(InPlace, IsRefusedWhereThereIsNoSuchForm) {
-  const SelectionTexts in_place = with(&SelectionTexts::in_place);
+  const SelectionOptions in_place = with(&SelectionOptions::in_place);
   for (const char* operation : {"alltoall", "send_recv", "ping_pong"}) {
     for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
       EXPECT_EQ(refusal({operation}, in_place, backend),
@@ -102,15 +107,16 @@ TEST(InPlace, IsOfEveryOperationThatHasSuchAForm) {
 
 TEST(ParametersAskedFor, NeedOneOperationThatHasThem) {
   const Words some{"copy_push", "all_reduce"};
-  for (const SelectionTexts& texts :
-       {SelectionTexts{}, naming(&SelectionTexts::types, "int8"),
-        naming(&SelectionTexts::launch_modes, "graph"),
-        naming(&SelectionTexts::buffers, "symmetric"), naming(&SelectionTexts::reductions, "max"),
-        naming(&SelectionTexts::patterns, "one-way"), with(&SelectionTexts::in_place),
-        with(&SelectionTexts::kernels)}) {
-    EXPECT_EQ(refusal(some, texts), "accepted");
+  for (const SelectionOptions& options :
+       {SelectionOptions{}, asking(&SelectionOptions::types, DataType::int8),
+        asking(&SelectionOptions::launch_modes, LaunchMode::graph),
+        asking(&SelectionOptions::buffers, Buffers::symmetric),
+        asking(&SelectionOptions::reductions, Reduction::max),
+        asking(&SelectionOptions::patterns, Pattern::one_way), with(&SelectionOptions::in_place),
+        with(&SelectionOptions::kernels)}) {
+    EXPECT_EQ(refusal(some, options), "accepted");
   }
-  EXPECT_EQ(refusal({"latency"}, SelectionTexts{}), "accepted") << "nothing was asked for";
+  EXPECT_EQ(refusal({"latency"}, SelectionOptions{}), "accepted") << "nothing was asked for";
 }
 
 }  // namespace

@@ -1,17 +1,31 @@
-#include "fleet_command.hpp"
+#include "linkgain/fleet/fleet.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <vector>
 
 #include "linkgain/analysis/rank_blame.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/hostlist.hpp"
 #include "linkgain/compare/machine_changes.hpp"
-#include "linkgain/fleet/fleet.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
+#include "subcommand.hpp"
 
 namespace linkgain {
 namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  linkgain fleet results/nodes                      every record below the directory\n"
+    "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv";
+
+struct FleetCommandOptions {
+  std::vector<std::filesystem::path> records;  ///< files, or directories with records below them
+  OutputFormat format = OutputFormat::table;
+  FleetOptions fleet;
+};
 
 /// Samples are read of so many slow nodes, the worst first: they are most of a record.
 constexpr int kMostSampled = 20;
@@ -49,9 +63,31 @@ bool is_trouble(const FleetNode& node) {
   return node.state != NodeState::ok && node.state != NodeState::not_judged;
 }
 
-}  // namespace
+void declare(CommandLine& line, FleetCommandOptions& options) {
+  line.app
+      .add_option("records", options.records,
+                  "Records, or directories: every .json and every journal without a record below "
+                  "them")
+      ->required();
+  line.deferred
+      .add("--expect", options.fleet.expected, expand_hostlist,
+           "Hosts that must have a record, as Slurm lists them: node[001-128],login1")
+      ->type_name("HOSTLIST");
+  const auto tolerance = [](const std::string& text) {
+    return parse_share(text, "--tolerance", 0.001, 0.5);
+  };
+  line.deferred
+      .add("--tolerance", options.fleet.tolerance, tolerance,
+           "What a node may be slower than its peers, 5% unless given; 0.1% to 50%",
+           DeferredOptions::Empty::is_value, "5%")
+      ->type_name("SHARE");
+  add_output_format(line, options.format);
+}
 
-int fleet_command(const FleetCommandOptions& options) {
+/// `linkgain fleet`: prints a line for each node. Returns 1 where a node should be drained or is
+/// missing or unreadable, else 0; throws UsageError where something named is not there or holds no
+/// record.
+int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
   FleetNames names;
   FleetReport report = judge_fleet(read_fleet(files, names), names, options.fleet);
@@ -64,4 +100,13 @@ int fleet_command(const FleetCommandOptions& options) {
   return static_cast<int>(trouble ? ExitCode::problem_found : ExitCode::success);
 }
 
+const Registration kRegistration(Subcommand<FleetCommandOptions>{
+    "fleet",
+    "Hold the records of many nodes against each other, the worst first",
+    kFooter,
+    {.in_help = 7, .in_list = 7},
+    declare,
+    carry_out});
+
+}  // namespace
 }  // namespace linkgain

@@ -1,0 +1,79 @@
+#include "linkgain/baseline/baseline.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/cases/tolerance.hpp"
+#include "linkgain/record/journal.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "subcommand.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  linkgain baseline results/node1/record.json -o h200x2.json    after run --launches 8\n"
+    "  linkgain baseline node1/ node2/ node3/ -o h200x2.json --tolerance 3%";
+
+struct BaselineOptions {
+  std::vector<std::filesystem::path> records;
+  std::optional<std::filesystem::path> output;  ///< absent only with `json`
+  Tolerance tolerance;                          ///< written for every case
+  bool json = false;                            ///< print the document instead of a summary
+};
+
+void declare(CommandLine& line, BaselineOptions& options) {
+  line.app
+      .add_option("record", options.records,
+                  "record.json, a journal, or a run's directory; one or more")
+      ->required();
+  const auto output = [](const std::string& name) {
+    if (name.empty()) throw UsageError("-o needs the name of a file");
+    return std::filesystem::path(name);
+  };
+  CLI::Option* const file = line.deferred.add("-o,--output", options.output, output,
+                                              "The baseline, JSON to be read and edited");
+  file->type_name("FILE");
+  const auto tolerance = [](const std::string& text) {
+    return parse_tolerance(text, "--tolerance");
+  };
+  line.deferred
+      .add("--tolerance", options.tolerance, tolerance,
+           "How far a time may lie from its reference, either way",
+           DeferredOptions::Empty::is_value, "5%")
+      ->capture_default_str()
+      ->type_name("SHARE");
+  line.app.add_flag("--json", options.json, "Print the baseline; -o is then not needed");
+  line.deferred.then([&options] {
+    if (options.output || options.json) return;
+    throw UsageError("nowhere to write the baseline to", "give -o FILE, or --json to print it");
+  });
+}
+
+/// `linkgain baseline`: makes a baseline from records, writes it and says what is in it. Returns
+/// the exit status; throws UsageError where records cannot be read or do not belong together.
+int carry_out(const BaselineOptions& options) {
+  const Baseline baseline =
+      make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
+  const std::string document = to_json(baseline);
+  if (options.output) write_file_atomically(*options.output, document);
+  fmt::print("{}", options.json ? document : baseline_summary(baseline));
+  if (options.output && !options.json) fmt::print("baseline: {}\n", options.output->string());
+  return 0;
+}
+
+const Registration kRegistration(Subcommand<BaselineOptions>{
+    "baseline",
+    "Keep what a machine does as what later runs are held against",
+    kFooter,
+    {.in_help = 4, .in_list = 5},
+    declare,
+    carry_out});
+
+}  // namespace
+}  // namespace linkgain

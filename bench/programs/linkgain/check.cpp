@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "linkgain/baseline/check_report.hpp"
+#include "linkgain/baseline/regression.hpp"
+#include "linkgain/cases/tolerance.hpp"
+#include "linkgain/record/journal.hpp"
+#include "subcommand.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit status: 0 no case fails; 1 a case fails; 7 none fails, but a headline case (of its\n"
+    "operation's largest size) or more than a fifth of all is inconclusive; 2 unreadable input, "
+    "or\n"
+    "another kind of machine.\n\n"
+    "Examples:\n"
+    "  linkgain check results/node7/record.json --baseline h200x2.json\n"
+    "  linkgain check out/ --baseline h200x2.json --junit check.xml --prometheus linkgain.prom";
+
+struct CheckOptions {
+  std::vector<std::filesystem::path> records;
+  std::filesystem::path baseline;
+  std::optional<Tolerance> tolerance;  ///< instead of the baseline's
+  OutputFormat format = OutputFormat::table;
+  std::optional<std::filesystem::path> junit;
+  std::optional<std::filesystem::path> prometheus;
+};
+
+std::string text_of(const CheckResult& result, OutputFormat format) {
+  switch (format) {
+    case OutputFormat::table:
+      return check_table(result);
+    case OutputFormat::markdown:
+      return check_markdown(result);
+    case OutputFormat::csv:
+      return check_csv(result);
+    case OutputFormat::json:
+      return to_json(result);
+  }
+  return {};
+}
+
+void declare(CommandLine& line, CheckOptions& options) {
+  line.app
+      .add_option("record", options.records,
+                  "record.json, a journal, or a run's directory; one or more")
+      ->required();
+  line.app.add_option("--baseline", options.baseline, "What `linkgain baseline` wrote")
+      ->required()
+      ->type_name("FILE");
+  const auto tolerance = [](const std::string& text) {
+    return parse_tolerance(text, "--tolerance");
+  };
+  line.deferred
+      .add("--tolerance", options.tolerance, tolerance,
+           "As 5% or 0.05, either way, for every case, instead of the baseline's")
+      ->type_name("SHARE");
+  add_output_format(line, options.format);
+  const auto file = [](const std::string& name) { return std::filesystem::path(name); };
+  line.deferred.add("--junit", options.junit, file, "Write JUnit XML")->type_name("FILE");
+  line.deferred.add("--prometheus", options.prometheus, file, "Write a textfile for node_exporter")
+      ->type_name("FILE");
+}
+
+/// `linkgain check`: holds records against a baseline, prints the result and writes the files asked
+/// for, each by way of a temporary file beside it. Returns the exit status of the check; throws
+/// UsageError where something cannot be read or written, or the records are of another kind of
+/// machine.
+int carry_out(const CheckOptions& options) {
+  const Baseline baseline = read_baseline(options.baseline);
+  const CheckResult result =
+      check_records(read_named_records(options.records), baseline, options.tolerance);
+  if (options.junit) write_file_atomically(*options.junit, check_junit(result));
+  if (options.prometheus) write_file_atomically(*options.prometheus, check_prometheus(result));
+  fmt::print("{}", text_of(result, options.format));
+  return static_cast<int>(exit_code_of(result));
+}
+
+const Registration kRegistration(Subcommand<CheckOptions>{
+    "check",
+    "Hold a run against a baseline: is it slower?",
+    kFooter,
+    {.in_help = 5, .in_list = 6},
+    declare,
+    carry_out});
+
+}  // namespace
+}  // namespace linkgain

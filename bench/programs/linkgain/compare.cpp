@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/compare/comparison_report.hpp"
+#include "linkgain/compare/run_comparison.hpp"
+#include "linkgain/compare/run_reader.hpp"
+#include "subcommand.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  linkgain compare before/record.json after/record.json\n"
+    "  linkgain compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json      another program's\n"
+    "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
+
+struct CompareCommandOptions {
+  std::vector<std::filesystem::path> runs;  ///< two or more; the others are held against the first
+  OutputFormat format = OutputFormat::table;
+  Metric metric = Metric::time;
+  CompareOptions compare;
+};
+
+Metric parse_metric(const std::string& name) {
+  static constexpr std::array<std::string_view, 3> kNames{"time", "busbw", "algbw"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) return static_cast<Metric>(i);
+  }
+  throw UsageError(unknown_name("metric", name, kNames));
+}
+
+std::string text_of(const std::vector<RunComparison>& comparisons,
+                    const CompareCommandOptions& options) {
+  switch (options.format) {
+    case OutputFormat::table:
+      return comparison_report(comparisons, options.metric, TableStyle::text);
+    case OutputFormat::markdown:
+      return comparison_report(comparisons, options.metric, TableStyle::markdown);
+    case OutputFormat::csv:
+      return comparison_csv(comparisons);
+    case OutputFormat::json:
+      return to_json(comparisons);
+  }
+  return {};
+}
+
+std::string names_of(const std::set<OperationKind>& operations) {
+  std::vector<std::string_view> names;
+  for (const OperationKind operation : operations) names.push_back(name_of(operation));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Throws UsageError where none of the operations asked for is in any run: nothing would be
+/// compared, whatever the format.
+void require_asked_for(const std::vector<RunFigures>& runs,
+                       const std::vector<OperationKind>& operations) {
+  const std::set<OperationKind> wanted(operations.begin(), operations.end());
+  std::set<OperationKind> known;
+  bool found = wanted.empty();
+  for (const RunFigures& run : runs) {
+    for (const CaseFigures& figures : run.cases) {
+      known.insert(figures.definition.operation);
+      found = found || wanted.count(figures.definition.operation) != 0;
+    }
+  }
+  if (found) return;
+  throw UsageError(fmt::format("--only {}: {} has such a case", names_of(wanted),
+                               runs.size() == 2 ? "neither run" : "none of the runs"),
+                   known.empty() ? "they have no case at all" : "they have " + names_of(known));
+}
+
+void declare(CommandLine& line, CompareCommandOptions& options) {
+  line.app
+      .add_option(
+          "runs", options.runs,
+          "Before and after, or more for a trend: record.json, a run's directory, or JSON of "
+          "linkgain-bench or nccl-tests (-J), several launches as one side by commas between "
+          "their files or as a directory of them")
+      ->required();
+  line.deferred.then([&options] {
+    if (options.runs.size() >= 2) return;
+    throw UsageError("compare needs two runs or more",
+                     "give the run before, then the one after; see linkgain compare --help");
+  });
+  line.deferred
+      .add_list("--only", options.compare.operations, parse_operation,
+                "Operations: " + operation_names())
+      ->type_name("OP,...");
+  line.deferred
+      .add("--metric", options.metric, parse_metric, "What the columns show: time, busbw or algbw")
+      ->type_name("METRIC");
+  const auto threshold = [](const std::string& text) {
+    return parse_share(text, "--threshold", 0.001, 0.5);
+  };
+  line.deferred
+      .add("--threshold", options.compare.threshold, threshold,
+           "Smallest difference that counts, 2% unless given; 0.1% to 50%",
+           DeferredOptions::Empty::is_value, "2%")
+      ->type_name("SHARE");
+  add_output_format(line, options.format);
+}
+
+/// `linkgain compare`: prints what differs between runs. Returns 0 whatever differs; throws
+/// UsageError where a run cannot be read.
+int carry_out(const CompareCommandOptions& options) {
+  std::vector<RunFigures> runs;
+  for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(path));
+  require_asked_for(runs, options.compare.operations);
+  std::vector<RunComparison> comparisons;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    comparisons.push_back(compare_runs(runs.front(), runs[i], options.compare));
+  }
+  fmt::print("{}", text_of(comparisons, options));
+  return 0;
+}
+
+const Registration kRegistration(Subcommand<CompareCommandOptions>{
+    "compare",
+    "Say what changed between runs, in the machine and in every case",
+    kFooter,
+    {.in_help = 6, .in_list = 4},
+    declare,
+    carry_out});
+
+}  // namespace
+}  // namespace linkgain

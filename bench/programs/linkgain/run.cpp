@@ -1,0 +1,337 @@
+#include "linkgain/run/run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/environment.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/process/signals.hpp"
+#include "linkgain/process/temporary_folder.hpp"
+#include "linkgain/report/report.hpp"
+#include "linkgain/run/launcher.hpp"
+#include "linkgain/run/mpi_job.hpp"
+#include "linkgain/run/run_directory.hpp"
+#include "linkgain/run/run_plan.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/transport_log.hpp"
+#include "subcommand.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  linkgain run                                      P2P on against off, the default profile\n"
+    "  linkgain run --only all_reduce --sizes 8:1G:x2    one operation, every power of two";
+
+bool parse_schedule(const std::string& text) {
+  static constexpr std::array<std::string_view, 2> kNames{"paired", "sequential"};
+  if (text == kNames[0]) return false;
+  if (text == kNames[1]) return true;
+  throw UsageError(unknown_name("schedule", text, kNames));
+}
+
+std::filesystem::path parse_path(const std::string& name) { return name; }
+
+/// As `linkgain run --help` has it.
+SelectionWords selection_words() {
+  SelectionWords words;
+  words.only = {"Operations: " + operation_names(), "OP,..."};
+  words.sizes = {
+      "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; suffixes are binary",
+      "SIZES"};
+  words.types = {"Element types, float32 unless told otherwise", "TYPE,..."};
+  words.reductions = {"sum, prod, min, max, avg, mulsum", "RED,..."};
+  words.launch_modes = {"stream, graph", "MODE,..."};
+  words.patterns = {"send_recv and copies: ring, one-way, both-ways", "PATTERN,..."};
+  words.pair = {
+      "Ranks of one-way and both-ways, every pair unless given; and of ping_pong and latencies, "
+      "0-1 unless given",
+      "A-B"};
+  words.roots = {
+      "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all; 0 unless given",
+      "R,..."};
+  words.buffers = {"plain, allocated (by NCCL), registered (with it), symmetric (its windows)",
+                   "KIND,..."};
+  words.kernels = {"Our own CUDA kernels, too, where there is one (all_reduce, copies)"};
+  words.in_place = {"In place, where an operation has that form"};
+  return words;
+}
+
+/// An empty text would count as none given.
+void require_values(const CLI::App& app) {
+  for (const char* option :
+       {"--batch", "--sequence", "--dropout", "--bucket-mb", "--steps", "--tokens"}) {
+    const std::vector<std::string>& values = app.get_option(option)->results();
+    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+    throw UsageError(fmt::format("{} has an empty value", option), "leave it out, or give one");
+  }
+}
+
+/// A number that may be zero or less, which the plan refuses: such as is not given stays absent.
+template <typename Number, typename Value>
+CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const char* help) {
+  return app.add_option_function<Number>(
+      name, [&value](const Number& number) { value = Value(number); }, help);
+}
+
+void declare_cases(CommandLine& line, RunOptions& options) {
+  line.deferred.then([&app = line.app] { require_values(app); });
+  add_selection_options(line.deferred, options, selection_words());
+  line.app
+      .add_option("--steps", options.steps,
+                  "gpt2_step: steps in all, a multiple of 10; 200 unless given")
+      ->type_name("N");
+  line.app
+      .add_option(
+          "--tokens", options.tokens,
+          "gpt2_step: a token file, as scripts/text-to-tokens makes; generated unless given")
+      ->type_name("FILE");
+}
+
+void declare_job(CommandLine& line, RunOptions& options) {
+  DeferredOptions& deferred = line.deferred;
+  CLI::App& app = line.app;
+  constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
+  deferred
+      .add("--backend", options.backend, parse_backend,
+           "nccl (GPUs) or mpi (CPU memory); nccl where there are two GPUs", kAbsent)
+      ->type_name("NAME");
+  deferred.add("--profile", options.profile, parse_profile, "quick, default, full, node")
+      ->type_name("NAME");
+  deferred
+      .add("--gpus", options.gpus, parse_gpus,
+           "CUDA device of each rank (on several hosts: of each rank of a host), for example "
+           "0,1")
+      ->type_name("LIST");
+  add_number<int>(
+      app, "--np", options.ranks,
+      "Ranks; every GPU up to 8 unless given (several hosts: their slots or tasks, else "
+      "as many on each as there are GPUs here)")
+      ->type_name("N");
+  app.add_option("--variant", options.variants,
+                 "p2p, host, p2p-sys, net (mpi: shared-memory, tcp) or your own as "
+                 "ring:NCCL_ALGO=Ring; repeat it, the first is the one the others are held against")
+      ->type_name("V");
+  add_number<int>(app, "--launches", options.launches, "Starts of the jobs; each is a replicate")
+      ->type_name("N");
+  deferred
+      .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
+           kAbsent)
+      ->type_name("HOW");
+  app.add_option("--launcher", options.launcher,
+                 "mpirun (this host, or those of --hostfile) or srun (all nodes of the Slurm "
+                 "allocation around it)")
+      ->type_name("PROGRAM");
+  deferred
+      .add("--hostfile", options.hostfile, parse_path,
+           "Hosts for mpirun, one a line as in: node1 slots=4; --out is then a folder "
+           "that all share",
+           kAbsent)
+      ->type_name("FILE");
+  app.add_option("--deadline", options.deadline.value,
+                 "Seconds a job may be silent before it is ended")
+      ->capture_default_str()
+      ->type_name("SECONDS");
+}
+
+void declare_output(CommandLine& line, RunOptions& options) {
+  CLI::App& app = line.app;
+  add_number<double>(app, "--budget", options.budget, "Seconds the whole run may take")
+      ->type_name("SECONDS");
+  app.add_option("--precision", options.precision,
+                 "Half width of a ratio's 95 % interval at which a case is done")
+      ->capture_default_str()
+      ->type_name("SHARE");
+  line.deferred
+      .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
+           DeferredOptions::Empty::is_absent)
+      ->type_name("DIR");
+  app.add_flag("--require-healthy", options.require_healthy,
+               "Exit with status 8 where heat, power supply or cable held a GPU back in a sample");
+  app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
+  app.add_flag("--quiet", options.quiet, "No progress on standard error");
+  add_no_color(line, options.color);
+}
+
+void declare(CommandLine& line, RunOptions& options) {
+  options.argv = line.arguments;
+  declare_cases(line, options);
+  declare_job(line, options);
+  declare_output(line, options);
+  line.deferred.then([&options] {
+    if (options.tokens) options.token_facts = survey_token_file(*options.tokens);
+  });
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+Seconds monotonic_time() {
+  return Seconds{
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
+}
+
+Settings settings_of(const RunOptions& options, const RunPlan& plan) {
+  Settings settings;
+  settings.argv = options.argv;
+  settings.backend = name_of(plan.backend);
+  settings.profile = plan.profile;
+  settings.schedule = plan.sequential ? "sequential" : "paired";
+  settings.variants = plan.variants;
+  settings.launches = plan.launches;
+  settings.precision = plan.precision;
+  settings.budget = plan.budget;
+  settings.sample_target = plan.sample_target;
+  settings.training = plan.training;
+  settings.require_healthy = options.require_healthy;
+  return settings;
+}
+
+/// What starts the worker of a variant. NCCL logs into a file.
+LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, const Variant& variant,
+                             const std::string& nccl_log) {
+  LaunchRequest request;
+  request.launcher = options.launcher;
+  request.ranks = plan.ranks;
+  request.hostfile = options.hostfile;
+  request.worker = worker_path();
+  request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan.backend))};
+  if (!plan.gpus.empty()) {
+    std::string list;
+    for (int gpu : plan.gpus) list += fmt::format("{}{}", list.empty() ? "" : ",", gpu);
+    request.worker_arguments.insert(request.worker_arguments.end(), {"--gpus", list});
+  }
+  std::vector<std::string>& arguments = request.worker_arguments;
+  if (plan.training) {
+    arguments.insert(arguments.end(), {"--steps", fmt::format("{}", plan.training->steps)});
+    if (!plan.training->tokens.empty()) {
+      arguments.insert(arguments.end(), {"--tokens", plan.training->tokens});
+    }
+  }
+  request.variant_environment = variant.environment;
+  if (plan.backend == BackendKind::nccl) {
+    request.variant_environment["NCCL_DEBUG"] = "INFO";
+    // Nothing is logged per call with these, so that timed jobs may keep them.
+    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
+    request.variant_environment["NCCL_DEBUG_FILE"] = nccl_log;
+  }
+  request.as_root = ::geteuid() == 0;
+  request.cores = usable_cores();
+  const Environment current = current_environment();
+  const auto mpi_type = current.find("SLURM_MPI_TYPE");
+  request.mpi_type_set = mpi_type != current.end() && mpi_type->second != "none";
+  if (options.hostfile) request.forwarded = variables_to_forward(current);
+  return request;
+}
+
+RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
+                    const TemporaryFolder& sessions, const SignalWatch& watch) {
+  RunWorld world;
+  world.start_job = [&](int variant, int launch) -> std::unique_ptr<Job> {
+    const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
+    LaunchRequest request =
+        launch_request(options, plan, chosen, directory.nccl_log_pattern(chosen.name, launch));
+    request.session_folder = sessions.path() / fmt::format("{}-{}", variant, launch);
+    const ProcessRequest process = process_request(request, directory.job_log(chosen.name, launch));
+    return std::make_unique<MpiJob>(chosen.name, process, &watch);
+  };
+  world.find_path = [&](int variant, int launch, const protocol::HelloReply& hello,
+                        const std::string& algorithm) {
+    if (hello.path) return *hello.path;
+    if (plan.backend != BackendKind::nccl) return Path::unknown;
+    const std::string& name = plan.variants[static_cast<std::size_t>(variant)].name;
+    const TransportLines lines =
+        read_transport_logs(directory.path(), directory.nccl_log_prefix(name, launch));
+    return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink), algorithm);
+  };
+  world.clock = monotonic_time;
+  return world;
+}
+
+void write_files(const Record& record, const RunDirectory& directory) {
+  write_file_atomically(directory.record(), to_json(record));
+  write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
+  std::filesystem::remove(directory.journal());
+}
+
+/// Warnings go to the person, in colour on a terminal that has it.
+void print_result(const RunOptions& options, const Record& record, const RunDirectory& directory) {
+  if (options.json) {
+    fmt::print("{}", to_json_without_samples(record));
+    return;
+  }
+  const RunSummary summary(record);
+  fmt::print("\n{}\n", headline(summary));
+  for (const std::string& tables : {size_tables(summary), pair_tables(summary)}) {
+    if (!tables.empty()) fmt::print("{}\n", tables);
+  }
+  fmt::print("{}", health_line(summary));
+  const bool color = is_colored(options.color);
+  for (const Warning& warning : record.warnings) {
+    fmt::print("{}warning:{} {}\n", color ? "\033[33m" : "", color ? "\033[0m" : "", warning.text);
+    if (!warning.advice.empty()) fmt::print("         {}\n", warning.advice);
+  }
+  fmt::print("{}record: {}\n", record.warnings.empty() ? "" : "\n", directory.record().string());
+}
+
+/// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
+/// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
+int carry_out(const RunOptions& options) {
+  const Site site = survey_site(options.hostfile);
+  const RunPlan plan = make_plan(options, site);
+  require_launcher(options.launcher);
+  const RunDirectory directory(options, plan, site);
+  const File log(std::fopen(directory.log().c_str(), "ae"));
+  Record record;
+  record.started = utc_now(false);
+  record.settings = settings_of(options, plan);
+  record.warnings = plan.warnings;
+  JournalWriter journal(directory.journal());
+  const SignalWatch watch;
+  const TemporaryFolder sessions;
+  const RunWorld world = real_world(options, plan, directory, sessions, watch);
+  const double start = monotonic_time().value;
+  int status = 0;
+  try {
+    Progress progress(::isatty(STDERR_FILENO) == 1, options.quiet, log.get());
+    for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
+    run(plan, world, record, journal, progress);
+  } catch (const Interrupted& interruption) {
+    record.status = "interrupted";
+    status = kSignalExitBase + interruption.signal_number();
+    fmt::print(stderr, "linkgain: {}; what was measured is kept\n", interruption.what());
+  }
+  record.wall_seconds = monotonic_time().value - start;
+  note_exposed_communication(record);
+  const ExitCode verdict = judge(record);
+  if (status == 0) status = static_cast<int>(verdict);
+  record.exit_code = status;
+  write_files(record, directory);
+  print_result(options, record, directory);
+  return status;
+}
+
+const Registration kRegistration(Subcommand<RunOptions>{
+    "run",
+    "Measure every variant in turn and print the table",
+    kFooter,
+    {.in_help = 1, .in_list = 1},
+    declare,
+    carry_out});
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,173 @@
+#include "subcommand.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit status: 0 success; 1 a problem or regression was found; 2 usage or unreadable input; "
+    "3 this machine cannot run it; 4 wrong data; 5 wrong path; 6 incomplete (a job hung, died or "
+    "timed out, the record is kept; or nothing asked for was measured); 7 inconclusive; 8 "
+    "unhealthy; 128+n ended by signal n.";
+
+/// A subcommand of whatever options.
+struct Registered {
+  std::string name;
+  std::string summary;
+  std::string footer;
+  Place place;
+  std::function<std::function<Request()>(CommandLine& line)> declare;
+};
+
+/// In no order: that of their files' objects.
+std::vector<Registered>& registered() {
+  static std::vector<Registered> all;
+  return all;
+}
+
+std::vector<Registered> registered_by(int Place::*place) {
+  std::vector<Registered> all = registered();
+  std::ranges::sort(all, {}, [=](const Registered& each) { return each.place.*place; });
+  return all;
+}
+
+/// What was typed and is neither option nor command, and the nearest that is.
+std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays) {
+  const auto option = std::find_if(strays.begin(), strays.end(),
+                                   [](const std::string& stray) { return stray.starts_with('-'); });
+  std::vector<std::string> names;
+  if (option == strays.end()) {
+    if (app.get_parent() != nullptr) {
+      return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
+    }
+    for (const Registered& each : registered_by(&Place::in_list)) names.push_back(each.name);
+    return unknown_name("command", strays.front(),
+                        std::vector<std::string_view>(names.begin(), names.end()));
+  }
+  for (const CLI::Option* known : app.get_options()) {
+    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string given = option->substr(0, option->find('='));
+  return fmt::format("unknown option '{}': did you mean {}?", given,
+                     nearest_name(given, candidates));
+}
+
+UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::vector<std::string> strays = app.remaining(true);
+  const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  const bool no_number = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError);
+  const std::string problem = no_number ? describe_conversion_error(error.what()) : error.what();
+  return UsageError(
+      stray && !strays.empty() ? describe_stray(command, strays) : problem,
+      fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
+}
+
+Request text_request(const std::string& text) {
+  return {TextRequest{text}, [=] {
+            fmt::print("{}", text);
+            return 0;
+          }};
+}
+
+std::string version_text() {
+  return fmt::format("linkgain {}\n{}\n", build_info().version, build_info().text);
+}
+
+/// A subcommand of one command line.
+struct Declared {
+  explicit Declared(CLI::App& app) : deferred(app) {}
+  DeferredOptions deferred;
+  std::function<Request()> request;
+};
+
+}  // namespace
+
+Registration::Registration(const char* name, const char* summary, const char* footer, Place place,
+                           std::function<std::function<Request()>(CommandLine& line)> declare) {
+  registered().push_back({name, summary, footer, place, std::move(declare)});
+}
+
+Request parse_command_line(int argc, const char* const* argv) {
+  CLI::App app{"linkgain: what a GPU link is worth, measured with P2P on and off", "linkgain"};
+  app.footer(kExitCodes);
+  app.require_subcommand(0, 1);
+  bool version = false;
+  app.add_flag("--version", version, "Version and what was built");
+  const std::vector<std::string> arguments(argv, argv + argc);
+  std::vector<std::unique_ptr<Declared>> commands;
+  for (const Registered& each : registered_by(&Place::in_help)) {
+    CLI::App* const command = app.add_subcommand(each.name, each.summary);
+    command->footer(each.footer);
+    commands.push_back(std::make_unique<Declared>(*command));
+    CommandLine line{*command, commands.back()->deferred, arguments};
+    commands.back()->request = each.declare(line);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    return text_request(chosen.empty() ? app.help() : chosen.front()->help("linkgain"));
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(app, error);
+  }
+  if (version) return text_request(version_text());
+  for (const auto& command : commands) {
+    if (!command->deferred.app().parsed()) continue;
+    command->deferred.read();
+    return command->request();
+  }
+  return text_request(app.help());
+}
+
+void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat first) {
+  static constexpr std::array<std::string_view, 4> kNames{"table", "md", "csv", "json"};
+  const auto offset = static_cast<std::size_t>(first);
+  const auto names = std::span(kNames).subspan(offset);
+  const auto json = std::make_shared<bool>(false);
+  const auto parse = [=](const std::string& text) {
+    const auto found = std::ranges::find(names, *json ? "json" : text);
+    if (found == names.end()) throw UsageError(unknown_name("format", text, names));
+    return static_cast<OutputFormat>(offset + static_cast<std::size_t>(found - names.begin()));
+  };
+  const std::string all = "table, md, csv or json";
+  line.deferred
+      .add("--format", format, parse, all.substr(all.find(names.front())),
+           DeferredOptions::Empty::is_value, std::string(names.front()))
+      ->type_name("FORMAT");
+  line.app.add_flag("--json", *json, "The same as --format json");
+}
+
+void add_no_color(CommandLine& line, bool& color) {
+  line.app.add_flag_callback(
+      "--no-color", [&color] { color = false; },
+      "No colour; NO_COLOR in the environment does the same");
+}
+
+bool is_colored(bool color) {
+  return color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {
+  std::vector<NamedRecord> records;
+  for (const std::filesystem::path& path : paths) {
+    records.push_back({path.string(), read_record(path)});
+  }
+  return records;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <any>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/cases/option_parsers.hpp"
+
+/// What a subcommand's file needs: how it registers itself, and what several of them share.
+namespace linkgain {
+
+/// What a command line asks for: to be carried out once; that returns the exit status.
+struct Request {
+  std::any options;  ///< in the subcommand's own struct
+  std::function<int()> carry_out;
+};
+
+/// Options of a Request for text instead of work: help or version.
+struct TextRequest {
+  std::string text;
+};
+
+/// Reads `linkgain`'s command line, once. Throws UsageError.
+Request parse_command_line(int argc, const char* const* argv);
+
+/// A subcommand's row in the help, and in the list that an unknown command is answered with.
+struct Place {
+  int in_help = 0;
+  int in_list = 0;
+};
+
+/// A subcommand as it is while CLI11 parses: `app` has its positional arguments, flags and numbers,
+/// `deferred` all that is read afterwards.
+struct CommandLine {
+  CLI::App& app;
+  DeferredOptions& deferred;
+  const std::vector<std::string>& arguments;  ///< all that `linkgain` was called with
+};
+
+/// A subcommand: what it is called, what it takes, what it does.
+template <typename Options>
+struct Subcommand {
+  const char* name;
+  const char* summary;
+  const char* footer;
+  Place place;
+  /// Says where in `options` each option ends.
+  void (*declare)(CommandLine& line, Options& options);
+  /// Returns the exit status.
+  int (*carry_out)(const Options& options);
+};
+
+/// Makes a subcommand known to parse_command_line(); an object of a file's own, made before main().
+class Registration {
+ public:
+  template <typename Options>
+  explicit Registration(const Subcommand<Options>& subcommand)
+      : Registration(subcommand.name, subcommand.summary, subcommand.footer, subcommand.place,
+                     [subcommand](CommandLine& line) -> std::function<Request()> {
+                       const auto options = std::make_shared<Options>();
+                       subcommand.declare(line, *options);
+                       return [=] {
+                         return Request{*options, [=] { return subcommand.carry_out(*options); }};
+                       };
+                     }) {}
+
+ private:
+  /// `declare` returns what makes the request when all was parsed and read.
+  Registration(const char* name, const char* summary, const char* footer, Place place,
+               std::function<std::function<Request()>(CommandLine& line)> declare);
+};
+
+/// How `compare`, `check`, `fleet` and `report` print; the last has no table.
+enum class OutputFormat { table, markdown, csv, json };
+
+/// Adds --format, of which the formats from `first` on are taken, that one unless told otherwise,
+/// and --json.
+void add_output_format(CommandLine& line, OutputFormat& format,
+                       OutputFormat first = OutputFormat::table);
+
+/// "--no-color".
+void add_no_color(CommandLine& line, bool& color);
+
+/// Whether to write in colour: on a terminal where neither an option nor NO_COLOR forbids it.
+bool is_colored(bool color);
+
+/// The records that a command was given by name: files, journals or runs' directories. Throws
+/// UsageError where one cannot be read.
+std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths);
+
+}  // namespace linkgain

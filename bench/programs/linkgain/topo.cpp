@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/diagnostics/topology_table.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
+#include "subcommand.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  linkgain topo              the matrix of nvidia-smi topo -m, link rates, PCIe and P2P\n"
+    "  linkgain topo --json > topology.json";
+
+struct TopoOptions {
+  bool json = false;
+};
+
+void declare(CommandLine& line, TopoOptions& options) {
+  line.app.add_flag("--json", options.json, "Print one JSON document");
+}
+
+/// `linkgain topo`: prints the machine's devices and the ways between them. Returns the exit code.
+/// Throws MachineError where there is no GPU, with --json after the document.
+int carry_out(const TopoOptions& options) {
+  const Topology topology = survey_topology();
+  const bool has_gpus = !topology.gpus.empty();
+  if (options.json) {
+    fmt::print("{}", to_json(topology));
+  } else if (has_gpus) {
+    fmt::print("{}", topology_report(topology));
+  }
+  if (has_gpus) return static_cast<int>(ExitCode::success);
+  throw MachineError(
+      fmt::format("no GPU: {}", topology.no_gpus),
+      "install NVIDIA's driver and check that nvidia-smi lists the GPUs; a container "
+      "must be started with them (docker run --gpus all)");
+}
+
+const Registration kRegistration(Subcommand<TopoOptions>{"topo",
+                                                         "Show the GPUs and what lies between them",
+                                                         kFooter,
+                                                         {.in_help = 2, .in_list = 2},
+                                                         declare,
+                                                         carry_out});
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,40 @@
+#include "bench/programs/linkgain/baseline.cpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "parsing.hpp"
+
+namespace linkgain {
+namespace {
+
+using test::refusal;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+BaselineOptions baseline_with(const std::vector<std::string>& arguments) {
+  return test::options_of<BaselineOptions>({"baseline"}, arguments);
+}
+
+TEST(BaselineCommandLine, TakesRecordsAndAFile) {
+  const BaselineOptions options = baseline_with({"a", "b/record.json", "-o", "b.json"});
+  EXPECT_THAT(options.records, ElementsAre("a", "b/record.json"));
+  EXPECT_EQ(options.output, "b.json");
+  EXPECT_EQ(options.tolerance, (Tolerance{-0.05, 0.05}));
+  EXPECT_FALSE(options.json);
+  EXPECT_EQ(baseline_with({"-o", "b.json", "a", "--tolerance", "2%"}).tolerance,
+            (Tolerance{-0.02, 0.02}));
+  const BaselineOptions printed = baseline_with({"a", "--json"});
+  EXPECT_TRUE(printed.json && !printed.output);
+}
+
+TEST(BaselineCommandLine, RefusesWhatLeadsNowhere) {
+  EXPECT_THAT(refusal({"baseline", "-o", "b.json"}), HasSubstr("record is required"));
+  EXPECT_EQ(refusal({"baseline", "a"}), "nowhere to write the baseline to");
+  EXPECT_EQ(refusal({"baseline", "a", "-o", ""}), "-o needs the name of a file");
+  EXPECT_EQ(refusal({"baseline", "a", "-o", "b", "--tolerance", "5"}),
+            "--tolerance '5' is no share of 0.1 % to 99 %");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,51 @@
+#include "bench/programs/linkgain/check.cpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "parsing.hpp"
+
+namespace linkgain {
+namespace {
+
+using test::refusal;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CheckOptions check_with(const std::vector<std::string>& arguments) {
+  return test::options_of<CheckOptions>({"check", "--baseline", "b.json"}, arguments);
+}
+
+TEST(CheckCommandLine, TakesRecordsAndABaseline) {
+  const CheckOptions options = check_with({"a", "b"});
+  EXPECT_THAT(options.records, ElementsAre("a", "b"));
+  EXPECT_EQ(options.baseline, "b.json");
+  EXPECT_EQ(options.format, OutputFormat::table);
+  EXPECT_FALSE(options.tolerance || options.junit || options.prometheus);
+}
+
+TEST(CheckCommandLine, TakesFormatsAndFiles) {
+  EXPECT_EQ(check_with({"a", "--format", "md"}).format, OutputFormat::markdown);
+  EXPECT_EQ(check_with({"a", "--format", "csv"}).format, OutputFormat::csv);
+  EXPECT_EQ(check_with({"a", "--format", "json"}).format, OutputFormat::json);
+  EXPECT_EQ(check_with({"a", "--json"}).format, OutputFormat::json);
+  const CheckOptions options =
+      check_with({"a", "--junit", "c.xml", "--prometheus", "c.prom", "--tolerance", "2.5%"});
+  EXPECT_EQ(options.junit, "c.xml");
+  EXPECT_EQ(options.prometheus, "c.prom");
+  EXPECT_EQ(options.tolerance, (Tolerance{-0.025, 0.025}));
+}
+
+TEST(CheckCommandLine, RefusesWhatCannotBeMeant) {
+  EXPECT_THAT(refusal({"check", "a"}), HasSubstr("--baseline is required"));
+  EXPECT_THAT(refusal({"check", "--baseline", "b"}), HasSubstr("record is required"));
+  EXPECT_THAT(refusal({"check", "a", "--baseline", "b", "--format", "xml"}),
+              HasSubstr("did you mean"));
+  EXPECT_EQ(refusal({"check", "a", "--baseline", "b", "--tolerance", "-5%"}),
+            "--tolerance '-5%' is no share of 0.1 % to 99 %");
+  EXPECT_EQ(refusal({"check", "a", "--baseline", "b", "--juint", "c"}),
+            "unknown option '--juint': did you mean --junit?");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,34 @@
+#include "bench/programs/linkgain/fleet.cpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "parsing.hpp"
+
+namespace linkgain {
+namespace {
+
+using test::refusal;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(CommandLine, OfFleet) {
+  const auto plain = test::options_of<FleetCommandOptions>({"fleet", "nodes"});
+  EXPECT_THAT(plain.records, ElementsAre("nodes"));
+  EXPECT_EQ(plain.format, OutputFormat::table);
+  EXPECT_EQ(plain.fleet.tolerance, 0.05);
+  EXPECT_THAT(plain.fleet.expected, IsEmpty());
+  const auto full = test::options_of<FleetCommandOptions>(
+      {"fleet", "a", "b", "--expect", "n[1-2],m", "--tolerance", "10%", "--format", "csv"});
+  EXPECT_THAT(full.records, ElementsAre("a", "b"));
+  EXPECT_THAT(full.fleet.expected, ElementsAre("n1", "n2", "m"));
+  EXPECT_EQ(full.fleet.tolerance, 0.1);
+  EXPECT_EQ(full.format, OutputFormat::csv);
+  EXPECT_THAT(refusal({"fleet"}), HasSubstr("records is required"));
+  EXPECT_THAT(refusal({"fleet", "a", "--expect", "n[1-"}), HasSubstr("bracket is not closed"));
+  EXPECT_THAT(refusal({"fleet", "a", "--tolerance", "0"}), HasSubstr("--tolerance '0'"));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,134 @@
+#include "bench/programs/linkgain/run.cpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "parsing.hpp"
+
+namespace linkgain {
+namespace {
+
+using test::refusal;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+RunOptions run_with(const std::vector<std::string>& arguments) {
+  return test::options_of<RunOptions>({"run"}, arguments);
+}
+
+std::string run_refusal(const std::string& option, const std::string& value) {
+  return refusal({"run", option, value});
+}
+
+TEST(CommandLine, OfRunAloneAsksForNothing) {
+  const RunOptions options = run_with({});
+  EXPECT_THAT(options.argv, ElementsAre("linkgain", "run"));
+  EXPECT_FALSE(options.backend);
+  EXPECT_EQ(options.profile, Profile::standard);
+  EXPECT_THAT(options.operations, IsEmpty());
+  EXPECT_THAT(options.sizes, IsEmpty());
+  EXPECT_THAT(options.variants, IsEmpty());
+  EXPECT_FALSE(options.ranks || options.budget || options.launches || options.sequential ||
+               options.out || options.hostfile || options.pair || options.in_place);
+  EXPECT_FALSE(options.json || options.quiet || options.require_healthy);
+  EXPECT_TRUE(options.color);
+  EXPECT_EQ(options.precision, 0.01);
+  EXPECT_EQ(options.deadline, Seconds{60});
+  EXPECT_EQ(options.launcher, "mpirun");
+}
+
+TEST(CommandLine, SelectsWhatIsMeasured) {
+  const RunOptions options = run_with({"--only",      "send_recv,all_reduce",
+                                       "--sizes",     "8:1K:x4",
+                                       "--type",      "int8,float16",
+                                       "--reduction", "max",
+                                       "--launch",    "stream,graph",
+                                       "--pattern",   "one-way",
+                                       "--pair",      "1-0",
+                                       "--root",      "0,2",
+                                       "--buffers",   "plain,symmetric",
+                                       "--in-place",  "--profile",
+                                       "full"});
+  EXPECT_THAT(options.operations, ElementsAre(OperationKind::send_recv, OperationKind::all_reduce));
+  EXPECT_EQ(options.sizes.size(), 5U);
+  EXPECT_THAT(options.types, ElementsAre(DataType::int8, DataType::float16));
+  EXPECT_THAT(options.reductions, ElementsAre(Reduction::max));
+  EXPECT_THAT(options.launch_modes, ElementsAre(LaunchMode::stream, LaunchMode::graph));
+  EXPECT_THAT(options.patterns, ElementsAre(Pattern::one_way));
+  EXPECT_EQ(options.pair, (Pair{1, 0, false}));
+  EXPECT_THAT(options.roots, ElementsAre(0, 2));
+  EXPECT_THAT(options.buffers, ElementsAre(Buffers::plain, Buffers::symmetric));
+  EXPECT_TRUE(options.in_place);
+  EXPECT_EQ(options.profile, Profile::full);
+}
+
+TEST(CommandLine, SaysHowJobsAreRun) {
+  const RunOptions options = run_with({"--backend",  "mpi",
+                                       "--gpus",     "2,0",
+                                       "--np",       "4",
+                                       "--variant",  "p2p",
+                                       "--variant",  "two:NCCL_ALGO=Ring,Tree,NCCL_PROTO=LL",
+                                       "--launches", "3",
+                                       "--schedule", "sequential",
+                                       "--launcher", "/opt/mpirun",
+                                       "--hostfile", "hosts",
+                                       "--deadline", "5.5"});
+  EXPECT_EQ(options.backend, BackendKind::mpi);
+  EXPECT_THAT(options.gpus, ElementsAre(2, 0));
+  EXPECT_EQ(options.ranks, 4);
+  EXPECT_THAT(options.variants, ElementsAre("p2p", "two:NCCL_ALGO=Ring,Tree,NCCL_PROTO=LL"));
+  EXPECT_EQ(options.launches, 3);
+  EXPECT_EQ(options.sequential, true);
+  EXPECT_EQ(options.launcher, "/opt/mpirun");
+  EXPECT_EQ(options.hostfile, "hosts");
+  EXPECT_EQ(options.deadline, Seconds{5.5});
+  EXPECT_EQ(run_with({"--schedule", "paired"}).sequential, false);
+}
+
+TEST(CommandLine, SaysWhatComesOut) {
+  const RunOptions options = run_with({"--budget", "90.5", "--precision", "0.02", "--out", "here",
+                                       "--json", "--quiet", "--no-color", "--require-healthy"});
+  EXPECT_EQ(options.budget, Seconds{90.5});
+  EXPECT_EQ(options.precision, 0.02);
+  EXPECT_EQ(options.out, "here");
+  EXPECT_TRUE(options.json && options.quiet && options.require_healthy);
+  EXPECT_FALSE(options.color);
+}
+
+TEST(CommandLine, KeepsZeroAndBelowForThePlanToRefuse) {
+  EXPECT_EQ(run_with({"--np", "-1"}).ranks, -1);
+  EXPECT_EQ(run_with({"--launches", "0"}).launches, 0);
+  EXPECT_EQ(run_with({"--budget", "0"}).budget, Seconds{0});
+}
+
+TEST(CommandLine, RefusesUnknownNamesWithTheNearest) {
+  EXPECT_THAT(run_refusal("--backend", "ncl"), HasSubstr("did you mean nccl?"));
+  EXPECT_THAT(run_refusal("--profile", "ful"), HasSubstr("did you mean full?"));
+  EXPECT_THAT(run_refusal("--only", "all_reduc"), HasSubstr("did you mean all_reduce?"));
+  EXPECT_THAT(run_refusal("--type", "float23"), HasSubstr("did you mean float32?"));
+  EXPECT_THAT(run_refusal("--reduction", "mx"), HasSubstr("did you mean max?"));
+  EXPECT_THAT(run_refusal("--launch", "grpah"), HasSubstr("did you mean graph?"));
+  EXPECT_THAT(run_refusal("--pattern", "one_way"), HasSubstr("did you mean one-way?"));
+  EXPECT_THAT(run_refusal("--schedule", "pair"), HasSubstr("did you mean paired?"));
+}
+
+TEST(CommandLine, RefusesBadValuesWithTheAcceptedForm) {
+  EXPECT_THAT(run_refusal("--sizes", "0"), HasSubstr("size '0' is zero"));
+  EXPECT_THAT(run_refusal("--sizes", "-8"), HasSubstr("size '-8' is no size"));
+  EXPECT_THAT(run_refusal("--sizes", "1Q"), HasSubstr("size '1Q' is no size"));
+  EXPECT_THAT(run_refusal("--sizes", ""), HasSubstr("sizes"));
+  EXPECT_THAT(run_refusal("--gpus", "0,x"), HasSubstr("'x' is no GPU number"));
+  EXPECT_THAT(run_refusal("--gpus", ""), HasSubstr("--gpus"));
+  EXPECT_THAT(run_refusal("--pair", "0+1"), HasSubstr("two ranks such as 0-1"));
+  EXPECT_THAT(run_refusal("--np", "two"), HasSubstr("--np"));
+  EXPECT_THAT(run_refusal("--launches", "2.5"), HasSubstr("--launches"));
+}
+
+TEST(CommandLine, RefusesAnOptionWithoutItsValue) {
+  EXPECT_THAT(refusal({"run", "--out"}), HasSubstr("--out"));
+  EXPECT_THAT(refusal({"run", "--np", "2", "--np", "3"}), HasSubstr("--np"));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,83 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/base/build_info.hpp"
+#include "parsing.hpp"
+
+namespace linkgain {
+namespace {
+
+using test::refusal;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string text_of(const std::vector<std::string>& arguments) {
+  return test::options_of<TextRequest>(arguments).text;
+}
+
+TEST(Help, OfEachCommandHasTwoExamples) {
+  for (const char* command :
+       {"run", "topo", "doctor", "compare", "baseline", "check", "fleet", "report"}) {
+    const std::string help = text_of({command, "--help"});
+    const std::size_t examples = help.find("Examples:");
+    ASSERT_NE(examples, std::string::npos) << command;
+    const std::string example = std::string("\n  linkgain ") + command;
+    const std::size_t first = help.find(example, examples);
+    ASSERT_NE(first, std::string::npos) << command;
+    EXPECT_NE(help.find(example, first + 1), std::string::npos) << command;
+    EXPECT_THAT(help, HasSubstr("--json"));
+  }
+}
+
+TEST(Help, OfRunNamesEveryOption) {
+  const std::string help = text_of({"run", "--help"});
+  for (const char* option :
+       {"--backend",  "--only",     "--sizes",    "--type",     "--reduction",
+        "--launch ",  "--pattern",  "--pair",     "--in-place", "--profile",
+        "--gpus",     "--np",       "--variant",  "--launches", "--schedule",
+        "--launcher", "--hostfile", "--deadline", "--budget",   "--precision",
+        "--out",      "--json",     "--quiet",    "--no-color", "--require-healthy"}) {
+    EXPECT_THAT(help, HasSubstr(option));
+  }
+}
+
+TEST(Help, OfTheProgramListsCommandsAndExitStatuses) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{}, std::vector<std::string>{"--help"}}) {
+    EXPECT_THAT(text_of(arguments),
+                AllOf(HasSubstr("run"), HasSubstr("topo"), HasSubstr("doctor"), HasSubstr("report"),
+                      HasSubstr("4 wrong data"), HasSubstr("128+n")));
+  }
+}
+
+TEST(Version, SaysWhatWasBuilt) {
+  EXPECT_THAT(text_of({"--version"}),
+              AllOf(HasSubstr("linkgain " + build_info().version), HasSubstr(build_info().text)));
+}
+
+TEST(CommandLine, RefusesUnknownOptionsAndCommandsWithTheNearest) {
+  EXPECT_EQ(refusal({"run", "--size", "8"}), "unknown option '--size': did you mean --sizes?");
+  EXPECT_EQ(refusal({"run", "--varaint=p2p"}),
+            "unknown option '--varaint': did you mean --variant?");
+  EXPECT_EQ(refusal({"report", "r", "--csv"}).substr(0, 24), "unknown option '--csv': ");
+  EXPECT_EQ(
+      refusal({"rum"}),
+      "unknown command 'rum': did you mean run? (run, topo, doctor, compare, baseline, check, "
+      "fleet, report)");
+  EXPECT_EQ(refusal({"topology"}).substr(0, 44), "unknown command 'topology': did you mean top");
+  EXPECT_THAT(refusal({"docter"}), HasSubstr("did you mean doctor?"));
+  EXPECT_EQ(refusal({"--verison"}), "unknown option '--verison': did you mean --version?");
+  EXPECT_EQ(refusal({"run", "quick"}), "linkgain run takes no 'quick'");
+}
+
+TEST(CommandLine, ErrorsPointToTheHelpOfTheirCommand) {
+  try {
+    test::parse({"run", "--size", "8"});
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.advice(), "see linkgain run --help");
+  }
+}
+
+}  // namespace
+}  // namespace linkgain
