@@ -15,7 +15,6 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/process.hpp"
-#include "linkgain/process/process_tree.hpp"
 
 namespace linkgain::test {
 

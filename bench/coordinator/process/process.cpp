@@ -3,21 +3,107 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <random>
+#include <set>
+#include <sstream>
 
 #include "linkgain/base/errors.hpp"
-#include "spawn.hpp"
+#include "linkgain/process/descriptor.hpp"
 
 namespace linkgain {
 namespace {
+
+std::optional<pid_t> parse_id(const std::string& name) {
+  pid_t id = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return id;
+}
+
+constexpr int kFirstFree = STDERR_FILENO + 1;
+
+/// posix_spawn's functions return the error instead of setting errno.
+void check(int error, const std::string& what) {
+  if (error != 0) throw MachineError(fmt::format("cannot {}: {}", what, std::strerror(error)));
+}
+
+/// The same file on a descriptor that putting 0, 1 and 2 in place does not overwrite.
+Descriptor moved_up(Descriptor descriptor) {
+  if (descriptor.get() >= kFirstFree) return descriptor;
+  Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kFirstFree));
+  if (!moved) check(errno, "make a pipe");
+  return moved;
+}
+
+class FileActions {
+ public:
+  explicit FileActions(const StandardDescriptors& descriptors) {
+    check(posix_spawn_file_actions_init(&actions_), "prepare a process");
+    try {
+      put(descriptors.input, STDIN_FILENO);
+      put(descriptors.output, STDOUT_FILENO);
+      put(descriptors.error, STDERR_FILENO);
+      check(posix_spawn_file_actions_addclosefrom_np(&actions_, kFirstFree), "prepare a process");
+    } catch (...) {
+      posix_spawn_file_actions_destroy(&actions_);
+      throw;
+    }
+  }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  void put(int from, int to) {
+    check(posix_spawn_file_actions_adddup2(&actions_, from, to), "prepare a process");
+  }
+
+  posix_spawn_file_actions_t actions_{};
+};
+
+class Attributes {
+ public:
+  Attributes() {
+    check(posix_spawnattr_init(&attributes_), "prepare a process");
+    sigset_t all;
+    sigset_t none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+/// exec's array; it points into `texts`.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
 
 /// How often a silent program is checked to be still there.
 constexpr int kLookMilliseconds = 200;
@@ -64,6 +150,109 @@ ProcessEnd end_from(int wait_status) {
 }
 
 }  // namespace
+
+std::string read_process_file(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> chunk;
+  while (file) {
+    const ssize_t count = read(file.get(), chunk.data(), chunk.size());
+    if (count <= 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+std::optional<ProcessEntry> parse_process(std::string_view stat) {
+  // The second field is the program's name in parentheses and may itself hold any character.
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return std::nullopt;
+  ProcessEntry process;
+  std::istringstream before{std::string(stat.substr(0, name_end))};
+  std::istringstream after{std::string(stat.substr(name_end + 1))};
+  before >> process.id;
+  std::string skipped;
+  after >> process.state >> process.parent >> skipped >> process.session;
+  constexpr int kFieldsFromSessionToStart = 15;
+  for (int field = 0; field < kFieldsFromSessionToStart; ++field) after >> skipped;
+  after >> process.start;
+  if (!before || !after) return std::nullopt;
+  return process;
+}
+
+std::vector<ProcessEntry> list_processes() {
+  std::vector<ProcessEntry> processes;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::optional<pid_t> id = parse_id(entry->path().filename());
+    if (!id) continue;
+    const auto process = parse_process(read_process_file(fmt::format("/proc/{}/stat", *id)));
+    if (process) processes.push_back(*process);
+  }
+  return processes;
+}
+
+bool has_variable(pid_t id, std::string_view assignment) {
+  const std::string environment =
+      '\0' + read_process_file(fmt::format("/proc/{}/environ", id)) + '\0';
+  return environment.find('\0' + std::string(assignment) + '\0') != std::string::npos;
+}
+
+bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> leader) const {
+  if (process.id == leader) return true;
+  const bool is_orphan = process.parent == getpid() && process.id != process.session;
+  if (is_orphan && process.session == session_) return true;
+  const auto known = known_.find(process.id);
+  if (known != known_.end() && known->second == process.start) return true;
+  return has_variable(process.id, marker_);
+}
+
+std::vector<ProcessEntry> ProcessTree::find(std::optional<pid_t> leader) {
+  const pid_t self = getpid();
+  std::multimap<pid_t, ProcessEntry> children;
+  std::vector<ProcessEntry> members;
+  std::set<pid_t> taken{self};
+  for (const ProcessEntry& process : list_processes()) {
+    children.emplace(process.parent, process);
+    if (process.id != self && is_member(process, leader)) {
+      members.push_back(process);
+      taken.insert(process.id);
+    }
+  }
+  for (std::size_t next = 0; next < members.size(); ++next) {
+    const auto [first, last] = children.equal_range(members[next].id);
+    for (auto child = first; child != last; ++child) {
+      if (taken.insert(child->second.id).second) members.push_back(child->second);
+    }
+  }
+  known_.clear();
+  for (const ProcessEntry& process : members) known_[process.id] = process.start;
+  std::erase_if(members, [self](const ProcessEntry& process) {
+    return process.state == 'Z' && process.parent != self;
+  });
+  return members;
+}
+
+Pipe make_pipe() {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) != 0) check(errno, "make a pipe");
+  Descriptor reading(ends[0]);
+  Descriptor writing(ends[1]);
+  return {moved_up(std::move(reading)), moved_up(std::move(writing))};
+}
+
+pid_t spawn(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+            const StandardDescriptors& descriptors) {
+  if (arguments.empty()) throw MachineError("cannot start a program without a name");
+  const FileActions actions(descriptors);
+  const Attributes attributes;
+  pid_t id = -1;
+  check(posix_spawnp(&id, arguments.front().c_str(), actions.get(), attributes.get(),
+                     pointers(arguments).data(), pointers(environment).data()),
+        fmt::format("start '{}'", arguments.front()));
+  return id;
+}
 
 std::string describe(const ProcessEnd& end) {
   if (end.signal_number) return signal_name(*end.signal_number);

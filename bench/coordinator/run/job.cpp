@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "linkgain/process/deadline.hpp"
+#include "linkgain/process/process.hpp"
 
 namespace linkgain {
 namespace {

@@ -2,7 +2,12 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,12 +15,105 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/process/deadline.hpp"
 #include "linkgain/process/descriptor.hpp"
-#include "linkgain/process/process_tree.hpp"
 #include "linkgain/process/signals.hpp"
 
 namespace linkgain {
+
+/// A moment on the monotonic clock until which something may be waited for.
+class Deadline {
+ public:
+  /// `allowed` from now; negative counts as zero, more than 30 years as 30 years.
+  explicit Deadline(Seconds allowed)
+      : end_(Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(
+                 std::chrono::duration<double>(std::clamp(allowed.value, 0.0, kLongest)))) {}
+
+  Seconds remaining() const {
+    const std::chrono::duration<double> left = end_ - Clock::now();
+    return Seconds{std::max(0.0, left.count())};
+  }
+  bool passed() const { return Clock::now() >= end_; }
+
+  /// For poll(): the remaining time rounded up, at most `longest`.
+  int remaining_milliseconds(int longest) const {
+    return static_cast<int>(std::min(std::ceil(remaining().value * 1e3), double(longest)));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr double kLongest = 1e9;
+
+  Clock::time_point end_;
+};
+
+/// A process as /proc shows it at one moment.
+struct ProcessEntry {
+  pid_t id = 0;
+  pid_t parent = 0;
+  pid_t session = 0;
+  char state = '?';         ///< proc(5)'s letter: 'R', 'S', 'T' stopped, 'Z' zombie, …
+  std::uint64_t start = 0;  ///< clock ticks since boot; tells a process from a later one of its id
+};
+
+/// What a file of /proc holds; empty where it cannot be read, cut short where its process goes
+/// meanwhile. (A stream throws in that case, even one that was not asked to.)
+std::string read_process_file(const std::string& path);
+
+/// Reads the text of /proc/<id>/stat; nothing where it is no such text.
+std::optional<ProcessEntry> parse_process(std::string_view stat);
+
+/// All processes this one can see.
+std::vector<ProcessEntry> list_processes();
+
+/// Whether the environment that the process started with holds exactly this "NAME=value". False for
+/// zombies and for processes of other users.
+bool has_variable(pid_t id, std::string_view assignment);
+
+/// The processes of one job, wherever they moved to: the leader's descendants, orphans of its
+/// session, whoever has the job's own variable in its environment, and whoever was once found to be
+/// one of them. A process that left its group, session and parent is still found. A zombie has no
+/// environment any more: it is found if it stayed in the session or was found while it lived.
+class ProcessTree {
+ public:
+  /// `marker` is the "NAME=value" that only this job's environment holds.
+  explicit ProcessTree(std::string marker) : marker_(std::move(marker)) {}
+
+  /// The leader's session, once it is started; orphans are told apart by it.
+  void set_session(pid_t session) { session_ = session; }
+
+  /// Looks for the members and remembers them. `leader` is absent once it has been reaped (its id
+  /// may then belong to somebody else). Zombies count only while they are this process's to reap.
+  std::vector<ProcessEntry> find(std::optional<pid_t> leader);
+
+ private:
+  bool is_member(const ProcessEntry& process, std::optional<pid_t> leader) const;
+
+  std::string marker_;
+  pid_t session_ = -1;
+  std::map<pid_t, std::uint64_t> known_;  ///< start by id
+};
+
+/// The ends of a pipe; both are closed on exec and above the standard descriptors.
+struct Pipe {
+  Descriptor reading;
+  Descriptor writing;
+};
+
+/// Throws MachineError where no descriptor is left.
+Pipe make_pipe();
+
+/// What a new process gets as its descriptors 0, 1 and 2; it gets no others.
+struct StandardDescriptors {
+  int input = 0;
+  int output = 1;
+  int error = 2;
+};
+
+/// Starts arguments[0], looked up on PATH, in a new session with default signal handling and no
+/// signal blocked. `environment` holds "NAME=value". Throws MachineError with the reason.
+pid_t spawn(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+            const StandardDescriptors& descriptors);
 
 /// Set in the environment of every started process, to a value no other one has; all that it starts
 /// inherits it and can be recognised by it.

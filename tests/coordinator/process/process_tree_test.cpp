@@ -1,11 +1,10 @@
-#include "linkgain/process/process_tree.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "linkgain/process/process.hpp"
 #include "support/process_support.hpp"
 
 namespace linkgain {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "spawn.hpp"
+#include "linkgain/process/process.hpp"
 
 namespace linkgain {
 namespace {

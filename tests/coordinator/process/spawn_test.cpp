@@ -1,5 +1,3 @@
-#include "spawn.hpp"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/process/process.hpp"
 
 namespace linkgain {
 namespace {
