@@ -1,10 +1,9 @@
-#include "linkgain/process/temporary_folder.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/run/run_directory.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain {
