@@ -1,7 +1,13 @@
 #include "linkgain/run/job.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "linkgain/base/text.hpp"
 #include "linkgain/process/process.hpp"
 
 namespace linkgain {
@@ -25,6 +31,48 @@ protocol::Reply decoded(const protocol::Command& command, const std::string& lin
                               error.what()),
                   std::string(kMismatchAdvice));
   }
+}
+
+/// mpirun ends its ranks within this when it is asked to.
+constexpr Seconds kGrace{3.0};
+/// For a launcher that has closed its output to come to its end and give its exit status.
+constexpr Seconds kStatusWait{2.0};
+constexpr std::size_t kLastWords = 5;
+constexpr std::uintmax_t kLongestTail = 16384;
+
+std::uintmax_t size_or_zero(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+std::string command_name(const std::string& line) {
+  try {
+    return std::string(protocol::name_of(protocol::decode_command(line)));
+  } catch (const Error&) {
+    return line;
+  }
+}
+
+bool is_frame(const std::string& line) {
+  return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos;
+}
+
+/// What Slurm says of the ranks that it ended because of another one.
+bool tells_of_ended_ranks(const std::string& line) {
+  const bool slurms = line.starts_with("srun: ") || line.starts_with("slurmstepd-");
+  return slurms && (line.find("Terminat") != std::string::npos ||
+                    line.find("CANCELLED AT") != std::string::npos);
+}
+
+std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
+  const std::uintmax_t size = size_or_zero(log);
+  const std::uintmax_t start = std::max(offset, size - std::min(size, kLongestTail));
+  std::ifstream file(log, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(start));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 }  // namespace
@@ -83,5 +131,92 @@ void Job::bye(Seconds deadline) {
 }
 
 void Job::ask_to_end(Seconds deadline) { exchange<protocol::DoneReply>(protocol::Bye{}, deadline); }
+
+void end_together(std::vector<VariantJob>& jobs, Seconds deadline,
+                  const std::function<void(const std::string&)>& note) {
+  for (const auto step : {&Job::ask_to_end, &Job::wait_for_end}) {
+    for (VariantJob& job : jobs) {
+      try {
+        if (job.job) ((*job.job).*step)(deadline);
+      } catch (const JobLost& loss) {
+        note(fmt::format("warning: {}", loss.what()));
+        job.job.reset();
+      }
+    }
+  }
+  jobs.clear();
+}
+
+ProcessRequest process_request(const LaunchRequest& request, const std::filesystem::path& log) {
+  require_launcher(request.launcher);
+  return {.arguments = command(request),
+          .environment = base_environment(current_environment(), request),
+          .error_file = log};
+}
+
+std::vector<std::string> last_words(const std::filesystem::path& log, std::uintmax_t offset,
+                                    std::size_t lines) {
+  std::vector<std::string> own;
+  std::vector<std::string> launchers;
+  bool in_frame = false;
+  for (std::string& line : split(read_tail(log, offset), '\n')) {
+    if (is_frame(line)) {
+      in_frame = !in_frame;
+    } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
+      (in_frame || tells_of_ended_ranks(line) ? launchers : own).push_back(std::move(line));
+    }
+  }
+  std::vector<std::string>& words = own.empty() ? launchers : own;
+  const std::size_t surplus = words.size() - std::min(words.size(), lines);
+  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(surplus));
+  return words;
+}
+
+MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch)
+    : variant_(std::move(variant)),
+      log_(request.error_file),
+      log_start_(size_or_zero(log_)),
+      watch_(watch),
+      process_(request) {}
+
+std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
+  const Deadline end(deadline);
+  const Transfer written = process_.write_line(line, end.remaining(), watch_);
+  if (written != Transfer::done) lose(line, written, deadline);
+  ReadResult reply = process_.read_line(end.remaining(), watch_);
+  if (reply.outcome != Transfer::done) lose(line, reply.outcome, deadline);
+  if (!answered_) process_.remember_tree();
+  answered_ = true;
+  return std::move(reply.line);
+}
+
+void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
+  std::string text = outcome == Transfer::timed_out
+                         ? fmt::format("the job of variant '{}' gave no answer to '{}' for {:g} s",
+                                       variant_, command_name(line), deadline.value)
+                         : fmt::format("the job of variant '{}' ended instead of answering '{}'",
+                                       variant_, command_name(line));
+  if (outcome == Transfer::ended) {
+    const std::optional<ProcessEnd> end = process_.wait(kStatusWait);
+    text += end ? fmt::format(" ({})", describe(*end)) : " (it closed its output)";
+  }
+  const std::vector<pid_t> survivors = process_.end_tree(kGrace);
+  const std::vector<std::string> words = last_words(log_, log_start_, kLastWords);
+  if (!words.empty()) text += fmt::format("; its last words:\n  {}", fmt::join(words, "\n  "));
+  if (!survivors.empty()) {
+    text += fmt::format("\nprocesses that could not be ended: {}", fmt::join(survivors, ", "));
+  }
+  throw JobLost(text, fmt::format("see {}", log_.string()));
+}
+
+void MpiJob::do_finish(Seconds deadline) {
+  process_.close_input();
+  process_.wait(deadline, watch_);
+  const std::vector<pid_t> survivors = process_.end_tree(kGrace);
+  if (survivors.empty()) return;
+  throw JobLost(fmt::format("processes of variant '{}' could not be ended: {}", variant_,
+                            fmt::join(survivors, ", ")),
+                "they are held up in a driver; the machine may need a restart");
+}
 
 }  // namespace linkgain

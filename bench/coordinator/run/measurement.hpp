@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "linkgain/record/record.hpp"
+#include "linkgain/run/job.hpp"
 #include "linkgain/statistics/ratio.hpp"
-#include "variant_job.hpp"
 #include "wire_count.hpp"
 
 namespace linkgain {

@@ -1,5 +1,3 @@
-#include "linkgain/run/mpi_job.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <fstream>
 #include <functional>
 
+#include "linkgain/run/job.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/process_support.hpp"

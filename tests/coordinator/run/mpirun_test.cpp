@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "linkgain/run/job.hpp"
 #include "linkgain/run/launcher.hpp"
-#include "linkgain/run/mpi_job.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/process_support.hpp"
 
