@@ -10,8 +10,8 @@
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/run/progress.hpp"
 #include "measurement.hpp"
-#include "run_pace.hpp"
 
 namespace linkgain {
 namespace {

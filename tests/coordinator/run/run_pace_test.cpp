@@ -1,6 +1,6 @@
-#include "run_pace.hpp"
-
 #include <gtest/gtest.h>
+
+#include "linkgain/run/progress.hpp"
 
 namespace linkgain::testing {
 namespace {
