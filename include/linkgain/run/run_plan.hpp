@@ -9,7 +9,7 @@
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/hosts.hpp"
+#include "linkgain/run/site.hpp"
 
 namespace linkgain {
 
@@ -37,27 +37,6 @@ struct RunOptions : SelectionOptions {
   bool quiet = false;
   bool color = true;
 };
-
-/// What this machine offers to a run, looked up once before anything is started.
-struct Site {
-  std::string host;
-  int processors = 1;
-  int gpus = 0;                                   ///< visible to CUDA
-  std::string gpu_name;                           ///< of the first
-  std::string no_gpus_reason;                     ///< why there are fewer than two
-  std::optional<std::int64_t> gpu_memory_bytes;   ///< of the smallest visible GPU
-  std::optional<std::int64_t> host_memory_bytes;  ///< available now
-  bool exclusive_compute_mode = false;
-  bool has_nccl = false;  ///< this build has the nccl backend
-  std::string nccl_version;
-  std::string nccl_missing;
-  std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in
-  std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given
-};
-
-/// Looks at this machine and the environment, and reads the hostfile where there is one. Throws
-/// UsageError for a hostfile that is none.
-Site survey_site(const std::optional<std::filesystem::path>& hostfile);
 
 /// A run with nothing left to decide.
 struct RunPlan {

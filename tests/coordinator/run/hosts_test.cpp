@@ -1,11 +1,10 @@
-#include "linkgain/run/hosts.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/run/site.hpp"
 #include "support/process_support.hpp"
 
 namespace linkgain {

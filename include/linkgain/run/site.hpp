@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "linkgain/hardware/machine.hpp"
+
+namespace linkgain {
+
+/// The hosts that a job's ranks are put on, where they are not this one alone.
+struct Hosts {
+  int count = 1;
+  std::optional<int> slots;  ///< ranks that they are meant to take together, where that is said
+  bool operator==(const Hosts&) const = default;
+};
+
+/// Of the text of an Open MPI hostfile: a host a line, as in `node1 slots=4`, `#` before a comment.
+/// A host on several lines counts once, with a slot for each that states none; else slots are
+/// known where every line states them. Throws UsageError where there is no host in it or a line is
+/// none.
+Hosts parse_hostfile(std::string_view text);
+
+/// The same of a file. Throws UsageError where it cannot be read, too.
+Hosts read_hostfile(const std::filesystem::path& path);
+
+/// Of the Slurm allocation that this environment tells of (SLURM_JOB_NUM_NODES, SLURM_NTASKS);
+/// absent outside one. An allocation of one task says nothing of ranks: it has room for a script.
+std::optional<Hosts> slurm_allocation(const Environment& environment);
+
+/// What this machine offers to a run, looked up once before anything is started.
+struct Site {
+  std::string host;
+  int processors = 1;
+  int gpus = 0;                                   ///< visible to CUDA
+  std::string gpu_name;                           ///< of the first
+  std::string no_gpus_reason;                     ///< why there are fewer than two
+  std::optional<std::int64_t> gpu_memory_bytes;   ///< of the smallest visible GPU
+  std::optional<std::int64_t> host_memory_bytes;  ///< available now
+  bool exclusive_compute_mode = false;
+  bool has_nccl = false;  ///< this build has the nccl backend
+  std::string nccl_version;
+  std::string nccl_missing;
+  std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in
+  std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given
+};
+
+/// Looks at this machine and the environment, and reads the hostfile where there is one. Throws
+/// UsageError for a hostfile that is none.
+Site survey_site(const std::optional<std::filesystem::path>& hostfile);
+
+}  // namespace linkgain
