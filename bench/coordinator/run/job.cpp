@@ -132,21 +132,6 @@ void Job::bye(Seconds deadline) {
 
 void Job::ask_to_end(Seconds deadline) { exchange<protocol::DoneReply>(protocol::Bye{}, deadline); }
 
-void end_together(std::vector<VariantJob>& jobs, Seconds deadline,
-                  const std::function<void(const std::string&)>& note) {
-  for (const auto step : {&Job::ask_to_end, &Job::wait_for_end}) {
-    for (VariantJob& job : jobs) {
-      try {
-        if (job.job) ((*job.job).*step)(deadline);
-      } catch (const JobLost& loss) {
-        note(fmt::format("warning: {}", loss.what()));
-        job.job.reset();
-      }
-    }
-  }
-  jobs.clear();
-}
-
 ProcessRequest process_request(const LaunchRequest& request, const std::filesystem::path& log) {
   require_launcher(request.launcher);
   return {.arguments = command(request),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace linkgain {
 namespace {
@@ -94,7 +95,7 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
   std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
   result_.stopped = "job lost";
   if (times_[place].empty()) note_loss(result_of(place));
-  settings_.warn({"job-lost", loss.what(), loss.advice()});
+  settings_.observer.warn({"job-lost", loss.what(), loss.advice()});
 }
 
 void CaseRun::open_in(std::size_t place) {
@@ -105,11 +106,11 @@ void CaseRun::open_in(std::size_t place) {
   const WireSettings& wires = settings_.wires;
   try {
     const protocol::OpenReply reply = jobs_[place].job->open(
-        {case_name(result_.definition), settings_.sample_target, wires.counting},
-        settings_.deadline);
+        {case_name(result_.definition), settings_.plan.sample_target, wires.counting},
+        settings_.plan.deadline);
     if (reply.plan) {
       wires_[place] = WireCount(result_.definition, *reply.plan, wires);
-      if (wires.asked) wires.asked(reply.plan_cost.value);
+      settings_.observer.probing_took(reply.plan_cost.value);
     }
     result_of(place).execution = reply.execution;
     result_of(place).skipped.reset();
@@ -134,7 +135,7 @@ void CaseRun::open() {
 Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
   constexpr double kSlowdownAllowed = 20.0;
   const auto discarded = static_cast<double>(opened.reply.execution.discarded_per_sample);
-  return Seconds{settings_.deadline.value +
+  return Seconds{settings_.plan.deadline.value +
                  kSlowdownAllowed * (operations + discarded) * opened.reply.per_operation.value};
 }
 
@@ -154,16 +155,16 @@ protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operati
 }
 
 protocol::CountersReply CaseRun::read_counters(Job& job) const {
-  const double start = settings_.clock().value;
-  protocol::CountersReply reply = job.counters(settings_.deadline);
-  if (settings_.wires.spent) settings_.wires.spent(settings_.clock().value - start);
+  const double start = settings_.observer.now().value;
+  protocol::CountersReply reply = job.counters(settings_.plan.deadline);
+  settings_.observer.counting_took(settings_.observer.now().value - start);
   return reply;
 }
 
 void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   const std::int64_t operations = opened.reply.execution.operations_per_sample;
   const protocol::RunReply reply = run_batch(opened, operations);
-  if (settings_.health_spent) settings_.health_spent(reply.health_seconds);
+  settings_.observer.health_took(reply.health_seconds);
   Sample sample;
   sample.case_index = case_index_;
   sample.variant = jobs_[opened.place].variant;
@@ -188,7 +189,7 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
   last_reading_.reset();
   const WireSettings& wires = settings_.wires;
   counts_round_ = wires.counting && WireCount::counts(result_.definition, round) &&
-                  (round == 0 || !wires.affordable || wires.affordable());
+                  (round == 0 || settings_.observer.may_count_again());
   int position = 0;
   for (int index : order.next()) {
     const Opened& one = opened[static_cast<std::size_t>(index)];
@@ -223,7 +224,7 @@ std::string CaseRun::why_none_is_open() const {
 
 void CaseRun::sample(const StoppingRule& rule) {
   const auto seed = static_cast<unsigned>(case_index_ * 7919 + launch_ + 1);
-  const double start = settings_.clock().value;
+  const double start = settings_.observer.now().value;
   if (opened_.empty() && result_.stopped != "job lost") result_.stopped = why_none_is_open();
   BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
   int round = 0;
@@ -232,10 +233,10 @@ void CaseRun::sample(const StoppingRule& rule) {
       if (!sample_round(order, round)) {
         order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
       }
-      if (settings_.progress) settings_.progress(round + 1);
+      settings_.observer.round_finished(result_.definition, round + 1);
     }
     const std::vector<Ratio> now = ratios();
-    const Seconds elapsed{settings_.clock().value - start};
+    const Seconds elapsed{settings_.observer.now().value - start};
     const StoppingRule::Decision decision =
         now.empty() ? StoppingRule::Decision::out_of_rounds : rule.decide(look, now, elapsed);
     if (decision == StoppingRule::Decision::go_on) continue;
@@ -264,7 +265,7 @@ void CaseRun::finish() {
       const Verification verification = job.verify(one.reply.handle, deadline_for(one, operations));
       auto& known = result_of(one.place).verification;
       if (!known || known->wrong == 0) known = verification;
-      job.close(one.reply.handle, settings_.deadline);
+      job.close(one.reply.handle, settings_.plan.deadline);
     } catch (const JobLost& loss) {
       lose(one.place, loss);
     } catch (const JobRefused& refusal) {
@@ -274,6 +275,20 @@ void CaseRun::finish() {
 }
 
 }  // namespace
+
+void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer) {
+  for (const auto step : {&Job::ask_to_end, &Job::wait_for_end}) {
+    for (VariantJob& job : jobs) {
+      try {
+        if (job.job) ((*job.job).*step)(deadline);
+      } catch (const JobLost& loss) {
+        observer.note(fmt::format("warning: {}", loss.what()));
+        job.job.reset();
+      }
+    }
+  }
+  jobs.clear();
+}
 
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, std::vector<Sample>& samples,
                   int case_index, int launch, const StoppingRule& rule,
@@ -287,7 +302,32 @@ void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, std::vector
   run.finish();
   if (lost_before) result.stopped = "job lost";
   summarise(result, samples, case_index);
-  settle(result, samples, case_index, settings.precision);
+  settle(result, samples, case_index, settings.plan.precision);
+}
+
+WireCount::WireCount(const Case& c, TransferPlan plan, const WireSettings& settings)
+    : case_(c),
+      plan_(std::move(plan)),
+      several_hosts_(settings.several_hosts),
+      why_no_algorithm_(settings.why_no_algorithm) {}
+
+bool WireCount::counts(const Case& c, int round) {
+  constexpr int kFirstAgain = 10;
+  constexpr int kEvery = 20;
+  return round == 0 || (c.size >= kJudgedSize && round % kEvery == kFirstAgain);
+}
+
+void WireCount::add(const protocol::CountersReply& before, const protocol::CountersReply& after,
+                    std::int64_t operations) {
+  std::vector<LinkCounters> growths;
+  for (std::size_t rank = 0; rank < std::min(before.ranks.size(), after.ranks.size()); ++rank) {
+    growths.push_back(growth(before.ranks[rank], after.ranks[rank]));
+  }
+  WireEvidence found = assess(case_, plan_, operations, growths, several_hosts_, why_no_algorithm_);
+  if (!found.nvlink_sent && !after.reason.empty()) found.reason += ": " + after.reason;
+  const bool pcie = found.pcie_sent && found.pcie_received;
+  if (!pcie && !after.pcie_reason.empty()) found.pcie_reason += ": " + after.pcie_reason;
+  evidence_ = evidence_ ? combine(*evidence_, found) : found;
 }
 
 }  // namespace linkgain

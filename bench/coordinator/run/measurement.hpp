@@ -1,33 +1,75 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/record/protocol.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/run/job.hpp"
+#include "linkgain/run/progress.hpp"
 #include "linkgain/statistics/ratio.hpp"
-#include "wire_count.hpp"
 
 namespace linkgain {
 
 /// CaseResult::stopped where only one variant ran.
 inline constexpr std::string_view kNothingToCompare = "nothing to compare";
 
+/// A variant and its resident job; the job is null before it is started and once it is lost.
+struct VariantJob {
+  int variant = 0;
+  std::string name;
+  std::unique_ptr<Job> job;
+};
+
+/// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is told of each
+/// that does not end as asked within the deadline.
+void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer);
+
+/// How batches are counted.
+struct WireSettings {
+  bool counting = false;       ///< the jobs have GPUs whose links could be counted
+  bool several_hosts = false;  ///< ranks are on more than one
+  /// Every job's ranks have the same GPUs, so that one job's reading serves the next one too.
+  bool same_gpus = false;
+  /// What is said where the library chose an algorithm and none is known.
+  std::string_view why_no_algorithm = kNoAlgorithmNamed;
+};
+
+/// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
+/// a millisecond, so not every round is counted: where the share is judged the first, the
+/// eleventh and every twentieth after that, so that a path that changes in between shows; elsewhere
+/// the first. But for the first ones are left out while looking has cost more than a run may pay
+/// for it.
+class WireCount {
+ public:
+  WireCount(const Case& c, TransferPlan plan, const WireSettings& settings);
+
+  static bool counts(const Case& c, int round);
+
+  /// Readings of every rank just before and just after a batch of `operations`.
+  void add(const protocol::CountersReply& before, const protocol::CountersReply& after,
+           std::int64_t operations);
+
+  /// Absent until something was counted.
+  const std::optional<WireEvidence>& evidence() const { return evidence_; }
+
+ private:
+  Case case_;
+  TransferPlan plan_;
+  bool several_hosts_;
+  std::string_view why_no_algorithm_;
+  std::optional<WireEvidence> evidence_;
+};
+
 /// What all cases of a run have in common.
 struct MeasurementSettings {
-  Seconds sample_target{0.005};
-  Seconds deadline{60.0};  ///< how long a job may be silent beyond the time its work takes
-  double precision = 0.01;
+  const RunPlan& plan;
   WireSettings wires;
-  std::function<void(double seconds)>
-      health_spent;                          ///< told what reading health took; may be empty
-  std::function<Seconds()> clock;            ///< monotonic
-  std::function<void(const Warning&)> warn;  ///< told of every job that is lost
-  std::function<void(int round)> progress;   ///< told after every round; may be empty
+  RunObserver& observer;
 };
 
 /// Measures one case of one launch: opens it in every live job, samples rounds in balanced order

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace linkgain {
@@ -35,10 +34,10 @@ constexpr int kBlocksAlone = 5;
 
 }  // namespace
 
-RunPace::RunPace(const RunPlan& plan, std::function<Seconds()> clock)
+RunPace::RunPace(const RunPlan& plan, const RunObserver& clock)
     : plan_(plan),
-      clock_(std::move(clock)),
-      start_(clock_().value),
+      clock_(clock),
+      start_(clock.now().value),
       steps_(steps_of(plan, plan.cases.size())),
       training_steps_(steps_of(plan, count_trainings(plan))) {}
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "evidence_cost.hpp"
-#include "host_copies.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
@@ -16,9 +14,57 @@
 namespace linkgain {
 namespace {
 
-class Run {
+/// The part of a run's time that reading counters and health may take before readings that can be
+/// left out are. What asking NCCL for algorithms took does not count: leaving readings out wins
+/// nothing back of it.
+constexpr double kAffordableEvidence = 0.02;
+
+/// Of each GPU's PCIe link what is more: an idle GPU may have trained it down.
+void keep_highest_links(const Machine& seen, Machine& machine) {
+  for (std::size_t i = 0; i < std::min(seen.ranks.size(), machine.ranks.size()); ++i) {
+    const std::optional<GpuInfo>& busy = seen.ranks[i].gpu;
+    std::optional<GpuInfo>& kept = machine.ranks[i].gpu;
+    if (!busy || !kept) continue;
+    kept->pcie_generation = std::max(kept->pcie_generation, busy->pcie_generation);
+    kept->pcie_width = std::max(kept->pcie_width, busy->pcie_width);
+  }
+}
+
+/// Whether some rank's copies between pinned host memory and its GPU are known.
+bool has_host_copies(const Machine& machine) {
+  return std::any_of(machine.ranks.begin(), machine.ranks.end(),
+                     [](const RankInfo& rank) { return rank.host_copy.has_value(); });
+}
+
+/// Has all ranks of a job measure them and enters them into the machine, with the PCIe links as
+/// they are just after, where that is more than before. Where the job refuses, `observer` is told.
+/// Throws JobLost.
+void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver& observer) {
+  try {
+    const auto rates = job.host_copy(deadline);
+    for (std::size_t i = 0; i < std::min(rates.size(), machine.ranks.size()); ++i) {
+      machine.ranks[i].host_copy = rates[i];
+    }
+  } catch (const JobRefused& refusal) {
+    observer.warn(
+        {"no-host-copy",
+         fmt::format("the rate of pinned host copies was not measured: {}", refusal.what()),
+         refusal.advice()});
+  }
+  if (!has_host_copies(machine)) return;
+  try {
+    keep_highest_links(job.hello(deadline).machine, machine);
+  } catch (const JobRefused& refusal) {
+    observer.warn(
+        {"idle-pcie-links",
+         fmt::format("PCIe links were read while GPUs were idle alone: {}", refusal.what()),
+         refusal.advice()});
+  }
+}
+
+class Run : private RunObserver {
  public:
-  Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
+  Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
       Progress& progress);
   void execute();
 
@@ -37,8 +83,26 @@ class Run {
   void locate(VariantResult& variant, const Case& c, Path by_transport) const;
   void measure_host_copies();
 
+  Seconds now() const override { return world_.now(); }
+  void note(const std::string& text) override { progress_.note(text); }
+  void warn(const Warning& warning) override;
+  void round_finished(const Case& c, int round) override;
+  void probing_took(double seconds) override {
+    if (cost_ != nullptr) cost_->probes_s += seconds;
+  }
+  void counting_took(double seconds) override {
+    if (cost_ != nullptr) cost_->counters_s += seconds;
+  }
+  void health_took(double seconds) override {
+    if (cost_ != nullptr) *cost_->health_s += seconds;
+  }
+  bool may_count_again() const override {
+    if (cost_ == nullptr) return true;
+    return cost_->counters_s + *cost_->health_s <= kAffordableEvidence * pace_.elapsed();
+  }
+
   const RunPlan& plan_;
-  const RunWorld& world_;
+  RunWorld& world_;
   Record& record_;
   JournalWriter& journal_;
   Progress& progress_;
@@ -50,29 +114,25 @@ class Run {
   bool machine_known_ = false;
   bool head_written_ = false;
   RunPace pace_;
+  EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
-Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
+Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
          Progress& progress)
     : plan_(plan),
       world_(world),
       record_(record),
       journal_(journal),
       progress_(progress),
+      settings_{plan, {}, *this},
       hellos_(plan.variants.size()),
       gave_up_(plan.variants.size()),
-      pace_(plan, world.clock) {
-  settings_.sample_target = plan.sample_target;
-  settings_.deadline = plan.deadline;
-  settings_.precision = plan.precision;
-  settings_.clock = world.clock;
+      pace_(plan, *this) {
   settings_.wires.counting = plan.backend == BackendKind::nccl;
-  if (settings_.wires.counting) account_for_evidence(settings_, record_.evidence_cost.emplace());
-  settings_.warn = [this](const Warning& warning) {
-    record_.warnings.push_back(warning);
-    if (head_written_) journal_.write_warning(warning);
-    progress_.note(fmt::format("warning: {}", warning.text));
-  };
+  if (settings_.wires.counting) {
+    cost_ = &record_.evidence_cost.emplace();
+    cost_->health_s = 0.0;
+  }
   record_.settings.environment_in_force.resize(plan.variants.size());
   for (const Case& c : plan.cases) {
     CaseResult result;
@@ -83,6 +143,16 @@ Run::Run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWrit
     }
     record_.cases.push_back(std::move(result));
   }
+}
+
+void Run::warn(const Warning& warning) {
+  record_.warnings.push_back(warning);
+  if (head_written_) journal_.write_warning(warning);
+  progress_.note(fmt::format("warning: {}", warning.text));
+}
+
+void Run::round_finished(const Case& c, int round) {
+  progress_.measuring(pace_.step() + 1, pace_.steps(), c, round, pace_.seconds_left());
 }
 
 void Run::execute() {
@@ -106,7 +176,7 @@ void Run::launch(int number, const std::vector<int>& variants) {
   if (number == 0 && any) measure_host_copies();
   if (number == 0 && any) write_head();
   for (std::size_t i = 0; i < record_.cases.size(); ++i) measure(static_cast<int>(i), number);
-  end_together(jobs_, kFarewell, [this](const std::string& text) { progress_.note(text); });
+  end_together(jobs_, kFarewell, *this);
 }
 
 /// All at once, so that their start-up overlaps.
@@ -156,8 +226,7 @@ bool Run::on_same_gpus() const {
 void Run::lost(const VariantJob& job, const Error& error) {
   gave_up_[static_cast<std::size_t>(job.variant)] = true;
   if (!first_problem_) first_problem_.emplace(error.what(), error.advice());
-  settings_.warn(
-      {"job-lost", fmt::format("variant {}: {}", job.name, error.what()), error.advice()});
+  warn({"job-lost", fmt::format("variant {}: {}", job.name, error.what()), error.advice()});
 }
 
 void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
@@ -217,7 +286,7 @@ void Run::measure_host_copies() {
   for (VariantJob& job : jobs_) {
     if (!job.job) continue;
     try {
-      return read_host_copies(*job.job, plan_.deadline, record_.machine, settings_.warn);
+      return read_host_copies(*job.job, plan_.deadline, record_.machine, *this);
     } catch (const JobLost& loss) {
       lost(job, loss);
       job.job.reset();
@@ -251,11 +320,7 @@ void Run::measure(int index, int number) {
   if (!any) return skip(index, "the job was lost", "job lost");
   if (pace_.out_of_budget()) return skip(index, "the time budget was used up", "out of time");
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
-  const double before = world_.clock().value;
-  settings_.progress = [&](int round) {
-    progress_.measuring(pace_.step() + 1, pace_.steps(), result.definition, round,
-                        pace_.seconds_left());
-  };
+  const double before = world_.now().value;
   try {
     measure_case(jobs_, result, record_.samples, index, number, pace_.rule(result.definition),
                  settings_);
@@ -267,13 +332,13 @@ void Run::measure(int index, int number) {
     if (!job.job) gave_up_[static_cast<std::size_t>(job.variant)] = true;
   }
   keep(index, number);
-  pace_.finished(result.definition, world_.clock().value - before);
+  pace_.finished(result.definition, world_.now().value - before);
   progress_.finished(pace_.step(), pace_.steps(), result);
 }
 
 }  // namespace
 
-void run(const RunPlan& plan, const RunWorld& world, Record& record, JournalWriter& journal,
+void run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
          Progress& progress) {
   Run(plan, world, record, journal, progress).execute();
 }

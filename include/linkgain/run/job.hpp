@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,18 +60,6 @@ class Job {
   template <typename ReplyType>
   ReplyType exchange(const protocol::Command& command, Seconds deadline);
 };
-
-/// A variant and its resident job; the job is null before it is started and once it is lost.
-struct VariantJob {
-  int variant = 0;
-  std::string name;
-  std::unique_ptr<Job> job;
-};
-
-/// Ends all jobs at once, so that their ends overlap, and forgets them. `note` is told of each that
-/// does not end as asked within the deadline.
-void end_together(std::vector<VariantJob>& jobs, Seconds deadline,
-                  const std::function<void(const std::string&)>& note);
 
 /// What starts the request's command with this process's environment and the variant's on top.
 /// Throws MachineError where the launcher is missing.

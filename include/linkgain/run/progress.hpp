@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdio>
-#include <functional>
 #include <string>
 
 #include "linkgain/record/record.hpp"
@@ -10,12 +9,31 @@
 
 namespace linkgain {
 
+/// What a run tells whoever watches it, and asks of them. Nothing needs to be done with any of it.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+
+  virtual Seconds now() const { return {}; }  ///< monotonic
+  virtual void note(const std::string&) {}    ///< a line for the person who waits
+  virtual void warn(const Warning&) {}        ///< among others of every job that is lost
+  virtual void round_finished(const Case&, int /*round*/) {}
+  /// What looking took: asking a job for its algorithms, a reading of the links' counters, health.
+  virtual void probing_took(double /*seconds*/) {}
+  virtual void counting_took(double /*seconds*/) {}
+  virtual void health_took(double /*seconds*/) {}
+  /// Whether counting once more leaves the run's cost within bounds.
+  virtual bool may_count_again() const { return true; }
+};
+
 /// How far a run is, what time its next case may take, and what is left. A step is one case in one
 /// launch (and, run one after the other, of one variant).
 class RunPace {
  public:
-  /// The plan must outlive it; time counts from now on.
-  RunPace(const RunPlan& plan, std::function<Seconds()> clock);
+  /// Both must outlive it; time counts from now on.
+  RunPace(const RunPlan& plan, const RunObserver& clock);
+
+  double elapsed() const { return clock_.now().value - start_; }
 
   int step() const { return trainings_.steps + others_.steps; }
   int steps() const { return steps_; }
@@ -30,7 +48,6 @@ class RunPace {
   double seconds_left() const;
 
  private:
-  double elapsed() const { return clock_().value - start_; }
   StoppingRule training_rule(const Case& c) const;
   /// Of a case that is no training.
   Seconds usual_time() const;
@@ -38,7 +55,7 @@ class RunPace {
   Seconds budget_share() const;
 
   const RunPlan& plan_;
-  std::function<Seconds()> clock_;
+  const RunObserver& clock_;
   double start_;
   /// Finished steps and the seconds spent on them.
   struct Spent {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,7 +15,7 @@ namespace linkgain::testing {
 inline constexpr const char* kCase = "all_reduce/float32/sum/1KiB/np2";
 
 /// Jobs on one clock, and what measuring a case in them gave.
-class Bench {
+class Bench : private RunObserver {
  public:
   explicit Bench(const std::vector<FakeScript>& scripts) : traces(scripts.size()) {
     result.definition = parse_case_name(kCase);
@@ -25,9 +26,6 @@ class Bench {
       result.variants.emplace_back();
       result.variants.back().variant = name;
     }
-    settings.clock = [this] { return clock.now(); };
-    settings.warn = [this](const Warning& warning) { warnings.push_back(warning); };
-    settings.progress = [this](int round) { rounds_seen.push_back(round); };
   }
 
   void measure(int launch = 0) {
@@ -50,7 +48,15 @@ class Bench {
   std::vector<Warning> warnings;
   std::vector<int> rounds_seen;
   StoppingRule::Limits limits;
-  MeasurementSettings settings;
+  RunPlan plan;
+  std::function<bool()> affordable = [] { return true; };
+  MeasurementSettings settings{plan, {}, *this};
+
+ private:
+  Seconds now() const override { return clock.now(); }
+  void warn(const Warning& warning) override { warnings.push_back(warning); }
+  void round_finished(const Case&, int round) override { rounds_seen.push_back(round); }
+  bool may_count_again() const override { return affordable(); }
 };
 
 inline FakeScript taking(double seconds) {

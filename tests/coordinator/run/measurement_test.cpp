@@ -48,7 +48,7 @@ TEST(MeasureCase, RecordsSamplesAsTheJobsGaveThem) {
   FakeScript script = taking(1e-4);
   script.skew = 0.25;
   Bench bench({taking(2e-4), script});
-  bench.settings.sample_target = Seconds{0.01};
+  bench.plan.sample_target = Seconds{0.01};
   bench.samples.push_back({.case_index = 7, .seconds = {}, .health = {}});
   bench.measure(3);
   const std::vector<Sample> samples = bench.of_variant(1);

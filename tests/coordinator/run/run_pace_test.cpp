@@ -5,7 +5,7 @@
 namespace linkgain::testing {
 namespace {
 
-class RunPaceTest : public ::testing::Test {
+class RunPaceTest : public ::testing::Test, private RunObserver {
  protected:
   RunPaceTest() {
     plan.variants.resize(2);
@@ -13,12 +13,13 @@ class RunPaceTest : public ::testing::Test {
     plan.training.emplace();
   }
 
-  RunPace pace() {
-    return RunPace(plan, [this] { return Seconds{now}; });
-  }
+  RunPace pace() { return RunPace(plan, *this); }
 
   RunPlan plan;
-  double now = 100.0;
+  double time = 100.0;
+
+ private:
+  Seconds now() const override { return Seconds{time}; }
 };
 
 TEST_F(RunPaceTest, CountsCasesLaunchesAndSequentialPasses) {
@@ -41,10 +42,10 @@ TEST_F(RunPaceTest, ABudgetEndsTheRun) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
   p.finished(Case{}, 2.0);
-  now = 104.0;
+  time = 104.0;
   EXPECT_DOUBLE_EQ(p.seconds_left(), 6.0);
   EXPECT_FALSE(p.out_of_budget());
-  now = 110.0;
+  time = 110.0;
   EXPECT_TRUE(p.out_of_budget());
 }
 
@@ -86,7 +87,7 @@ TEST_F(RunPaceTest, OfTrainingsThatComeLastABudgetTells) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
   p.finished(Case{}, 2.0);
-  now = 102.0;
+  time = 102.0;
   EXPECT_DOUBLE_EQ(p.seconds_left(), 8.0);
 }
 

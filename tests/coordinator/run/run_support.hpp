@@ -17,7 +17,7 @@
 namespace linkgain::testing {
 
 /// A run of fake jobs: scripts for each variant and, where given, for a variant in one launch.
-class RunBench {
+class RunBench : private RunWorld {
  public:
   explicit RunBench(std::vector<FakeScript> scripts) : scripts_(std::move(scripts)) {
     std::string folder = std::filesystem::temp_directory_path() / "linkgain_run_XXXXXX";
@@ -28,15 +28,9 @@ class RunBench {
       plan.variants.push_back({"v" + std::to_string(i), {}});
     }
     set_cases({1024, 65536});
-    world_.start_job = [this](int variant, int launch) { return start(variant, launch); };
-    world_.find_path = [this](int variant, int launch, const protocol::HelloReply&,
-                              const std::string&) {
-      return path_of ? path_of(variant, launch) : Path::unknown;
-    };
-    world_.clock = [this] { return clock.now(); };
   }
 
-  ~RunBench() { std::filesystem::remove_all(folder_); }
+  ~RunBench() override { std::filesystem::remove_all(folder_); }
   RunBench(const RunBench&) = delete;
   RunBench& operator=(const RunBench&) = delete;
 
@@ -55,7 +49,7 @@ class RunBench {
     record.settings.schedule = plan.sequential ? "sequential" : "paired";
     JournalWriter journal(journal_path());
     Progress progress(false, true, nullptr);
-    run(plan, world_, record, journal, progress);
+    run(plan, *this, record, journal, progress);
   }
 
   std::filesystem::path journal_path() const { return folder_ / "journal.jsonl"; }
@@ -72,7 +66,12 @@ class RunBench {
   std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
 
  private:
-  std::unique_ptr<Job> start(int variant, int launch) {
+  Seconds now() const override { return clock.now(); }
+  Path find_path(int variant, int launch, const protocol::HelloReply&,
+                 const std::string&) override {
+    return path_of ? path_of(variant, launch) : Path::unknown;
+  }
+  std::unique_ptr<Job> start_job(int variant, int launch) override {
     started.push_back("v" + std::to_string(variant) + " in " + std::to_string(launch));
     if (before_start) before_start(variant, launch);
     const auto special = script_of_launch.find({variant, launch});
@@ -87,7 +86,6 @@ class RunBench {
 
   std::vector<FakeScript> scripts_;
   std::filesystem::path folder_;
-  RunWorld world_;
 };
 
 }  // namespace linkgain::testing

@@ -1,10 +1,9 @@
-#include "wire_count.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "measurement.hpp"
 #include "measurement_support.hpp"
 
 namespace linkgain::testing {
@@ -60,7 +59,7 @@ TEST(WireCount, CountsOnceWhereMoreIsNotAffordable) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   count(bench, 64 * kMiB);
   int asked = 0;
-  bench.settings.wires.affordable = [&] {
+  bench.affordable = [&] {
     ++asked;
     return false;
   };

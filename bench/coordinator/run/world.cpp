@@ -1,0 +1,74 @@
+#include "linkgain/run/world.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "linkgain/base/environment.hpp"
+#include "linkgain/run/launcher.hpp"
+#include "linkgain/telemetry/transport_log.hpp"
+
+namespace linkgain {
+
+/// What starts the worker of a variant. NCCL logs into a file.
+LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
+  LaunchRequest request;
+  request.launcher = options_.launcher;
+  request.ranks = plan_.ranks;
+  request.hostfile = options_.hostfile;
+  request.worker = worker_path();
+  request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan_.backend))};
+  if (!plan_.gpus.empty()) {
+    std::string list;
+    for (int gpu : plan_.gpus) list += fmt::format("{}{}", list.empty() ? "" : ",", gpu);
+    request.worker_arguments.insert(request.worker_arguments.end(), {"--gpus", list});
+  }
+  std::vector<std::string>& arguments = request.worker_arguments;
+  if (plan_.training) {
+    arguments.insert(arguments.end(), {"--steps", fmt::format("{}", plan_.training->steps)});
+    if (!plan_.training->tokens.empty()) {
+      arguments.insert(arguments.end(), {"--tokens", plan_.training->tokens});
+    }
+  }
+  request.variant_environment = variant.environment;
+  if (plan_.backend == BackendKind::nccl) {
+    request.variant_environment["NCCL_DEBUG"] = "INFO";
+    // Nothing is logged per call with these, so that timed jobs may keep them.
+    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
+    request.variant_environment["NCCL_DEBUG_FILE"] =
+        directory_.nccl_log_pattern(variant.name, launch);
+  }
+  request.as_root = ::geteuid() == 0;
+  request.cores = usable_cores();
+  const Environment current = current_environment();
+  const auto mpi_type = current.find("SLURM_MPI_TYPE");
+  request.mpi_type_set = mpi_type != current.end() && mpi_type->second != "none";
+  if (options_.hostfile) request.forwarded = variables_to_forward(current);
+  return request;
+}
+
+std::unique_ptr<Job> MpiWorld::start_job(int variant, int launch) {
+  const Variant& chosen = plan_.variants[static_cast<std::size_t>(variant)];
+  LaunchRequest request = request_for(chosen, launch);
+  request.session_folder = sessions_.path() / fmt::format("{}-{}", variant, launch);
+  const ProcessRequest process = process_request(request, directory_.job_log(chosen.name, launch));
+  return std::make_unique<MpiJob>(chosen.name, process, &watch_);
+}
+
+Path MpiWorld::find_path(int variant, int launch, const protocol::HelloReply& hello,
+                         const std::string& algorithm) {
+  if (hello.path) return *hello.path;
+  if (plan_.backend != BackendKind::nccl) return Path::unknown;
+  const std::string& name = plan_.variants[static_cast<std::size_t>(variant)].name;
+  const TransportLines lines =
+      read_transport_logs(directory_.path(), directory_.nccl_log_prefix(name, launch));
+  return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink), algorithm);
+}
+
+Seconds MpiWorld::now() const {
+  return Seconds{
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
+}
+
+}  // namespace linkgain

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "linkgain/process/signals.hpp"
+#include "linkgain/run/job.hpp"
+#include "linkgain/run/run_directory.hpp"
+#include "linkgain/run/run_plan.hpp"
+
+namespace linkgain {
+
+/// What a run needs of the world; tests give doubles.
+class RunWorld {
+ public:
+  virtual ~RunWorld() = default;
+
+  /// Starts the job of a variant for a launch; throws JobLost or MachineError.
+  virtual std::unique_ptr<Job> start_job(int variant, int launch) = 0;
+  /// The path that the variant's messages have taken so far in this launch, and take with NCCL's
+  /// `algorithm` where it is known (TransferPlan's).
+  virtual Path find_path(int variant, int launch, const protocol::HelloReply& hello,
+                         const std::string& algorithm) = 0;
+  virtual Seconds now() const = 0;  ///< monotonic
+};
+
+/// Jobs that a launcher starts, what NCCL logs into the run's directory, and this machine's clock.
+/// What it is given must outlive it.
+class MpiWorld : public RunWorld {
+ public:
+  /// Throws UsageError where there is no place for temporary files.
+  MpiWorld(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
+           const SignalWatch& watch)
+      : options_(options), plan_(plan), directory_(directory), watch_(watch) {}
+
+  std::unique_ptr<Job> start_job(int variant, int launch) override;
+  Path find_path(int variant, int launch, const protocol::HelloReply& hello,
+                 const std::string& algorithm) override;
+  Seconds now() const override;
+
+ private:
+  LaunchRequest request_for(const Variant& variant, int launch) const;
+
+  const RunOptions& options_;
+  const RunPlan& plan_;
+  const RunDirectory& directory_;
+  const SignalWatch& watch_;
+  TemporaryFolder sessions_;  ///< Open MPI's, one for each job
+};
+
+}  // namespace linkgain
