@@ -4,20 +4,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/process/signals.hpp"
 #include "support/process_support.hpp"
 
 namespace linkgain {
 namespace {
 
+using test::is_alive;
 using test::kPlenty;
 using test::script;
 using test::seconds_of;
+using testing::IsEmpty;
 
 constexpr Seconds kSoon{0.2};
 
@@ -217,6 +225,234 @@ TEST_F(ProcessTest, ASignalInterruptsReading) {
 TEST_F(ProcessTest, ASignalInterruptsWaiting) {
   Process process(script("sleep 0.1; kill -INT $PPID; sleep 1000", folder_));
   EXPECT_THROW(process.wait(kPlenty, &watch_), Interrupted);
+}
+
+class ProcessEndTest : public ProcessTest {};
+
+TEST_F(ProcessEndTest, AskingIsEnoughForAProgramThatListens) {
+  Process process(
+      script("trap 'echo asked >&2; exit 0' TERM; echo ready;"
+             "while :; do sleep 0.05; done",
+             folder_));
+  process.read_line(kPlenty);
+  EXPECT_THAT(process.end_tree(kPlenty), IsEmpty());
+  EXPECT_EQ(process.wait(Seconds{0})->status, 0);
+  EXPECT_EQ(test::read_file(folder_.path() / "error.log"), "asked\n");
+}
+
+TEST_F(ProcessEndTest, AProgramThatIgnoresTheRequestIsKilledAfterTheGracePeriod) {
+  Process process(script("trap '' TERM; echo ready; while :; do sleep 1000; done", folder_));
+  process.read_line(kPlenty);
+  const double waited = test::seconds_of([&] { process.end_tree(Seconds{0.3}); });
+  EXPECT_GE(waited, 0.3);
+  EXPECT_LT(waited, 2.0);
+  EXPECT_EQ(process.wait(Seconds{0})->signal_number, SIGKILL);
+}
+
+TEST_F(ProcessEndTest, AStoppedGrandchildInAnotherSessionGoesToo) {
+  Process process(script("setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & wait", folder_));
+  const pid_t grandchild = test::read_id(process);
+  ASSERT_TRUE(is_alive(grandchild));
+  ASSERT_NE(getpgid(grandchild), getpgid(process.id()));
+  EXPECT_THAT(process.end_tree(Seconds{1}), IsEmpty());
+  EXPECT_FALSE(is_alive(grandchild));
+}
+
+TEST_F(ProcessEndTest, AStoppedProgramGoes) {
+  Process process(script("echo ready; kill -STOP $$; sleep 1000", folder_));
+  process.read_line(kPlenty);
+  EXPECT_LT(test::seconds_of([&] { process.end_tree(kPlenty); }), 5.0);
+  EXPECT_EQ(process.wait(Seconds{0})->signal_number, SIGTERM);
+}
+
+TEST_F(ProcessEndTest, OrphansOfAnEndedProgramGoToo) {
+  Process process(
+      script("setsid sh -c 'trap \"\" TERM; echo $$; sleep 1000; :' & exit 0", folder_));
+  const pid_t orphan = test::read_id(process);
+  ASSERT_TRUE(process.wait(kPlenty));
+  ASSERT_TRUE(is_alive(orphan));
+  EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
+  EXPECT_FALSE(is_alive(orphan));
+}
+
+TEST_F(ProcessEndTest, ARememberedOrphanWithoutTheMarkerGoesToo) {
+  Process process(script("setsid env -i sh -c 'echo $$; sleep 1000; :' & cat", folder_));
+  const pid_t orphan = test::read_id(process);
+  process.remember_tree();
+  kill(process.id(), SIGKILL);
+  ASSERT_TRUE(process.wait(kPlenty));
+  ASSERT_TRUE(is_alive(orphan));
+  EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
+  EXPECT_FALSE(is_alive(orphan));
+}
+
+TEST_F(ProcessEndTest, ARememberedOrphanThatDiedIsReaped) {
+  Process process(
+      script("exec 3<&0; setsid cat <&3 & echo $!; exec 3<&-; exec cat > /dev/null", folder_));
+  const pid_t orphan = test::read_id(process);
+  process.remember_tree();
+  kill(process.id(), SIGKILL);
+  ASSERT_TRUE(process.wait(kPlenty));
+  process.close_input();
+  ASSERT_TRUE(test::eventually([&] { return !is_alive(orphan); }));
+  EXPECT_THAT(test::own_children(), testing::ElementsAre(orphan));
+  EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
+}
+
+TEST_F(ProcessEndTest, AnOrphanThatDiedUnseenIsReaped) {
+  Process process(script("(sh -c 'exec > /dev/null; sleep 0.1' & echo $!)", folder_));
+  const pid_t orphan = test::read_id(process);
+  ASSERT_TRUE(process.wait(kPlenty));
+  ASSERT_TRUE(test::eventually([&] { return !is_alive(orphan); }));
+  EXPECT_THAT(test::own_children(), testing::Contains(orphan));
+  EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
+}
+
+TEST_F(ProcessEndTest, EndingOneJobLeavesTheOtherAlone) {
+  const std::string job = "setsid sh -c 'echo $$; sleep 1000; :' & cat";
+  Process first(script(job, folder_));
+  Process second(script(job, folder_));
+  const pid_t of_first = test::read_id(first);
+  const pid_t of_second = test::read_id(second);
+  first.end_tree(Seconds{1});
+  EXPECT_FALSE(is_alive(of_first));
+  EXPECT_TRUE(is_alive(of_second));
+  EXPECT_EQ(second.write_line("still there", kPlenty), Transfer::done);
+  EXPECT_EQ(second.read_line(kPlenty).line, "still there");
+  second.end_tree(Seconds{1});
+  EXPECT_FALSE(is_alive(of_second));
+}
+
+TEST_F(ProcessEndTest, TheDestructorEndsEverything) {
+  auto process = std::make_unique<Process>(
+      script("setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & echo $$; wait", folder_));
+  const pid_t one = test::read_id(*process);
+  const pid_t other = test::read_id(*process);
+  process.reset();
+  EXPECT_FALSE(is_alive(one));
+  EXPECT_FALSE(is_alive(other));
+}
+
+TEST_F(ProcessEndTest, EndingTwiceIsHarmless) {
+  Process process(script("sleep 1000", folder_));
+  EXPECT_THAT(process.end_tree(Seconds{1}), IsEmpty());
+  EXPECT_THAT(process.end_tree(Seconds{1}), IsEmpty());
+  EXPECT_EQ(process.write_line("x", kPlenty), Transfer::ended);
+  EXPECT_EQ(process.read_line(kPlenty).outcome, Transfer::ended);
+}
+
+TEST(ProcessTree, ReadsANameWithSpacesAndParentheses) {
+  const auto process = parse_process(
+      "812 (a) Z (b c) T 77 812 813 0 -1 4194304 77 0 0 0 1 2 3 4 20 0 1 0 121821 3133440 418 18");
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->id, 812);
+  EXPECT_EQ(process->state, 'T');
+  EXPECT_EQ(process->parent, 77);
+  EXPECT_EQ(process->session, 813);
+  EXPECT_EQ(process->start, 121821U);
+}
+
+TEST(ProcessTree, RefusesWhatIsNoProcess) {
+  for (const char* text : {"", "812", "812 (sh", "812 (sh) S", "x (sh) S 1 2 3"}) {
+    EXPECT_FALSE(parse_process(text)) << text;
+  }
+}
+
+TEST(ProcessTree, ListsThisProcess) {
+  const std::vector<ProcessEntry> processes = list_processes();
+  const auto self = std::find_if(processes.begin(), processes.end(),
+                                 [](const ProcessEntry& entry) { return entry.id == getpid(); });
+  ASSERT_NE(self, processes.end());
+  EXPECT_EQ(self->parent, getppid());
+}
+
+TEST(ProcessTree, AFileThatFailsWhileItIsReadIsEmpty) {
+  EXPECT_EQ(read_process_file("/proc"), "");  // opens, but reading it is an error
+  EXPECT_EQ(read_process_file("/proc/self/no-such-file"), "");
+  EXPECT_THAT(read_process_file("/proc/self/cmdline"), testing::HasSubstr("test"));
+}
+
+TEST(ProcessTree, ComparesVariablesWhole) {
+  const test::TemporaryFolder folder;
+  ProcessRequest request = test::script("echo ready; cat", folder);
+  request.environment = {{"PATH", "/usr/bin:/bin"}, {"XNAME", "value"}, {"NAME", "value2"}};
+  Process process(request);
+  process.read_line(test::kPlenty);
+  EXPECT_TRUE(has_variable(process.id(), "NAME=value2"));
+  EXPECT_TRUE(has_variable(process.id(), "XNAME=value"));
+  EXPECT_FALSE(has_variable(process.id(), "NAME=value"));
+  EXPECT_FALSE(has_variable(process.id(), "NAME="));
+}
+
+TEST(ProcessTree, FindsByMarkerByDescentAndByMemory) {
+  const test::TemporaryFolder folder;
+  ProcessRequest request = test::script("env -i sh -c 'echo $$; sleep 1000; :' & cat", folder);
+  request.environment["LINKGAIN_TEST_MARK"] = "here";
+  Process process(request);
+  const pid_t child = test::read_id(process);
+  const auto ids = [](const std::vector<ProcessEntry>& entries) {
+    std::vector<pid_t> result;
+    for (const ProcessEntry& entry : entries) result.push_back(entry.id);
+    return result;
+  };
+  ProcessTree by_marker("LINKGAIN_TEST_MARK=here");
+  ProcessTree by_descent("LINKGAIN_TEST_MARK=nowhere");
+  ProcessTree stranger("LINKGAIN_TEST_MARK=nowhere");
+  EXPECT_THAT(ids(by_marker.find(std::nullopt)), testing::IsSupersetOf({process.id(), child}));
+  EXPECT_THAT(ids(by_descent.find(process.id())), testing::IsSupersetOf({process.id(), child}));
+  EXPECT_THAT(ids(by_descent.find(std::nullopt)), testing::IsSupersetOf({process.id(), child}));
+  EXPECT_THAT(stranger.find(std::nullopt), testing::IsEmpty());
+}
+
+std::string read_all(const Descriptor& descriptor) {
+  std::string text;
+  std::array<char, 256> chunk;
+  for (ssize_t count = 0; (count = read(descriptor.get(), chunk.data(), chunk.size())) > 0;) {
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+int exit_status(pid_t id) {
+  int status = -1;
+  return waitpid(id, &status, 0) == id && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Spawn, PipesStayClearOfTheStandardDescriptors) {
+  const Descriptor kept(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  ASSERT_TRUE(kept);
+  ::close(STDIN_FILENO);
+  const Pipe pipe = make_pipe();
+  dup2(kept.get(), STDIN_FILENO);
+  EXPECT_GT(pipe.reading.get(), STDERR_FILENO);
+  EXPECT_GT(pipe.writing.get(), STDERR_FILENO);
+  EXPECT_NE(fcntl(pipe.reading.get(), F_GETFD) & FD_CLOEXEC, 0);
+  EXPECT_NE(fcntl(pipe.writing.get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(Spawn, ConnectsTheThreeDescriptors) {
+  Pipe input = make_pipe();
+  Pipe output = make_pipe();
+  Pipe error = make_pipe();
+  const pid_t id = spawn({"sh", "-c", "read word; echo out $word; echo err $word >&2; exit 7"},
+                         {"PATH=/usr/bin:/bin"},
+                         {input.reading.get(), output.writing.get(), error.writing.get()});
+  for (Descriptor* ours : {&input.reading, &output.writing, &error.writing}) ours->reset();
+  ASSERT_EQ(write(input.writing.get(), "hello\n", 6), 6);
+  EXPECT_EQ(read_all(output.reading), "out hello\n");
+  EXPECT_EQ(read_all(error.reading), "err hello\n");
+  EXPECT_EQ(exit_status(id), 7);
+}
+
+TEST(Spawn, SaysWhyNothingWasStarted) {
+  EXPECT_THROW(spawn({}, {}, {}), MachineError);
+  EXPECT_THROW(spawn({"/"}, {}, {}), MachineError);
+  try {
+    spawn({"/no/such"}, {}, {});
+    FAIL() << "started";
+  } catch (const MachineError& error) {
+    EXPECT_STREQ(error.what(), "cannot start '/no/such': No such file or directory");
+  }
 }
 
 }  // namespace
