@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
+#include "support/scoped_environment.hpp"
 
 namespace linkgain {
 namespace {
@@ -53,6 +54,25 @@ TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
 TEST_F(RunDirectoryTest, RefusesAFileInItsPlace) {
   std::ofstream(folder_ / "file") << "here";
   EXPECT_THROW(open(folder_ / "file"), UsageError);
+}
+
+TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
+  std::filesystem::path path;
+  {
+    const TemporaryFolder folder;
+    path = folder.path();
+    ASSERT_TRUE(std::filesystem::is_directory(path));
+    EXPECT_NE(TemporaryFolder().path(), path);
+    std::filesystem::create_directories(path / "0-1" / "ompi.node.0");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
+  for (const char* place : {"/proc", "/nowhere/at/all"}) {
+    const testing::ScopedEnvironment nowhere("TMPDIR", place);
+    EXPECT_THROW(TemporaryFolder(), UsageError) << place;
+  }
 }
 
 }  // namespace
