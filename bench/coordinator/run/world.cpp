@@ -7,7 +7,7 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/run/launcher.hpp"
-#include "linkgain/telemetry/transport_log.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 

@@ -4,8 +4,6 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
-#include "linkgain/diagnostics/finding.hpp"
-#include "linkgain/diagnostics/load_watch.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"
 #include "linkgain/telemetry/host.hpp"

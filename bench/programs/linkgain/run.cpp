@@ -5,26 +5,22 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string_view>
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
-#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/run/launcher.hpp"
-#include "linkgain/run/mpi_job.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
+#include "linkgain/run/world.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/transport_log.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
@@ -180,11 +176,6 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-Seconds monotonic_time() {
-  return Seconds{
-      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
-}
-
 Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   Settings settings;
   settings.argv = options.argv;
@@ -199,67 +190,6 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.training = plan.training;
   settings.require_healthy = options.require_healthy;
   return settings;
-}
-
-/// What starts the worker of a variant. NCCL logs into a file.
-LaunchRequest launch_request(const RunOptions& options, const RunPlan& plan, const Variant& variant,
-                             const std::string& nccl_log) {
-  LaunchRequest request;
-  request.launcher = options.launcher;
-  request.ranks = plan.ranks;
-  request.hostfile = options.hostfile;
-  request.worker = worker_path();
-  request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan.backend))};
-  if (!plan.gpus.empty()) {
-    std::string list;
-    for (int gpu : plan.gpus) list += fmt::format("{}{}", list.empty() ? "" : ",", gpu);
-    request.worker_arguments.insert(request.worker_arguments.end(), {"--gpus", list});
-  }
-  std::vector<std::string>& arguments = request.worker_arguments;
-  if (plan.training) {
-    arguments.insert(arguments.end(), {"--steps", fmt::format("{}", plan.training->steps)});
-    if (!plan.training->tokens.empty()) {
-      arguments.insert(arguments.end(), {"--tokens", plan.training->tokens});
-    }
-  }
-  request.variant_environment = variant.environment;
-  if (plan.backend == BackendKind::nccl) {
-    request.variant_environment["NCCL_DEBUG"] = "INFO";
-    // Nothing is logged per call with these, so that timed jobs may keep them.
-    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
-    request.variant_environment["NCCL_DEBUG_FILE"] = nccl_log;
-  }
-  request.as_root = ::geteuid() == 0;
-  request.cores = usable_cores();
-  const Environment current = current_environment();
-  const auto mpi_type = current.find("SLURM_MPI_TYPE");
-  request.mpi_type_set = mpi_type != current.end() && mpi_type->second != "none";
-  if (options.hostfile) request.forwarded = variables_to_forward(current);
-  return request;
-}
-
-RunWorld real_world(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
-                    const TemporaryFolder& sessions, const SignalWatch& watch) {
-  RunWorld world;
-  world.start_job = [&](int variant, int launch) -> std::unique_ptr<Job> {
-    const Variant& chosen = plan.variants[static_cast<std::size_t>(variant)];
-    LaunchRequest request =
-        launch_request(options, plan, chosen, directory.nccl_log_pattern(chosen.name, launch));
-    request.session_folder = sessions.path() / fmt::format("{}-{}", variant, launch);
-    const ProcessRequest process = process_request(request, directory.job_log(chosen.name, launch));
-    return std::make_unique<MpiJob>(chosen.name, process, &watch);
-  };
-  world.find_path = [&](int variant, int launch, const protocol::HelloReply& hello,
-                        const std::string& algorithm) {
-    if (hello.path) return *hello.path;
-    if (plan.backend != BackendKind::nccl) return Path::unknown;
-    const std::string& name = plan.variants[static_cast<std::size_t>(variant)].name;
-    const TransportLines lines =
-        read_transport_logs(directory.path(), directory.nccl_log_prefix(name, launch));
-    return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink), algorithm);
-  };
-  world.clock = monotonic_time;
-  return world;
 }
 
 void write_files(const Record& record, const RunDirectory& directory) {
@@ -302,9 +232,8 @@ int carry_out(const RunOptions& options) {
   record.warnings = plan.warnings;
   JournalWriter journal(directory.journal());
   const SignalWatch watch;
-  const TemporaryFolder sessions;
-  const RunWorld world = real_world(options, plan, directory, sessions, watch);
-  const double start = monotonic_time().value;
+  MpiWorld world(options, plan, directory, watch);
+  const double start = world.now().value;
   int status = 0;
   try {
     Progress progress(::isatty(STDERR_FILENO) == 1, options.quiet, log.get());
@@ -315,7 +244,7 @@ int carry_out(const RunOptions& options) {
     status = kSignalExitBase + interruption.signal_number();
     fmt::print(stderr, "linkgain: {}; what was measured is kept\n", interruption.what());
   }
-  record.wall_seconds = monotonic_time().value - start;
+  record.wall_seconds = world.now().value - start;
   note_exposed_communication(record);
   const ExitCode verdict = judge(record);
   if (status == 0) status = static_cast<int>(verdict);
