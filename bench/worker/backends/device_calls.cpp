@@ -1,13 +1,13 @@
 #include "device_calls.hpp"
 
-#include "flag_exchange.hpp"
-#include "host_staged_copy.hpp"
-#include "host_transfer.hpp"
-#include "kernel_all_reduce.hpp"
 #include "linkgain/base/errors.hpp"
-#include "load_chase.hpp"
-#include "memory_copy.hpp"
-#include "nccl_device_call.hpp"
+#include "nccl/device_call.hpp"
+#include "peer/host_staged_copy.hpp"
+#include "peer/host_transfer.hpp"
+#include "peer/kernel_all_reduce.hpp"
+#include "peer/memory_copy.hpp"
+#include "peer/ping_pong.hpp"
+#include "peer/pointer_chase.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,7 +6,7 @@
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/runtime/session.hpp"
-#include "nccl_context.hpp"
+#include "nccl/context.hpp"
 
 namespace linkgain {
 

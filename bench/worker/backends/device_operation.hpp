@@ -10,7 +10,7 @@
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/graph.hpp"
 #include "linkgain/runtime/operation.hpp"
-#include "nccl_context.hpp"
+#include "nccl/context.hpp"
 
 namespace linkgain {
 

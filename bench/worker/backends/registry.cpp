@@ -6,7 +6,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
-#include "mpi_backend.hpp"
+#include "mpi/backend.hpp"
 
 namespace linkgain {
 namespace {

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "all_reduce_timing.hpp"
-#include "kernel_all_reduce.hpp"
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/sweep.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/runtime/session.hpp"
-#include "nccl_communicator.hpp"
+#include "nccl/communicator.hpp"
+#include "peer/kernel_all_reduce.hpp"
 #include "support/gpu_rank_program.hpp"
 
 namespace linkgain {

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "batch_timer.hpp"
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "kernels/verify/pattern.hpp"
 #include "kernels/verify/verification.hpp"
@@ -21,9 +20,10 @@
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/statistics/statistics.hpp"
-#include "nccl_api.hpp"
-#include "nccl_device_api.hpp"
-#include "peer_memory.hpp"
+#include "nccl/api.hpp"
+#include "nccl/batch_timer.hpp"
+#include "nccl/device_api.hpp"
+#include "peer/memory.hpp"
 
 /// How long an all-reduce takes by each of our methods and by NCCL.
 namespace linkgain {

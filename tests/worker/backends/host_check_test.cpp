@@ -1,4 +1,4 @@
-#include "host_check.hpp"
+#include "mpi/host_check.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "mpi_backend.hpp"
+#include "mpi/backend.hpp"
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 

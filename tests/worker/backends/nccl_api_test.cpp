@@ -1,6 +1,6 @@
-#include "nccl_api.hpp"
-
 #include <gtest/gtest.h>
+
+#include "nccl/api.hpp"
 
 namespace linkgain {
 namespace {

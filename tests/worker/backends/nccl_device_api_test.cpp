@@ -1,7 +1,7 @@
-#include "nccl_device_api.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "nccl/device_api.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,6 +1,4 @@
 // Run by mpirun: every rank runs the same tests in the same order, each on a GPU of its own.
-#include "peer_memory.hpp"
-
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +13,9 @@
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "nccl_communicator.hpp"
-#include "nccl_device_api.hpp"
+#include "nccl/communicator.hpp"
+#include "nccl/device_api.hpp"
+#include "peer/memory.hpp"
 #include "support/rank_test.hpp"
 
 namespace linkgain {

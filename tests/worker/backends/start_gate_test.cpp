@@ -1,5 +1,3 @@
-#include "start_gate.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/event.hpp"
+#include "nccl/stream_gate.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "mpi_backend.hpp"
+#include "mpi/backend.hpp"
 #include "spoilt_communication.hpp"
 #include "support/rank_test.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "logged_communication.hpp"
-#include "mpi_backend.hpp"
+#include "mpi/backend.hpp"
 #include "support/rank_test.hpp"
 #include "training_ranks.hpp"
 

@@ -1,0 +1,210 @@
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device_calls.hpp"
+#include "device_operation.hpp"
+#include "kernels/timing/warm_up.hpp"
+#include "linkgain/backends/nccl_backend.hpp"
+#include "linkgain/gpu/device.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/ipc_memory.hpp"
+#include "linkgain/gpu/pinned_copy.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "nccl/api.hpp"
+#include "nccl/communicator.hpp"
+#include "nccl/training_communication.hpp"
+#include "peer/kernel_all_reduce.hpp"
+
+namespace linkgain {
+namespace {
+
+/// The CUDA device of this rank, made current: that which stands at its place on its host in
+/// `gpus`, or has that number. Throws MachineError where there is none.
+int take_device(const Session& session, const std::vector<int>& gpus) {
+  std::string reason;
+  const int count = gpu::device_count(&reason);
+  const auto place = static_cast<std::size_t>(session.local_rank());
+  if (!gpus.empty() && place >= gpus.size()) {
+    throw MachineError(fmt::format("rank {} has no GPU: --gpus names {} for each host",
+                                   session.rank(), gpus.size()),
+                       "start as many ranks on a host as --gpus names GPUs");
+  }
+  const int device = gpus.empty() ? session.local_rank() : gpus[place];
+  if (device >= count) {
+    throw MachineError(
+        fmt::format("rank {} has no GPU: {} are there{}", session.rank(), count,
+                    reason.empty() ? "" : " (" + reason + ")"),
+        "start as many ranks as there are GPUs, which nvidia-smi -L lists; without any, "
+        "measure MPI with --backend mpi");
+  }
+  gpu::check(cudaSetDevice(device));
+  return device;
+}
+
+/// Whether no variable of NCCL's keeps this rank from P2P and its device reaches all of `gpus`.
+bool can_use_p2p(const std::vector<std::string>& gpus) {
+  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && forbids_p2p(name, value)) return false;
+  }
+  return std::all_of(gpus.begin(), gpus.end(), gpu::can_reach);
+}
+
+/// The same for some of them, this rank's own aside.
+bool can_use_p2p_with_some(const std::vector<std::string>& gpus, const std::string& own) {
+  return std::any_of(gpus.begin(), gpus.end(),
+                     [&](const std::string& gpu) { return gpu != own && can_use_p2p({gpu}); });
+}
+
+/// Collective.
+RankWorld survey_ranks(Session& session, const GpuInfo& own) {
+  RankWorld world;
+  const std::vector<std::string> gpus = session.share(own.pci_bus_id);
+  world.through_host = session.max(can_use_p2p(gpus) ? 0.0 : 1.0) > 0.0;
+  const bool some = can_use_p2p_with_some(gpus, own.pci_bus_id);
+  world.partly_joined = session.max(world.through_host && some ? 1.0 : 0.0) > 0.0;
+  const char* no_shared_memory = std::getenv("NCCL_SHM_DISABLE");
+  const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";
+  world.all_reduce_road =
+      world.through_host ? kernels::AllReducePath::host_memory : peer_road(session, gpus);
+  world.has_road = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;
+  world.multiprocessors = static_cast<int>(-session.max(-own.multiprocessors));
+  world.cache = Bytes{static_cast<std::int64_t>(session.max(static_cast<double>(own.l2_bytes)))};
+  return world;
+}
+
+/// Large enough to outweigh a copy's start, small enough to cost a run nothing.
+constexpr Bytes kHostCopySize{std::int64_t{64} << 20};
+
+class GpuHostCopy : public HostCopy {
+ private:
+  Bytes do_size() const override { return kHostCopySize; }
+  double do_to_device(int copies) override {
+    return rate(&gpu::PinnedCopy::copy_to_device, copies);
+  }
+  double do_from_device(int copies) override {
+    return rate(&gpu::PinnedCopy::copy_from_device, copies);
+  }
+
+  double rate(void (gpu::PinnedCopy::*copy)(), int copies) {
+    (copy_.*copy)();
+    start_.record(copy_.stream());
+    for (int i = 0; i < copies; ++i) (copy_.*copy)();
+    stop_.record(copy_.stream());
+    stop_.synchronize();
+    const double bytes = static_cast<double>(kHostCopySize.value) * copies;
+    return bytes / gpu::elapsed(start_, stop_).value / 1e9;
+  }
+
+  gpu::PinnedCopy copy_{kHostCopySize};
+  gpu::Event start_;
+  gpu::Event stop_;
+};
+
+class NcclBackend : public Backend {
+ public:
+  NcclBackend(Session& session, const std::vector<int>& gpus, CommunicatorSettings settings)
+      : session_(session),
+        settings_(settings),
+        info_(gpu::device_info(take_device(session, gpus))) {}
+
+ private:
+  BackendKind do_kind() const override { return BackendKind::nccl; }
+  std::optional<GpuInfo> do_gpu() const override { return info_; }
+  void do_connect() override {
+    communicator_ = make_communicator(session_, settings_);
+    world_ = survey_ranks(session_, info_);
+  }
+
+  std::unique_ptr<Operation> do_open(const Case& c,
+                                     const std::optional<Rotation>& rotation) override {
+    const NcclContext context{communicator_.get(), session_.rank(), &stream_, &timer_};
+    const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
+    return std::make_unique<DeviceOperation>(c, plan, context,
+                                             make_device_call(c, plan, context, session_, world_));
+  }
+
+  std::unique_ptr<TrainingCommunication> do_open_training_communication(
+      void* model_stream) override {
+    if (model_stream == nullptr) {
+      throw MachineError("the nccl backend does not reach the memory of a CPU",
+                         "train with --backend mpi");
+    }
+    return make_nccl_training_communication(communicator_.get(),
+                                            static_cast<cudaStream_t>(model_stream));
+  }
+
+  std::unique_ptr<HostCopy> do_open_host_copy() override { return std::make_unique<GpuHostCopy>(); }
+
+  void do_keep_busy(Seconds time) override {
+    gpu::check(kernels::warm_up(stream_.get(), time.value * 1e6));
+    stream_.synchronize();
+  }
+
+  void do_describe(Software& software) const override { describe_nccl(software); }
+  LogSwitch do_log_switch() const override { return nccl_log_switch(); }
+  std::optional<Path> do_path() const override { return std::nullopt; }
+
+  Session& session_;
+  CommunicatorSettings settings_;
+  GpuInfo info_;
+  gpu::Stream stream_;
+  BatchTimer timer_;
+  Communicator communicator_;
+  RankWorld world_;
+};
+
+}  // namespace
+
+void describe_nccl(Software& software) {
+  software.cuda_runtime = gpu::runtime_version();
+  software.cuda_driver = gpu::driver_version();
+  software.nccl_header = nccl_header_version();
+  software.nccl_library = nccl_library_version();
+}
+
+std::vector<GpuInfo> visible_gpus() {
+  std::vector<GpuInfo> gpus;
+  for (int i = 0; i < gpu::device_count(); ++i) gpus.push_back(gpu::device_info(i));
+  return gpus;
+}
+
+int load_links(Seconds time) {
+  std::vector<gpu::PinnedCopy> to_device;
+  std::vector<gpu::PinnedCopy> from_device;
+  const int count = gpu::device_count();
+  for (int device = 0; device < count; ++device) {
+    gpu::check(cudaSetDevice(device));
+    to_device.emplace_back(kHostCopySize);
+    from_device.emplace_back(kHostCopySize);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(time.value);
+  while (count > 0 && std::chrono::steady_clock::now() < end) {
+    constexpr int kBetweenLooksAtTheClock = 4;
+    for (int i = 0; i < kBetweenLooksAtTheClock; ++i) {
+      for (gpu::PinnedCopy& copy : to_device) copy.copy_to_device();
+      for (gpu::PinnedCopy& copy : from_device) copy.copy_from_device();
+    }
+    for (const gpu::PinnedCopy& copy : to_device) copy.stream().synchronize();
+    for (const gpu::PinnedCopy& copy : from_device) copy.stream().synchronize();
+  }
+  return count;
+}
+
+std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
+                                           CommunicatorSettings settings) {
+  return std::make_unique<NcclBackend>(session, gpus, settings);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <nccl.h>
+
+#include <functional>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/event.hpp"
+#include "linkgain/gpu/stream.hpp"
+#include "nccl/stream_gate.hpp"
+
+namespace linkgain {
+
+/// Times batches of operations on a rank's device, so that a batch takes what its operations do and
+/// nothing else. Of one stream and thread, on the device that was current at construction.
+class BatchTimer {
+ public:
+  /// Throws CudaError.
+  BatchTimer();
+
+  /// Collective: what comes after it in a rank's stream comes after what was before it in any.
+  /// Throws NCCL's error.
+  void line_up(ncclComm_t communicator, const gpu::Stream& stream);
+
+  /// Collective: device time of what `first` and then `rest` put into `stream`, which is done when
+  /// this returns. `first` is the smallest part that keeps the device at work until the host has
+  /// more. Throws what they throw, CudaError and NCCL's error.
+  Seconds time(ncclComm_t communicator, const gpu::Stream& stream,
+               const std::function<void()>& first, const std::function<void()>& rest);
+
+ private:
+  StartGate gate_;
+  gpu::Event start_;
+  gpu::Event stop_;
+  /// Two floats: an all-reduce from the first to the second lines the GPUs up.
+  gpu::DeviceBuffer alignment_;
+};
+
+}  // namespace linkgain

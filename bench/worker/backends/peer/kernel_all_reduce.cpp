@@ -1,0 +1,82 @@
+#include "peer/kernel_all_reduce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data_mapping.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/ipc_memory.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Through the host an operation goes in pieces no larger: its messages lie in shared memory, of
+/// which there may be little.
+constexpr std::int64_t kLargestHostPiece = std::int64_t{32} << 20;
+
+/// As few as can be, as even as they can be, each from a line of memory on.
+std::int64_t piece_bytes(Bytes size, bool through_host) {
+  if (!through_host) return size.value;
+  const std::int64_t pieces = (size.value + kLargestHostPiece - 1) / kLargestHostPiece;
+  const std::int64_t each = (size.value + pieces - 1) / pieces;
+  return std::min(round_up(each, kernels::kLineBytes), size.value);
+}
+
+}  // namespace
+
+kernels::AllReducePath peer_road(Session& session, const std::vector<std::string>& gpus) {
+  const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
+  return session.max(atomics ? 0.0 : 1.0) == 0.0 ? kernels::AllReducePath::p2p_atomics
+                                                 : kernels::AllReducePath::p2p;
+}
+
+KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                                 Session& session, int multiprocessors, kernels::AllReducePath road)
+    : definition_(c),
+      context_(context),
+      through_host_(road == kernels::AllReducePath::host_memory),
+      piece_bytes_(piece_bytes(c.size, through_host_)),
+      choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
+                                         multiprocessors, road)),
+      pools_(c, plan, context, session,
+             Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
+             through_host_) {}
+
+/// Whether all blocks run at once is said here, where ranks agree, and not by the first launch, for
+/// which the others would wait. After what ranks do together, so that none is missing there.
+void KernelAllReduce::do_prepare() {
+  pools_.join();
+  gpu::check(kernels::check_all_reduce(choice_.method, element_type(definition_.type),
+                                       definition_.ranks, choice_.blocks));
+}
+
+std::int64_t KernelAllReduce::offset_of(const void* address) const {
+  return static_cast<const char*>(address) - static_cast<const char*>(pools_.memory().data());
+}
+
+void KernelAllReduce::do_enqueue(std::int64_t slot) {
+  kernels::AllReduceOffsets where{offset_of(pools_.own().input(slot)),
+                                  offset_of(pools_.own().output(slot))};
+  const std::int64_t element = size_of(definition_.type);
+  const std::int64_t most = piece_bytes_ / element;
+  for (std::int64_t left = definition_.size.value; left > 0; left -= piece_bytes_) {
+    gpu::check(kernels::all_reduce(choice_.method, pools_.memory().regions(), where,
+                                   element_type(definition_.type), std::min(left / element, most),
+                                   most, choice_.blocks, context_.stream->get()));
+    where.input += piece_bytes_;
+    where.output += piece_bytes_;
+  }
+}
+
+std::string KernelAllReduce::do_form() const {
+  return fmt::format("kernel: {}, {}", kernels::traits_of(choice_.method).form,
+                     pools_.memory().road());
+}
+
+std::optional<TransferPlan> KernelAllReduce::do_plan() const {
+  const kernels::AllReduceTraits& method = kernels::traits_of(choice_.method);
+  return TransferPlan{std::string(method.algorithm), std::string(method.protocol)};
+}
+
+}  // namespace linkgain

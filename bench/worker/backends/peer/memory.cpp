@@ -1,0 +1,178 @@
+#include "peer/memory.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <functional>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "nccl/device_api.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Allocations smaller than this share a block, which would be exported as a whole.
+constexpr std::int64_t kExportedBlock = std::int64_t{2} << 20;
+
+std::string new_segment_name() {
+  // Processes of several containers may share the folder and have the same number.
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return fmt::format("/linkgain-{}-{}", ::getpid(), now);
+}
+
+/// Room for a name that rank 0 tells the others.
+constexpr std::size_t kNameBytes = 64;
+
+/// Zeros, before any other rank can get at them.
+void clear(void* memory, Bytes size) {
+  gpu::check(cudaMemset(memory, 0, static_cast<std::size_t>(size.value)));
+  gpu::check(cudaDeviceSynchronize());
+}
+
+/// Collective: does this rank's part; what the lowest rank that could not ran into, on every rank.
+std::optional<std::string> attempt(Session& session, const std::function<void()>& work) {
+  std::optional<std::string> problem;
+  try {
+    work();
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  return session.first_text(problem);
+}
+
+}  // namespace
+
+PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data, Bytes scratch,
+                       PeerRoad road)
+    : session_(session),
+      context_(context),
+      road_(std::move(road)),
+      data_bytes_{round_up(data.value, kExportedBlock)},
+      scratch_bytes_{round_up(scratch.value, kExportedBlock)} {
+  if (session.ranks() > kernels::kMostRanks) {
+    throw MachineError(fmt::format("our kernels work across {} GPUs at most, these are {}",
+                                   kernels::kMostRanks, session.ranks()),
+                       "choose fewer with --gpus");
+  }
+  regions_.ranks = session.ranks();
+  regions_.rank = session.rank();
+  if (!road_.through_host) return;
+  regions_.data[session.rank()] = data_.emplace(data_bytes_).data();
+  if (!session.is_root()) return;
+  segment_ = SegmentName(new_segment_name());
+  shared_ = gpu::SharedHostMemory::make(segment_.text(), {scratch_bytes_.value * session.ranks()});
+}
+
+void PeerMemory::join() {
+  if (road_.through_host) {
+    join_through_host();
+    taken_ = "host memory";
+    return;
+  }
+  const std::optional<std::string> problem = join_by_windows();
+  if (!problem) {
+    taken_ = "LSA pointers";
+    return;
+  }
+  windows_.reset();
+  join_by_ipc();
+  taken_ = fmt::format("CUDA IPC ({})", *problem);
+}
+
+/// What was in the way of the lowest rank that could not, on every rank. Ranks agree after each
+/// step, as each of NCCL's waits for all of them.
+std::optional<std::string> PeerMemory::join_by_windows() {
+  if (auto reason = session_.first_text(road_.why_no_windows)) return reason;
+  const std::array<std::function<void()>, 5> steps{
+      [&] { require_lsa_team(context_.communicator, session_.ranks(), session_.rank()); },
+      [&] { make_windows(); },
+      [&] { windows_->data.prepare(); },
+      [&] { windows_->scratch.prepare(); },
+      [&] { use_windows(); },
+  };
+  for (const auto& step : steps) {
+    if (auto reason = attempt(session_, step)) return reason;
+  }
+  return std::nullopt;
+}
+
+void PeerMemory::make_windows() {
+  windows_.emplace(Windows{NcclBuffer(data_bytes_, Buffers::symmetric, context_.communicator),
+                           NcclBuffer(scratch_bytes_, Buffers::symmetric, context_.communicator)});
+  clear(windows_->scratch.data(), scratch_bytes_);
+}
+
+/// The own memory keeps the address that everything on this rank works with: what a device wrote
+/// through one address it need not see through another before the kernel ends.
+void PeerMemory::use_windows() {
+  if (windows_->data.window() == nullptr || windows_->scratch.window() == nullptr) {
+    throw MachineError("NCCL made no window");
+  }
+  const int ranks = session_.ranks();
+  const auto data = lsa_pointers(windows_->data.window(), ranks, *context_.stream);
+  const auto scratch = lsa_pointers(windows_->scratch.window(), ranks, *context_.stream);
+  std::copy(data.begin(), data.end(), regions_.data);
+  std::copy(scratch.begin(), scratch.end(), regions_.scratch);
+  regions_.data[regions_.rank] = windows_->data.data();
+  regions_.scratch[regions_.rank] = windows_->scratch.data();
+}
+
+void PeerMemory::join_by_ipc() {
+  Handles own{};
+  std::exception_ptr problem;
+  try {
+    own = make_shared_buffers();
+  } catch (const Error&) {
+    problem = std::current_exception();
+  }
+  // A rank without memory says so by saying nothing.
+  const std::string told =
+      problem ? std::string() : std::string(reinterpret_cast<const char*>(&own), sizeof own);
+  const std::vector<std::string> all = session_.share(told);
+  if (problem) std::rethrow_exception(problem);
+  for (int peer = 0; peer < session_.ranks(); ++peer) {
+    const std::string& handed = all[static_cast<std::size_t>(peer)];
+    if (peer == session_.rank() || handed.empty()) continue;
+    Handles handles{};
+    std::memcpy(&handles, handed.data(), sizeof handles);
+    regions_.data[peer] = imported_.emplace_back(handles.data).data();
+    regions_.scratch[peer] = imported_.emplace_back(handles.scratch).data();
+  }
+}
+
+PeerMemory::Handles PeerMemory::make_shared_buffers() {
+  regions_.data[regions_.rank] = data_.emplace(data_bytes_).data();
+  regions_.scratch[regions_.rank] = scratch_.emplace(scratch_bytes_).data();
+  clear(scratch_->data(), scratch_bytes_);
+  return {gpu::export_memory(*data_), gpu::export_memory(*scratch_)};
+}
+
+void PeerMemory::join_through_host() {
+  std::array<char, kNameBytes> name{};
+  segment_.text().copy(name.data(), name.size() - 1);
+  session_.broadcast(name.data(), name.size());
+  std::exception_ptr problem;
+  try {
+    if (!shared_) {
+      shared_ = gpu::SharedHostMemory::open(name.data(), {scratch_bytes_.value * session_.ranks()});
+    }
+  } catch (const Error&) {
+    problem = std::current_exception();
+  }
+  session_.barrier();  // everybody has it open, or gave up
+  segment_.remove();
+  if (problem) std::rethrow_exception(problem);
+  for (int rank = 0; rank < session_.ranks(); ++rank) {
+    regions_.scratch[rank] = static_cast<std::byte*>(shared_->data()) + rank * scratch_bytes_.value;
+  }
+}
+
+}  // namespace linkgain

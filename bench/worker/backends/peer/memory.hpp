@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/peer/peer_regions.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/ipc_memory.hpp"
+#include "linkgain/gpu/shared_host_memory.hpp"
+#include "linkgain/runtime/session.hpp"
+#include "nccl/buffer.hpp"
+#include "nccl/context.hpp"
+
+namespace linkgain {
+
+/// How ranks may reach each other's memory.
+struct PeerRoad {
+  bool through_host = false;  ///< and over nothing else; the same on all ranks
+  /// Why this rank must not use windows (device_api_problem()); one rank's reason counts for all.
+  std::optional<std::string> why_no_windows{};
+};
+
+/// The memory that our own kernels work with across ranks: buffers of this rank's data, and scratch
+/// in which ranks leave each other messages. With P2P scratch is on the rank's device, and all
+/// reach each other's data and scratch through NCCL's windows; where NCCL has no device API, or a
+/// rank cannot use it, all by CUDA IPC, which every NCCL and driver has. Through the host scratch
+/// is in host memory that the ranks share, and data are the rank's own affair. Every rank must ask
+/// for the same, and let it go only when all work with it is done; that takes no other rank then.
+/// The communicator must outlive it. Movable, not copyable.
+class PeerMemory {
+ public:
+  /// Local to the rank. Throws MachineError where there are more ranks than kernels can serve or
+  /// host memory is short, CudaError.
+  PeerMemory(Session& session, const NcclContext& context, Bytes data, Bytes scratch,
+             PeerRoad road);
+
+  /// Collective: makes memory, scratch of zeros, and the others' known. Throws an Error where this
+  /// rank could not, after all communication; the ranks must then agree to give it up, as others
+  /// may not know.
+  void join();
+
+  /// Valid after join() and as long as this lives.
+  const kernels::PeerRegions& regions() const { return regions_; }
+  void* data() const { return regions_.data[regions_.rank]; }
+  /// After join() what was taken, the same on every rank: "LSA pointers", "CUDA IPC (why no LSA
+  /// pointers)" or "host memory".
+  const std::string& road() const { return taken_; }
+
+ private:
+  /// A segment's name, which goes with this whatever happens.
+  class SegmentName {
+   public:
+    SegmentName() = default;
+    explicit SegmentName(std::string name) : name_(std::move(name)) {}
+    SegmentName(SegmentName&& other) noexcept : name_(std::exchange(other.name_, {})) {}
+    SegmentName& operator=(SegmentName&& other) noexcept {
+      std::swap(name_, other.name_);
+      return *this;
+    }
+    ~SegmentName() { remove(); }
+
+    const std::string& text() const { return name_; }
+    void remove() {
+      if (!name_.empty()) gpu::remove_shared_memory(name_);
+      name_.clear();
+    }
+
+   private:
+    std::string name_;
+  };
+
+  /// Device memory that all ranks reach through NCCL.
+  struct Windows {
+    NcclBuffer data;
+    NcclBuffer scratch;
+  };
+
+  /// A rank's two allocations, as they are handed round.
+  struct Handles {
+    cudaIpcMemHandle_t data;
+    cudaIpcMemHandle_t scratch;
+  };
+
+  std::optional<std::string> join_by_windows();
+  void make_windows();
+  void use_windows();
+  void join_by_ipc();
+  Handles make_shared_buffers();
+  void join_through_host();
+
+  Session& session_;
+  NcclContext context_;
+  PeerRoad road_;
+  Bytes data_bytes_;
+  Bytes scratch_bytes_;
+  std::optional<Windows> windows_;
+  std::optional<gpu::DeviceBuffer> data_;     ///< but with windows
+  std::optional<gpu::DeviceBuffer> scratch_;  ///< by CUDA IPC
+  SegmentName segment_;                       ///< through the host, on rank 0
+  std::optional<gpu::SharedHostMemory> shared_;
+  std::vector<gpu::ImportedMemory> imported_;
+  kernels::PeerRegions regions_{};
+  std::string taken_;
+};
+
+}  // namespace linkgain
