@@ -1,19 +1,156 @@
 #include "mpi/backend.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "data_mapping.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "mpi/operation.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
+#include "mpi/calls.hpp"
+#include "mpi/host_check.hpp"
 #include "mpi/training_communication.hpp"
 
 namespace linkgain {
 namespace {
+
+/// A pool of buffer slots in page-aligned CPU memory. Move-only owner. Without bytes it has none.
+class HostPool {
+ public:
+  /// Throws MachineError where the memory is not to be had.
+  HostPool(std::int64_t slot_bytes, std::int64_t slots) : slot_bytes_(slot_bytes) {
+    constexpr std::int64_t kPageBytes = 4096;
+    if (slot_bytes == 0) return;
+    const auto whole_pages = static_cast<std::size_t>(round_up(slot_bytes * slots, kPageBytes));
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, whole_pages)));
+    if (!memory_) {
+      throw MachineError(
+          fmt::format("no {} of memory for buffers", readable_bytes({slot_bytes * slots})),
+          "measure smaller sizes with --sizes");
+    }
+  }
+
+  std::span<std::byte> slot(std::int64_t index) {
+    if (!memory_) return {};
+    return {memory_.get() + index * slot_bytes_, static_cast<std::size_t>(slot_bytes_)};
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::int64_t slot_bytes_;
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+void poison(std::span<std::byte> bytes) {
+  if (!bytes.empty()) std::memset(bytes.data(), kernels::kPoisonByte, bytes.size());
+}
+
+std::span<std::byte> part_of(std::span<std::byte> slot, Bytes offset, Bytes size) {
+  if (size.value == 0) return {};
+  return slot.subspan(static_cast<std::size_t>(offset.value), static_cast<std::size_t>(size.value));
+}
+
+/// One operation by MPI over MPI_COMM_WORLD, in CPU memory.
+class MpiOperation : public Operation {
+ public:
+  MpiOperation(const Case& c, const BufferPlan& plan, int rank)
+      : definition_(c),
+        plan_(plan),
+        rank_(rank),
+        pattern_(verification_pattern(c)),
+        buffers_(mpi_buffers(c, rank)),
+        first_(slot_bytes(c, rank).first, plan.slots),
+        second_(slot_bytes(c, rank).second, plan.slots) {
+    require_mpi_has(c);
+    fill(0);
+    for (std::int64_t slot = 1; slot < plan_.slots; ++slot) {
+      for (HostPool* pool : {&first_, &second_}) {
+        const std::span<std::byte> filled = pool->slot(0);
+        if (!filled.empty()) std::memcpy(pool->slot(slot).data(), filled.data(), filled.size());
+      }
+    }
+  }
+
+ private:
+  void do_warm_up() override { run_once(0); }
+
+  std::optional<Seconds> do_time_batch(std::int64_t operations) override {
+    const double start = MPI_Wtime();
+    do_run(operations);
+    const double stop = MPI_Wtime();
+    if (!takes_part(definition_, rank_)) return std::nullopt;
+    return Seconds{stop - start};
+  }
+
+  void do_run(std::int64_t operations) override {
+    for (std::int64_t done = 0; done < operations; done += plan_.operations_per_slot) {
+      run_once(next_slot_);
+      next_slot_ = next_slot_ + 1 == plan_.slots ? 0 : next_slot_ + 1;
+    }
+  }
+
+  Verification do_verify(bool corrupt) override {
+    fill(0);
+    run_once(0);
+    const std::span<std::byte> out = output(0);
+    const std::vector<ExpectedPart> parts = expected_parts(definition_, rank_);
+    if (out.empty() || parts.empty()) return {};
+    if (corrupt) out[out.size() / 2] ^= std::byte{1};
+    return check_parts(out, pattern_, parts);
+  }
+
+  std::int64_t do_granularity() const override { return plan_.granularity(); }
+  Execution do_execution() const override {
+    Execution execution;
+    execution.buffer_slots = plan_.slots;
+    execution.cold_data = plan_.cold;
+    return execution;
+  }
+
+  std::span<std::byte> input(std::int64_t slot) {
+    return part_of(first_.slot(slot), buffers_.input_offset, buffers_.input);
+  }
+
+  std::span<std::byte> output(std::int64_t slot) {
+    HostPool& pool = definition_.in_place ? first_ : second_;
+    return part_of(pool.slot(slot), buffers_.output_offset, buffers_.output);
+  }
+
+  /// Known data into the input, poison into everything else.
+  void fill(std::int64_t slot) {
+    poison(first_.slot(slot));
+    poison(second_.slot(slot));
+    fill_input(input(slot), pattern_, rank_);
+  }
+
+  void run_once(std::int64_t slot) {
+    call_mpi(definition_, rank_, input(slot).data(), output(slot).data());
+  }
+
+  Case definition_;
+  BufferPlan plan_;
+  int rank_;
+  kernels::Pattern pattern_;
+  RankBuffers buffers_;
+  HostPool first_;   ///< of inputs; in place of both
+  HostPool second_;  ///< of outputs; in place of nothing
+  std::int64_t next_slot_ = 0;
+};
 
 /// A text control variable of the MPI library as it is in force; empty where there is none.
 std::string control_variable(const char* name) {
@@ -28,7 +165,7 @@ std::string control_variable(const char* name) {
   return read ? std::string(text.c_str()) : std::string();
 }
 
-/// The road that Open MPI's selection leaves: with pml ob1 messages go by the BTLs named and no
+/// The path that Open MPI's selection leaves: with pml ob1 messages go by the BTLs named and no
 /// other, within a host by vader where it is one of them.
 std::optional<Path> selected_path(const Session& session) {
   int provided = 0;
@@ -37,13 +174,13 @@ std::optional<Path> selected_path(const Session& session) {
   const std::string btl = control_variable("btl");
   MPI_T_finalize();
   if (pml != "ob1") return std::nullopt;
-  std::set<std::string> roads;
+  std::set<std::string> btls;
   for (const std::string& part : split(btl, ',')) {
-    if (part != "self") roads.insert(part);
+    if (part != "self") btls.insert(part);
   }
-  if (roads == std::set<std::string>{"vader"}) return Path::host_memory;
-  if (roads == std::set<std::string>{"tcp"}) return Path::network;
-  if (roads != std::set<std::string>{"tcp", "vader"}) return std::nullopt;
+  if (btls == std::set<std::string>{"vader"}) return Path::host_memory;
+  if (btls == std::set<std::string>{"tcp"}) return Path::network;
+  if (btls != std::set<std::string>{"tcp", "vader"}) return std::nullopt;
   if (session.on_one_host()) return Path::host_memory;
   return session.some_share_a_host() ? Path::mixed : Path::network;
 }

@@ -54,6 +54,8 @@ MPI_Op mpi_reduction(Reduction reduction) {
   throw MachineError(fmt::format("MPI has no reduction {}", name_of(reduction)));
 }
 
+int neighbour(int rank) { return rank < 0 ? MPI_PROC_NULL : rank; }
+
 /// MPI_COMM_WORLD's collectives of one case on this rank.
 struct Call {
   const Case& c;
@@ -71,92 +73,76 @@ struct Call {
   void* source_of_root() const { return c.in_place && is_root() ? MPI_IN_PLACE : input; }
   MPI_Op reduction() const { return mpi_reduction(c.reduction); }
 
-  void all_reduce() const;
-  void all_gather() const;
-  void reduce_scatter() const;
-  void broadcast() const;
-  void reduce() const;
-  void alltoall() const;
-  void gather() const;
-  void scatter() const;
-  void send_recv() const;
-  void ping_pong() const;
-
-  void send(int receiver) const;
-  void receive(int sender) const;
-};
-
-void Call::all_reduce() const {
-  require_success(MPI_Allreduce(source(), output, count(), type, reduction(), MPI_COMM_WORLD),
-                  "MPI_Allreduce");
-}
-
-void Call::all_gather() const {
-  require_success(MPI_Allgather(source(), part(), type, output, part(), type, MPI_COMM_WORLD),
-                  "MPI_Allgather");
-}
-
-void Call::reduce_scatter() const {
-  require_success(
-      MPI_Reduce_scatter_block(source(), output, part(), type, reduction(), MPI_COMM_WORLD),
-      "MPI_Reduce_scatter_block");
-}
-
-void Call::broadcast() const {
-  void* buffer = is_root() ? input : output;
-  require_success(MPI_Bcast(buffer, count(), type, c.root, MPI_COMM_WORLD), "MPI_Bcast");
-}
-
-void Call::reduce() const {
-  require_success(
-      MPI_Reduce(source_of_root(), output, count(), type, reduction(), c.root, MPI_COMM_WORLD),
-      "MPI_Reduce");
-}
-
-void Call::alltoall() const {
-  require_success(MPI_Alltoall(input, part(), type, output, part(), type, MPI_COMM_WORLD),
-                  "MPI_Alltoall");
-}
-
-void Call::gather() const {
-  require_success(
-      MPI_Gather(source_of_root(), part(), type, output, part(), type, c.root, MPI_COMM_WORLD),
-      "MPI_Gather");
-}
-
-void Call::scatter() const {
-  void* target = c.in_place && is_root() ? MPI_IN_PLACE : output;
-  require_success(MPI_Scatter(input, part(), type, target, part(), type, c.root, MPI_COMM_WORLD),
-                  "MPI_Scatter");
-}
-
-int neighbour(int rank) { return rank < 0 ? MPI_PROC_NULL : rank; }
-
-void Call::send_recv() const {
-  require_success(
-      MPI_Sendrecv(input, count(), type, neighbour(receiver_from(c, rank)), 0, output, count(),
-                   type, neighbour(sender_to(c, rank)), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-      "MPI_Sendrecv");
-}
-
-void Call::send(int receiver) const {
-  require_success(MPI_Send(input, count(), type, receiver, 0, MPI_COMM_WORLD), "MPI_Send");
-}
-
-void Call::receive(int sender) const {
-  require_success(MPI_Recv(output, count(), type, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-                  "MPI_Recv");
-}
-
-void Call::ping_pong() const {
-  if (rank == c.pair->from) {
-    send(c.pair->to);
-    receive(c.pair->to);
-  } else if (rank == c.pair->to) {
-    receive(c.pair->from);
-    send(c.pair->from);
+  void all_reduce() const {
+    require_success(MPI_Allreduce(source(), output, count(), type, reduction(), MPI_COMM_WORLD),
+                    "MPI_Allreduce");
   }
-}
+
+  void all_gather() const {
+    require_success(MPI_Allgather(source(), part(), type, output, part(), type, MPI_COMM_WORLD),
+                    "MPI_Allgather");
+  }
+
+  void reduce_scatter() const {
+    require_success(
+        MPI_Reduce_scatter_block(source(), output, part(), type, reduction(), MPI_COMM_WORLD),
+        "MPI_Reduce_scatter_block");
+  }
+
+  void broadcast() const {
+    void* buffer = is_root() ? input : output;
+    require_success(MPI_Bcast(buffer, count(), type, c.root, MPI_COMM_WORLD), "MPI_Bcast");
+  }
+
+  void reduce() const {
+    require_success(
+        MPI_Reduce(source_of_root(), output, count(), type, reduction(), c.root, MPI_COMM_WORLD),
+        "MPI_Reduce");
+  }
+
+  void alltoall() const {
+    require_success(MPI_Alltoall(input, part(), type, output, part(), type, MPI_COMM_WORLD),
+                    "MPI_Alltoall");
+  }
+
+  void gather() const {
+    require_success(
+        MPI_Gather(source_of_root(), part(), type, output, part(), type, c.root, MPI_COMM_WORLD),
+        "MPI_Gather");
+  }
+
+  void scatter() const {
+    void* target = c.in_place && is_root() ? MPI_IN_PLACE : output;
+    require_success(MPI_Scatter(input, part(), type, target, part(), type, c.root, MPI_COMM_WORLD),
+                    "MPI_Scatter");
+  }
+
+  void send_recv() const {
+    require_success(
+        MPI_Sendrecv(input, count(), type, neighbour(receiver_from(c, rank)), 0, output, count(),
+                     type, neighbour(sender_to(c, rank)), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        "MPI_Sendrecv");
+  }
+
+  void ping_pong() const {
+    if (rank == c.pair->from) {
+      send(c.pair->to);
+      receive(c.pair->to);
+    } else if (rank == c.pair->to) {
+      receive(c.pair->from);
+      send(c.pair->from);
+    }
+  }
+
+  void send(int receiver) const {
+    require_success(MPI_Send(input, count(), type, receiver, 0, MPI_COMM_WORLD), "MPI_Send");
+  }
+
+  void receive(int sender) const {
+    require_success(MPI_Recv(output, count(), type, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                    "MPI_Recv");
+  }
+};
 
 }  // namespace
 

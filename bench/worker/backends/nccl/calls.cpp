@@ -35,114 +35,105 @@ struct Enqueuing {
   std::size_t part_offset(int rank) const {
     return static_cast<std::size_t>(rank) * part() * static_cast<std::size_t>(size_of(c.type));
   }
+
   const void* input_for(int rank) const {
     return static_cast<const char*>(input) + part_offset(rank);
   }
+
   void* output_from(int rank) const { return static_cast<char*>(output) + part_offset(rank); }
 
-  void all_reduce() const;
-  void all_gather() const;
-  void reduce_scatter() const;
-  void broadcast() const;
-  void reduce() const;
-  void alltoall() const;
-  void gather() const;
-  void scatter() const;
-  void send_recv() const;
-  void ping_pong() const;
-
-  void send(const void* data, std::size_t count, int receiver) const;
-  void receive(void* data, std::size_t count, int sender) const;
-};
-
-void Enqueuing::all_reduce() const {
-  check(ncclAllReduce(input, output, whole(), call.type, call.reduction, call.communicator,
-                      call.stream));
-}
-
-void Enqueuing::all_gather() const {
-  check(ncclAllGather(input, output, part(), call.type, call.communicator, call.stream));
-}
-
-void Enqueuing::reduce_scatter() const {
-  check(ncclReduceScatter(input, output, part(), call.type, call.reduction, call.communicator,
-                          call.stream));
-}
-
-void Enqueuing::broadcast() const {
-  check(ncclBroadcast(input, output, whole(), call.type, c.root, call.communicator, call.stream));
-}
-
-void Enqueuing::reduce() const {
-  check(ncclReduce(input, output, whole(), call.type, call.reduction, c.root, call.communicator,
-                   call.stream));
-}
-
-void Enqueuing::alltoall() const {
-  if (call.exchanges.present()) {
-    return check(
-        call.exchanges.alltoall(input, output, part(), call.type, call.communicator, call.stream));
+  void all_reduce() const {
+    check(ncclAllReduce(input, output, whole(), call.type, call.reduction, call.communicator,
+                        call.stream));
   }
-  in_group([&] {
-    for (int peer = 0; peer < c.ranks; ++peer) {
-      send(input_for(peer), part(), peer);
-      receive(output_from(peer), part(), peer);
+
+  void all_gather() const {
+    check(ncclAllGather(input, output, part(), call.type, call.communicator, call.stream));
+  }
+
+  void reduce_scatter() const {
+    check(ncclReduceScatter(input, output, part(), call.type, call.reduction, call.communicator,
+                            call.stream));
+  }
+
+  void broadcast() const {
+    check(ncclBroadcast(input, output, whole(), call.type, c.root, call.communicator, call.stream));
+  }
+
+  void reduce() const {
+    check(ncclReduce(input, output, whole(), call.type, call.reduction, c.root, call.communicator,
+                     call.stream));
+  }
+
+  void alltoall() const {
+    if (call.exchanges.present()) {
+      return check(call.exchanges.alltoall(input, output, part(), call.type, call.communicator,
+                                           call.stream));
     }
-  });
-}
 
-void Enqueuing::gather() const {
-  if (call.exchanges.present()) {
-    return check(call.exchanges.gather(input, output, part(), call.type, c.root, call.communicator,
-                                       call.stream));
+    in_group([&] {
+      for (int peer = 0; peer < c.ranks; ++peer) {
+        send(input_for(peer), part(), peer);
+        receive(output_from(peer), part(), peer);
+      }
+    });
   }
-  in_group([&] {
-    send(input, part(), c.root);
-    if (call.rank != c.root) return;
-    for (int peer = 0; peer < c.ranks; ++peer) receive(output_from(peer), part(), peer);
-  });
-}
 
-void Enqueuing::scatter() const {
-  if (call.exchanges.present()) {
-    return check(call.exchanges.scatter(input, output, part(), call.type, c.root, call.communicator,
-                                        call.stream));
+  void gather() const {
+    if (call.exchanges.present()) {
+      return check(call.exchanges.gather(input, output, part(), call.type, c.root,
+                                         call.communicator, call.stream));
+    }
+
+    in_group([&] {
+      send(input, part(), c.root);
+      if (call.rank != c.root) return;
+      for (int peer = 0; peer < c.ranks; ++peer) receive(output_from(peer), part(), peer);
+    });
   }
-  in_group([&] {
-    receive(output, part(), c.root);
-    if (call.rank != c.root) return;
-    for (int peer = 0; peer < c.ranks; ++peer) send(input_for(peer), part(), peer);
-  });
-}
 
-void Enqueuing::send_recv() const {
-  const int receiver = receiver_from(c, call.rank);
-  const int sender = sender_to(c, call.rank);
-  in_group([&] {
-    if (receiver >= 0) send(input, whole(), receiver);
-    if (sender >= 0) receive(output, whole(), sender);
-  });
-}
+  void scatter() const {
+    if (call.exchanges.present()) {
+      return check(call.exchanges.scatter(input, output, part(), call.type, c.root,
+                                          call.communicator, call.stream));
+    }
 
-/// Each of the two waits for the other's message before it sends the next one.
-void Enqueuing::ping_pong() const {
-  const Pair& pair = *c.pair;
-  if (call.rank == pair.from) {
-    send(input, whole(), pair.to);
-    receive(output, whole(), pair.to);
-  } else if (call.rank == pair.to) {
-    receive(output, whole(), pair.from);
-    send(input, whole(), pair.from);
+    in_group([&] {
+      receive(output, part(), c.root);
+      if (call.rank != c.root) return;
+      for (int peer = 0; peer < c.ranks; ++peer) send(input_for(peer), part(), peer);
+    });
   }
-}
 
-void Enqueuing::send(const void* data, std::size_t count, int receiver) const {
-  check(ncclSend(data, count, call.type, receiver, call.communicator, call.stream));
-}
+  void send_recv() const {
+    const int receiver = receiver_from(c, call.rank);
+    const int sender = sender_to(c, call.rank);
+    in_group([&] {
+      if (receiver >= 0) send(input, whole(), receiver);
+      if (sender >= 0) receive(output, whole(), sender);
+    });
+  }
 
-void Enqueuing::receive(void* data, std::size_t count, int sender) const {
-  check(ncclRecv(data, count, call.type, sender, call.communicator, call.stream));
-}
+  /// Each of the two waits for the other's message before it sends the next one.
+  void ping_pong() const {
+    const Pair& pair = *c.pair;
+    if (call.rank == pair.from) {
+      send(input, whole(), pair.to);
+      receive(output, whole(), pair.to);
+    } else if (call.rank == pair.to) {
+      receive(output, whole(), pair.from);
+      send(input, whole(), pair.from);
+    }
+  }
+
+  void send(const void* data, std::size_t count, int receiver) const {
+    check(ncclSend(data, count, call.type, receiver, call.communicator, call.stream));
+  }
+
+  void receive(void* data, std::size_t count, int sender) const {
+    check(ncclRecv(data, count, call.type, sender, call.communicator, call.stream));
+  }
+};
 
 }  // namespace
 
