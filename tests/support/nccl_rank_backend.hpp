@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/backends/nccl_backend.hpp"
+#include "linkgain/backends/registry.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "rank_test.hpp"
 
@@ -24,7 +24,7 @@ inline std::optional<std::string> prepare_nccl_backend(Session& session) {
   std::optional<std::string> own;
   if (gpu::device_count() < session.ranks()) own = "fewer GPUs than ranks";
   if (auto first = session.first_text(own)) return first;
-  nccl_backend() = make_nccl_backend(session, {});
+  nccl_backend() = make_backend(BackendKind::nccl, session, {});
   nccl_backend()->connect();
   return std::nullopt;
 }

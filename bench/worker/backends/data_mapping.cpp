@@ -33,55 +33,32 @@ std::vector<ExpectedPart> whole_of_others(const Case& c) {
   return parts;
 }
 
+std::vector<Transfer> with_root(const Case& c, bool to_root) {
+  std::vector<Transfer> transfers;
+  for (int rank = 0; rank < c.ranks; ++rank) {
+    if (rank == c.root) continue;
+    if (to_root) {
+      transfers.push_back({rank, c.root, Bytes{rank * c.size.value}});
+    } else {
+      transfers.push_back({c.root, rank, {}});
+    }
+  }
+  return transfers;
+}
+
+std::vector<Transfer> between_ranks(const Case& c) {
+  std::vector<Transfer> transfers;
+  if (!c.pair) {
+    for (int rank = 0; rank < c.ranks; ++rank)
+      transfers.push_back({rank, (rank + 1) % c.ranks, {}});
+    return transfers;
+  }
+  transfers.push_back({c.pair->from, c.pair->to, {}});
+  if (c.pair->both) transfers.push_back({c.pair->to, c.pair->from, {}});
+  return transfers;
+}
+
 }  // namespace
-
-kernels::ElementType element_type(DataType type) {
-  switch (type) {
-    case DataType::float32:
-      return kernels::ElementType::float32;
-    case DataType::float16:
-      return kernels::ElementType::float16;
-    case DataType::bfloat16:
-      return kernels::ElementType::bfloat16;
-    case DataType::float64:
-      return kernels::ElementType::float64;
-    case DataType::int8:
-      return kernels::ElementType::int8;
-    case DataType::uint8:
-      return kernels::ElementType::uint8;
-    case DataType::int32:
-      return kernels::ElementType::int32;
-    case DataType::uint32:
-      return kernels::ElementType::uint32;
-    case DataType::int64:
-      return kernels::ElementType::int64;
-    case DataType::uint64:
-      return kernels::ElementType::uint64;
-    case DataType::float8e4m3:
-      return kernels::ElementType::float8e4m3;
-    case DataType::float8e5m2:
-      return kernels::ElementType::float8e5m2;
-  }
-  throw std::logic_error("unhandled data type");
-}
-
-kernels::ReductionKind reduction_kind(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum:
-      return kernels::ReductionKind::sum;
-    case Reduction::prod:
-      return kernels::ReductionKind::prod;
-    case Reduction::min:
-      return kernels::ReductionKind::min;
-    case Reduction::max:
-      return kernels::ReductionKind::max;
-    case Reduction::avg:
-      return kernels::ReductionKind::avg;
-    case Reduction::mulsum:
-      return kernels::ReductionKind::mulsum;
-  }
-  throw std::logic_error("unhandled reduction");
-}
 
 std::uint64_t factor_bits(DataType type, int rank) {
   const auto factor = static_cast<std::uint64_t>(kernels::factor_of(rank));
@@ -135,6 +112,18 @@ int receiver_from(const Case& c, int rank) {
 bool takes_part(const Case& c, int rank) {
   if (!has_pair(c.operation)) return true;
   return sender_to(c, rank) >= 0 || receiver_from(c, rank) >= 0;
+}
+
+std::vector<Transfer> transfers_of(const Case& c) {
+  if (!is_copy(c.operation) || is_local(c.operation)) return {};
+  if (has_root(c.operation)) return with_root(c, c.operation == OperationKind::all_to_one);
+  return between_ranks(c);
+}
+
+int executor_of(const Case& c, const Transfer& transfer) {
+  const bool pulls =
+      c.operation == OperationKind::copy_pull || c.operation == OperationKind::one_to_all;
+  return pulls ? transfer.to : transfer.from;
 }
 
 std::vector<ExpectedPart> expected_parts(const Case& c, int rank) {

@@ -9,8 +9,13 @@
 
 namespace linkgain {
 
-kernels::ElementType element_type(DataType type);
-kernels::ReductionKind reduction_kind(Reduction reduction);
+/// The kernels' enumerations are ours, in the same order.
+constexpr kernels::ElementType element_type(DataType type) {
+  return static_cast<kernels::ElementType>(type);
+}
+constexpr kernels::ReductionKind reduction_kind(Reduction reduction) {
+  return static_cast<kernels::ReductionKind>(reduction);
+}
 
 /// What mulsum multiplies this rank's data by, as an element of the type in the first bytes.
 std::uint64_t factor_bits(DataType type, int rank);
@@ -26,6 +31,22 @@ int receiver_from(const Case& c, int rank);
 
 /// Whether the operation gives this rank anything to do.
 bool takes_part(const Case& c, int rank);
+
+/// One message of a copy: all of `from`'s input to `to`'s output, there from `offset` on.
+struct Transfer {
+  int from = 0;
+  int to = 0;
+  Bytes offset{};
+  bool operator==(const Transfer&) const = default;
+};
+
+/// The messages of one operation, in an order that is the same on all ranks; none where nothing
+/// goes from rank to rank.
+std::vector<Transfer> transfers_of(const Case& c);
+
+/// Which of the two works where one reaches the other's memory: copy_push and all_to_one push,
+/// copy_pull and one_to_all pull, so that each rank has one message to move at most.
+int executor_of(const Case& c, const Transfer& transfer);
 
 /// ExpectedPart::source where the reduction over all ranks is expected.
 inline constexpr int kReduced = -1;

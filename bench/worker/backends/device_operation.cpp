@@ -1,110 +1,188 @@
 #include "device_operation.hpp"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "data_mapping.hpp"
-#include "device_check.hpp"
+#include "kernels/verify/verification.hpp"
+#include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/graph.hpp"
 
 namespace linkgain {
+namespace {
 
-DeviceOperation::DeviceOperation(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                                 std::unique_ptr<DeviceCall> call)
-    : definition_(c),
-      plan_(plan),
-      context_(context),
-      pattern_(verification_pattern(c)),
-      call_(std::move(call)) {}
-
-void DeviceOperation::do_prepare() {
-  call_->prepare();
-  call_->fill(pattern_);
-  context_.stream->synchronize();
-}
-
-void DeviceOperation::do_warm_up() {
-  call_->enqueue(0);
-  call_->finish();
-  context_.stream->synchronize();
-  if (definition_.launch != LaunchMode::graph) return;
-  graph_ = gpu::capture(*context_.stream, [this] {
-    const int turns = plan_.operations_per_graph / plan_.operations_per_slot;
-    for (std::int64_t i = 0; i < turns; ++i) call_->enqueue(i % plan_.slots);
-    call_->finish();
-  });
-  graph_->launch(*context_.stream);
-  context_.stream->synchronize();
-}
-
-/// All of an operation is in the stream after finish().
-void DeviceOperation::enqueue(std::int64_t operations) {
-  for (std::int64_t done = 0; done < operations; done += plan_.granularity()) {
-    if (graph_) {
-      graph_->launch(*context_.stream);
-      continue;
-    }
-    call_->enqueue(next_slot_);
-    next_slot_ = next_slot_ + 1 == plan_.slots ? 0 : next_slot_ + 1;
+cudaError_t check_part(const void* output, const kernels::Pattern& pattern,
+                       const ExpectedPart& part, kernels::CheckResult* result,
+                       cudaStream_t stream) {
+  const std::int64_t offset = part.begin * kernels::traits_of(pattern.type).bytes;
+  const void* begin = static_cast<const char*>(output) + offset;
+  if (part.source == kReduced) {
+    return kernels::check_reduction(begin, part.count, part.first_index, pattern, result, stream);
   }
+  return kernels::check_input(begin, part.count, part.first_index, pattern, part.source, result,
+                              stream);
 }
 
-void DeviceOperation::launch(std::int64_t operations) {
-  enqueue(operations);
-  call_->finish();
+void add(Verification& total, const kernels::CheckResult& found, const ExpectedPart& part) {
+  total.wrong += static_cast<std::int64_t>(found.wrong);
+  total.largest_error = std::max(total.largest_error, found.largest_error);
+  if (found.wrong == 0 || !total.first_wrong.empty()) return;
+  const std::int64_t in_part =
+      static_cast<std::int64_t>(found.first_wrong_index) - part.first_index;
+  total.first_wrong = fmt::format("element {}: {} instead of {}", part.begin + in_part,
+                                  found.first_got, found.first_expected);
 }
 
-std::optional<Seconds> DeviceOperation::do_time_batch(std::int64_t operations) {
-  const Seconds time = context_.timer->time(
-      context_.communicator, *context_.stream, [&] { enqueue(plan_.granularity()); },
-      [&] { launch(operations - plan_.granularity()); });
-  if (!call_->takes_part()) return std::nullopt;
-  return time;
+/// Compares every element of every output on the device with what must stand there; each output has
+/// these parts. Blocks until it is done. Throws CudaError.
+Verification check_on_device(const std::vector<const void*>& outputs,
+                             const kernels::Pattern& pattern,
+                             const std::vector<ExpectedPart>& parts, const gpu::Stream& stream) {
+  // One result for each part: indices of different parts must not be mixed up.
+  std::vector<kernels::CheckResult> found(parts.size());
+  const std::size_t bytes = found.size() * sizeof(kernels::CheckResult);
+  const gpu::DeviceBuffer memory(Bytes{static_cast<std::int64_t>(bytes)});
+  auto* results = static_cast<kernels::CheckResult*>(memory.data());
+  Verification total;
+  total.bound = pattern.relative_error;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    gpu::check(kernels::clear_result(results + i, stream.get()));
+    for (const void* output : outputs) {
+      gpu::check(check_part(output, pattern, parts[i], results + i, stream.get()));
+      total.checked += parts[i].count;
+    }
+  }
+  if (parts.empty()) return total;
+  gpu::check(cudaMemcpyAsync(found.data(), results, bytes, cudaMemcpyDeviceToHost, stream.get()));
+  stream.synchronize();
+  for (std::size_t i = 0; i < parts.size(); ++i) add(total, found[i], parts[i]);
+  return total;
 }
 
-void DeviceOperation::do_run(std::int64_t operations) {
-  launch(operations);
-  context_.stream->synchronize();
-}
+class DeviceOperation : public Operation {
+ public:
+  DeviceOperation(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                  std::unique_ptr<DeviceCall> call)
+      : definition_(c),
+        plan_(plan),
+        context_(context),
+        pattern_(verification_pattern(c)),
+        call_(std::move(call)) {}
 
-/// In the middle of a part: not every byte of an output need be anybody's data.
-void DeviceOperation::flip_one_bit(std::int64_t slot, const ExpectedPart& part) const {
-  const std::int64_t element = part.begin + part.count / 2;
-  char* byte = static_cast<char*>(call_->output(slot)) + element * size_of(definition_.type);
-  char value = 0;
-  gpu::check(cudaMemcpy(&value, byte, 1, cudaMemcpyDeviceToHost));
-  value = static_cast<char>(value ^ 1);
-  gpu::check(cudaMemcpy(byte, &value, 1, cudaMemcpyHostToDevice));
-}
+ private:
+  void do_prepare() override {
+    call_->prepare();
+    call_->fill(pattern_);
+    context_.stream->synchronize();
+  }
 
-Verification DeviceOperation::do_verify(bool corrupt) {
-  call_->fill(pattern_);
-  const std::int64_t slots = graph_ ? plan_.slots : 1;
-  next_slot_ = 0;
-  // Some ranks reach into others' buffers, which these must have filled, and have not yet checked.
-  context_.timer->line_up(context_.communicator, *context_.stream);
-  launch(slots * plan_.operations_per_slot);
-  context_.timer->line_up(context_.communicator, *context_.stream);
-  context_.stream->synchronize();
-  if (const std::optional<Verification> own = call_->check(corrupt)) return *own;
-  const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);
-  if (parts.empty()) return {};
-  if (corrupt) flip_one_bit(slots - 1, parts.front());
-  std::vector<const void*> outputs;
-  for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(call_->output(slot));
-  return check_on_device(outputs, pattern_, parts, *context_.stream);
-}
+  void do_warm_up() override {
+    call_->enqueue(0);
+    call_->finish();
+    context_.stream->synchronize();
+    if (definition_.launch != LaunchMode::graph) return;
+    graph_ = gpu::capture(*context_.stream, [this] {
+      const int turns = plan_.operations_per_graph / plan_.operations_per_slot;
+      for (std::int64_t i = 0; i < turns; ++i) call_->enqueue(i % plan_.slots);
+      call_->finish();
+    });
+    graph_->launch(*context_.stream);
+    context_.stream->synchronize();
+  }
 
-Execution DeviceOperation::do_execution() const {
-  Execution execution;
-  execution.operations_per_graph = plan_.operations_per_graph;
-  execution.buffer_slots = plan_.slots;
-  execution.cold_data = plan_.cold;
-  execution.form = call_->form();
-  execution.through_host = call_->through_host();
-  return execution;
+  std::optional<Seconds> do_time_batch(std::int64_t operations) override {
+    const Seconds time = context_.timer->time(
+        context_.communicator, *context_.stream, [&] { enqueue(plan_.granularity()); },
+        [&] { launch(operations - plan_.granularity()); });
+    if (!call_->takes_part()) return std::nullopt;
+    return time;
+  }
+
+  void do_run(std::int64_t operations) override {
+    launch(operations);
+    context_.stream->synchronize();
+  }
+
+  Verification do_verify(bool corrupt) override {
+    call_->fill(pattern_);
+    const std::int64_t slots = graph_ ? plan_.slots : 1;
+    next_slot_ = 0;
+    // Some ranks reach into others' buffers, which these must have filled, and have not yet
+    // checked.
+    context_.timer->line_up(context_.communicator, *context_.stream);
+    launch(slots * plan_.operations_per_slot);
+    context_.timer->line_up(context_.communicator, *context_.stream);
+    context_.stream->synchronize();
+    if (const std::optional<Verification> own = call_->check(corrupt)) return *own;
+    const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);
+    if (parts.empty()) return {};
+    if (corrupt) flip_one_bit(slots - 1, parts.front());
+    std::vector<const void*> outputs;
+    for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(call_->output(slot));
+    return check_on_device(outputs, pattern_, parts, *context_.stream);
+  }
+
+  std::int64_t do_granularity() const override { return plan_.granularity(); }
+  Execution do_execution() const override {
+    Execution execution;
+    execution.operations_per_graph = plan_.operations_per_graph;
+    execution.buffer_slots = plan_.slots;
+    execution.cold_data = plan_.cold;
+    execution.form = call_->form();
+    execution.through_host = call_->through_host();
+    return execution;
+  }
+
+  std::optional<TransferPlan> do_plan() const override { return call_->plan(); }
+
+  /// All of an operation is in the stream after finish().
+  void enqueue(std::int64_t operations) {
+    for (std::int64_t done = 0; done < operations; done += plan_.granularity()) {
+      if (graph_) {
+        graph_->launch(*context_.stream);
+        continue;
+      }
+      call_->enqueue(next_slot_);
+      next_slot_ = next_slot_ + 1 == plan_.slots ? 0 : next_slot_ + 1;
+    }
+  }
+
+  void launch(std::int64_t operations) {
+    enqueue(operations);
+    call_->finish();
+  }
+
+  /// In the middle of a part: not every byte of an output need be anybody's data.
+  void flip_one_bit(std::int64_t slot, const ExpectedPart& part) const {
+    const std::int64_t element = part.begin + part.count / 2;
+    char* byte = static_cast<char*>(call_->output(slot)) + element * size_of(definition_.type);
+    char value = 0;
+    gpu::check(cudaMemcpy(&value, byte, 1, cudaMemcpyDeviceToHost));
+    value = static_cast<char>(value ^ 1);
+    gpu::check(cudaMemcpy(byte, &value, 1, cudaMemcpyHostToDevice));
+  }
+
+  Case definition_;
+  BufferPlan plan_;
+  NcclContext context_;
+  kernels::Pattern pattern_;
+  std::unique_ptr<DeviceCall> call_;
+  std::optional<gpu::GraphExecutable> graph_;
+  std::int64_t next_slot_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> make_device_operation(const Case& c, const BufferPlan& plan,
+                                                 const NcclContext& context,
+                                                 std::unique_ptr<DeviceCall> call) {
+  return std::make_unique<DeviceOperation>(c, plan, context, std::move(call));
 }
 
 }  // namespace linkgain

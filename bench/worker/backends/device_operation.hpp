@@ -3,44 +3,62 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
-#include "data_mapping.hpp"
-#include "device_call.hpp"
 #include "kernels/verify/pattern.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
-#include "linkgain/gpu/graph.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/runtime/operation.hpp"
-#include "nccl/context.hpp"
+#include "nccl/batch_timer.hpp"
 
 namespace linkgain {
 
-/// One operation on this rank's device, launched call by call or as a captured graph.
-class DeviceOperation : public Operation {
+/// What a case launches on this rank's device, and the slots it works on. Constructing one is local
+/// to the rank. All work goes into the context's stream, or comes before what finish() puts there.
+class DeviceCall {
  public:
-  DeviceOperation(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                  std::unique_ptr<DeviceCall> call);
+  virtual ~DeviceCall() = default;
+
+  /// Collective, before all that follows: what of the set-up all ranks do together. Throws an Error
+  /// where this rank could not.
+  void prepare() { do_prepare(); }
+  /// Whether this rank's device does anything; its time counts then.
+  bool takes_part() const { return do_takes_part(); }
+  /// Puts one turn on a slot into the stream.
+  void enqueue(std::int64_t slot) { do_enqueue(slot); }
+  /// Has the stream wait for turns that went into streams of the call's own.
+  void finish() { do_finish(); }
+  /// Null where this rank has none.
+  void* output(std::int64_t slot) const { return do_output(slot); }
+  /// Puts this rank's known data, the same, into every slot's input and poison everywhere else.
+  void fill(const kernels::Pattern& pattern) { do_fill(pattern); }
+  /// Where what the first turn after fill() has done cannot be told by the outputs' elements: the
+  /// call's own check of it, once it is done.
+  std::optional<Verification> check(bool corrupt) { return do_check(corrupt); }
+  /// See Execution::form and Execution::through_host; no form where the rank takes no part.
+  std::string form() const { return do_form(); }
+  std::optional<bool> through_host() const { return do_through_host(); }
+  /// Where the call itself knows what it does; else the library's log must tell.
+  std::optional<TransferPlan> plan() const { return do_plan(); }
 
  private:
-  void do_prepare() override;
-  void do_warm_up() override;
-  std::optional<Seconds> do_time_batch(std::int64_t operations) override;
-  void do_run(std::int64_t operations) override;
-  Verification do_verify(bool corrupt) override;
-  std::int64_t do_granularity() const override { return plan_.granularity(); }
-  Execution do_execution() const override;
-  std::optional<TransferPlan> do_plan() const override { return call_->plan(); }
-
-  void enqueue(std::int64_t operations);
-  void launch(std::int64_t operations);
-  void flip_one_bit(std::int64_t slot, const ExpectedPart& part) const;
-
-  Case definition_;
-  BufferPlan plan_;
-  NcclContext context_;
-  kernels::Pattern pattern_;
-  std::unique_ptr<DeviceCall> call_;
-  std::optional<gpu::GraphExecutable> graph_;
-  std::int64_t next_slot_ = 0;
+  virtual void do_prepare() = 0;
+  virtual bool do_takes_part() const = 0;
+  virtual void do_enqueue(std::int64_t slot) = 0;
+  virtual void do_finish() {}
+  virtual void* do_output(std::int64_t slot) const = 0;
+  virtual void do_fill(const kernels::Pattern& pattern) = 0;
+  virtual std::optional<Verification> do_check(bool) { return std::nullopt; }
+  virtual std::string do_form() const = 0;
+  virtual std::optional<bool> do_through_host() const = 0;
+  virtual std::optional<TransferPlan> do_plan() const = 0;
 };
+
+/// One operation on this rank's device, launched call by call or as a captured graph.
+std::unique_ptr<Operation> make_device_operation(const Case& c, const BufferPlan& plan,
+                                                 const NcclContext& context,
+                                                 std::unique_ptr<DeviceCall> call);
 
 }  // namespace linkgain

@@ -8,6 +8,10 @@
 #include "linkgain/base/errors.hpp"
 #include "mpi/backend.hpp"
 
+#ifdef LINKGAIN_HAVE_NCCL
+#include "nccl/backend.hpp"
+#endif
+
 namespace linkgain {
 namespace {
 

@@ -3,11 +3,13 @@
 #include <memory>
 #include <vector>
 
-#include "linkgain/backends/nccl_backend.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
 namespace linkgain {
+
+/// Whose settings NCCL's communicator has: NCCL's own, as with frameworks, or nccl-tests'.
+enum class CommunicatorSettings { usual, as_nccl_tests };
 
 /// What the kinds of backends take, see there: `gpus` and `settings` nccl, `cache` mpi.
 struct BackendOptions {

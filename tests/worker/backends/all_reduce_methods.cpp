@@ -19,7 +19,7 @@
 #include "linkgain/cases/sweep.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/runtime/session.hpp"
-#include "nccl/communicator.hpp"
+#include "nccl/api.hpp"
 #include "peer/kernel_all_reduce.hpp"
 #include "support/gpu_rank_program.hpp"
 

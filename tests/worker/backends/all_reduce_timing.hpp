@@ -22,7 +22,6 @@
 #include "linkgain/statistics/statistics.hpp"
 #include "nccl/api.hpp"
 #include "nccl/batch_timer.hpp"
-#include "nccl/device_api.hpp"
 #include "peer/memory.hpp"
 
 /// How long an all-reduce takes by each of our methods and by NCCL.
@@ -76,8 +75,8 @@ class SizeMeasurement {
         nccl_data_(Bytes{2 * pitch_ * slots_}),
         memory_(session, context(), Bytes{2 * pitch_ * slots_}, Bytes{scratch_},
                 road == kernels::AllReducePath::host_memory
-                    ? PeerRoad{true, {}}
-                    : PeerRoad{false, device_api_problem()}) {
+                    ? PeerTransport{true, {}}
+                    : PeerTransport{false, device_api_problem()}) {
     memory_.join();
     for (void* const data : {memory_.data(), nccl_data_.data()}) fill(static_cast<char*>(data));
   }

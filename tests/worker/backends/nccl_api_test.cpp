@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "nccl/api.hpp"
@@ -5,12 +6,44 @@
 namespace linkgain {
 namespace {
 
+using ::testing::HasSubstr;
+
 TEST(NcclApi, OnlyNcclTestsHasSettingsOfACommunicator) {
   EXPECT_EQ(communicator_config(CommunicatorSettings::usual).blocking, NCCL_CONFIG_UNDEF_INT);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
   EXPECT_EQ(communicator_config(CommunicatorSettings::usual).nvlinkCentricSched,
             NCCL_CONFIG_UNDEF_INT);
   EXPECT_EQ(communicator_config(CommunicatorSettings::as_nccl_tests).nvlinkCentricSched, 1);
+#endif
+}
+
+TEST(DeviceApi, Of228NeedsTheVeryLibraryItWasCompiledWith) {
+  EXPECT_FALSE(device_api_mismatch(22803, 22803));
+  EXPECT_FALSE(device_api_mismatch(22809, 22809));
+  for (const int loaded : {22800, 22807, 22902, 23007}) {
+    EXPECT_TRUE(device_api_mismatch(22803, loaded)) << loaded;
+  }
+  EXPECT_TRUE(device_api_mismatch(22809, 22803));
+}
+
+TEST(DeviceApi, From229OnNeedsALibraryNoOlder) {
+  EXPECT_FALSE(device_api_mismatch(22902, 22902));
+  EXPECT_FALSE(device_api_mismatch(22902, 23007));
+  EXPECT_TRUE(device_api_mismatch(23007, 22902));
+  EXPECT_TRUE(device_api_mismatch(22902, 22809));
+}
+
+TEST(DeviceApi, ThatIsMissingOrAnotherIsNamed) {
+  EXPECT_EQ(device_api_mismatch(22809, 22705), "NCCL 2.27.5 has no device API");
+  EXPECT_EQ(device_api_mismatch(22809, 22803),
+            "the device API is built for NCCL 2.28.9, the library is 2.28.3");
+}
+
+TEST(DeviceApi, IsThereInABuildThatLoadsItsOwnLibrary) {
+#if LINKGAIN_EXPECT_DEVICE_API
+  EXPECT_EQ(device_api_problem(), std::nullopt);
+#else
+  EXPECT_THAT(device_api_problem().value_or(""), HasSubstr("device API"));
 #endif
 }
 

@@ -13,8 +13,7 @@
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "nccl/communicator.hpp"
-#include "nccl/device_api.hpp"
+#include "nccl/api.hpp"
 #include "peer/memory.hpp"
 #include "support/rank_test.hpp"
 
@@ -43,18 +42,18 @@ class PeerMemoryTest : public testing::RankTest {
     EXPECT_EQ(ncclCommDestroy(communicator_.release()), ncclSuccess);
   }
 
-  PeerMemory make(PeerRoad road) const {
+  PeerMemory make(PeerTransport road) const {
     PeerMemory memory(*session, context_, kData, kScratch, std::move(road));
     memory.join();
     return memory;
   }
 
   /// `rank` alone keeps from windows, which must keep all from them.
-  static PeerRoad by_ipc(int rank) {
+  static PeerTransport by_ipc(int rank) {
     if (session->rank() != rank) return {};
     return {false, "a test forbids it"};
   }
-  static PeerRoad by_windows() { return {false, device_api_problem()}; }
+  static PeerTransport by_windows() { return {false, device_api_problem()}; }
 
   /// Every rank writes its number into a place of its own in everybody's memory; whether all have
   /// arrived here. Spoils scratch for kernels.
@@ -123,9 +122,9 @@ class PeerMemoryTest : public testing::RankTest {
 TEST_F(PeerMemoryTest, TakesWindowsWhereNcclHasADeviceApi) {
   const PeerMemory memory = make(by_windows());
   if (const auto problem = device_api_problem()) {
-    EXPECT_EQ(memory.road(), "CUDA IPC (" + *problem + ")");
+    EXPECT_EQ(memory.transport(), "CUDA IPC (" + *problem + ")");
   } else {
-    EXPECT_EQ(memory.road(), "LSA pointers");
+    EXPECT_EQ(memory.transport(), "LSA pointers");
   }
   expect_right_sum(memory);
 }
@@ -135,7 +134,7 @@ TEST_F(PeerMemoryTest, ReachesEveryRankThroughWindows) { expect_reach(make(by_wi
 TEST_F(PeerMemoryTest, OneRankWithoutWindowsTakesAllToCudaIpc) {
   for (int rank = 0; rank < session->ranks(); ++rank) {
     const PeerMemory memory = make(by_ipc(rank));
-    EXPECT_EQ(memory.road(), "CUDA IPC (a test forbids it)");
+    EXPECT_EQ(memory.transport(), "CUDA IPC (a test forbids it)");
     expect_right_sum(memory);
     expect_reach(memory);
   }
@@ -143,7 +142,7 @@ TEST_F(PeerMemoryTest, OneRankWithoutWindowsTakesAllToCudaIpc) {
 
 TEST_F(PeerMemoryTest, ThroughTheHostSharesNoDeviceMemory) {
   const PeerMemory memory = make({true, {}});
-  EXPECT_EQ(memory.road(), "host memory");
+  EXPECT_EQ(memory.transport(), "host memory");
   for (int peer = 0; peer < session->ranks(); ++peer) {
     EXPECT_EQ(memory.regions().data[peer] != nullptr, peer == session->rank());
     cudaPointerAttributes attributes{};
@@ -154,12 +153,12 @@ TEST_F(PeerMemoryTest, ThroughTheHostSharesNoDeviceMemory) {
 
 TEST_F(PeerMemoryTest, ScratchBeginsWithZerosWhateverTheMemoryHeldBefore) {
   const auto bytes = static_cast<std::size_t>(kScratch.value);
-  for (const PeerRoad& road : {by_windows(), by_windows(), by_ipc(0), by_ipc(0)}) {
+  for (const PeerTransport& road : {by_windows(), by_windows(), by_ipc(0), by_ipc(0)}) {
     const PeerMemory memory = make(road);
     std::vector<std::uint8_t> found(bytes, 1);
     void* const own = memory.regions().scratch[session->rank()];
     gpu::check(cudaMemcpy(found.data(), own, bytes, cudaMemcpyDeviceToHost));
-    EXPECT_EQ(std::count(found.begin(), found.end(), 0), kScratch.value) << memory.road();
+    EXPECT_EQ(std::count(found.begin(), found.end(), 0), kScratch.value) << memory.transport();
     gpu::check(cudaMemset(own, 0xff, bytes));
     gpu::check(cudaDeviceSynchronize());
     session->barrier();
@@ -187,7 +186,7 @@ TEST_F(PeerMemoryTest, GivesItsMemoryBack) {
     return static_cast<double>(free);
   };
   constexpr int kTurns = 60;
-  for (const PeerRoad& road : {by_windows(), by_ipc(0)}) {
+  for (const PeerTransport& road : {by_windows(), by_ipc(0)}) {
     make(road);
     session->barrier();
     const double before = free_bytes();

@@ -25,7 +25,6 @@
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "nccl/api.hpp"
-#include "nccl/communicator.hpp"
 #include "nccl/training_communication.hpp"
 #include "overlap_options.hpp"
 #include "overlap_table.hpp"

@@ -1,12 +1,18 @@
 #include "nccl/api.hpp"
 
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <stdexcept>
 
+#include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
+
+#ifdef LINKGAIN_HAVE_DEVICE_API
+#include "kernels/peer/lsa_pointers.hpp"
+#endif
 
 namespace linkgain {
 namespace {
@@ -24,6 +30,9 @@ ncclDataType_t float8_type([[maybe_unused]] DataType type) {
   throw MachineError("this NCCL has no float8 types", "build with NCCL 2.24 or later");
 #endif
 }
+
+constexpr int kFirstWithDeviceApi = 22800;
+constexpr int kFirstCompatible = 22900;
 
 }  // namespace
 
@@ -150,5 +159,67 @@ std::string nccl_library_version() {
 }
 
 std::string nccl_header_version() { return nccl_version_text(NCCL_VERSION_CODE); }
+
+Communicator make_communicator(Session& session, CommunicatorSettings settings) {
+  ncclUniqueId id{};
+  if (session.is_root()) check(ncclGetUniqueId(&id));
+  session.broadcast(&id, sizeof id);
+  ncclComm_t communicator = nullptr;
+  ncclConfig_t config = communicator_config(settings);
+  check(ncclCommInitRankConfig(&communicator, session.ranks(), id, session.rank(), &config));
+  return Communicator(communicator);
+}
+
+std::optional<std::string> device_api_mismatch(int compiled, int loaded) {
+  if (loaded < kFirstWithDeviceApi) {
+    return fmt::format("NCCL {} has no device API", nccl_version_text(loaded));
+  }
+  const bool fits = compiled < kFirstCompatible ? loaded == compiled : loaded >= compiled;
+  if (fits) return std::nullopt;
+  return fmt::format("the device API is built for NCCL {}, the library is {}",
+                     nccl_version_text(compiled), nccl_version_text(loaded));
+}
+
+#ifdef LINKGAIN_HAVE_DEVICE_API
+
+std::optional<std::string> device_api_problem() {
+  int loaded = 0;
+  check(ncclGetVersion(&loaded));
+  return device_api_mismatch(kernels::device_api_version(), loaded);
+}
+
+void require_lsa_team(ncclComm_t communicator, int ranks, int rank) {
+  kernels::LsaTeam team;
+  const auto status = static_cast<ncclResult_t>(kernels::find_lsa_team(communicator, team));
+  if (status == ncclInvalidUsage) throw MachineError("NCCL has no symmetric memory here");
+  check(status);
+  if (team.ranks != ranks || team.rank != rank) {
+    throw MachineError(fmt::format("NCCL's LSA team has {} of {} ranks", team.ranks, ranks));
+  }
+}
+
+std::vector<void*> lsa_pointers(void* window, int ranks, const gpu::Stream& stream) {
+  std::vector<void*> pointers(static_cast<std::size_t>(ranks));
+  const std::size_t bytes = pointers.size() * sizeof(void*);
+  const gpu::DeviceBuffer written(Bytes{static_cast<std::int64_t>(bytes)});
+  gpu::check(kernels::write_lsa_pointers(static_cast<ncclWindow_t>(window), ranks,
+                                         static_cast<void**>(written.data()), stream.get()));
+  gpu::check(cudaMemcpyAsync(pointers.data(), written.data(), bytes, cudaMemcpyDeviceToHost,
+                             stream.get()));
+  stream.synchronize();
+  return pointers;
+}
+
+#else
+
+std::optional<std::string> device_api_problem() { return "built without NCCL's device API"; }
+
+void require_lsa_team(ncclComm_t, int, int) { throw std::logic_error("no device API"); }
+
+std::vector<void*> lsa_pointers(void*, int, const gpu::Stream&) {
+  throw std::logic_error("no device API");
+}
+
+#endif
 
 }  // namespace linkgain

@@ -3,16 +3,22 @@
 #include <nccl.h>
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
+#include <vector>
 
-#include "linkgain/backends/nccl_backend.hpp"
+#include "linkgain/backends/registry.hpp"
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/session.hpp"
 
-/// All that depends on NCCL's version is here, but for its device API (nccl_device_api.hpp).
+/// All that depends on NCCL's version is here, that of its device API too: kernels that
+/// reach other ranks' memory through the pointers of a window (LSA pointers).
 namespace linkgain {
 
 /// A call of NCCL failed.
@@ -69,5 +75,35 @@ std::string nccl_version_text(int version);
 /// "2.28.3" of the library loaded, and of the header compiled against.
 std::string nccl_library_version();
 std::string nccl_header_version();
+
+struct DestroyCommunicator {
+  void operator()(ncclComm_t communicator) const noexcept { ncclCommDestroy(communicator); }
+};
+
+/// Owns a communicator of NCCL's.
+using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
+
+/// Collective: one of all ranks of the session, each on the device that is current to it. Throws
+/// NcclError.
+Communicator make_communicator(Session& session,
+                               CommunicatorSettings settings = CommunicatorSettings::usual);
+
+/// Why kernels compiled with NCCL `compiled` cannot use the device API of the library `loaded`,
+/// both in NCCL's coding (22803 for 2.28.3); absent where they can. Structures of 2.28 changed with
+/// every patch; a library from 2.29 on understands those of older ones.
+std::optional<std::string> device_api_mismatch(int compiled, int loaded);
+
+/// Why this process cannot use the device API; absent where it can.
+std::optional<std::string> device_api_problem();
+
+/// Collective over the communicator, and only without device_api_problem(): throws MachineError
+/// where a kernel on this rank does not reach the memory of all `ranks` ranks, or where the LSA
+/// team numbers them in another way; NcclError.
+void require_lsa_team(ncclComm_t communicator, int ranks, int rank);
+
+/// Where the current device finds the memory of a window of such a team on each rank, by rank; this
+/// rank's is another address for what the window was made of. Valid as long as the window is
+/// registered. Throws CudaError.
+std::vector<void*> lsa_pointers(void* window, int ranks, const gpu::Stream& stream);
 
 }  // namespace linkgain

@@ -1,3 +1,5 @@
+#include "nccl/backend.hpp"
+
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -12,18 +14,18 @@
 #include <utility>
 #include <vector>
 
-#include "device_calls.hpp"
 #include "device_operation.hpp"
 #include "kernels/timing/warm_up.hpp"
-#include "linkgain/backends/nccl_backend.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/gpu/pinned_copy.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "nccl/api.hpp"
-#include "nccl/communicator.hpp"
+#include "nccl/calls.hpp"
 #include "nccl/training_communication.hpp"
+#include "peer/calls.hpp"
 #include "peer/kernel_all_reduce.hpp"
 
 namespace linkgain {
@@ -67,6 +69,18 @@ bool can_use_p2p_with_some(const std::vector<std::string>& gpus, const std::stri
                      [&](const std::string& gpu) { return gpu != own && can_use_p2p({gpu}); });
 }
 
+/// What must be known of all ranks; the same on each.
+struct RankWorld {
+  bool through_host =
+      false;  ///< our own work keeps off P2P where NCCL must, and where there is none
+  /// P2P joins some of the GPUs only: going through the host would hide that.
+  bool partly_joined = false;
+  bool has_path = true;  ///< false where host memory is forbidden as well
+  kernels::AllReducePath all_reduce_road = kernels::AllReducePath::host_memory;
+  int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
+  Bytes cache{};            ///< of the largest, as pools must be alike
+};
+
 /// Collective.
 RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   RankWorld world;
@@ -78,10 +92,54 @@ RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";
   world.all_reduce_road =
       world.through_host ? kernels::AllReducePath::host_memory : peer_road(session, gpus);
-  world.has_road = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;
+  world.has_path = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;
   world.multiprocessors = static_cast<int>(-session.max(-own.multiprocessors));
   world.cache = Bytes{static_cast<std::int64_t>(session.max(static_cast<double>(own.l2_bytes)))};
   return world;
+}
+
+void require_path(const Session& session, const RankWorld& world) {
+  if (!session.on_one_host()) {
+    throw MachineError(
+        "our own kernels and copies work within one host, these ranks are on several",
+        "leave --kernels, copies and latencies out");
+  }
+  if (world.partly_joined) {
+    throw MachineError("P2P joins some of these GPUs only, our own kernels and copies need all",
+                       "choose GPUs that P2P joins with --gpus");
+  }
+  if (!world.has_path) {
+    throw MachineError(
+        "our own kernels and copies have neither P2P nor host memory: NCCL_SHM_DISABLE is set",
+        "leave --kernels, copies and latencies out for this variant");
+  }
+}
+
+/// What a case launches: NCCL's call, our own kernel, or work on memory by the path that there is.
+/// Local to the rank. Throws MachineError where ranks or settings leave our own work no path, and
+/// what the calls throw.
+std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& plan,
+                                             const NcclContext& context, Session& session,
+                                             const RankWorld& world) {
+  if (is_local(c.operation)) return make_host_transfer(c, plan, context);
+  if (!is_own_work(c)) return make_nccl_call(c, plan, context);
+  require_path(session, world);
+  if (c.operation == OperationKind::latency) {
+    return make_ping_pong(c, plan, context, session, world.through_host);
+  }
+  if (c.operation == OperationKind::load_latency) {
+    return make_pointer_chase(c, plan, context, session, world.through_host);
+  }
+  if (!is_copy(c.operation)) {
+    return std::make_unique<KernelAllReduce>(c, plan, context, session, world.multiprocessors,
+                                             world.all_reduce_road);
+  }
+  if (!world.through_host) return make_memory_copy(c, plan, context, session);
+  if (c.kernel) {
+    throw MachineError("copies by kernel need P2P: through host memory copy engines make them",
+                       "leave --kernels out of copies for this variant");
+  }
+  return make_host_staged_copy(c, plan, context, session);
 }
 
 /// Large enough to outweigh a copy's start, small enough to cost a run nothing.
@@ -131,8 +189,8 @@ class NcclBackend : public Backend {
                                      const std::optional<Rotation>& rotation) override {
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &timer_};
     const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
-    return std::make_unique<DeviceOperation>(c, plan, context,
-                                             make_device_call(c, plan, context, session_, world_));
+    return make_device_operation(c, plan, context,
+                                 make_device_call(c, plan, context, session_, world_));
   }
 
   std::unique_ptr<TrainingCommunication> do_open_training_communication(

@@ -2,10 +2,25 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
+
+#include "kernels/timing/stream_gate.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl/api.hpp"
 
 namespace linkgain {
+
+StreamGate::StreamGate() : memory_(Bytes{sizeof(std::uint32_t)}) { *unblocked() = 0; }
+
+void StreamGate::block_stream(const gpu::Stream& stream) {
+  constexpr double kMostMicroseconds = 1000.0;
+  ++blocks_;
+  gpu::check(kernels::block_stream(stream.get(), unblocked(), blocks_, kMostMicroseconds));
+}
+
+void StreamGate::unblock() {
+  std::atomic_ref<std::uint32_t>(*unblocked()).store(blocks_, std::memory_order_release);
+}
 
 BatchTimer::BatchTimer() : alignment_(Bytes{2 * sizeof(float)}) {
   gpu::check(cudaMemset(alignment_.data(), 0, 2 * sizeof(float)));
@@ -21,12 +36,12 @@ Seconds BatchTimer::time(ncclComm_t communicator, const gpu::Stream& stream,
                          const std::function<void()>& first, const std::function<void()>& rest) {
   // Were the GPU to come to the start before the first operation is enqueued, it would wait for the
   // host with the clock running, some 20 us.
-  gate_.hold(stream);
+  gate_.block_stream(stream);
   // The ranks leave their barrier microseconds apart; this makes the GPUs start together.
   line_up(communicator, stream);
   start_.record(stream);
   first();
-  gate_.open();
+  gate_.unblock();
   // Were the host to go on while the GPUs line up, operations that it bounds would look faster.
   while (!start_.done()) {
   }

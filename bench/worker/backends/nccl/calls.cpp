@@ -1,10 +1,16 @@
 #include "nccl/calls.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include "data_mapping.hpp"
 #include "library_calls.hpp"
+#include "linkgain/record/record.hpp"
 #include "nccl/api.hpp"
+#include "nccl/buffer.hpp"
+#include "slot_pools.hpp"
 
 namespace linkgain {
 namespace {
@@ -70,7 +76,6 @@ struct Enqueuing {
       return check(call.exchanges.alltoall(input, output, part(), call.type, call.communicator,
                                            call.stream));
     }
-
     in_group([&] {
       for (int peer = 0; peer < c.ranks; ++peer) {
         send(input_for(peer), part(), peer);
@@ -84,7 +89,6 @@ struct Enqueuing {
       return check(call.exchanges.gather(input, output, part(), call.type, c.root,
                                          call.communicator, call.stream));
     }
-
     in_group([&] {
       send(input, part(), c.root);
       if (call.rank != c.root) return;
@@ -97,7 +101,6 @@ struct Enqueuing {
       return check(call.exchanges.scatter(input, output, part(), call.type, c.root,
                                           call.communicator, call.stream));
     }
-
     in_group([&] {
       receive(output, part(), c.root);
       if (call.rank != c.root) return;
@@ -135,6 +138,103 @@ struct Enqueuing {
   }
 };
 
+ncclRedOp_t ready_made(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum:
+      return ncclSum;
+    case Reduction::prod:
+      return ncclProd;
+    case Reduction::min:
+      return ncclMin;
+    case Reduction::max:
+      return ncclMax;
+    case Reduction::avg:
+      return ncclAvg;
+    case Reduction::mulsum:
+      break;  // made for each rank
+  }
+  throw std::logic_error("unhandled reduction");
+}
+
+/// A reduction as NCCL's calls take it: one of its own, or for mulsum one made for this rank, with
+/// its factor, and owned here. Not copyable.
+class NcclReduction {
+ public:
+  /// Local to the rank. `communicator` must outlive it. Throws NcclError, and MachineError where
+  /// this NCCL lacks the type.
+  NcclReduction(Reduction reduction, DataType type, int rank, ncclComm_t communicator) {
+    if (reduction != Reduction::mulsum) {
+      reduction_ = ready_made(reduction);
+      return;
+    }
+    std::uint64_t factor = factor_bits(type, rank);
+    check(ncclRedOpCreatePreMulSum(&reduction_, &factor, nccl_type(type), ncclScalarHostImmediate,
+                                   communicator));
+    made_for_ = communicator;
+  }
+
+  ~NcclReduction() {
+    if (made_for_ != nullptr) ncclRedOpDestroy(reduction_, made_for_);
+  }
+
+  NcclReduction(const NcclReduction&) = delete;
+  NcclReduction& operator=(const NcclReduction&) = delete;
+
+  ncclRedOp_t get() const noexcept { return reduction_; }
+
+ private:
+  ncclRedOp_t reduction_ = ncclSum;
+  ncclComm_t made_for_ = nullptr;  ///< null where it is one of NCCL's own
+};
+
+/// An operation by NCCL.
+class NcclDeviceCall : public DeviceCall {
+ public:
+  NcclDeviceCall(const Case& c, const BufferPlan& plan, const NcclContext& context)
+      : reduction_(c.reduction, c.type, context.rank, context.communicator),
+        call_{c,
+              nccl_type(c.type),
+              reduction_.get(),
+              context.rank,
+              context.communicator,
+              context.stream->get(),
+              nccl_exchanges()},
+        stream_(*context.stream),
+        slots_(c, plan, context.rank),
+        first_(slots_.first_size(), c.buffers, context.communicator),
+        second_(slots_.second_size(), c.buffers, context.communicator) {
+    slots_.set_memory(first_.data(), second_.data());
+  }
+
+ private:
+  void do_prepare() override {
+    first_.prepare();
+    second_.prepare();
+  }
+
+  bool do_takes_part() const override { return linkgain::takes_part(call_.definition, call_.rank); }
+
+  void do_enqueue(std::int64_t slot) override {
+    linkgain::enqueue(call_, slots_.input(slot), slots_.output(slot));
+  }
+
+  void* do_output(std::int64_t slot) const override { return slots_.output(slot); }
+  void do_fill(const kernels::Pattern& pattern) override { slots_.fill(pattern, stream_); }
+  std::string do_form() const override {
+    return is_grouped(call_) ? std::string(kGroupedForm) : std::string{};
+  }
+
+  std::optional<bool> do_through_host() const override { return std::nullopt; }
+  std::optional<TransferPlan> do_plan() const override { return std::nullopt; }
+
+  NcclReduction reduction_;
+  NcclCall call_;
+  const gpu::Stream& stream_;
+  SlotPools slots_;
+  NcclBuffer first_;   ///< of inputs; in place of both
+  NcclBuffer second_;  ///< of outputs; in place of nothing
+};
+
 }  // namespace
 
 void enqueue(const NcclCall& call, const void* input, void* output) {
@@ -144,6 +244,11 @@ void enqueue(const NcclCall& call, const void* input, void* output) {
 
 bool is_grouped(const NcclCall& call) {
   return is_exchange(call.definition.operation) && !call.exchanges.present();
+}
+
+std::unique_ptr<DeviceCall> make_nccl_call(const Case& c, const BufferPlan& plan,
+                                           const NcclContext& context) {
+  return std::make_unique<NcclDeviceCall>(c, plan, context);
 }
 
 }  // namespace linkgain

@@ -2,6 +2,10 @@
 
 #include <nccl.h>
 
+#include <memory>
+
+#include "device_operation.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/case.hpp"
 #include "nccl/api.hpp"
 
@@ -25,5 +29,10 @@ void enqueue(const NcclCall& call, const void* input, void* output);
 /// Whether enqueue() makes the operation of sends and receives in one group, also to the rank
 /// itself, as nccl-tests does with such an NCCL: alltoall, gather and scatter where it has none.
 bool is_grouped(const NcclCall& call);
+
+/// An operation by NCCL on memory of the kind that the case asks for. Throws what NcclBuffer
+/// throws, and MachineError where this NCCL lacks the type.
+std::unique_ptr<DeviceCall> make_nccl_call(const Case& c, const BufferPlan& plan,
+                                           const NcclContext& context);
 
 }  // namespace linkgain

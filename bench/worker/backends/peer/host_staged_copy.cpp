@@ -1,5 +1,3 @@
-#include "peer/host_staged_copy.hpp"
-
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -7,12 +5,18 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "data_mapping.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/gpu/stream_flag.hpp"
+#include "peer/calls.hpp"
+#include "peer/memory.hpp"
 
 namespace linkgain {
 namespace {
@@ -31,18 +35,31 @@ Bytes scratch_of(const Case& c, Bytes ring) {
   return Bytes{(rings_of(c) * ring.value + c.ranks - 1) / c.ranks};
 }
 
-}  // namespace
-
 /// One side of a way between two ranks through host memory that both have page-locked: a ring of
 /// chunks, which the sender's copy engine fills while the receiver's empties it. Successive
 /// messages run into each other without a pause. Two streams take every second chunk each, so that
 /// none waits for the next copy's start.
-class HostStagedCopy::StagingRing {
+class StagingRing {
  public:
   /// Bytes of a ring's chunk for messages of `size`, of which `rings` share what memory there is.
-  static Bytes chunk_for(Bytes size, std::int64_t rings);
+  /// As large as pays: on H200 chunks of 4 MiB get 50 of the 55 GB/s of PCIe by one stream.
+  /// /dev/shm may be as small as 64 MiB, a container's default.
+  static Bytes chunk_for(Bytes size, std::int64_t rings) {
+    constexpr std::int64_t kAllRings = std::int64_t{32} << 20;
+    constexpr std::int64_t kLeast = std::int64_t{64} << 10;
+    constexpr std::int64_t kMost = std::int64_t{4} << 20;
+    constexpr std::int64_t kSlots = kStreams * kSlotsOfStream;
+    const std::int64_t room = std::clamp(kAllRings / kSlots / rings, kLeast, kMost);
+    const std::int64_t wanted = std::clamp(size.value / kSlots, kLeast, room);
+    return Bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(wanted)))};
+  }
+
   /// Bytes of the ring.
-  static Bytes bytes_for(Bytes chunk);
+  static Bytes bytes_for(Bytes chunk) {
+    const std::int64_t bytes =
+        static_cast<std::int64_t>(sizeof(Counters)) + kStreams * kSlotsOfStream * chunk.value;
+    return Bytes{round_up(bytes, kRingAlignment)};
+  }
 
   /// `ring` is zero when the first side comes up, and outlives it.
   StagingRing(bool sends, void* ring, Bytes chunk)
@@ -52,7 +69,14 @@ class HostStagedCopy::StagingRing {
         chunk_(chunk) {}
 
   /// Puts this rank's part of a message into streams of the ring's own, after what `stream` holds.
-  void move(void* memory, Bytes size, const gpu::Stream& stream);
+  void move(void* memory, Bytes size, const gpu::Stream& stream) {
+    for (const gpu::Stream& own : streams_) wait(own, joined_, stream);
+    auto* begin = static_cast<char*>(memory);
+    for (std::int64_t done = 0; done < size.value; done += chunk_.value) {
+      move_chunk(begin + done, Bytes{std::min(chunk_.value, size.value - done)});
+    }
+  }
+
   /// Has `stream` wait until all messages so far are through.
   void finish(const gpu::Stream& stream) {
     for (const gpu::Stream& own : streams_) wait(stream, joined_, own);
@@ -71,7 +95,28 @@ class HostStagedCopy::StagingRing {
     Counter taken[kStreams];
   };
 
-  void move_chunk(char* memory, Bytes size);
+  void move_chunk(char* memory, Bytes size) {
+    const auto which = static_cast<std::size_t>(next_ % kStreams);
+    const auto turn = static_cast<std::uint32_t>(next_ / kStreams);
+    const std::int64_t place =
+        static_cast<std::int64_t>(which) * kSlotsOfStream + turn % kSlotsOfStream;
+    char* slot = slots_ + place * chunk_.value;
+    const gpu::Stream& stream = streams_[which];
+    std::uint32_t* sent = &counters_->sent[which].value;
+    std::uint32_t* taken = &counters_->taken[which].value;
+    const auto bytes = static_cast<std::size_t>(size.value);
+    if (sends_) {
+      // Of the place's last turn the chunk must be taken.
+      gpu::wait_for_flag(stream, taken, turn + 1 - kSlotsOfStream);
+      gpu::check(cudaMemcpyAsync(slot, memory, bytes, cudaMemcpyDeviceToHost, stream.get()));
+      gpu::write_flag(stream, sent, turn + 1);
+    } else {
+      gpu::wait_for_flag(stream, sent, turn + 1);
+      gpu::check(cudaMemcpyAsync(memory, slot, bytes, cudaMemcpyHostToDevice, stream.get()));
+      gpu::write_flag(stream, taken, turn + 1);
+    }
+    ++next_;
+  }
 
   bool sends_;
   Counters* counters_;
@@ -82,106 +127,85 @@ class HostStagedCopy::StagingRing {
   gpu::Event joined_;
 };
 
-/// As large as pays: on H200 chunks of 4 MiB get 50 of the 55 GB/s of PCIe by one stream. /dev/shm
-/// may be as small as 64 MiB, a container's default.
-Bytes HostStagedCopy::StagingRing::chunk_for(Bytes size, std::int64_t rings) {
-  constexpr std::int64_t kAllRings = std::int64_t{32} << 20;
-  constexpr std::int64_t kLeast = std::int64_t{64} << 10;
-  constexpr std::int64_t kMost = std::int64_t{4} << 20;
-  constexpr std::int64_t kSlots = kStreams * kSlotsOfStream;
-  const std::int64_t room = std::clamp(kAllRings / kSlots / rings, kLeast, kMost);
-  const std::int64_t wanted = std::clamp(size.value / kSlots, kLeast, room);
-  return Bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(wanted)))};
-}
-
-Bytes HostStagedCopy::StagingRing::bytes_for(Bytes chunk) {
-  const std::int64_t bytes =
-      static_cast<std::int64_t>(sizeof(Counters)) + kStreams * kSlotsOfStream * chunk.value;
-  return Bytes{round_up(bytes, kRingAlignment)};
-}
-
-void HostStagedCopy::StagingRing::move(void* memory, Bytes size, const gpu::Stream& stream) {
-  for (const gpu::Stream& own : streams_) wait(own, joined_, stream);
-  auto* begin = static_cast<char*>(memory);
-  for (std::int64_t done = 0; done < size.value; done += chunk_.value) {
-    move_chunk(begin + done, Bytes{std::min(chunk_.value, size.value - done)});
+class HostStagedCopy : public DeviceCall {
+ public:
+  HostStagedCopy(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                 Session& session)
+      : definition_(c),
+        context_(context),
+        chunk_(StagingRing::chunk_for(c.size, rings_of(c))),
+        ring_(StagingRing::bytes_for(chunk_)),
+        pools_(c, plan, context, session, scratch_of(c, ring_), true) {
+    if (!gpu::has_stream_flags()) {
+      throw MachineError("this driver's streams cannot wait for other processes' copies",
+                         "leave copies out for this variant");
+    }
+    const std::vector<Transfer> transfers = transfers_of(c);
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      if (transfers[i].from == context.rank) parts_.push_back({transfers[i], i, true, nullptr});
+      if (transfers[i].to == context.rank) parts_.push_back({transfers[i], i, false, nullptr});
+    }
   }
-}
 
-void HostStagedCopy::StagingRing::move_chunk(char* memory, Bytes size) {
-  const auto which = static_cast<std::size_t>(next_ % kStreams);
-  const auto turn = static_cast<std::uint32_t>(next_ / kStreams);
-  const std::int64_t place =
-      static_cast<std::int64_t>(which) * kSlotsOfStream + turn % kSlotsOfStream;
-  char* slot = slots_ + place * chunk_.value;
-  const gpu::Stream& stream = streams_[which];
-  std::uint32_t* sent = &counters_->sent[which].value;
-  std::uint32_t* taken = &counters_->taken[which].value;
-  const auto bytes = static_cast<std::size_t>(size.value);
-  if (sends_) {
-    // Of the place's last turn the chunk must be taken.
-    gpu::wait_for_flag(stream, taken, turn + 1 - kSlotsOfStream);
-    gpu::check(cudaMemcpyAsync(slot, memory, bytes, cudaMemcpyDeviceToHost, stream.get()));
-    gpu::write_flag(stream, sent, turn + 1);
-  } else {
-    gpu::wait_for_flag(stream, sent, turn + 1);
-    gpu::check(cudaMemcpyAsync(memory, slot, bytes, cudaMemcpyHostToDevice, stream.get()));
-    gpu::write_flag(stream, taken, turn + 1);
+ private:
+  /// What of the operation this rank has to do.
+  struct Part {
+    Transfer transfer;
+    std::size_t number;  ///< among all transfers
+    bool sends;          ///< else it receives
+    std::unique_ptr<StagingRing> ring;
+  };
+
+  /// The ranks' shares of the memory lie one after the other.
+  void do_prepare() override {
+    pools_.join();
+    auto* rings = static_cast<char*>(pools_.memory().regions().scratch[0]);
+    for (Part& part : parts_) {
+      char* ring = rings + static_cast<std::int64_t>(part.number) * ring_.value;
+      part.ring = std::make_unique<StagingRing>(part.sends, ring, chunk_);
+    }
   }
-  ++next_;
-}
 
-HostStagedCopy::HostStagedCopy(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                               Session& session)
-    : definition_(c),
-      context_(context),
-      chunk_(StagingRing::chunk_for(c.size, rings_of(c))),
-      ring_(StagingRing::bytes_for(chunk_)),
-      pools_(c, plan, context, session, scratch_of(c, ring_), true) {
-  if (!gpu::has_stream_flags()) {
-    throw MachineError("this driver's streams cannot wait for other processes' copies",
-                       "leave copies out for this variant");
+  bool do_takes_part() const override { return !parts_.empty(); }
+  void do_enqueue(std::int64_t slot) override {
+    for (Part& part : parts_) {
+      void* memory =
+          part.sends ? pools_.own().input(slot)
+                     : static_cast<char*>(pools_.own().output(slot)) + part.transfer.offset.value;
+      part.ring->move(memory, definition_.size, *context_.stream);
+    }
   }
-  const std::vector<Transfer> transfers = transfers_of(c);
-  for (std::size_t i = 0; i < transfers.size(); ++i) {
-    if (transfers[i].from == context.rank) parts_.push_back({transfers[i], i, true, nullptr});
-    if (transfers[i].to == context.rank) parts_.push_back({transfers[i], i, false, nullptr});
+
+  void do_finish() override {
+    for (Part& part : parts_) part.ring->finish(*context_.stream);
   }
-}
 
-HostStagedCopy::~HostStagedCopy() = default;
-
-/// The ranks' shares of the memory lie one after the other.
-void HostStagedCopy::do_prepare() {
-  pools_.join();
-  auto* rings = static_cast<char*>(pools_.memory().regions().scratch[0]);
-  for (Part& part : parts_) {
-    char* ring = rings + static_cast<std::int64_t>(part.number) * ring_.value;
-    part.ring = std::make_unique<StagingRing>(part.sends, ring, chunk_);
+  void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
+  void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
+  std::string do_form() const override {
+    if (parts_.empty()) return {};
+    return fmt::format("copy engines relay through host memory, chunks of {}",
+                       readable_bytes(chunk_));
   }
-}
 
-void HostStagedCopy::do_enqueue(std::int64_t slot) {
-  for (Part& part : parts_) {
-    void* memory = part.sends
-                       ? pools_.own().input(slot)
-                       : static_cast<char*>(pools_.own().output(slot)) + part.transfer.offset.value;
-    part.ring->move(memory, definition_.size, *context_.stream);
+  std::optional<bool> do_through_host() const override { return true; }
+  std::optional<TransferPlan> do_plan() const override {
+    return TransferPlan{"RELAY", std::string(kSimple)};
   }
-}
 
-void HostStagedCopy::do_finish() {
-  for (Part& part : parts_) part.ring->finish(*context_.stream);
-}
+  Case definition_;
+  NcclContext context_;
+  Bytes chunk_;
+  Bytes ring_;
+  std::vector<Part> parts_;
+  PeerPools pools_;
+};
 
-std::string HostStagedCopy::do_form() const {
-  if (parts_.empty()) return {};
-  return fmt::format("copy engines relay through host memory, chunks of {}",
-                     readable_bytes(chunk_));
-}
+}  // namespace
 
-std::optional<TransferPlan> HostStagedCopy::do_plan() const {
-  return TransferPlan{"RELAY", std::string(kSimple)};
+std::unique_ptr<DeviceCall> make_host_staged_copy(const Case& c, const BufferPlan& plan,
+                                                  const NcclContext& context, Session& session) {
+  return std::make_unique<HostStagedCopy>(c, plan, context, session);
 }
 
 }  // namespace linkgain

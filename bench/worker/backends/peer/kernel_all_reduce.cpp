@@ -71,7 +71,7 @@ void KernelAllReduce::do_enqueue(std::int64_t slot) {
 
 std::string KernelAllReduce::do_form() const {
   return fmt::format("kernel: {}, {}", kernels::traits_of(choice_.method).form,
-                     pools_.memory().road());
+                     pools_.memory().transport());
 }
 
 std::optional<TransferPlan> KernelAllReduce::do_plan() const {

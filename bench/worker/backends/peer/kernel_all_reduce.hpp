@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "device_call.hpp"
+#include "device_operation.hpp"
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
-#include "nccl/context.hpp"
-#include "peer/pools.hpp"
+#include "nccl/batch_timer.hpp"
+#include "peer/memory.hpp"
 
 namespace linkgain {
 

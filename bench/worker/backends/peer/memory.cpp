@@ -14,7 +14,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "nccl/device_api.hpp"
+#include "nccl/api.hpp"
 
 namespace linkgain {
 namespace {
@@ -48,13 +48,28 @@ std::optional<std::string> attempt(Session& session, const std::function<void()>
   return session.first_text(problem);
 }
 
+std::vector<SlotPools> pools_of_all(const Case& c, const BufferPlan& plan) {
+  std::vector<SlotPools> pools;
+  for (int rank = 0; rank < c.ranks; ++rank) pools.emplace_back(c, plan, rank);
+  return pools;
+}
+
+/// Alike on all ranks, as windows must be.
+Bytes largest(const std::vector<SlotPools>& pools) {
+  Bytes most{};
+  for (const SlotPools& each : pools) {
+    most = std::max(most, Bytes{each.first_size().value + each.second_size().value});
+  }
+  return most;
+}
+
 }  // namespace
 
 PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data, Bytes scratch,
-                       PeerRoad road)
+                       PeerTransport transport)
     : session_(session),
       context_(context),
-      road_(std::move(road)),
+      transport_(std::move(transport)),
       data_bytes_{round_up(data.value, kExportedBlock)},
       scratch_bytes_{round_up(scratch.value, kExportedBlock)} {
   if (session.ranks() > kernels::kMostRanks) {
@@ -64,7 +79,7 @@ PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data,
   }
   regions_.ranks = session.ranks();
   regions_.rank = session.rank();
-  if (!road_.through_host) return;
+  if (!transport_.through_host) return;
   regions_.data[session.rank()] = data_.emplace(data_bytes_).data();
   if (!session.is_root()) return;
   segment_ = SegmentName(new_segment_name());
@@ -72,7 +87,7 @@ PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data,
 }
 
 void PeerMemory::join() {
-  if (road_.through_host) {
+  if (transport_.through_host) {
     join_through_host();
     taken_ = "host memory";
     return;
@@ -90,7 +105,7 @@ void PeerMemory::join() {
 /// What was in the way of the lowest rank that could not, on every rank. Ranks agree after each
 /// step, as each of NCCL's waits for all of them.
 std::optional<std::string> PeerMemory::join_by_windows() {
-  if (auto reason = session_.first_text(road_.why_no_windows)) return reason;
+  if (auto reason = session_.first_text(transport_.why_no_windows)) return reason;
   const std::array<std::function<void()>, 5> steps{
       [&] { require_lsa_team(context_.communicator, session_.ranks(), session_.rank()); },
       [&] { make_windows(); },
@@ -173,6 +188,25 @@ void PeerMemory::join_through_host() {
   for (int rank = 0; rank < session_.ranks(); ++rank) {
     regions_.scratch[rank] = static_cast<std::byte*>(shared_->data()) + rank * scratch_bytes_.value;
   }
+}
+
+PeerPools::PeerPools(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                     Session& session, Bytes scratch, bool through_host)
+    : context_(context),
+      slots_(pools_of_all(c, plan)),
+      memory_(session, context, largest(slots_), scratch,
+              PeerTransport{through_host, device_api_problem()}) {}
+
+void PeerPools::join() {
+  memory_.join();
+  for (int rank = 0; rank < memory_.regions().ranks; ++rank) set_memory(rank);
+}
+
+void PeerPools::set_memory(int rank) {
+  auto* first = static_cast<char*>(memory_.regions().data[rank]);
+  if (first == nullptr) return;
+  SlotPools& pools = slots_[static_cast<std::size_t>(rank)];
+  pools.set_memory(first, first + pools.first_size().value);
 }
 
 }  // namespace linkgain

@@ -2,23 +2,26 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/peer/peer_regions.hpp"
+#include "kernels/verify/pattern.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/ipc_memory.hpp"
 #include "linkgain/gpu/shared_host_memory.hpp"
 #include "linkgain/runtime/session.hpp"
+#include "nccl/batch_timer.hpp"
 #include "nccl/buffer.hpp"
-#include "nccl/context.hpp"
+#include "slot_pools.hpp"
 
 namespace linkgain {
 
 /// How ranks may reach each other's memory.
-struct PeerRoad {
+struct PeerTransport {
   bool through_host = false;  ///< and over nothing else; the same on all ranks
   /// Why this rank must not use windows (device_api_problem()); one rank's reason counts for all.
   std::optional<std::string> why_no_windows{};
@@ -36,7 +39,7 @@ class PeerMemory {
   /// Local to the rank. Throws MachineError where there are more ranks than kernels can serve or
   /// host memory is short, CudaError.
   PeerMemory(Session& session, const NcclContext& context, Bytes data, Bytes scratch,
-             PeerRoad road);
+             PeerTransport transport);
 
   /// Collective: makes memory, scratch of zeros, and the others' known. Throws an Error where this
   /// rank could not, after all communication; the ranks must then agree to give it up, as others
@@ -48,7 +51,7 @@ class PeerMemory {
   void* data() const { return regions_.data[regions_.rank]; }
   /// After join() what was taken, the same on every rank: "LSA pointers", "CUDA IPC (why no LSA
   /// pointers)" or "host memory".
-  const std::string& road() const { return taken_; }
+  const std::string& transport() const { return taken_; }
 
  private:
   /// A segment's name, which goes with this whatever happens.
@@ -94,7 +97,7 @@ class PeerMemory {
 
   Session& session_;
   NcclContext context_;
-  PeerRoad road_;
+  PeerTransport transport_;
   Bytes data_bytes_;
   Bytes scratch_bytes_;
   std::optional<Windows> windows_;
@@ -105,6 +108,34 @@ class PeerMemory {
   std::vector<gpu::ImportedMemory> imported_;
   kernels::PeerRegions regions_{};
   std::string taken_;
+};
+
+/// The slots of a case on all ranks, in memory that they reach of each other where they share more
+/// than host memory, and the scratch for what they leave each other.
+class PeerPools {
+ public:
+  /// Local to the rank. Throws what PeerMemory throws.
+  PeerPools(const Case& c, const BufferPlan& plan, const NcclContext& context, Session& session,
+            Bytes scratch, bool through_host);
+
+  /// Collective. Throws what PeerMemory::join() throws.
+  void join();
+
+  /// Valid after join(); another rank's not through the host.
+  void* input(int rank, std::int64_t slot) const { return of(rank).input(slot); }
+  void* output(int rank, std::int64_t slot) const { return of(rank).output(slot); }
+
+  const SlotPools& own() const { return of(context_.rank); }
+  void fill(const kernels::Pattern& pattern) const { own().fill(pattern, *context_.stream); }
+  const PeerMemory& memory() const { return memory_; }
+
+ private:
+  const SlotPools& of(int rank) const { return slots_[static_cast<std::size_t>(rank)]; }
+  void set_memory(int rank);
+
+  NcclContext context_;
+  std::vector<SlotPools> slots_;  ///< by rank
+  PeerMemory memory_;
 };
 
 }  // namespace linkgain

@@ -7,7 +7,7 @@
 
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/event.hpp"
-#include "nccl/stream_gate.hpp"
+#include "nccl/batch_timer.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain {
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kSlowHost = std::chrono::microseconds(500);
 
-class StartGateTest : public gpu::GpuTest {
+class StreamGateTest : public gpu::GpuTest {
  protected:
   /// Device time from a start to the end of work of 50 us that a slow host enqueues half a
   /// millisecond later.
@@ -35,15 +35,15 @@ class StartGateTest : public gpu::GpuTest {
   }
 };
 
-TEST_F(StartGateTest, KeepsTheHostsTimeOutOfTheFirstOperations) {
+TEST_F(StreamGateTest, KeepsTheHostsTimeOutOfTheFirstOperations) {
   const auto nothing = [] {};
   time_of([](const gpu::Stream&) {}, nothing);
   EXPECT_GE(time_of([](const gpu::Stream&) {}, nothing).value, 450e-6);
-  StartGate gate;
+  StreamGate gate;
   Seconds best{1.0};
   for (int sample = 0; sample < 5; ++sample) {
-    const Seconds time =
-        time_of([&](const gpu::Stream& stream) { gate.hold(stream); }, [&] { gate.open(); });
+    const Seconds time = time_of([&](const gpu::Stream& stream) { gate.block_stream(stream); },
+                                 [&] { gate.unblock(); });
     EXPECT_GE(time.value, 48e-6);
     best = std::min(best, time);
   }
@@ -51,12 +51,12 @@ TEST_F(StartGateTest, KeepsTheHostsTimeOutOfTheFirstOperations) {
   EXPECT_LE(best.value, 400e-6);
 }
 
-TEST_F(StartGateTest, IsNotShutByTheNextHold) {
-  StartGate gate;
+TEST_F(StreamGateTest, IsNotShutByTheNextBlock) {
+  StreamGate gate;
   const gpu::Stream stream;
   for (int i = 0; i < 20; ++i) {
-    gate.hold(stream);
-    gate.open();
+    gate.block_stream(stream);
+    gate.unblock();
   }
   const auto start = std::chrono::steady_clock::now();
   stream.synchronize();
@@ -64,13 +64,13 @@ TEST_F(StartGateTest, IsNotShutByTheNextHold) {
 }
 
 /// Who enqueues may have to wait for the stream.
-TEST_F(StartGateTest, DoesNotHoldForLong) {
-  StartGate gate;
+TEST_F(StreamGateTest, DoesNotHoldForLong) {
+  StreamGate gate;
   const gpu::Stream stream;
-  gate.hold(stream);  // which loads the kernel
+  gate.block_stream(stream);  // which loads the kernel
   stream.synchronize();
   const auto start = std::chrono::steady_clock::now();
-  gate.hold(stream);
+  gate.block_stream(stream);
   stream.synchronize();
   const auto time = std::chrono::steady_clock::now() - start;
   EXPECT_GT(time, std::chrono::microseconds(900));

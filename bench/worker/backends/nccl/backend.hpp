@@ -3,21 +3,18 @@
 #include <memory>
 #include <vector>
 
+#include "linkgain/backends/registry.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
 namespace linkgain {
 
-/// Whose settings NCCL's communicator has: NCCL's own, as with frameworks, or nccl-tests'.
-enum class CommunicatorSettings { usual, as_nccl_tests };
-
 /// NCCL between GPUs, one GPU a rank: rank r takes CUDA device gpus[r], or its place among its
 /// host's ranks where `gpus` is empty; that device becomes current. Throws MachineError where there
 /// is no such one; connect() throws where the communicator does not come up. `session` must outlive
 /// the backend. Only in builds with CUDA and NCCL.
-std::unique_ptr<Backend> make_nccl_backend(
-    Session& session, const std::vector<int>& gpus,
-    CommunicatorSettings settings = CommunicatorSettings::usual);
+std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
+                                           CommunicatorSettings settings);
 
 /// Versions of CUDA and NCCL, header and library.
 void describe_nccl(Software& software);
