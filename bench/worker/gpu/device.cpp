@@ -7,6 +7,21 @@
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {
+namespace {
+
+/// Whether the device with that PCI id is the current one, or is_so(own, other) of their numbers.
+template <typename Predicate>
+bool is_itself_or(const std::string& pci_bus_id, Predicate is_so) {
+  int own = 0;
+  check(cudaGetDevice(&own));
+  for (int other = 0; other < device_count(); ++other) {
+    if (device_info(other).pci_bus_id != pci_bus_id) continue;
+    return other == own || is_so(own, other);
+  }
+  return false;
+}
+
+}  // namespace
 
 int device_count(std::string* reason) {
   int count = 0;
@@ -40,6 +55,22 @@ bool has_bfloat16() {
   int major = 0;
   check(kernels::device_attribute(cudaDevAttrComputeCapabilityMajor, &major));
   return major >= 8;
+}
+
+bool can_reach(const std::string& pci_bus_id) {
+  return is_itself_or(pci_bus_id, [](int own, int other) {
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, own, other));
+    return can != 0;
+  });
+}
+
+bool has_native_atomics(const std::string& pci_bus_id) {
+  return is_itself_or(pci_bus_id, [](int own, int other) {
+    int has = 0;
+    check(cudaDeviceGetP2PAttribute(&has, cudaDevP2PAttrNativeAtomicSupported, own, other));
+    return has != 0;
+  });
 }
 
 std::string runtime_version() {

@@ -14,8 +14,8 @@
 #include "kernels/gpt2/adamw.hpp"
 #include "kernels/gpt2/weights.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/gpu/event.hpp"
-#include "linkgain/gpu/memory_work.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/stream.hpp"
 
 namespace linkgain {
 namespace {

@@ -12,8 +12,8 @@
 #include "kernels/gpt2/embedding.hpp"
 #include "kernels/gpt2/weights.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/device.hpp"
-#include "linkgain/gpu/memory_work.hpp"
 #include "step_tokens.hpp"
 
 namespace linkgain::on_gpu {

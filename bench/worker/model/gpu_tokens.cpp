@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/gpt2/token_rows.hpp"
-#include "linkgain/gpu/memory_work.hpp"
+#include "linkgain/gpu/buffer.hpp"
 #include "step_tokens.hpp"
 
 namespace linkgain::on_gpu {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gpu_state.hpp"
-#include "linkgain/gpu/event.hpp"
-#include "linkgain/gpu/pinned_copy.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/stream.hpp"
 
 namespace linkgain::on_gpu {
 

@@ -20,6 +20,14 @@ GpuInfo device_info(int cuda_index);
 /// CudaError.
 bool has_bfloat16();
 
+/// Whether the current device can reach the memory of the one with that PCI id; false where this
+/// process does not see that one.
+bool can_reach(const std::string& pci_bus_id);
+
+/// Whether the current device does atomic operations on that one's memory as it does on its own: by
+/// NVLink it does, by PCIe it does not. True for itself, false where this process does not see it.
+bool has_native_atomics(const std::string& pci_bus_id);
+
 /// The CUDA runtime linked in, as "13.0". Throws CudaError.
 std::string runtime_version();
 

@@ -2,7 +2,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <memory>
+
+#include "linkgain/base/units.hpp"
 
 namespace linkgain::gpu {
 
@@ -30,5 +33,52 @@ class Stream {
   };
   std::unique_ptr<CUstream_st, Destroy> handle_;
 };
+
+enum class TimeStamps { taken, left_out };
+
+/// Owns a CUDA event of the device that was current at construction. Movable, not copyable.
+/// Everything throws CudaError.
+class Event {
+ public:
+  Event() : Event(TimeStamps::taken) {}
+  /// Without time stamps events cost streams less, but elapsed() refuses them.
+  explicit Event(TimeStamps stamps);
+
+  cudaEvent_t get() const noexcept { return handle_.get(); }
+
+  /// Marks the present end of `stream`, which must be of the same device.
+  void record(cudaStream_t stream);
+  void record(const Stream& stream) { record(stream.get()); }
+
+  /// What is put into `stream`, of any device, from now on starts after the work before the mark as
+  /// it is now: recording anew changes nothing for it. The host does not wait.
+  void hold(cudaStream_t stream) const;
+  void hold(const Stream& stream) const { hold(stream.get()); }
+
+  /// Blocks until the work before the mark is done. At once if never recorded.
+  void synchronize() const;
+
+  /// Whether the work before the mark is done. True if never recorded.
+  bool done() const;
+
+ private:
+  struct Destroy {
+    void operator()(cudaEvent_t event) const noexcept;
+  };
+  std::unique_ptr<CUevent_st, Destroy> handle_;
+};
+
+/// Device time between two recorded events whose work is done, by a clock of about 0.5 us.
+Seconds elapsed(const Event& start, const Event& stop);
+
+/// Whether the driver has the two operations below.
+bool has_stream_flags();
+
+/// Holds the stream up until *flag, a counter in page-locked host memory, has come to `value`; the
+/// numbers may come round after 2^32. Not to be captured. Throws CudaError.
+void wait_for_flag(const Stream& stream, std::uint32_t* flag, std::uint32_t value);
+
+/// Writes `value` when all work before it in the stream is done and can be seen by everybody.
+void write_flag(const Stream& stream, std::uint32_t* flag, std::uint32_t value);
 
 }  // namespace linkgain::gpu

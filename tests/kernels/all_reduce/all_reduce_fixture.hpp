@@ -13,7 +13,7 @@
 
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "kernels/verify/verification.hpp"
-#include "linkgain/gpu/pinned_copy.hpp"
+#include "linkgain/gpu/buffer.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {

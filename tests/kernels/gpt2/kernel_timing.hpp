@@ -12,7 +12,6 @@
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/stream.hpp"
 
 // Times kernels with data that no cache has: launches go round through sets of buffers that

@@ -8,8 +8,9 @@
 #include <optional>
 #include <thread>
 
-#include "linkgain/gpu/event.hpp"
-#include "linkgain/gpu/pinned_copy.hpp"
+#include "kernels/timing/stream_gate.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {

@@ -1,6 +1,5 @@
 #include "kernels/timing/warm_up.hpp"
-
-#include "linkgain/gpu/event.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "kernels/timing/warm_up.hpp"
-#include "linkgain/gpu/event.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "nccl/batch_timer.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

@@ -1,7 +1,11 @@
 #include "linkgain/gpu/buffer.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "gpu_fixture.hpp"
 
@@ -53,6 +57,72 @@ TEST_F(BufferTest, gives_its_memory_back) {
   // More than there is in all, were any of it kept.
   const Bytes piece{static_cast<std::int64_t>(unused / 4)};
   for (int k = 0; k < 8; ++k) EXPECT_NO_THROW(DeviceBuffer{piece});
+}
+
+using MemoryWorkTest = GpuTest;
+
+TEST_F(MemoryWorkTest, fills_and_copies_in_the_order_of_the_stream) {
+  const Stream stream;
+  const DeviceBuffer first({64});
+  const DeviceBuffer second({64});
+  enqueue_fill(first.data(), 7, {64}, stream);
+  enqueue_fill(first.data(), 9, {16}, stream);
+  enqueue_copy(second.data(), first.data(), {64}, stream);
+  std::vector<std::uint8_t> expected(64, 7);
+  std::fill_n(expected.begin(), 16, 9);
+  EXPECT_EQ(download(second, stream), expected);
+  const std::vector<std::uint8_t> host(32, 3);
+  enqueue_copy(second.data(), host.data(), {32}, stream);
+  std::fill_n(expected.begin(), 32, 3);
+  EXPECT_EQ(download(second, stream), expected);
+}
+
+// Other processes may give memory back meanwhile, but hardly twice.
+TEST_F(MemoryWorkTest, sees_what_is_taken_of_memory) {
+  const auto seen = [] {
+    const std::int64_t before = memory_in_use().value;
+    const DeviceBuffer buffer({256 << 20});
+    return memory_in_use().value - before;
+  };
+  EXPECT_GE(std::max(seen(), seen()), 128 << 20);
+}
+
+using PinnedCopyTest = GpuTest;
+
+constexpr std::size_t kSize = 1 << 20;
+
+TEST_F(PinnedCopyTest, carries_data_there_and_back) {
+  PinnedCopy copy(Bytes{kSize});
+  std::memset(copy.host(), 0x5a, kSize);
+  copy.copy_to_device();
+  copy.stream().synchronize();
+  std::memset(copy.host(), 0, kSize);
+  copy.copy_from_device();
+  copy.stream().synchronize();
+  const std::vector<unsigned char> expected(kSize, 0x5a);
+  EXPECT_EQ(std::memcmp(copy.host(), expected.data(), kSize), 0);
+}
+
+TEST_F(PinnedCopyTest, host_memory_is_page_locked) {
+  const PinnedBuffer buffer(Bytes{4096});
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, buffer.data()));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+  EXPECT_EQ(buffer.size(), Bytes{4096});
+}
+
+TEST_F(PinnedCopyTest, moves_with_its_buffers) {
+  PinnedCopy first(Bytes{4096});
+  void* const host = first.host();
+  PinnedCopy second(std::move(first));
+  EXPECT_EQ(second.host(), host);
+  second.copy_to_device();
+  second.stream().synchronize();
+}
+
+TEST_F(PinnedCopyTest, says_so_when_memory_is_short) {
+  EXPECT_THROW(PinnedBuffer(Bytes{std::int64_t{1} << 60}), CudaError);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 #include "gpu_fixture.hpp"
 #include "kernels/random/philox.hpp"
+#include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/device.hpp"
-#include "linkgain/gpu/memory_work.hpp"
 #include "support/bfloat16.hpp"
 
 namespace linkgain::gpu {

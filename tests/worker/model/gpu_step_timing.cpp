@@ -13,8 +13,8 @@
 #include "gpu_models.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/gpu/event.hpp"
-#include "linkgain/gpu/memory_work.hpp"
+#include "linkgain/gpu/buffer.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

@@ -8,8 +8,8 @@
 #include "gpu_models.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
+#include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
-#include "linkgain/gpu/memory_work.hpp"
 #include "tiny_steps.hpp"
 
 // Whole steps, GPT-2 124M among them.

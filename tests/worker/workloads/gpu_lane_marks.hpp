@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "linkgain/gpu/event.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "timed_communication.hpp"
 
 namespace linkgain::testing {

@@ -7,8 +7,6 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
-#include "linkgain/gpu/event.hpp"
-#include "linkgain/gpu/pinned_copy.hpp"
 #include "linkgain/gpu/stream.hpp"
 
 namespace linkgain {

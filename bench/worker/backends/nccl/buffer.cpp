@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "linkgain/gpu/address_range.hpp"
+#include "linkgain/gpu/buffer.hpp"
 #include "nccl/api.hpp"
 
 namespace linkgain {

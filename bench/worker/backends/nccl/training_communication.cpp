@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "nccl/api.hpp"
 

@@ -12,8 +12,6 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/event.hpp"
-#include "linkgain/gpu/pinned_copy.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "peer/calls.hpp"
 #include "peer/memory.hpp"

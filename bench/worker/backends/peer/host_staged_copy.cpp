@@ -12,9 +12,7 @@
 #include "data_mapping.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/event.hpp"
 #include "linkgain/gpu/stream.hpp"
-#include "linkgain/gpu/stream_flag.hpp"
 #include "peer/calls.hpp"
 #include "peer/memory.hpp"
 

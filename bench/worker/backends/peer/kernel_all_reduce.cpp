@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "data_mapping.hpp"
+#include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/ipc_memory.hpp"
 
 namespace linkgain {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "kernels/gpt2/attention/attention_batch.hpp"
-#include "linkgain/gpu/event.hpp"
+#include "linkgain/gpu/stream.hpp"
 
 /// Prints what attention of one layer of GPT-2 124M takes, four samples of 1024 tokens. Rates count
 /// the causal half of the products, two of them forward and five backward.

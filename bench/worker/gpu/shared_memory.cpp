@@ -1,4 +1,4 @@
-#include "linkgain/gpu/shared_host_memory.hpp"
+#include "linkgain/gpu/shared_memory.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -39,6 +39,28 @@ class File {
 };
 
 }  // namespace
+
+cudaIpcMemHandle_t export_memory(const DeviceBuffer& memory) {
+  cudaIpcMemHandle_t handle{};
+  check(cudaIpcGetMemHandle(&handle, memory.data()));
+  return handle;
+}
+
+ImportedMemory::ImportedMemory(const cudaIpcMemHandle_t& handle) {
+  check(cudaIpcOpenMemHandle(&memory_, handle, cudaIpcMemLazyEnablePeerAccess));
+}
+
+ImportedMemory::ImportedMemory(ImportedMemory&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)) {}
+
+ImportedMemory& ImportedMemory::operator=(ImportedMemory&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  return *this;
+}
+
+ImportedMemory::~ImportedMemory() {
+  if (memory_ != nullptr) cudaIpcCloseMemHandle(memory_);
+}
 
 SharedHostMemory SharedHostMemory::make(const std::string& name, Bytes size) {
   const File file(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));

@@ -1,4 +1,4 @@
-#include "linkgain/gpu/shared_host_memory.hpp"
+#include "linkgain/gpu/shared_memory.hpp"
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>

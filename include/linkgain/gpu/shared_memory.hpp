@@ -1,11 +1,33 @@
 #pragma once
 
-#include <cstddef>
+#include <cuda_runtime_api.h>
+
 #include <string>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/gpu/buffer.hpp"
 
 namespace linkgain::gpu {
+
+/// What another process of this host needs to reach the memory, by cudaIpcOpenMemHandle. Throws
+/// CudaError.
+cudaIpcMemHandle_t export_memory(const DeviceBuffer& memory);
+
+/// Another process's device memory, mapped for the current device over P2P. The owner must keep it
+/// until nothing works with it here any more. Movable, not copyable.
+class ImportedMemory {
+ public:
+  /// Throws CudaError, where the devices cannot reach each other too.
+  explicit ImportedMemory(const cudaIpcMemHandle_t& handle);
+  ImportedMemory(ImportedMemory&& other) noexcept;
+  ImportedMemory& operator=(ImportedMemory&& other) noexcept;
+  ~ImportedMemory();
+
+  void* data() const noexcept { return memory_; }
+
+ private:
+  void* memory_ = nullptr;
+};
 
 /// Page-locked host memory that processes of one host share (POSIX shared memory) and the current
 /// device reads and writes. Movable, not copyable.
