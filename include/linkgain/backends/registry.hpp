@@ -8,9 +8,6 @@
 
 namespace linkgain {
 
-/// Whose settings NCCL's communicator has: NCCL's own, as with frameworks, or nccl-tests'.
-enum class CommunicatorSettings { usual, as_nccl_tests };
-
 /// What the kinds of backends take, see there: `gpus` and `settings` nccl, `cache` mpi.
 struct BackendOptions {
   std::vector<int> gpus;

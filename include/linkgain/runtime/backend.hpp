@@ -12,6 +12,9 @@
 
 namespace linkgain {
 
+/// Whose settings NCCL's communicator has: NCCL's own, as with frameworks, or nccl-tests'.
+enum class CommunicatorSettings { usual, as_nccl_tests };
+
 /// Copies between pinned host memory and this rank's device, for the rate that a path through the
 /// host cannot exceed. Constructing one is local to the rank and may fail there, and so are its
 /// calls: which ranks copy at a time is up to the caller.

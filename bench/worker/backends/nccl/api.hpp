@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/backends/registry.hpp"
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"

@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "linkgain/backends/registry.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
