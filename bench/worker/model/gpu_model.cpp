@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
-#include "gpu_block.hpp"
-#include "gpu_ends.hpp"
 #include "gpu_products.hpp"
+#include "gpu_segments.hpp"
 #include "gpu_state.hpp"
-#include "gpu_tokens.hpp"
 #include "kernels/gpt2/adamw.hpp"
+#include "kernels/gpt2/token_rows.hpp"
 #include "kernels/gpt2/weights.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
+#include "linkgain/model/tokens.hpp"
 
 namespace linkgain {
 namespace {
@@ -23,6 +24,54 @@ namespace {
 using on_gpu::Report;
 
 constexpr std::int64_t kFloat = sizeof(float);
+
+/// Steps that the host may be ahead of the device.
+constexpr std::size_t kSlots = 4;
+
+/// Brings the tokens of a step to the device, by way of page-locked buffers in turn, so that the
+/// host may prepare steps that the device has not come to.
+class Tokens {
+ public:
+  explicit Tokens(on_gpu::State& state) : state_(state) {
+    const kernels::TokenRowsLayout layout{state.tokens()};
+    const std::int64_t words = 2 * state.tokens() + layout.words();
+    for (std::size_t i = 0; i < kSlots; ++i) {
+      slots_.push_back({gpu::PinnedBuffer({words * 4}), gpu::Event(gpu::TimeStamps::left_out)});
+      // Words of the list that a step has no need of are copied too.
+      std::fill_n(static_cast<std::int32_t*>(slots_.back().memory.data()), words, 0);
+    }
+  }
+
+  /// Enqueues copies of inputs, targets, and of the list of which rows each token stands in. Waits
+  /// only while all buffers are still to be copied. Throws as take_apart() does.
+  void bring(std::span<const std::int32_t> tokens) {
+    Slot& slot = slots_[next_];
+    slot.copied.synchronize();
+    const std::int64_t count = state_.tokens();
+    auto* const inputs = static_cast<std::int32_t*>(slot.memory.data());
+    std::int32_t* const targets = inputs + count;
+    std::int32_t* const list = targets + count;
+    take_apart(tokens, state_.options().shape, state_.options().config.vocabulary, inputs, targets);
+    kernels::list_token_rows(inputs, {count}, list);
+    const GpuModelMemory& memory = state_.memory();
+    gpu::enqueue_copy(state_.at(memory.inputs), inputs, {memory.inputs.bytes}, state_.stream());
+    gpu::enqueue_copy(state_.at(memory.targets), targets, {memory.targets.bytes}, state_.stream());
+    gpu::enqueue_copy(state_.at(memory.token_rows), list, {memory.token_rows.bytes},
+                      state_.stream());
+    slot.copied.record(state_.stream());
+    next_ = (next_ + 1) % kSlots;
+  }
+
+ private:
+  struct Slot {
+    gpu::PinnedBuffer memory;
+    gpu::Event copied;
+  };
+
+  on_gpu::State& state_;
+  std::vector<Slot> slots_;
+  std::size_t next_ = 0;
+};
 
 class GpuModel : public TrainingModel {
  public:
@@ -178,7 +227,7 @@ class GpuModel : public TrainingModel {
 
   on_gpu::State state_;
   on_gpu::Products products_;
-  on_gpu::Tokens tokens_;
+  Tokens tokens_;
   std::vector<on_gpu::Block> blocks_;
   gpu::Event timing_start_;
   gpu::Event timing_stop_;

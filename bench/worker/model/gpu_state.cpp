@@ -14,7 +14,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/device.hpp"
-#include "step_tokens.hpp"
+#include "linkgain/model/training_model.hpp"
 
 namespace linkgain::on_gpu {
 namespace {

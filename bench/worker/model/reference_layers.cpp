@@ -9,6 +9,43 @@
 namespace linkgain::reference {
 namespace {
 
+/// One row of the left matrix: its elements lie `stride` apart.
+struct LeftRow {
+  const double* data;
+  std::int64_t stride;
+
+  double at(std::int64_t i) const { return data[i * stride]; }
+};
+
+/// result += left b, where result is one row. Four rows of b at a time: a result is then loaded and
+/// stored once for four products.
+void add_row_product(LeftRow left, ConstMatrix b, double* __restrict result) {
+  const std::int64_t columns = b.columns;
+  std::int64_t i = 0;
+  for (; i + 4 <= b.rows; i += 4) {
+    const double a0 = left.at(i);
+    const double a1 = left.at(i + 1);
+    const double a2 = left.at(i + 2);
+    const double a3 = left.at(i + 3);
+    const double* b0 = b.data + i * columns;
+    const double* b1 = b0 + columns;
+    const double* b2 = b1 + columns;
+    const double* b3 = b2 + columns;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      result[j] += (a0 * b0[j] + a1 * b1[j]) + (a2 * b2[j] + a3 * b3[j]);
+    }
+  }
+  for (; i < b.rows; ++i) {
+    const double a0 = left.at(i);
+    const double* b0 = b.data + i * columns;
+    for (std::int64_t j = 0; j < columns; ++j) result[j] += a0 * b0[j];
+  }
+}
+
+void prepare(Matrix result, Into into) {
+  if (into == Into::overwrite) std::fill_n(result.data, result.rows * result.columns, 0.0);
+}
+
 double mean_of(const double* row, std::int64_t columns) {
   double sum = 0.0;
   for (std::int64_t j = 0; j < columns; ++j) sum += row[j];
@@ -18,7 +55,115 @@ double mean_of(const double* row, std::int64_t columns) {
 const double kGeluFactor = std::sqrt(2.0 / std::numbers::pi);
 constexpr double kGeluCubic = 0.044715;
 
+/// One head of one sample: where its rows begin, and how far they are apart.
+struct Head {
+  const double* query;
+  const double* key;
+  const double* value;
+  std::int64_t stride;
+  std::int64_t channels;
+  std::int64_t length;
+};
+
+/// Calls `work` with (the head's place in qkv, in output, in probabilities) for every head.
+template <typename Work>
+void for_each_head(const AttentionShape& shape, Work work) {
+  for (std::int64_t sample = 0; sample < shape.samples; ++sample) {
+    for (std::int64_t head = 0; head < shape.heads; ++head) {
+      const std::int64_t row = sample * shape.length;
+      const std::int64_t column = head * shape.head_channels;
+      work(row * 3 * shape.channels() + column, row * shape.channels() + column,
+           (sample * shape.heads + head) * shape.length * shape.length);
+    }
+  }
+}
+
+Head head_at(const AttentionShape& shape, const double* qkv, std::int64_t place) {
+  const double* query = qkv + place;
+  return {query,
+          query + shape.channels(),
+          query + 2 * shape.channels(),
+          3 * shape.channels(),
+          shape.head_channels,
+          shape.length};
+}
+
+double dot(const double* a, const double* b, std::int64_t count) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// target += factor * source
+void add_scaled(double factor, const double* source, std::int64_t count, double* target) {
+  for (std::int64_t i = 0; i < count; ++i) target[i] += factor * source[i];
+}
+
+double score_scale(const Head& head) { return 1.0 / std::sqrt(static_cast<double>(head.channels)); }
+
+/// The row of `head.length` probabilities of the query at `t`.
+void softmax_row(const Head& head, std::int64_t t, double* row) {
+  const double* query = head.query + t * head.stride;
+  double largest = -HUGE_VAL;
+  for (std::int64_t u = 0; u <= t; ++u) {
+    row[u] = score_scale(head) * dot(query, head.key + u * head.stride, head.channels);
+    largest = std::max(largest, row[u]);
+  }
+  double sum = 0.0;
+  for (std::int64_t u = 0; u <= t; ++u) {
+    row[u] = std::exp(row[u] - largest);
+    sum += row[u];
+  }
+  for (std::int64_t u = 0; u <= t; ++u) row[u] /= sum;
+  std::fill(row + t + 1, row + head.length, 0.0);
+}
+
+/// `gradient` is that of the probabilities at `t`, then of the scores.
+void softmax_row_backward(const double* row, std::int64_t t, double* gradient) {
+  const double mean = dot(row, gradient, t + 1);
+  for (std::int64_t u = 0; u <= t; ++u) gradient[u] = row[u] * (gradient[u] - mean);
+}
+
 }  // namespace
+
+void multiply(ConstMatrix a, ConstMatrix b, Matrix result, Into into) {
+  prepare(result, into);
+  for (std::int64_t i = 0; i < result.rows; ++i) {
+    add_row_product({a.data + i * a.columns, 1}, b, result.data + i * result.columns);
+  }
+}
+
+void multiply_transposed(ConstMatrix a, ConstMatrix b, Matrix result, Into into) {
+  std::vector<double> transposed(static_cast<std::size_t>(b.rows * b.columns));
+  for (std::int64_t i = 0; i < b.rows; ++i) {
+    for (std::int64_t j = 0; j < b.columns; ++j) {
+      transposed[static_cast<std::size_t>(j * b.rows + i)] = b.data[i * b.columns + j];
+    }
+  }
+  multiply(a, {transposed.data(), b.columns, b.rows}, result, into);
+}
+
+void transposed_multiply(ConstMatrix a, ConstMatrix b, Matrix result, Into into) {
+  prepare(result, into);
+  for (std::int64_t i = 0; i < result.rows; ++i) {
+    add_row_product({a.data + i, a.columns}, b, result.data + i * result.columns);
+  }
+}
+
+void add_row(Matrix matrix, const double* row) {
+  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+    double* target = matrix.data + i * matrix.columns;
+    for (std::int64_t j = 0; j < matrix.columns; ++j) target[j] += row[j];
+  }
+}
+
+void sum_rows(ConstMatrix matrix, double* row) {
+  std::fill_n(row, matrix.columns, 0.0);
+  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+    const double* source = matrix.data + i * matrix.columns;
+    for (std::int64_t j = 0; j < matrix.columns; ++j) row[j] += source[j];
+  }
+}
 
 void NormState::resize(std::int64_t rows, std::int64_t columns) {
   normalised.resize(static_cast<std::size_t>(rows * columns));
@@ -121,6 +266,66 @@ double cross_entropy(Matrix logits, std::span<const std::int32_t> targets, doubl
     row[target] -= scale;
   }
   return loss;
+}
+
+void attention_forward(const AttentionShape& shape, const double* qkv, const Dropout& dropout,
+                       std::span<double> probabilities, std::span<double> dropped, double* output) {
+  for_each_head(shape, [&](std::int64_t place, std::int64_t, std::int64_t first) {
+    const Head head = head_at(shape, qkv, place);
+    for (std::int64_t t = 0; t < shape.length; ++t) {
+      softmax_row(head, t, probabilities.data() + first + t * shape.length);
+    }
+  });
+  std::ranges::copy(probabilities, dropped.begin());
+  dropout.apply(dropped);
+  for_each_head(shape, [&](std::int64_t place, std::int64_t result, std::int64_t first) {
+    const Head head = head_at(shape, qkv, place);
+    for (std::int64_t t = 0; t < shape.length; ++t) {
+      const double* row = dropped.data() + first + t * shape.length;
+      double* target = output + result + t * shape.channels();
+      std::fill_n(target, head.channels, 0.0);
+      for (std::int64_t u = 0; u <= t; ++u) {
+        add_scaled(row[u], head.value + u * head.stride, head.channels, target);
+      }
+    }
+  });
+}
+
+void attention_backward(const AttentionShape& shape, const double* qkv, const Dropout& dropout,
+                        std::span<const double> probabilities, std::span<const double> dropped,
+                        const double* output_gradient, double* qkv_gradient) {
+  std::fill_n(qkv_gradient, shape.samples * shape.length * 3 * shape.channels(), 0.0);
+  std::vector<double> gradient(static_cast<std::size_t>(shape.probabilities()), 0.0);
+  for_each_head(shape, [&](std::int64_t place, std::int64_t result, std::int64_t first) {
+    const Head head = head_at(shape, qkv, place);
+    for (std::int64_t t = 0; t < shape.length; ++t) {
+      const double* source = output_gradient + result + t * shape.channels();
+      const std::int64_t row = first + t * shape.length;
+      double* value_gradient = qkv_gradient + place + 2 * shape.channels();
+      for (std::int64_t u = 0; u <= t; ++u) {
+        gradient[static_cast<std::size_t>(row + u)] =
+            dot(source, head.value + u * head.stride, head.channels);
+        add_scaled(dropped[static_cast<std::size_t>(row + u)], source, head.channels,
+                   value_gradient + u * head.stride);
+      }
+    }
+  });
+  dropout.apply(gradient);
+  for_each_head(shape, [&](std::int64_t place, std::int64_t, std::int64_t first) {
+    const Head head = head_at(shape, qkv, place);
+    for (std::int64_t t = 0; t < shape.length; ++t) {
+      const std::int64_t row = first + t * shape.length;
+      double* scores = gradient.data() + row;
+      softmax_row_backward(probabilities.data() + row, t, scores);
+      double* query_gradient = qkv_gradient + place + t * head.stride;
+      for (std::int64_t u = 0; u <= t; ++u) {
+        const double factor = score_scale(head) * scores[u];
+        add_scaled(factor, head.key + u * head.stride, head.channels, query_gradient);
+        add_scaled(factor, head.query + t * head.stride, head.channels,
+                   qkv_gradient + place + shape.channels() + u * head.stride);
+      }
+    }
+  });
 }
 
 }  // namespace linkgain::reference

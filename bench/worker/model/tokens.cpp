@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -96,6 +98,24 @@ void read_batch(const TokenSource& source, const BatchPlace& place, const BatchS
   for (int sample = 0; sample < shape.samples; ++sample) {
     source.read_sequence(place.first_sequence(shape.samples) + sample,
                          tokens.subspan(static_cast<std::size_t>(sample) * row, row));
+  }
+}
+
+void take_apart(std::span<const std::int32_t> tokens, const BatchShape& shape, int vocabulary,
+                std::int32_t* inputs, std::int32_t* targets) {
+  const auto row = static_cast<std::size_t>(shape.length) + 1;
+  if (tokens.size() != row * static_cast<std::size_t>(shape.samples)) {
+    throw std::logic_error("a batch of another shape");
+  }
+  const auto is_wrong = [&](std::int32_t token) { return token < 0 || token >= vocabulary; };
+  if (std::ranges::any_of(tokens, is_wrong)) {
+    throw UsageError(fmt::format("a token is not in 0 ... {}", vocabulary - 1),
+                     "take tokens of the model's vocabulary");
+  }
+  for (std::size_t begin = 0; begin < tokens.size(); begin += row) {
+    const auto sample = tokens.subspan(begin, row);
+    inputs = std::copy(sample.begin(), sample.end() - 1, inputs);
+    targets = std::copy(sample.begin() + 1, sample.end(), targets);
   }
 }
 

@@ -1,6 +1,10 @@
 #include "linkgain/model/training_model.hpp"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
+
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 
@@ -75,6 +79,12 @@ void TrainingModel::write_parameters(const ParameterRange& range, const double* 
 std::uint64_t TrainingModel::gradient_hash(const ParameterRange& range) {
   parameters().require(range);
   return do_gradient_hash(range);
+}
+
+void validate_dropout(double probability) {
+  if (probability >= 0.0 && probability < 1.0) return;
+  throw UsageError(fmt::format("dropout of {} is no probability", probability),
+                   "take one from 0 on, below 1; 0.1 is GPT-2's");
 }
 
 }  // namespace linkgain

@@ -52,4 +52,10 @@ struct BatchPlace {
 void read_batch(const TokenSource& source, const BatchPlace& place, const BatchShape& shape,
                 std::span<std::int32_t> tokens);
 
+/// Takes rows of length + 1 tokens apart: `inputs` (shape.tokens() of them) get the first of each
+/// row, `targets` the last. Throws std::logic_error where `tokens` is not of that shape, UsageError
+/// for a token that the vocabulary lacks; then nothing was written.
+void take_apart(std::span<const std::int32_t> tokens, const BatchShape& shape, int vocabulary,
+                std::int32_t* inputs, std::int32_t* targets);
+
 }  // namespace linkgain

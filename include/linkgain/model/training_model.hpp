@@ -162,4 +162,7 @@ class TrainingModel {
   bool is_timing_ = false;
 };
 
+/// Throws UsageError where `probability` is not from 0 on and below 1.
+void validate_dropout(double probability);
+
 }  // namespace linkgain

@@ -1,6 +1,8 @@
-#include "gpu_block.hpp"
+#include "gpu_segments.hpp"
 
 #include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/cross_entropy.hpp"
+#include "kernels/gpt2/embedding.hpp"
 #include "kernels/gpt2/gelu.hpp"
 
 namespace linkgain::on_gpu {
@@ -16,8 +18,17 @@ constexpr NormPlace feed_forward_norm(int block, const BlockSpans& spans) {
           spans.middle, spans.feed_forward_norm};
 }
 
-}  // namespace
+kernels::EmbeddingShape embedding_shape(const State& state) {
+  return {state.tokens(), state.options().shape.length, state.channels()};
+}
 
+NormPlace final_norm(const GpuModelMemory& memory) {
+  return {TensorKind::final_norm_weight, TensorKind::final_norm_bias, 0, memory.final_input,
+          memory.final_norm};
+}
+
+/// A norm that takes the stream `before` together with State's branch (the one of `place`) and
+/// leaves their sum in `sum`.
 void add_norm(State& state, const MemorySpan& before, int place, const MemorySpan& sum,
               const kernels::NormForward& norm) {
   const int channels = state.channels();
@@ -31,6 +42,15 @@ void add_norm(State& state, const MemorySpan& before, int place, const MemorySpa
             });
 }
 
+/// What ends in the stream just before a norm: the bias of its last projection and its dropout.
+struct BranchPlace {
+  TensorKind bias;
+  int block;
+  int place;
+};
+
+/// Backward of a norm whose output's gradient is in State's branch; leaves there the gradient of
+/// the branch before it, where there is one.
 void norm_backward(State& state, const NormPlace& norm, const BranchPlace* branch,
                    bool overwrites_stream) {
   const kernels::NormBackward backward{
@@ -57,6 +77,8 @@ void norm_backward(State& state, const NormPlace& norm, const BranchPlace* branc
                                             gradient, state.scratch(), stream);
             });
 }
+
+}  // namespace
 
 Block::Block(State& state, Products& products, int index)
     : state_(state),
@@ -176,6 +198,66 @@ void Block::backward_attention(const Report& report) {
   norm_backward(state_, attention_norm(index_, spans_), index_ > 0 ? &before : nullptr, false);
   report(TensorKind::attention_norm_bias);
   report(TensorKind::attention_norm_weight);
+}
+
+void embedding_forward(State& state) {
+  const GpuModelMemory& memory = state.memory();
+  state.run("embedding forward", 2 * state.float_bytes(state.channels()), [&](auto stream) {
+    return kernels::embedding_forward(embedding_shape(state), state.integers(memory.inputs),
+                                      state.parameter(TensorKind::token_embedding),
+                                      state.parameter(TensorKind::position_embedding),
+                                      state.stream_dropout(kernels::kEmbeddingDropout),
+                                      state.floats(memory.blocks.front().input), stream);
+  });
+}
+
+void embedding_backward(State& state, const Report& report) {
+  const GpuModelMemory& memory = state.memory();
+  const kernels::MatrixDropout dropout = state.stream_dropout(kernels::kEmbeddingDropout);
+  const float* const gradient = state.floats(memory.stream_gradient);
+  const ParameterTensor& positions = state.table().tensor(TensorKind::position_embedding);
+  state.run("position embedding backward",
+            state.float_bytes(state.channels()) + 4 * positions.count(), [&](auto stream) {
+              return kernels::position_embedding_backward(
+                  embedding_shape(state), gradient, dropout, positions.rows,
+                  state.gradient(TensorKind::position_embedding), stream);
+            });
+  report(TensorKind::position_embedding);
+  // Rows of tokens that differ are read and written; how many do is not known here.
+  state.run("token embedding backward", state.float_bytes(state.channels()), [&](auto stream) {
+    return kernels::token_embedding_backward(
+        embedding_shape(state), state.integers(memory.token_rows), gradient, dropout,
+        state.gradient(TensorKind::token_embedding), state.scratch(), stream);
+  });
+  report(TensorKind::token_embedding);
+}
+
+void head_forward(State& state, Products& products) {
+  const GpuModelMemory& memory = state.memory();
+  add_norm(state, memory.blocks.back().middle,
+           kernels::feed_forward_dropout(state.options().config.layers - 1), memory.final_input,
+           state.norm(final_norm(memory), memory.final_output));
+  products.logits(state.at(memory.final_output), state.at(memory.logits));
+  const Gpt2Config& config = state.options().config;
+  const kernels::LossShape shape{state.tokens(), config.vocabulary, padded_vocabulary(config)};
+  const double scale = state.gradient_scale() / static_cast<double>(state.tokens());
+  state.run("token loss", 2 * state.activation_bytes(shape.padded), [&](auto stream) {
+    return kernels::token_loss(state.activations(), shape, state.integers(memory.targets),
+                               static_cast<float>(scale), state.at(memory.logits),
+                               state.floats(memory.row_losses), state.floats(memory.loss), stream);
+  });
+}
+
+void head_backward(State& state, Products& products, const Report& report) {
+  const GpuModelMemory& memory = state.memory();
+  void* const gradient = state.at(memory.logits);
+  products.logits_input_gradient(gradient, state.at(memory.branch));
+  const int last = state.options().config.layers - 1;
+  const BranchPlace branch{TensorKind::contraction_bias, last, kernels::feed_forward_dropout(last)};
+  norm_backward(state, final_norm(memory), &branch, true);
+  report(TensorKind::final_norm_bias);
+  report(TensorKind::final_norm_weight);
+  products.logits_weight_gradient(state.at(memory.final_output), gradient);
 }
 
 }  // namespace linkgain::on_gpu

@@ -3,7 +3,14 @@
 #include "gpu_products.hpp"
 #include "gpu_state.hpp"
 
+// The segments of a model: embedding, blocks, head. Tokens are where the model left them.
 namespace linkgain::on_gpu {
+
+/// Token and position embeddings, summed, with dropout, into the first block's input.
+void embedding_forward(State& state);
+
+/// From the gradient of the stream. Adds to the gradient of token_embedding.
+void embedding_backward(State& state, const Report& report);
 
 /// One block. What its halves bring back into the residual stream is added by the norm that comes
 /// next: that of the second half by the next block's first or the final one. So is, backward, the
@@ -32,21 +39,11 @@ class Block {
   BlockSpans spans_;
 };
 
-/// A norm that takes the stream `before` together with State's branch (the one of `place`) and
-/// leaves their sum in `sum`.
-void add_norm(State& state, const MemorySpan& before, int place, const MemorySpan& sum,
-              const kernels::NormForward& norm);
+/// The final norm, the logits, the loss, and the gradients of the logits in their place.
+void head_forward(State& state, Products& products);
 
-/// What ends in the stream just before a norm: the bias of its last projection and its dropout.
-struct BranchPlace {
-  TensorKind bias;
-  int block;
-  int place;
-};
-
-/// Backward of a norm whose output's gradient is in State's branch; leaves there the gradient of
-/// the branch before it, where there is one.
-void norm_backward(State& state, const NormPlace& norm, const BranchPlace* branch,
-                   bool overwrites_stream);
+/// To the gradients of stream and branch of the last block. Overwrites the gradient of
+/// token_embedding, which is not final yet.
+void head_backward(State& state, Products& products, const Report& report);
 
 }  // namespace linkgain::on_gpu
