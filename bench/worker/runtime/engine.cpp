@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <string>
 
-#include "calibration.hpp"
-#include "host_copy_rates.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
@@ -57,6 +58,88 @@ std::optional<protocol::ErrorReply> agree(Session& session, Work work) {
   const std::optional<std::string> first = session.first_text(problem);
   if (!first) return std::nullopt;
   return shared_problem(*first);
+}
+
+// How long operations take and how many make a sample. All collective, the same on every rank.
+
+/// A batch shorter than this share of the target is measured again with more operations.
+constexpr double kTrustedShare = 0.25;
+/// Growth of the batch between two calibration steps.
+constexpr double kMostGrowth = 64.0;
+constexpr std::int64_t kMostOperations = 1'000'000;
+
+double slowest_time(Session& session, Operation& operation, std::int64_t operations) {
+  session.barrier();
+  return session.max(operation.time_batch(operations).value_or(Seconds{0.0}).value);
+}
+
+/// As many whole granules as fit the target, at least one.
+std::int64_t operations_for(double target, double per_operation, std::int64_t granularity) {
+  const double granules = std::round(target / (per_operation * static_cast<double>(granularity)));
+  const double most = static_cast<double>(kMostOperations / granularity);
+  return granularity * static_cast<std::int64_t>(std::clamp(granules, 1.0, most));
+}
+
+/// Seconds per operation from a batch near the target's length. All ranks see the same maximum, so
+/// all choose the same batches.
+double calibrate(Session& session, Operation& operation, Seconds target) {
+  const std::int64_t granularity = operation.granularity();
+  std::int64_t operations = granularity;
+  for (;;) {
+    double time = std::max(slowest_time(session, operation, operations), 1e-9);
+    // A rank that was held up once must not decide.
+    if (time >= kTrustedShare * target.value) {
+      time = std::clamp(slowest_time(session, operation, operations), 1e-9, time);
+    }
+    const double per_operation = time / static_cast<double>(operations);
+    const std::int64_t wanted = operations_for(target.value, per_operation, granularity);
+    if (time >= kTrustedShare * target.value || wanted <= operations) return per_operation;
+    const double growth = std::min(kMostGrowth, static_cast<double>(wanted / operations));
+    operations *= std::max<std::int64_t>(2, static_cast<std::int64_t>(growth));
+  }
+}
+
+/// Seconds of one operation by the clock of the host, the slowest rank's.
+double time_once(Session& session, Operation& operation) {
+  session.barrier();
+  const auto start = std::chrono::steady_clock::now();
+  operation.run(1);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  return session.max(time.count());
+}
+
+// The rates of pinned host copies that one rank measures. Local to the rank; all throw what
+// HostCopy throws.
+
+/// That the ranks of a host may take together when each copies alone, both ways.
+constexpr Seconds kAloneOnAHost{0.18};
+
+/// Long enough to outweigh the first copy's start.
+constexpr int kCopies = 4;
+
+/// Timed copies that end within `time` after one that is not timed.
+int copies_within(Seconds time, Bytes size, double gb_per_s) {
+  const double fit = time.value * gb_per_s * 1e9 / static_cast<double>(size.value) - 1.0;
+  return static_cast<int>(std::clamp(std::floor(fit), 1.0, static_cast<double>(kCopies)));
+}
+
+/// While all ranks copy: one way, then the other; the caller has all ranks pass a barrier before
+/// each.
+void copy_to_at_once(HostCopy& copy, HostCopyRates& rates) {
+  rates.to_gpu_gb_per_s = copy.to_device(kCopies);
+}
+
+void copy_from_at_once(HostCopy& copy, HostCopyRates& rates) {
+  rates.from_gpu_gb_per_s = copy.from_device(kCopies);
+}
+
+/// Alone, both ways, as one of `turns` of equal length. The rates at once, which are the lower
+/// ones, tell how many copies that leaves time for: one at least, as many as at once at most.
+CopyRates copy_alone(HostCopy& copy, const CopyRates& at_once, int turns) {
+  const Seconds one_way{kAloneOnAHost.value / turns / 2.0};
+  const auto copies = [&](double rate) { return copies_within(one_way, copy.size(), rate); };
+  const double to_gpu = copy.to_device(copies(at_once.to_gpu_gb_per_s));
+  return {to_gpu, copy.from_device(copies(at_once.from_gpu_gb_per_s))};
 }
 
 Environment environment_in_force() {

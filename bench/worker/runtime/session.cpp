@@ -1,10 +1,15 @@
 #include "linkgain/runtime/session.hpp"
 
 #include <mpi.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -13,6 +18,64 @@
 #include "linkgain/base/errors.hpp"
 
 namespace linkgain {
+
+/// Wakes the ranks of rank 0's host without their having to look: each waits on a socket of its own
+/// that rank 0 sends to. Ranks that rank 0 cannot reach that way (other hosts, other network
+/// namespaces) have to poll. Uses abstract Unix sockets, which vanish with their process.
+class Doorbell {
+ public:
+  Doorbell() : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    if (socket_ < 0) return;
+    // Binding to the family alone has the kernel choose a free abstract name.
+    sockaddr_un own{};
+    own.sun_family = AF_UNIX;
+    if (::bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof own.sun_family) != 0) return;
+    socklen_t length = sizeof own;
+    if (::getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &length) != 0) return;
+    address_.assign(own.sun_path, length - offsetof(sockaddr_un, sun_path));
+  }
+
+  ~Doorbell() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+
+  Doorbell(const Doorbell&) = delete;
+  Doorbell& operator=(const Doorbell&) = delete;
+
+  /// This rank's address, for rank 0; empty where there is no such socket.
+  const std::string& address() const { return address_; }
+
+  /// Rank 0: rings whoever is behind these addresses; those that cannot be reached are left out.
+  void ring(const std::vector<std::string>& addresses) const {
+    for (const std::string& address : addresses) {
+      sockaddr_un other{};
+      if (address.empty() || address.size() > sizeof other.sun_path) continue;
+      other.sun_family = AF_UNIX;
+      std::memcpy(other.sun_path, address.data(), address.size());
+      const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size());
+      // A full queue means that the rank has been rung already; a missing rank is MPI's to notice.
+      const char signal = 1;
+      [[maybe_unused]] const ssize_t sent =
+          ::sendto(socket_, &signal, 1, MSG_DONTWAIT | MSG_NOSIGNAL,
+                   reinterpret_cast<sockaddr*>(&other), length);
+    }
+  }
+
+  /// Sleeps until rung, at most `milliseconds`. Several rings before the call count as one.
+  bool wait(int milliseconds) const {
+    pollfd waiting{socket_, POLLIN, 0};
+    if (socket_ < 0 || ::poll(&waiting, 1, milliseconds) <= 0) return false;
+    char signals[64];
+    while (::recv(socket_, signals, sizeof signals, MSG_DONTWAIT) > 0) {
+    }
+    return true;
+  }
+
+ private:
+  int socket_ = -1;
+  std::string address_;
+};
+
 namespace {
 
 /// A command's buffer: short enough for every transport's eager path, so that rank 0 never waits
@@ -71,7 +134,7 @@ PlaceOnHost place_on_host() {
 
 }  // namespace
 
-Session::Session(int& argc, char**& argv) {
+Session::Session(int& argc, char**& argv) : doorbell_(std::make_unique<Doorbell>()) {
   int provided = 0;
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
     throw MachineError("MPI did not come up", "check Open MPI with `mpirun -np 2 hostname`");
@@ -82,11 +145,11 @@ Session::Session(int& argc, char**& argv) {
   local_rank_ = place.rank;
   on_one_host_ = place.ranks == ranks_;
   some_share_a_host_ = max(place.ranks) > 1;
-  const std::vector<std::string> addresses = gather(doorbell_.address());
+  const std::vector<std::string> addresses = gather(doorbell_->address());
   if (is_root()) addresses_.assign(addresses.begin() + 1, addresses.end());
-  if (is_root()) doorbell_.ring(addresses_);
+  if (is_root()) doorbell_->ring(addresses_);
   barrier();
-  can_be_rung_ = doorbell_.wait(0);
+  can_be_rung_ = doorbell_->wait(0);
 }
 
 Session::~Session() { MPI_Finalize(); }
@@ -118,10 +181,10 @@ std::string Session::broadcast_command(const std::string& line) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(buffer.data(), static_cast<int>(kCommandBytes), MPI_CHAR, 0, MPI_COMM_WORLD, &request);
   if (is_root()) {
-    doorbell_.ring(addresses_);
+    doorbell_->ring(addresses_);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else if (can_be_rung_) {
-    wait_asleep(request, doorbell_);
+    wait_asleep(request, *doorbell_);
   } else {
     wait_polling(request);
   }

@@ -9,7 +9,6 @@
 
 #include "linkgain/record/protocol.hpp"
 #include "linkgain/runtime/backend.hpp"
-#include "linkgain/runtime/clock_keeper.hpp"
 #include "linkgain/runtime/device_monitor.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/session.hpp"

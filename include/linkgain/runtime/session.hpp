@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "linkgain/runtime/doorbell.hpp"
-
 namespace linkgain {
+
+class Doorbell;
 
 /// MPI for the life of the process: initialised here, finalised on destruction. One thread only.
 /// Calls marked collective must be made by every rank in the same order.
@@ -65,7 +66,7 @@ class Session {
   int local_rank_ = 0;
   bool on_one_host_ = true;
   bool some_share_a_host_ = false;
-  Doorbell doorbell_;
+  std::unique_ptr<Doorbell> doorbell_;
   std::vector<std::string> addresses_;  ///< of the other ranks' doorbells; rank 0 only
   bool can_be_rung_ = false;
 };
