@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "initial_weights.hpp"
-#include "kernels/random/parameter_hash.hpp"
+#include "kernels/random/model_random.hpp"
 #include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "reference_layers.hpp"

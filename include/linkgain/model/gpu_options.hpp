@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/gpt2/training_precision.hpp"
+#include "kernels/common/element.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 
