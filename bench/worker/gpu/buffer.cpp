@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "driver_function.hpp"
+#include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {

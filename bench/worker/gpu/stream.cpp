@@ -3,8 +3,8 @@
 #include <cuda.h>
 #include <fmt/format.h>
 
-#include "driver_function.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {

@@ -44,4 +44,8 @@ std::string uuid_text(const cudaUUID_t& uuid);
 /// "00000000:00:06.0": NVML's form with an eight-digit domain, in lower case.
 std::string pci_bus_id_text(int domain, int bus, int device);
 
+/// The driver's function of that name, as of CUDA 12.0, null where there is none: the driver's
+/// library is not linked, as programs must start without it.
+void* driver_function(const char* name) noexcept;
+
 }  // namespace linkgain::gpu

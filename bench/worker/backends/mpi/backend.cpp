@@ -22,7 +22,6 @@
 #include "linkgain/cases/buffer_plan.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/host_check.hpp"
-#include "mpi/training_communication.hpp"
 
 namespace linkgain {
 namespace {

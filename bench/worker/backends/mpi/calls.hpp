@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
+
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/runtime/training_communication.hpp"
 
-/// The operations as calls of MPI over MPI_COMM_WORLD.
+/// The operations as calls of MPI over MPI_COMM_WORLD, and what a training asks of it.
 namespace linkgain {
 
 /// Throws MachineError unless `status`, which the function of that name returned, says success.
@@ -19,5 +22,11 @@ RankBuffers mpi_buffers(const Case& c, int rank);
 /// Carries out the operation once, a ping_pong there and back. `input` and `output` are where this
 /// rank's begin; null where it has none. Throws MachineError.
 void call_mpi(const Case& c, int rank, void* input, void* output);
+
+/// Collective: nonblocking collectives of MPI in CPU memory, over a communicator of their own with
+/// the ranks of MPI_COMM_WORLD. For float32 and float64 and ranges of up to 2^31 - 1 elements;
+/// others throw MachineError. What was never waited for is left to the end of the process: it must
+/// be gone before MPI_Finalize, but does not wait for ranks that may have failed.
+std::unique_ptr<TrainingCommunication> make_mpi_training_communication();
 
 }  // namespace linkgain

@@ -1,5 +1,3 @@
-#include "mpi/training_communication.hpp"
-
 #include <fmt/format.h>
 #include <mpi.h>
 

@@ -24,7 +24,6 @@
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "nccl/api.hpp"
 #include "nccl/calls.hpp"
-#include "nccl/training_communication.hpp"
 #include "peer/calls.hpp"
 #include "peer/kernel_all_reduce.hpp"
 

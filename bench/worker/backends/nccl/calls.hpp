@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cuda_runtime_api.h>
 #include <nccl.h>
 
 #include <memory>
@@ -7,6 +8,8 @@
 #include "device_operation.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/gpu/stream.hpp"
+#include "linkgain/runtime/training_communication.hpp"
 #include "nccl/api.hpp"
 
 namespace linkgain {
@@ -34,5 +37,14 @@ bool is_grouped(const NcclCall& call);
 /// throws, and MachineError where this NCCL lacks the type.
 std::unique_ptr<DeviceCall> make_nccl_call(const Case& c, const BufferPlan& plan,
                                            const NcclContext& context);
+
+/// NCCL's collectives on a stream of their own, of that priority, on the device that is current;
+/// `model_stream` is of the same. `communicator` is the backend's own, so that a training goes by
+/// the same rings as the all-reduce that it is held against, and needs no memory for buffers of its
+/// own. Both must outlive it. Local to the rank; the first operation of a kind connects, which all
+/// ranks do together and for which the host stops. Throws CudaError and NcclError.
+std::unique_ptr<TrainingCommunication> make_nccl_training_communication(
+    ncclComm_t communicator, cudaStream_t model_stream,
+    gpu::StreamPriority priority = gpu::StreamPriority::highest);
 
 }  // namespace linkgain

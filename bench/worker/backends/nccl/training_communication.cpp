@@ -1,5 +1,3 @@
-#include "nccl/training_communication.hpp"
-
 #include <cstddef>
 #include <map>
 #include <stdexcept>
@@ -7,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/gpu/stream.hpp"
-#include "nccl/api.hpp"
+#include "nccl/calls.hpp"
 
 namespace linkgain {
 namespace {
