@@ -11,7 +11,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/sweep.hpp"
+#include "sweep.hpp"
 
 namespace linkgain {
 namespace {

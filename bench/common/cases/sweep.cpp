@@ -1,4 +1,4 @@
-#include "linkgain/cases/sweep.hpp"
+#include "sweep.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sweep.hpp"
+#include "sweep.hpp"
 
 /// For tests of how selections become cases.
 namespace linkgain {

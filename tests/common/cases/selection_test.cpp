@@ -6,8 +6,8 @@
 #include <set>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/sweep.hpp"
 #include "plan_cases.hpp"
+#include "sweep.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/cases/sweep.hpp"
+#include "sweep.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sweep.hpp"
 #include "support/evidence_cases.hpp"
+#include "sweep.hpp"
 
 /// Copies, latencies and host copies: names, forms, buffers, bytes and paths.
 namespace linkgain {

@@ -13,7 +13,7 @@
 namespace linkgain {
 namespace {
 
-class RunDirectoryTest : public testing::Test {
+class RunDirectoryTest : public ::testing::Test {
  protected:
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("linkgain-directory-" + std::to_string(::getpid()));

@@ -16,7 +16,6 @@ namespace linkgain {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::HasSubstr;
 using testing::ScopedEnvironment;
 
 /// UUID of GPU `last` of the NVML double.

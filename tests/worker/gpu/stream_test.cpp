@@ -67,9 +67,9 @@ TEST_F(EventTest, measures_device_time) {
   const Stream stream;
   Event start;
   Event stop;
-  check(kernels::launch_busy(stream.get(), 1e3));
+  check(kernels::warm_up(stream.get(), 1e3));
   start.record(stream);
-  check(kernels::launch_busy(stream.get(), 10e3));
+  check(kernels::warm_up(stream.get(), 10e3));
   stop.record(stream);
   stop.synchronize();
   EXPECT_GE(elapsed(start, stop).value, 9.8e-3);
@@ -80,7 +80,7 @@ TEST_F(EventTest, is_done_once_the_work_before_it_is) {
   const Stream stream;
   Event event;
   EXPECT_TRUE(event.done());
-  check(kernels::launch_busy(stream.get(), 20e3));
+  check(kernels::warm_up(stream.get(), 20e3));
   event.record(stream);
   EXPECT_FALSE(event.done());
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
@@ -92,7 +92,7 @@ TEST_F(EventTest, holds_another_stream_until_the_work_before_it_is_done) {
   const Stream first;
   const Stream second;
   Event event(TimeStamps::left_out);
-  check(kernels::launch_busy(first.get(), 50e3, 1));
+  check(kernels::warm_up(first.get(), 50e3, 1));
   event.record(first);
   event.hold(second);
   event.record(second);  // which is not what the second one waits for

@@ -1,3 +1,5 @@
+#include "linkgain/report/report.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +10,6 @@
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
@@ -51,7 +52,7 @@ void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
     parts.emplace_back("no sample held back");
   } else {
     parts.push_back(fmt::format("{} of {} samples HELD BACK by {}", summary.unhealthy_samples,
-                                summary.samples, held_back_by(summary)));
+                                summary.samples, throttled_by(summary)));
   }
   if (summary.power_capped_samples > 0) {
     parts.push_back(fmt::format("{} of {} samples at the power limit", summary.power_capped_samples,
