@@ -19,7 +19,7 @@ struct WorkerOptions {
   BackendKind backend = BackendKind::mpi;
   std::vector<int> gpus;
   Selection selection;
-  Seconds sample_target{0.005};
+  Seconds sample_target = kDefaultSampleTarget;
   TrainingPlan training;
   NcclTestsOptions nccl_tests;                   ///< of Mode::nccl_tests
   std::vector<std::string> benchmark_arguments;  ///< `--benchmark_*`, as given

@@ -21,7 +21,7 @@ struct Hello {};
 /// Opens a case by name: buffers, warm-up and calibration to `sample_target`.
 struct Open {
   std::string case_name;
-  Seconds sample_target{0.005};
+  Seconds sample_target = kDefaultSampleTarget;
   bool ask_plan = false;  ///< have the backend's library tell what it chose for the warm-up
 };
 /// One timed batch of `operations`.

@@ -150,6 +150,9 @@ struct TrainingPlan {
   bool operator==(const TrainingPlan&) const = default;
 };
 
+/// Length of a timed batch, unless another one is asked for.
+inline constexpr Seconds kDefaultSampleTarget{0.005};
+
 struct Settings {
   std::vector<std::string> argv;
   std::string backend;
@@ -159,9 +162,9 @@ struct Settings {
   std::vector<Environment>
       environment_in_force;  ///< per variant, by allow-list, as the worker saw it
   int launches = 1;
-  double precision = 0.01;
+  double precision = kDefaultPrecision;
   std::optional<Seconds> budget;
-  Seconds sample_target{0.005};
+  Seconds sample_target = kDefaultSampleTarget;
   std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
   bool require_healthy = false;  ///< a sample of a GPU that was held back decides the exit code
 };

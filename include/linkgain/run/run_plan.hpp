@@ -13,6 +13,9 @@
 
 namespace linkgain {
 
+/// How long a job may be silent beyond the time its work takes, unless another time is asked for.
+inline constexpr Seconds kDefaultDeadline{60.0};
+
 /// `linkgain run` as it was asked for; absent means not asked for.
 struct RunOptions : SelectionOptions {
   std::vector<std::string> argv;
@@ -24,9 +27,9 @@ struct RunOptions : SelectionOptions {
   std::optional<Seconds> budget;
   std::optional<int> launches;
   std::optional<bool> sequential;
-  double precision = 0.01;
+  double precision = kDefaultPrecision;
   bool require_healthy = false;  ///< exit status 8 where a sample is one of an unhealthy GPU
-  Seconds deadline{60.0};
+  Seconds deadline = kDefaultDeadline;
   std::optional<std::int64_t> steps;  ///< of trainings
   std::optional<std::filesystem::path> tokens;
   TokenFacts token_facts;           ///< of the file `tokens`
@@ -48,10 +51,10 @@ struct RunPlan {
   std::vector<int> gpus;
   int launches = 1;
   bool sequential = false;
-  double precision = 0.01;
+  double precision = kDefaultPrecision;
   std::optional<Seconds> budget;
-  Seconds sample_target{0.005};
-  Seconds deadline{60.0};
+  Seconds sample_target = kDefaultSampleTarget;
+  Seconds deadline = kDefaultDeadline;
   std::optional<TrainingPlan> training;  ///< where some case is one
   std::string profile;
   std::vector<Warning> warnings;  ///< decisions the reader must know

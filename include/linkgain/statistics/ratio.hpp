@@ -37,12 +37,15 @@ Ratio estimate_ratio(std::span<const double> first, std::span<const double> othe
 /// single launch's ratio comes back as it is. Throws std::invalid_argument where there are none.
 Ratio combine_launches(std::span<const Ratio> launches);
 
+/// Half width of a ratio's interval at which a case is done, unless another one is asked for.
+inline constexpr double kDefaultPrecision = 0.01;
+
 /// When to stop adding rounds. Looks happen at 20, 30, 45, 68, … rounds (times 1.5); a run stops
 /// when every interval's half width is within `precision` of its ratio, or at a limit.
 class StoppingRule {
  public:
   struct Limits {
-    double precision = 0.01;
+    double precision = kDefaultPrecision;
     int first_look = 20;
     int most_rounds = 230;
     Seconds most_time{1e9};  ///< measuring time for one case; the first look is always reached
