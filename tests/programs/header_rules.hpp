@@ -149,9 +149,10 @@ inline std::optional<std::string> place_violation(const SourceFile& header,
   return std::nullopt;
 }
 
-/// A unit is a header and the source of its name. Pairs of units of one library whose files include
-/// each other's headers.
-inline std::vector<std::string> units_that_include_each_other(const Users& users) {
+/// A unit is a source and the header of its name. Pairs of units whose files include each other's
+/// headers. A header without a source of its own is a part of those that include it.
+inline std::vector<std::string> units_that_include_each_other(
+    const std::vector<SourceFile>& files) {
   const auto unit_of = [](const std::string& path) {
     const std::string name = path.substr(folder_of(path).size());
     const Library* const library = library_of(path);
@@ -160,11 +161,17 @@ inline std::vector<std::string> units_that_include_each_other(const Users& users
                                  : std::string(library->name) + "/";
     return home + name.substr(0, name.find('.'));
   };
+  std::set<std::string> units;
+  for (const SourceFile& file : files) {
+    if (!is_header(file.path)) units.insert(unit_of(file.path));
+  }
   std::set<std::pair<std::string, std::string>> uses;
-  for (const auto& [header, includers] : users) {
+  for (const auto& [header, includers] : users_of(files)) {
+    if (!units.contains(unit_of(header))) continue;
     for (const SourceFile* file : includers) {
-      if (unit_of(file->path) != unit_of(header))
+      if (unit_of(file->path) != unit_of(header)) {
         uses.emplace(unit_of(file->path), unit_of(header));
+      }
     }
   }
   std::vector<std::string> found;

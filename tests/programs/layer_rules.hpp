@@ -50,7 +50,7 @@ inline constexpr std::array kLibraries{
     Library{"process", "coordinator", "base"},
     Library{"analysis", "coordinator", "telemetry"},
     Library{"run", "coordinator", "analysis process"},
-    Library{"tables", "coordinator", "base"},
+    Library{"tables", "coordinator", "statistics"},
     Library{"report", "coordinator", "analysis tables"},
     Library{"compare", "coordinator", "report"},
     Library{"baseline", "coordinator", "report"},

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "linkgain/run/run_plan.hpp"
-#include "sweep.hpp"
 
 namespace linkgain::test {
 

@@ -11,7 +11,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "sweep.hpp"
+#include "linkgain/cases/selection.hpp"
 
 namespace linkgain {
 namespace {

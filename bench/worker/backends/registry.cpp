@@ -4,12 +4,12 @@
 
 #include <stdexcept>
 
-#include "backend.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "mpi/backend.hpp"
 
 #ifdef LINKGAIN_HAVE_NCCL
-#include "backend.hpp"
+#include "nccl/backend.hpp"
 #endif
 
 namespace linkgain {

@@ -8,7 +8,6 @@
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "plan_cases.hpp"
-#include "sweep.hpp"
 
 /// Options that name a parameter, and the operations that have it.
 namespace linkgain {

@@ -6,7 +6,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "sweep.hpp"
 
 /// For tests of how selections become cases.
 namespace linkgain {

@@ -12,7 +12,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "plan_cases.hpp"
-#include "sweep.hpp"
 
 /// How selections become cases of the operations that have roots, buffers or split sizes.
 namespace linkgain {

@@ -7,7 +7,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "plan_cases.hpp"
-#include "sweep.hpp"
 
 namespace linkgain {
 namespace {

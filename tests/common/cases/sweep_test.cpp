@@ -1,9 +1,8 @@
-#include "sweep.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/selection.hpp"
 
 namespace linkgain {
 namespace {

@@ -11,7 +11,6 @@
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "support/evidence_cases.hpp"
-#include "sweep.hpp"
 
 /// Copies, latencies and host copies: names, forms, buffers, bytes and paths.
 namespace linkgain {

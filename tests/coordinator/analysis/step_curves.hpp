@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "linkgain/analysis/curve_steps.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "linkgain/statistics/statistics.hpp"
-#include "sweep.hpp"
 
 /// Curves for tests of their steps.
 namespace linkgain::testing {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "linkgain/run/run_plan.hpp"
-#include "sweep.hpp"
 
 namespace linkgain {
 namespace {

@@ -16,12 +16,12 @@
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl/api.hpp"
 #include "peer/kernel_all_reduce.hpp"
 #include "support/gpu_rank_program.hpp"
-#include "sweep.hpp"
 
 namespace linkgain {
 namespace {
