@@ -16,7 +16,11 @@ namespace linkgain {
 namespace {
 
 using nvml_api::EnableState;
+using nvml_api::kAllLinks;
 using nvml_api::kMostNvlinks;
+using nvml_api::NvlinkErrorCounter;
+using nvml_api::P2pCapability;
+using nvml_api::TopologyLevel;
 
 NvlinkRemote to_remote(nvml_api::NvlinkDeviceType type) {
   switch (type) {
@@ -139,9 +143,6 @@ void Nvml::Device::read_links(GpuInfo& gpu) const {
 
 namespace {
 
-using nvml_api::kAllLinks;
-using nvml_api::NvlinkErrorCounter;
-
 constexpr std::int64_t kBytesPerKibibyte = 1024;
 
 /// Of the first that is missing; empty where none is.
@@ -207,9 +208,6 @@ Reading<NvlinkErrors> Nvml::Device::count_errors_by_link() const {
 }
 
 namespace {
-
-using nvml_api::P2pCapability;
-using nvml_api::TopologyLevel;
 
 Reading<P2pStatus> refused(std::string why_not) {
   return P2pStatus{.ok = false, .why_not = std::move(why_not)};

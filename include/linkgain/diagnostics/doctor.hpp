@@ -1,15 +1,14 @@
 #pragma once
 
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {
+
+struct Survey;
 
 enum class CheckVerdict { ok, warning, problem, not_checkable };
 
@@ -35,6 +34,9 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
+/// Every check of `linkgain doctor` on what was surveyed; pure.
+std::vector<Finding> check_machine(const Survey& survey);
+
 struct Diagnosis {
   std::string host;
   std::string checked;  ///< UTC
@@ -48,8 +50,5 @@ ExitCode exit_code_of(const Diagnosis& diagnosis);
 /// One JSON document, schema "linkgain.diagnosis/1": the findings, how many of each verdict, and
 /// the exit status.
 std::string to_json(const Diagnosis& diagnosis);
-
-/// Every check of `linkgain doctor` on what was surveyed; pure.
-std::vector<Finding> check_machine(const Survey& survey);
 
 }  // namespace linkgain
