@@ -110,7 +110,7 @@ std::optional<int> clock_of(const Reading<unsigned int>& megahertz) {
 }  // namespace
 
 Reading<PowerState> Nvml::Device::power() const {
-  const Library& nvml = *library_;
+  const NvmlLibrary& nvml = *library_;
   const auto draw = nvml.read<unsigned int>(nvml.power_usage, handle_);
   if (!draw.measured()) {
     return Reading<PowerState>::missing(draw.reason());
@@ -130,7 +130,7 @@ Reading<PowerState> Nvml::Device::power() const {
 }
 
 void Nvml::Device::read_limits(GpuInfo& gpu) const {
-  const Library& nvml = *library_;
+  const NvmlLibrary& nvml = *library_;
   const auto read = [&](const auto& function, nvml_api::ClockType type) {
     return clock_of(nvml.read<unsigned int>(function, handle_, type));
   };

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/telemetry/nvml.hpp"
+#include "linkgain/base/reading.hpp"
 #include "nvml_api.hpp"
 
 namespace linkgain {
 
 /// The loaded library and its functions. A function that the library lacks answers
 /// kFunctionNotFound, as NVML itself does, so that callers need one check only.
-struct Nvml::Library {
+struct NvmlLibrary {
   /// A function of the library, or none.
   template <typename... Arguments>
   class Function {
@@ -26,7 +26,7 @@ struct Nvml::Library {
     const char* symbol() const { return symbol_; }
 
    private:
-    friend struct Library;
+    friend struct NvmlLibrary;
     nvml_api::Result (*address_)(Arguments...) = nullptr;
     const char* symbol_ = "";
   };
@@ -39,10 +39,10 @@ struct Nvml::Library {
 
   /// Loads the library called `name` (a file name for dlopen) and initialises it. Where that fails
   /// the result is null and `reason` says why.
-  static std::unique_ptr<Library> load(const std::string& name, std::string& reason);
-  ~Library();
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
+  static std::unique_ptr<NvmlLibrary> load(const std::string& name, std::string& reason);
+  ~NvmlLibrary();
+  NvmlLibrary(const NvmlLibrary&) = delete;
+  NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
   /// Why there is no value where `function` answered `result`: the library lacks it, or NVML's own
   /// words with the code.
@@ -113,7 +113,7 @@ struct Nvml::Library {
     void operator()(void* object) const noexcept;
   };
 
-  Library() = default;
+  NvmlLibrary() = default;
   void resolve_all();
   void resolve_state();
   void resolve_links();

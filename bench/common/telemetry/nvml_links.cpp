@@ -117,7 +117,7 @@ Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
 }
 
 PcieInfo Nvml::Device::pcie() const {
-  const Library& nvml = *library_;
+  const NvmlLibrary& nvml = *library_;
   return {.generation = to_int(nvml.read<unsigned int>(nvml.pcie_generation, handle_)),
           .width = to_int(nvml.read<unsigned int>(nvml.pcie_width, handle_)),
           .most_generation = to_int(nvml.read<unsigned int>(nvml.most_pcie_generation, handle_)),
@@ -125,7 +125,7 @@ PcieInfo Nvml::Device::pcie() const {
 }
 
 void Nvml::Device::read_links(GpuInfo& gpu) const {
-  const Library& nvml = *library_;
+  const NvmlLibrary& nvml = *library_;
   gpu.pcie_generation = to_int(nvml.read<unsigned int>(nvml.pcie_generation, handle_)).optional();
   gpu.pcie_width = to_int(nvml.read<unsigned int>(nvml.pcie_width, handle_)).optional();
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/diagnostics/doctor.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/diagnostics/doctor.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 
 namespace linkgain {
 

@@ -18,6 +18,8 @@ namespace nvml_api {
 enum class P2pCapability : int;
 }
 
+struct NvmlLibrary;
+
 /// NVML, opened at run time from libnvidia-ml.so.1 with our own declarations, so that nothing of it
 /// is needed to build or to start. Every reading is optional: absent means that the library, the
 /// function or the value is not there. Not thread-safe beyond what NVML itself promises (it is).
@@ -43,9 +45,8 @@ class Nvml {
   std::optional<Device> device_by_uuid(const std::string& uuid) const;
 
  private:
-  struct Library;
-  explicit Nvml(std::unique_ptr<Library> library);
-  std::unique_ptr<Library> library_;
+  explicit Nvml(std::unique_ptr<NvmlLibrary> library);
+  std::unique_ptr<NvmlLibrary> library_;
 };
 
 /// What is at the other end of an NVLink.
@@ -138,11 +139,11 @@ class Nvml::Device {
 
  private:
   friend class Nvml;
-  Device(const Library* library, void* handle) : library_(library), handle_(handle) {}
+  Device(const NvmlLibrary* library, void* handle) : library_(library), handle_(handle) {}
   Reading<double> nvlink_rate(unsigned int link) const;
   Reading<NvlinkErrors> count_errors_by_link() const;
   Reading<P2pStatus> p2p(const Device& peer, nvml_api::P2pCapability capability) const;
-  const Library* library_;
+  const NvmlLibrary* library_;
   void* handle_;
 };
 

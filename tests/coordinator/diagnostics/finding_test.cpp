@@ -1,4 +1,4 @@
-#include "linkgain/diagnostics/doctor.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,159 @@
+#include "nvml_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace linkgain {
+namespace {
+
+using nvml_api::FieldValue;
+using nvml_api::ValueType;
+
+Reading<std::int64_t> to_integer(const FieldValue& answer) {
+  switch (answer.type) {
+    case ValueType::floating:
+      return static_cast<std::int64_t>(answer.value.floating);
+    case ValueType::unsigned_int:
+      return std::int64_t{answer.value.unsigned_int};
+    case ValueType::unsigned_long:
+      return static_cast<std::int64_t>(answer.value.unsigned_long);
+    case ValueType::unsigned_long_long:
+      return static_cast<std::int64_t>(answer.value.unsigned_long_long);
+    case ValueType::signed_long_long:
+      return std::int64_t{answer.value.signed_long_long};
+    case ValueType::signed_int:
+      return std::int64_t{answer.value.signed_int};
+    case ValueType::unsigned_short:
+      return std::int64_t{answer.value.unsigned_short};
+  }
+  return Reading<std::int64_t>::missing(fmt::format(
+      "the driver's value is of a type younger than linkgain ({})", static_cast<int>(answer.type)));
+}
+
+}  // namespace
+
+void NvmlLibrary::Closer::operator()(void* object) const noexcept { dlclose(object); }
+
+std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::string& reason) {
+  std::unique_ptr<NvmlLibrary> library(new NvmlLibrary);
+  library->object_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (!library->object_) {
+    const char* error = dlerror();
+    reason = fmt::format("the NVIDIA driver's NVML library could not be loaded: {}",
+                         error != nullptr ? error : name);
+    return nullptr;
+  }
+  library->resolve_all();
+  if (!library->init.found()) {
+    reason = fmt::format("{} has no nvmlInit_v2: it is no NVML, or an unusably old one", name);
+    return nullptr;
+  }
+  const nvml_api::Result result = library->init();
+  if (result != nvml_api::kSuccess) {
+    reason = fmt::format("NVML cannot start: {}", library->describe(result));
+    return nullptr;
+  }
+  library->initialised_ = true;
+  return library;
+}
+
+NvmlLibrary::~NvmlLibrary() {
+  if (initialised_) {
+    shutdown();
+  }
+}
+
+template <typename... Arguments>
+void NvmlLibrary::resolve(Function<Arguments...>& function, const char* symbol) {
+  function.address_ =
+      reinterpret_cast<nvml_api::Result (*)(Arguments...)>(dlsym(object_.get(), symbol));
+  function.symbol_ = symbol;
+}
+
+void NvmlLibrary::resolve_all() {
+  error_string_ =
+      reinterpret_cast<const char* (*)(nvml_api::Result)>(dlsym(object_.get(), "nvmlErrorString"));
+  resolve(init, "nvmlInit_v2");
+  resolve(shutdown, "nvmlShutdown");
+  resolve(driver_version, "nvmlSystemGetDriverVersion");
+  resolve(device_count, "nvmlDeviceGetCount_v2");
+  resolve(handle_by_index, "nvmlDeviceGetHandleByIndex_v2");
+  resolve(handle_by_pci_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
+  resolve(handle_by_uuid, "nvmlDeviceGetHandleByUUID");
+  resolve(name, "nvmlDeviceGetName");
+  resolve(uuid, "nvmlDeviceGetUUID");
+  resolve(pci_info, "nvmlDeviceGetPciInfo_v3");
+  resolve(field_values, "nvmlDeviceGetFieldValues");
+  resolve_state();
+  resolve_links();
+}
+
+void NvmlLibrary::resolve_state() {
+  resolve(memory_info, "nvmlDeviceGetMemoryInfo");
+  resolve(remapped_rows, "nvmlDeviceGetRemappedRows");
+  resolve(compute_mode, "nvmlDeviceGetComputeMode");
+  resolve(persistence_mode, "nvmlDeviceGetPersistenceMode");
+  resolve(temperature, "nvmlDeviceGetTemperature");
+  resolve(temperature_threshold, "nvmlDeviceGetTemperatureThreshold");
+  resolve(power_usage, "nvmlDeviceGetPowerUsage");
+  resolve(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+  resolve(default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit");
+  resolve(power_limit_constraints, "nvmlDeviceGetPowerManagementLimitConstraints");
+  resolve(clock_info, "nvmlDeviceGetClockInfo");
+  resolve(most_clock, "nvmlDeviceGetMaxClockInfo");
+  resolve(application_clock, "nvmlDeviceGetApplicationsClock");
+  resolve(most_custom_boost_clock, "nvmlDeviceGetMaxCustomerBoostClock");
+  resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
+  if (!clock_event_reasons.found()) {  // its name before driver 535; the bits are the same
+    resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  }
+}
+
+void NvmlLibrary::resolve_links() {
+  resolve(nvlink_state, "nvmlDeviceGetNvLinkState");
+  resolve(nvlink_version, "nvmlDeviceGetNvLinkVersion");
+  resolve(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
+  resolve(nvlink_remote_pci_info, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+  resolve(nvlink_error_counter, "nvmlDeviceGetNvLinkErrorCounter");
+  resolve(p2p_status, "nvmlDeviceGetP2PStatus");
+  resolve(common_ancestor, "nvmlDeviceGetTopologyCommonAncestor");
+  resolve(pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
+  resolve(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
+  resolve(most_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+  resolve(most_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
+}
+
+std::string NvmlLibrary::describe(nvml_api::Result result) const {
+  const char* text = error_string_ != nullptr ? error_string_(result) : nullptr;
+  return text != nullptr ? fmt::format("{} (NVML error {})", text, result)
+                         : fmt::format("NVML error {}", result);
+}
+
+std::string NvmlLibrary::lacks(const char* symbol) {
+  return fmt::format("this driver's NVML has no {}", symbol);
+}
+
+std::vector<Reading<std::int64_t>> NvmlLibrary::fields(
+    nvml_api::Handle device, std::initializer_list<FieldName> names) const {
+  std::vector<FieldValue> answers;
+  for (const FieldName& asked : names) {
+    answers.push_back({.field = asked.id, .scope = asked.scope});
+  }
+  const nvml_api::Result result =
+      field_values(device, static_cast<int>(answers.size()), answers.data());
+  std::vector<Reading<std::int64_t>> values;
+  for (const FieldValue& answer : answers) {
+    const bool good = result == nvml_api::kSuccess && answer.result == nvml_api::kSuccess;
+    values.push_back(
+        good ? to_integer(answer)
+             : Reading<std::int64_t>::missing(
+                   why(field_values, result != nvml_api::kSuccess ? result : answer.result)));
+  }
+  return values;
+}
+
+Reading<std::int64_t> NvmlLibrary::field(nvml_api::Handle device, FieldName asked) const {
+  return fields(device, {asked}).front();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,79 @@
+#include "linkgain/diagnostics/finding.hpp"
+
+#include <algorithm>
+
+#include "linkgain/base/json.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr CheckVerdict kVerdicts[] = {CheckVerdict::ok, CheckVerdict::warning,
+                                      CheckVerdict::problem, CheckVerdict::not_checkable};
+
+json::Out write_finding(const Finding& finding) {
+  return {{"group", name_of(finding.group)}, {"id", finding.id},
+          {"subject", finding.subject},      {"verdict", name_of(finding.verdict)},
+          {"value", finding.value},          {"why", finding.why},
+          {"advice", finding.advice}};
+}
+
+}  // namespace
+
+std::string_view name_of(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::ok:
+      return "ok";
+    case CheckVerdict::warning:
+      return "warning";
+    case CheckVerdict::problem:
+      return "problem";
+    case CheckVerdict::not_checkable:
+      return "not checkable";
+  }
+  return "?";
+}
+
+std::string_view name_of(CheckGroup group) {
+  switch (group) {
+    case CheckGroup::gpus:
+      return "gpus";
+    case CheckGroup::power:
+      return "power";
+    case CheckGroup::cooling:
+      return "cooling";
+    case CheckGroup::connectivity:
+      return "connectivity";
+    case CheckGroup::host:
+      return "host";
+    case CheckGroup::software:
+      return "software";
+  }
+  return "?";
+}
+
+ExitCode exit_code_of(const Diagnosis& diagnosis) {
+  const auto has = [&](CheckVerdict verdict) {
+    return std::ranges::find(diagnosis.findings, verdict, &Finding::verdict) !=
+           diagnosis.findings.end();
+  };
+  if (has(CheckVerdict::problem)) return ExitCode::problem_found;
+  if (has(CheckVerdict::ok) || has(CheckVerdict::warning)) return ExitCode::success;
+  return ExitCode::machine_cannot;
+}
+
+std::string to_json(const Diagnosis& diagnosis) {
+  json::Out counts = json::Out::object();
+  for (const CheckVerdict verdict : kVerdicts) {
+    counts[std::string(name_of(verdict))] =
+        std::ranges::count(diagnosis.findings, verdict, &Finding::verdict);
+  }
+  const json::Out document{{"schema", "linkgain.diagnosis/1"},
+                           {"host", diagnosis.host},
+                           {"checked", diagnosis.checked},
+                           {"exit_code", static_cast<int>(exit_code_of(diagnosis))},
+                           {"counts", counts},
+                           {"findings", json::array_of(diagnosis.findings, write_finding)}};
+  return json::text_of(document, 2) + "\n";
+}
+
+}  // namespace linkgain
