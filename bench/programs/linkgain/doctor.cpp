@@ -4,6 +4,7 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"
 #include "linkgain/telemetry/host.hpp"
