@@ -39,7 +39,8 @@ __device__ inline uint4 load_pair(const void* from) {
                : "=l"(low), "=l"(high)
                : "l"(from)
                : "memory");
-  return make_uint4(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
+  return make_uint4(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
+                    static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
 }
 
 /// Whether the compiler knows accesses of 16 bytes that happen as one.

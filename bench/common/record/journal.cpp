@@ -9,7 +9,8 @@
 #include <cstring>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/base/whole_file.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
 namespace {
@@ -146,6 +147,21 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
     ::unlink(temporary.c_str());
     throw UsageError(fmt::format("cannot write {}: {}", path.string(), reason));
   }
+}
+
+Record read_record(const std::filesystem::path& named) {
+  std::filesystem::path path = named;
+  if (std::filesystem::is_directory(path)) {
+    path /= "record.json";
+    if (!std::filesystem::exists(path)) path.replace_filename("journal.jsonl");
+  }
+  const std::optional<std::string> text = whole_file(path);
+  if (!text) {
+    throw UsageError(fmt::format("cannot read {}", path.string()),
+                     "give a record.json that `linkgain run` wrote");
+  }
+  const bool journal = text->starts_with("{\"head\"");
+  return journal ? parse_journal(*text, path.string()) : parse_record(*text, path.string());
 }
 
 }  // namespace linkgain

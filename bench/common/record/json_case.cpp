@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain::json {
 namespace {

@@ -1,5 +1,5 @@
-#include "linkgain/record/json_conversions.hpp"
 #include "linkgain/record/machine_key.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain::json {
 namespace {

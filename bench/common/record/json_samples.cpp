@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain::json {
 namespace {

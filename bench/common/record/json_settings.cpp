@@ -1,4 +1,4 @@
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain::json {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain::protocol {
 namespace {

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/record/training_losses.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -114,6 +115,12 @@ std::size_t place_of(const RatioResult& ratio, const CaseResult& result) {
   return static_cast<std::size_t>(own - all.begin());
 }
 
+double relative_difference(double first, double other) {
+  if (first == other) return 0.0;
+  const double difference = std::abs((other - first) / first);
+  return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
+}
+
 }  // namespace
 
 Seconds Sample::time() const {
@@ -181,6 +188,24 @@ void settle(CaseResult& result, const std::vector<Sample>& samples, int case_ind
   } else if (differ) {
     result.stopped = "launches differ";
   }
+}
+
+Losses losses_of(const std::vector<const Sample*>& samples) {
+  Losses losses;
+  for (const Sample* sample : samples) {
+    if (sample->loss) losses[{sample->launch, sample->round}] = *sample->loss;
+  }
+  return losses;
+}
+
+std::optional<double> largest_difference(const Losses& first, const Losses& other) {
+  std::optional<double> largest;
+  for (const auto& [key, loss] : other) {
+    const auto match = first.find(key);
+    if (match == first.end()) continue;
+    largest = std::max(largest.value_or(0.0), relative_difference(match->second, loss));
+  }
+  return largest;
 }
 
 }  // namespace linkgain

@@ -1,11 +1,10 @@
+#include "linkgain/record/record_json.hpp"
+
 #include <fmt/format.h>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_layout.hpp"
 #include "linkgain/base/json_schema.hpp"
-#include "linkgain/base/whole_file.hpp"
-#include "linkgain/record/journal.hpp"
-#include "linkgain/record/json_conversions.hpp"
 #include "record_schema.hpp"
 
 namespace linkgain {
@@ -97,21 +96,6 @@ Record parse_record(std::string_view text, const std::string& origin) {
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
   }
-}
-
-Record read_record(const std::filesystem::path& named) {
-  std::filesystem::path path = named;
-  if (std::filesystem::is_directory(path)) {
-    path /= "record.json";
-    if (!std::filesystem::exists(path)) path.replace_filename("journal.jsonl");
-  }
-  const std::optional<std::string> text = whole_file(path);
-  if (!text) {
-    throw UsageError(fmt::format("cannot read {}", path.string()),
-                     "give a record.json that `linkgain run` wrote");
-  }
-  const bool journal = text->starts_with("{\"head\"");
-  return journal ? parse_journal(*text, path.string()) : parse_record(*text, path.string());
 }
 
 }  // namespace linkgain

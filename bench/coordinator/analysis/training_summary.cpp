@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "linkgain/record/launch_times.hpp"
-#include "linkgain/record/training_losses.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

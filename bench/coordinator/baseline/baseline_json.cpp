@@ -10,7 +10,7 @@
 #include "linkgain/base/whole_file.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "linkgain/baseline/regression.hpp"
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
 namespace {

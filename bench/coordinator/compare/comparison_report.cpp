@@ -10,7 +10,7 @@
 #include "comparison_trend.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/record_json.hpp"
 #include "linkgain/statistics/ratio.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"

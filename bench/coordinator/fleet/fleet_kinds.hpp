@@ -1,16 +1,22 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "linkgain/fleet/fleet.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 
 /// Which machines are like each other, and what they make of each case.
 namespace linkgain {
+
+/// So many machines that are like each other can be held against their median.
+inline constexpr std::size_t kKindSize = 3;
+/// Beyond so many deviations of its peers a time is slow.
+inline constexpr double kDeviations = 5.0;
 
 /// What must be alike in machines that are held against each other.
 struct Likeness {

@@ -16,7 +16,8 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/journal.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,7 +8,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/fleet/fleet.hpp"
-#include "linkgain/record/json_conversions.hpp"
+#include "linkgain/record/record_json.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
 

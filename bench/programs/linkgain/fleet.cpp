@@ -11,6 +11,7 @@
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
+#include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {

@@ -12,6 +12,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/record/journal.hpp"
 
 namespace linkgain {
 namespace {

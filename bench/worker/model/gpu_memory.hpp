@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/common/element.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
-#include "kernels/common/element.hpp"
 
 namespace linkgain {
 

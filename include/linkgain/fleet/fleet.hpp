@@ -70,8 +70,6 @@ struct FleetReport {
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
-inline constexpr std::size_t kKindSize = 3;
-inline constexpr double kDeviations = 5.0;
 /// A smaller share of samples that were held back is told, but is no reason to drain.
 inline constexpr double kUnhealthyShare = 0.01;
 

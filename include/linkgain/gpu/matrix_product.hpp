@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/element.hpp"
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
-#include "kernels/common/element.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
 

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/cases/case.hpp"
@@ -210,11 +212,15 @@ std::string to_json(const Record& record);
 
 /// The same without the samples, for `--json`.
 std::string to_json_without_samples(const Record& record);
-
-/// Reads a record or a journal, or of a run's directory the one that is there. Checks the schema
-/// first; throws UsageError that says where the document departs from it. A journal gives what its
-/// complete lines hold.
-Record read_record(const std::filesystem::path& path);
 Record parse_record(std::string_view text, const std::string& origin);
+
+/// Losses of one variant by launch and round.
+using Losses = std::map<std::pair<int, int>, double>;
+
+Losses losses_of(const std::vector<const Sample*>& samples);
+
+/// Of samples that both have, the largest |other - first| over |first|: infinite where only one is
+/// a number, absent where they have none in common.
+std::optional<double> largest_difference(const Losses& first, const Losses& other);
 
 }  // namespace linkgain

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/record/journal.hpp"
 #include "support/full_record.hpp"
 
 namespace linkgain::testing {

@@ -1,10 +1,10 @@
+#include "linkgain/statistics/distributions.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
-
-#include "linkgain/statistics/distributions.hpp"
 
 namespace linkgain {
 namespace {

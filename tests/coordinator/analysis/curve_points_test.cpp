@@ -11,6 +11,7 @@
 
 #include "linkgain/analysis/curve_steps.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/record/journal.hpp"
 #include "step_curves.hpp"
 
 namespace linkgain {

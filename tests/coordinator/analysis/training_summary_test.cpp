@@ -8,6 +8,7 @@
 #include <string>
 
 #include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/record/journal.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::testing {

@@ -1,5 +1,3 @@
-#include "linkgain/fleet/fleet_record.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,6 +5,7 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
 #include "support/fleet_records.hpp"
 
 namespace linkgain::testing {

@@ -1,8 +1,7 @@
-#include "linkgain/fleet/fleet.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/fleet/fleet.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain {

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-
 #include "kernels/gpt2/bias_gradient.hpp"
 #include "kernels/gpt2/device_array.hpp"
 

@@ -1,3 +1,5 @@
+#include "kernels/random/philox.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -6,7 +8,6 @@
 #include <set>
 
 #include "kernels/random/model_random.hpp"
-#include "kernels/random/philox.hpp"
 
 namespace linkgain::kernels {
 namespace {

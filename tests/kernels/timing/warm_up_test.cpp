@@ -1,4 +1,5 @@
 #include "kernels/timing/warm_up.hpp"
+
 #include "linkgain/gpu/stream.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "final_gradients.hpp"
 #include "gpu_models.hpp"
-#include "linkgain/base/errors.hpp"
 #include "kernels/random/model_random.hpp"
+#include "linkgain/base/errors.hpp"
 #include "tiny_steps.hpp"
 
 namespace linkgain {

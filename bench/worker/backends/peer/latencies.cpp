@@ -29,7 +29,8 @@ class PingPong : public DeviceCall {
         peer_(sender_to(c, context.rank)),
         rounds_(plan.operations_per_slot / 2),
         through_host_(through_host),
-        pools_(c, plan, context, session, Bytes{kernels::inbox_bytes(c.size.value)}, through_host) {}
+        pools_(c, plan, context, session, Bytes{kernels::inbox_bytes(c.size.value)}, through_host) {
+  }
 
  private:
   void do_prepare() override { pools_.join(); }
@@ -106,7 +107,7 @@ class PointerChase : public DeviceCall {
     if (!do_takes_part()) return;
     const void* chain = memory_.regions().scratch[definition_.pair->from];
     gpu::check(kernels::pointer_chase(chain, static_cast<std::uint64_t*>(position_.data()), loads_,
-                              context_.stream->get()));
+                                      context_.stream->get()));
   }
 
   void* do_output(std::int64_t) const override { return nullptr; }
