@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 
+#include "linkgain/record/journal.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
