@@ -4,7 +4,7 @@
 
 namespace linkgain::kernels {
 
-// The enumerations of core/data_type.hpp again, in the same order: kernels include nothing of ours.
+// The enumerations of base/data_type.hpp again, in the same order: kernels include nothing of ours.
 enum class ElementType {
   float32,
   float16,

@@ -152,8 +152,9 @@ void require_known_version(const json::In& document) {
 
 void require_schema(const json::In& document) {
   static const JsonSchema schema(baseline_schema());
-  schema.require(document, "baseline",
-                 "mend that place: bench/core/baseline.schema.json says what may stand there");
+  schema.require(
+      document, "baseline",
+      "mend that place: bench/coordinator/baseline/baseline.schema.json says what may stand there");
 }
 
 /// Lists with a line for each of their objects, the machine's key over several.
