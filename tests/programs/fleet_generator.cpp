@@ -36,7 +36,7 @@ void spoil(Record& record, int number) {
 /// The samples as they stand in a record; they are the same for every node.
 std::string samples_text(const Plan& plan) {
   Record record = testing::fleet_node("any", 1, plan.gpus, plan.cases);
-  record.samples = testing::fleet_samples(record, plan.rounds);
+  testing::add_fleet_samples(record, plan.rounds);
   const std::string text = to_json(record);
   return text.substr(text.find("\n\"samples\":"));
 }

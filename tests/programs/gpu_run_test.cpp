@@ -10,7 +10,7 @@ TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnRoads) {
   const Outcome outcome = run_linkgain("--only all_reduce,send_recv --sizes 8,1M,64M");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record record = this->record();
-  EXPECT_EQ(record.status, "complete");
+  EXPECT_EQ(record.status, RunStatus::complete);
   ASSERT_EQ(record.cases.size(), 6U);
   const bool nvlink = all_pairs(record.machine.links, &PairLink::nvlink).value_or(false);
   for (const CaseResult& result : record.cases) {
@@ -32,7 +32,7 @@ TEST_F(RunOnGpus, ADyingRankCostsOnlyItsVariant) {
       "--variant dying:NCCL_P2P_DISABLE=1,LINKGAIN_TEST_FAULT=die@1:5 --deadline 20");
   EXPECT_EQ(outcome.status, 6) << outcome.output;
   const Record record = this->record();
-  EXPECT_EQ(record.status, "job lost");
+  EXPECT_EQ(record.status, RunStatus::job_lost);
   EXPECT_TRUE(record.cases.at(0).variants.at(0).time.has_value());
   EXPECT_THAT(outcome.output, HasSubstr("dying"));
 }

@@ -116,20 +116,18 @@ inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus =
                        fleet_variant(definition, "host", other, Path::host_memory)};
     result.ratios = {{"host", {other / p2p, other / p2p * 0.99, other / p2p * 1.01, 20, 1, false}}};
     result.converged = true;
-    result.stopped = "converged";
+    result.stopped = StopReason::converged;
     record.cases.push_back(std::move(result));
   }
   return record;
 }
 
 /// Rounds of every case and variant, as many as a default run has; all nodes' may be the same.
-inline std::vector<Sample> fleet_samples(const Record& record, int rounds) {
-  std::vector<Sample> samples;
+inline void add_fleet_samples(Record& record, int rounds) {
   FleetNoise noise(7);
-  for (std::size_t index = 0; index < record.cases.size(); ++index) {
+  for (CaseResult& result : record.cases) {
     for (int row = 0; row < 2 * rounds; ++row) {
       Sample sample;
-      sample.case_index = static_cast<int>(index);
       sample.variant = row % 2;
       sample.round = row / 2;
       sample.position = row % 2;
@@ -138,10 +136,9 @@ inline std::vector<Sample> fleet_samples(const Record& record, int rounds) {
         sample.seconds.emplace_back(1e-4 * std::exp(0.01 * noise.normal()));
         sample.health.push_back({41, 300.5, 1980, 0});
       }
-      samples.push_back(std::move(sample));
+      result.samples.push_back(std::move(sample));
     }
   }
-  return samples;
 }
 
 }  // namespace linkgain::testing

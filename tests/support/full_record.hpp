@@ -36,8 +36,8 @@ inline auto members(const VariantResult& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
 }
 inline auto members(const CaseResult& value) {
-  const auto& [a, b, c, d, e] = value;
-  return std::tie(a, b, c, d, e);
+  const auto& [a, b, c, d, e, f] = value;
+  return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const GpuInfo& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = value;
@@ -68,8 +68,8 @@ inline auto members(const Sample& value) {
   return std::tie(a, b, c, d, e, f, g, h, i);
 }
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j);
+  const auto& [a, b, c, d, e, f, g, h, i] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i);
 }
 
 template <typename T>
@@ -148,14 +148,14 @@ inline Machine full_machine() {
 }
 
 /// Samples of both cases in two launches, 8 rounds each; the third variant never ran.
-inline std::vector<Sample> full_samples() {
-  std::vector<Sample> samples;
+inline void add_full_samples(Record& record) {
+  int sequence = 0;
   for (int launch = 0; launch < 2; ++launch) {
     for (int round = 0; round < 8; ++round) {
       for (int index = 0; index < 4; ++index) {
         const double time = (1 + index % 2) * 1e-3 * (1 + 0.01 * round) * (1 + 0.05 * launch);
         Sample sample;
-        sample.case_index = index / 2;
+        sample.sequence = sequence++;
         sample.variant = index % 2;
         sample.launch = launch;
         sample.round = round;
@@ -164,11 +164,10 @@ inline std::vector<Sample> full_samples() {
         sample.seconds = {time, time / 3, std::nullopt};
         sample.health = {{40 + round, 512.25, 1980, 0x8000000000000000ULL}, {{}, {}, 345, {}}, {}};
         if (index == 1) sample.loss = 10.98 - 0.01 * round;
-        samples.push_back(sample);
+        record.cases.at(static_cast<std::size_t>(index) / 2).samples.push_back(sample);
       }
     }
   }
-  return samples;
 }
 
 /// Evidence of which nothing is known but the reason.
@@ -182,7 +181,7 @@ inline WireEvidence missing_evidence() {
 inline CaseResult full_case(const Case& definition, Path path) {
   CaseResult result;
   result.definition = definition;
-  result.stopped = "out of rounds";
+  result.stopped = StopReason::out_of_rounds;
   VariantResult measured;
   measured.variant = "p2p";
   measured.time = Seconds{1.0 / 3};
@@ -241,7 +240,7 @@ inline Record full_record() {
   record.evidence_cost = {0.75, 0.25, 0.125};
   record.machine = full_machine();
   record.settings = {.argv = {"linkgain", "run", "--out", "my \\ results"},
-                     .backend = "nccl",
+                     .backend = BackendKind::nccl,
                      .profile = "full",
                      .schedule = "sequential",
                      .variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}, {"net", {}}},
@@ -255,9 +254,9 @@ inline Record full_record() {
   record.cases = {full_case(reduce, Path::nvlink), full_case(send, Path::mixed)};
   record.cases[1].converged = true;
   record.warnings = {{"wrong-data", "text", "advice"}, {"job-lost", "more\ntext", ""}};
-  record.status = "job lost";
+  record.status = RunStatus::job_lost;
   record.exit_code = 6;
-  record.samples = full_samples();
+  add_full_samples(record);
   return record;
 }
 

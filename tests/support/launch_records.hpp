@@ -26,17 +26,16 @@ struct Measured {
 
 /// Samples of one launch, the middle of which took `median`: rank 1 is the slower one, and one
 /// sample is disturbed.
-inline void add_samples(Record& record, int case_index, int variant, int launch, double median) {
+inline void add_samples(CaseResult& result, int variant, int launch, double median) {
   for (int round = 0; round < 3; ++round) {
     Sample sample;
-    sample.case_index = case_index;
     sample.variant = variant;
     sample.launch = launch;
     sample.round = round;
     const double factor = round == 0 ? 0.99 : round == 1 ? 1.0 : 1.5;
     sample.seconds = {0.5 * median, factor * median};
     sample.health.resize(2);
-    record.samples.push_back(sample);
+    result.samples.push_back(sample);
   }
 }
 
@@ -51,18 +50,17 @@ inline RankInfo gpu_rank(int rank) {
 inline Record run_of(const std::vector<Measured>& all, const std::string& started = "2026-01-01") {
   Record record;
   record.started = started;
-  record.status = "complete";
+  record.status = RunStatus::complete;
   record.machine.host = "node1";
   record.machine.software.nccl_library = "2.28.3";
   record.machine.ranks = {gpu_rank(0), gpu_rank(1)};
   record.machine.links = {{.from = 0, .to = 1, .p2p = true, .nvlink = true}};
-  record.settings.backend = "nccl";
   record.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
   for (const Measured& each : all) {
     auto place = std::find_if(record.cases.begin(), record.cases.end(),
                               [&](const CaseResult& c) { return c.definition == each.definition; });
     if (place == record.cases.end()) {
-      record.cases.push_back({each.definition, {}, {}, true, "converged"});
+      record.cases.push_back({each.definition, {}, {}, true, StopReason::converged});
       place = record.cases.end() - 1;
     }
     VariantResult result;
@@ -71,8 +69,7 @@ inline Record run_of(const std::vector<Measured>& all, const std::string& starte
     place->variants.push_back(result);
     const int variant = static_cast<int>(place->variants.size()) - 1;
     for (std::size_t launch = 0; launch < each.launches.size(); ++launch) {
-      add_samples(record, static_cast<int>(place - record.cases.begin()), variant,
-                  static_cast<int>(launch), each.launches[launch]);
+      add_samples(*place, variant, static_cast<int>(launch), each.launches[launch]);
     }
   }
   return record;

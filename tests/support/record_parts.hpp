@@ -44,7 +44,6 @@ inline Software h200_software(std::string mpi) {
 /// NCCL's, in rounds: nothing against what keeps off P2P.
 inline Settings p2p_against_host(const Environment& host = {{"NCCL_P2P_DISABLE", "1"}}) {
   Settings settings;
-  settings.backend = "nccl";
   settings.schedule = "paired";
   settings.variants = {{"p2p", {}}, {"host", host}};
   settings.environment_in_force = {{}, host};
@@ -55,7 +54,7 @@ inline Settings p2p_against_host(const Environment& host = {{"NCCL_P2P_DISABLE",
 inline Record finished_run(std::string host, int processors, std::string mpi) {
   Record record;
   record.started = "2026-11-20T16:40:00Z";
-  record.status = "complete";
+  record.status = RunStatus::complete;
   record.machine.host = std::move(host);
   record.machine.kernel = "Linux 6.1.0";
   record.machine.processor = "Intel(R) Xeon(R) Platinum 8468";

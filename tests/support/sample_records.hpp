@@ -44,7 +44,8 @@ inline RatioResult ratio(std::string variant, double estimate, double low, doubl
 
 inline CaseResult converged(Case definition, std::vector<VariantResult> variants,
                             std::vector<RatioResult> ratios) {
-  return {std::move(definition), std::move(variants), std::move(ratios), true, "converged"};
+  return {std::move(definition), std::move(variants), std::move(ratios), true,
+          StopReason::converged};
 }
 
 inline Environment without_p2p() { return {{"NCCL_NVLS_ENABLE", "0"}, {"NCCL_P2P_DISABLE", "1"}}; }
@@ -95,7 +96,7 @@ inline Record h200_record() {
                   nvlink_case(all_reduce(1 << 20), 14.9e-6, 64.0e-6, 4.26, 4.32),
                   nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02)};
   record.cases[0].converged = false;
-  record.cases[0].stopped = "out of rounds";
+  record.cases[0].stopped = StopReason::out_of_rounds;
   for (VariantResult& variant : record.cases[0].variants) {
     variant.execution.cold_data = false;
   }
@@ -162,7 +163,7 @@ inline Record three_variants_record() {
 inline Record mpi_record() {
   Record record = two_gpus();
   record.settings.argv = {"linkgain", "run", "--backend", "mpi"};
-  record.settings.backend = "mpi";
+  record.settings.backend = BackendKind::mpi;
   record.settings.variants = {{"shared-memory", {{"OMPI_MCA_btl", "self,vader"}}},
                               {"tcp", {{"OMPI_MCA_btl", "self,tcp"}}}};
   record.settings.environment_in_force.clear();

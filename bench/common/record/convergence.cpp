@@ -17,10 +17,12 @@ std::string_view option_of(Remedy remedy) {
 }
 
 std::optional<Remedy> remedy_for(const CaseResult& result) {
-  const bool ended_early = result.stopped == "job lost" || result.stopped == "interrupted";
+  const bool ended_early =
+      result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
   if (result.ratios.empty() || result.converged || ended_early) return std::nullopt;
-  if (result.stopped == "launches differ") return Remedy::launches;
-  const bool ran_all_steps = result.definition.training && result.stopped != "out of time";
+  if (result.stopped == StopReason::launches_differ) return Remedy::launches;
+  const bool ran_all_steps =
+      result.definition.training && result.stopped != StopReason::out_of_time;
   return ran_all_steps ? Remedy::steps : Remedy::time;
 }
 

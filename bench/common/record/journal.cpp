@@ -40,23 +40,19 @@ int create(const std::filesystem::path& path) {
   return descriptor;
 }
 
-/// Replaces case `index` and its samples by those of one journal line.
-void apply_case(const json::In& line, Record& record) {
+/// Replaces case `index` and its samples by those of one journal line. `sequence` counts samples.
+void apply_case(const json::In& line, Record& record, int& sequence) {
   const auto index = line.at("index").get<std::size_t>();
   if (index > record.cases.size()) {
     throw UsageError(fmt::format("case {} stands before case {}", index, record.cases.size()));
   }
   if (index == record.cases.size()) record.cases.emplace_back();
   record.cases[index] = json::read_case(line.at("case"));
-  std::erase_if(record.samples, [index](const Sample& sample) {
-    return sample.case_index == static_cast<int>(index);
-  });
-  for (Sample& sample : json::read_samples(line.at("samples"))) {
-    record.samples.push_back(std::move(sample));
-  }
+  json::read_samples(line.at("samples"), record.cases, sequence);
+  sequence += static_cast<int>(record.cases[index].samples.size());
 }
 
-void apply_line(const json::In& line, Record& record) {
+void apply_line(const json::In& line, Record& record, int& sequence) {
   if (line.contains("head")) {
     const json::In& head = line.at("head");
     json::require_known_schema(head);
@@ -64,7 +60,7 @@ void apply_line(const json::In& line, Record& record) {
     record.machine = json::read_machine(head.at("machine"));
     record.settings = json::read_settings(head.at("settings"));
   } else if (line.contains("case")) {
-    apply_case(line, record);
+    apply_case(line, record, sequence);
   } else if (line.contains("warning")) {
     record.warnings.push_back(json::read_warning(line.at("warning")));
   } else {
@@ -90,15 +86,10 @@ void JournalWriter::write_head(const Record& record) {
                                    {"settings", json::write_settings(record.settings)}}}}));
 }
 
-void JournalWriter::write_case(int index, const CaseResult& result,
-                               const std::vector<Sample>& samples) {
-  std::vector<Sample> own;
-  for (const Sample& sample : samples) {
-    if (sample.case_index == index) own.push_back(sample);
-  }
+void JournalWriter::write_case(int index, const CaseResult& result) {
   append(json::text_of(json::Out{{"index", index},
                                  {"case", json::write_case(result)},
-                                 {"samples", json::write_samples(own)}}));
+                                 {"samples", json::write_samples(index, result.samples)}}));
 }
 
 void JournalWriter::write_warning(const Warning& warning) {
@@ -107,15 +98,16 @@ void JournalWriter::write_warning(const Warning& warning) {
 
 Record parse_journal(std::string_view text, const std::string& origin) {
   Record record;
-  record.status = "incomplete";
+  record.status = RunStatus::incomplete;
   record.exit_code = static_cast<int>(ExitCode::incomplete);
   bool head = false;
   int number = 1;
+  int sequence = 0;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     try {
       const json::In line = json::In::parse(text.substr(0, end));
       head = head || line.contains("head");
-      apply_line(line, record);
+      apply_line(line, record, sequence);
     } catch (const json::In::exception& error) {
       throw UsageError(
           fmt::format("{}: line {} of the journal is damaged: {}", origin, number, error.what()));

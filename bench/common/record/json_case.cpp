@@ -150,7 +150,7 @@ Warning read_warning(const In& json) {
 Out write_case(const CaseResult& result) {
   return {{"case", case_name(result.definition)},
           {"converged", result.converged},
-          {"stopped", result.stopped},
+          {"stopped", result.stopped ? name_of(*result.stopped) : std::string_view{}},
           {"variants", array_of(result.variants, write_variant_result)},
           {"ratios", array_of(result.ratios, write_ratio)}};
 }
@@ -159,7 +159,8 @@ CaseResult read_case(const In& json) {
   CaseResult result;
   result.definition = parse_case_name(json.at("case").get<std::string>());
   result.converged = json.at("converged");
-  result.stopped = json.at("stopped");
+  const std::string stopped = json.at("stopped");
+  if (!stopped.empty()) result.stopped = parse_stop_reason(stopped);
   result.variants = vector_of<VariantResult>(json.at("variants"), read_variant_result);
   result.ratios = vector_of<RatioResult>(json.at("ratios"), read_ratio);
   return result;

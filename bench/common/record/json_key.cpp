@@ -28,7 +28,7 @@ KeyLink read_key_link(const In& in) {
 }  // namespace
 
 Out write_key(const MachineKey& key) {
-  return {{"backend", key.backend},
+  return {{"backend", name_of(key.backend)},
           {"ranks", key.ranks},
           {"hosts", key.hosts},
           {"gpus", key.gpus},
@@ -41,7 +41,7 @@ Out write_key(const MachineKey& key) {
 
 MachineKey read_key(const In& in) {
   MachineKey key;
-  key.backend = in.at("backend");
+  key.backend = parse_backend(in.at("backend").get<std::string>());
   key.ranks = in.at("ranks");
   key.hosts = in.at("hosts");
   key.gpus = in.at("gpus").get<std::vector<std::string>>();

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "linkgain/base/errors.hpp"
@@ -6,37 +8,65 @@
 namespace linkgain::json {
 namespace {
 
+/// A sample with the place of its case in the record.
+struct Row {
+  int case_index;
+  const Sample* sample;
+};
+using Rows = std::vector<Row>;
+
+/// A value of every row as one column.
+template <typename Value>
+Out column(const Rows& rows, Value value) {
+  return array_of(rows, value);
+}
+
 /// A member of every sample as one column.
-template <typename Member>
-Out column(const std::vector<Sample>& samples, Member member) {
-  Out values = Out::array();
-  for (const Sample& sample : samples) values.push_back(sample.*member);
-  return values;
+template <typename T>
+Out column(const Rows& rows, T Sample::*member) {
+  return column(rows, [member](const Row& row) { return row.sample->*member; });
 }
 
 /// A value of every sample's rank as one column for each rank; null where the rank has none.
 template <typename Value>
-Out columns_by_rank(const std::vector<Sample>& samples, std::size_t ranks, Value value) {
+Out columns_by_rank(const Rows& rows, std::size_t ranks, Value value) {
   Out columns = Out::array();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    Out values = Out::array();
-    for (const Sample& sample : samples) values.push_back(value(sample, rank));
-    columns.push_back(std::move(values));
+    columns.push_back(column(rows, [&](const Row& row) { return value(*row.sample, rank); }));
   }
   return columns;
 }
 
 template <typename Member>
-Out health_columns(const std::vector<Sample>& samples, std::size_t ranks, Member member) {
-  return columns_by_rank(samples, ranks, [member](const Sample& sample, std::size_t rank) {
+Out health_columns(const Rows& rows, std::size_t ranks, Member member) {
+  return columns_by_rank(rows, ranks, [member](const Sample& sample, std::size_t rank) {
     return rank < sample.health.size() ? nullable(sample.health[rank].*member) : Out(nullptr);
   });
 }
 
-Out losses(const std::vector<Sample>& samples) {
-  Out values = Out::array();
-  for (const Sample& sample : samples) values.push_back(nullable(sample.loss));
-  return values;
+Out write_rows(const Rows& rows) {
+  std::size_t ranks = 0;
+  for (const Row& row : rows) ranks = std::max(ranks, row.sample->seconds.size());
+  const auto seconds = [](const Sample& sample, std::size_t rank) {
+    return rank < sample.seconds.size() ? nullable(sample.seconds[rank]) : Out(nullptr);
+  };
+  Out out{
+      {"case", column(rows, [](const Row& row) { return row.case_index; })},
+      {"variant", column(rows, &Sample::variant)},
+      {"launch", column(rows, &Sample::launch)},
+      {"round", column(rows, &Sample::round)},
+      {"position", column(rows, &Sample::position)},
+      {"operations", column(rows, &Sample::operations)},
+      {"seconds_by_rank", columns_by_rank(rows, ranks, seconds)},
+      {"temperature_c_by_rank", health_columns(rows, ranks, &Health::temperature_c)},
+      {"power_w_by_rank", health_columns(rows, ranks, &Health::power_w)},
+      {"sm_clock_mhz_by_rank", health_columns(rows, ranks, &Health::sm_clock_mhz)},
+      {"clock_event_reasons_by_rank", health_columns(rows, ranks, &Health::clock_event_reasons)}};
+  const auto has_loss = [](const Row& row) { return row.sample->loss.has_value(); };
+  if (std::any_of(rows.begin(), rows.end(), has_loss)) {
+    out["loss"] = column(rows, [](const Row& row) { return nullable(row.sample->loss); });
+  }
+  return out;
 }
 
 /// A column that records without trainings, and older ones, lack.
@@ -74,34 +104,8 @@ std::optional<T> cell(const In& columns, std::size_t rank, std::size_t row) {
   return columns[rank][row].get<T>();
 }
 
-}  // namespace
-
-Out write_samples(const std::vector<Sample>& samples) {
-  std::size_t ranks = 0;
-  for (const Sample& sample : samples) ranks = std::max(ranks, sample.seconds.size());
-  const auto seconds = [](const Sample& sample, std::size_t rank) {
-    return rank < sample.seconds.size() ? nullable(sample.seconds[rank]) : Out(nullptr);
-  };
-  Out out{{"case", column(samples, &Sample::case_index)},
-          {"variant", column(samples, &Sample::variant)},
-          {"launch", column(samples, &Sample::launch)},
-          {"round", column(samples, &Sample::round)},
-          {"position", column(samples, &Sample::position)},
-          {"operations", column(samples, &Sample::operations)},
-          {"seconds_by_rank", columns_by_rank(samples, ranks, seconds)},
-          {"temperature_c_by_rank", health_columns(samples, ranks, &Health::temperature_c)},
-          {"power_w_by_rank", health_columns(samples, ranks, &Health::power_w)},
-          {"sm_clock_mhz_by_rank", health_columns(samples, ranks, &Health::sm_clock_mhz)},
-          {"clock_event_reasons_by_rank",
-           health_columns(samples, ranks, &Health::clock_event_reasons)}};
-  const auto has_loss = [](const Sample& sample) { return sample.loss.has_value(); };
-  if (std::any_of(samples.begin(), samples.end(), has_loss)) out["loss"] = losses(samples);
-  return out;
-}
-
-std::vector<Sample> read_samples(const In& json) {
+std::vector<Sample> read_rows(const In& json) {
   std::vector<Sample> samples(json.at("case").size());
-  read_column(json, "case", samples, &Sample::case_index);
   read_column(json, "variant", samples, &Sample::variant);
   read_column(json, "launch", samples, &Sample::launch);
   read_column(json, "round", samples, &Sample::round);
@@ -124,6 +128,46 @@ std::vector<Sample> read_samples(const In& json) {
     }
   }
   return samples;
+}
+
+/// The case that a sample is of. Throws UsageError where there is no such case, or no such variant.
+CaseResult& owner_of(const Sample& sample, std::size_t place, std::vector<CaseResult>& cases) {
+  const auto variant = static_cast<std::size_t>(sample.variant);
+  if (place < cases.size() && variant < cases[place].variants.size()) return cases[place];
+  throw UsageError(
+      fmt::format("a sample is of case {} and variant {}, which the record does not have",
+                  static_cast<std::int64_t>(place), sample.variant));
+}
+
+}  // namespace
+
+Out write_samples(const std::vector<CaseResult>& cases) {
+  Rows rows;
+  for (std::size_t place = 0; place < cases.size(); ++place) {
+    for (const Sample& sample : cases[place].samples) {
+      rows.push_back({static_cast<int>(place), &sample});
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return a.sample->sequence < b.sample->sequence;
+  });
+  return write_rows(rows);
+}
+
+Out write_samples(int case_index, const std::vector<Sample>& samples) {
+  Rows rows;
+  for (const Sample& sample : samples) rows.push_back({case_index, &sample});
+  return write_rows(rows);
+}
+
+void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequence) {
+  std::vector<Sample> samples = read_rows(json);
+  const In& places = json.at("case");
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    samples[row].sequence = first_sequence + static_cast<int>(row);
+    CaseResult& owner = owner_of(samples[row], places[row].get<std::size_t>(), cases);
+    owner.samples.push_back(std::move(samples[row]));
+  }
 }
 
 }  // namespace linkgain::json

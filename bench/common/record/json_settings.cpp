@@ -7,7 +7,7 @@ Out write_settings(const Settings& settings) {
     return Out{{"name", variant.name}, {"environment", variant.environment}};
   };
   Out out{{"argv", settings.argv},
-          {"backend", settings.backend},
+          {"backend", name_of(settings.backend)},
           {"profile", settings.profile},
           {"schedule", settings.schedule},
           {"variants", array_of(settings.variants, write_variant)},
@@ -26,7 +26,7 @@ Out write_settings(const Settings& settings) {
 Settings read_settings(const In& json) {
   Settings settings;
   settings.argv = json.at("argv").get<std::vector<std::string>>();
-  settings.backend = json.at("backend");
+  settings.backend = parse_backend(json.at("backend").get<std::string>());
   settings.profile = json.at("profile");
   settings.schedule = json.at("schedule");
   settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {

@@ -17,8 +17,8 @@ std::string minor_version(const std::string& version) {
 }
 
 /// Appends a line where both are known and differ.
-void compare(std::vector<std::string>& lines, const std::string& what, const std::string& key,
-             const std::string& other) {
+void compare(std::vector<std::string>& lines, const std::string& what, std::string_view key,
+             std::string_view other) {
   if (key.empty() || other.empty() || key == other) return;
   lines.push_back(fmt::format("{}: {} there, {} here", what, key, other));
 }
@@ -110,7 +110,7 @@ MachineKey key_of(const Record& record) {
   std::set<std::string> hosts;
   for (const RankInfo& rank : machine.ranks) hosts.insert(rank.host);
   key.hosts = std::max(1, static_cast<int>(hosts.size()));
-  if (key.backend == name_of(BackendKind::mpi)) {
+  if (key.backend == BackendKind::mpi) {
     key.processor = machine.processor;
     key.mpi = machine.software.mpi;
   } else {
@@ -122,7 +122,7 @@ MachineKey key_of(const Record& record) {
 
 std::vector<std::string> differences(const MachineKey& key, const MachineKey& other) {
   std::vector<std::string> lines;
-  compare(lines, "backend", key.backend, other.backend);
+  compare(lines, "backend", name_of(key.backend), name_of(other.backend));
   compare(lines, "ranks", fmt::format("{}", key.ranks), fmt::format("{}", other.ranks));
   compare(lines, "hosts", fmt::format("{}", key.hosts), fmt::format("{}", other.hosts));
   compare(lines, "GPUs", describe_gpus(key.gpus), describe_gpus(other.gpus));

@@ -56,7 +56,7 @@ Capabilities read_capabilities(const In& in) {
 Out write_reply(const HelloReply& reply) {
   return {{"reply", "hello"},
           {"version", reply.version},
-          {"backend", reply.backend},
+          {"backend", linkgain::name_of(reply.backend)},
           {"capabilities", write_capabilities(reply.capabilities)},
           {"machine", json::write_machine(reply.machine)},
           {"environment", reply.environment},
@@ -115,7 +115,7 @@ Out write_reply(const ErrorReply& reply) {
 HelloReply read_hello(const In& in) {
   HelloReply reply;
   reply.version = in.at("version");
-  reply.backend = in.at("backend");
+  reply.backend = parse_backend(in.at("backend").get<std::string>());
   reply.capabilities = read_capabilities(in.at("capabilities"));
   reply.machine = json::read_machine(in.at("machine"));
   reply.environment = in.at("environment").get<Environment>();

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <stdexcept>
 
+#include "linkgain/base/enum_names.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
@@ -17,11 +20,9 @@ namespace {
 using TimesByRound = std::map<std::pair<int, int>, double>;
 
 /// Every variant's times of one case.
-std::vector<TimesByRound> rounds_of(const CaseResult& result, const std::vector<Sample>& samples,
-                                    int case_index) {
+std::vector<TimesByRound> rounds_of(const CaseResult& result) {
   std::vector<TimesByRound> rounds(result.variants.size());
-  for (const Sample& sample : samples) {
-    if (sample.case_index != case_index) continue;
+  for (const Sample& sample : result.samples) {
     rounds.at(static_cast<std::size_t>(sample.variant))[{sample.launch, sample.round}] =
         sample.time().value;
   }
@@ -121,12 +122,89 @@ double relative_difference(double first, double other) {
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 
+/// Whether a lost job or an interrupt ended sampling.
+bool broke_off(const CaseResult& result) {
+  return result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
+}
+
 }  // namespace
 
 Seconds Sample::time() const {
   double slowest = 0.0;
   for (const auto& rank : seconds) slowest = std::max(slowest, rank.value_or(0.0));
   return {slowest};
+}
+
+std::string_view name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged:
+      return "converged";
+    case StopReason::out_of_rounds:
+      return "out of rounds";
+    case StopReason::out_of_time:
+      return "out of time";
+    case StopReason::launches_differ:
+      return "launches differ";
+    case StopReason::nothing_to_compare:
+      return "nothing to compare";
+    case StopReason::skipped:
+      return "skipped";
+    case StopReason::job_lost:
+      return "job lost";
+    case StopReason::interrupted:
+      return "interrupted";
+  }
+  throw std::logic_error("unhandled stop reason");
+}
+
+StopReason parse_stop_reason(std::string_view name) {
+  using enum StopReason;
+  return parse_name("stop reason", name,
+                    std::array{converged, out_of_rounds, out_of_time, launches_differ,
+                               nothing_to_compare, skipped, job_lost, interrupted});
+}
+
+std::string_view name_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::complete:
+      return "complete";
+    case RunStatus::interrupted:
+      return "interrupted";
+    case RunStatus::job_lost:
+      return "job lost";
+    case RunStatus::incomplete:
+      return "incomplete";
+  }
+  throw std::logic_error("unhandled status");
+}
+
+RunStatus parse_run_status(std::string_view name) {
+  using enum RunStatus;
+  return parse_name("status", name, std::array{complete, interrupted, job_lost, incomplete});
+}
+
+LaunchTimes launch_times(const CaseResult& result, std::size_t variant) {
+  LaunchTimes times;
+  for (const Sample& sample : result.samples) {
+    const double time = sample.time().value;
+    if (sample.variant != static_cast<int>(variant) || !(time > 0.0)) continue;
+    times[sample.launch].push_back(time);
+  }
+  return times;
+}
+
+int count_samples(const Record& record) {
+  std::size_t count = 0;
+  for (const CaseResult& result : record.cases) count += result.samples.size();
+  return static_cast<int>(count);
+}
+
+int count_launches(const Record& record) {
+  int launches = 0;
+  for (const CaseResult& result : record.cases) {
+    for (const Sample& sample : result.samples) launches = std::max(launches, sample.launch + 1);
+  }
+  return launches;
 }
 
 bool has_wrong_data(const VariantResult& variant) {
@@ -147,10 +225,9 @@ std::string describe_wrong(const Case& definition, const Verification& verificat
   return fmt::format("{}, first: {}", count, verification.first_wrong);
 }
 
-void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index) {
+void summarise(CaseResult& result) {
   std::vector<std::vector<const Sample*>> by_variant(result.variants.size());
-  for (const Sample& sample : samples) {
-    if (sample.case_index != case_index) continue;
+  for (const Sample& sample : result.samples) {
     by_variant.at(static_cast<std::size_t>(sample.variant)).push_back(&sample);
   }
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
@@ -160,7 +237,7 @@ void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_
         result.variants[i].training.emplace(training_result(by_variant[i], by_variant.front()));
     if (result.definition.training) training.buckets = bucket_count(*result.definition.training);
   }
-  const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
+  const std::vector<TimesByRound> rounds = rounds_of(result);
   result.ratios.clear();
   for (std::size_t i = 1; i < result.variants.size(); ++i) {
     if (const auto ratio = ratio_between(rounds[0], rounds[i])) {
@@ -169,14 +246,11 @@ void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_
   }
 }
 
-void settle(CaseResult& result, const std::vector<Sample>& samples, int case_index,
-            double precision) {
+void settle(CaseResult& result, double precision) {
   result.converged = false;
-  if (result.ratios.empty() || result.stopped == "job lost" || result.stopped == "interrupted") {
-    return;
-  }
-  const std::vector<TimesByRound> rounds = rounds_of(result, samples, case_index);
-  bool differ = result.stopped == "converged";
+  if (result.ratios.empty() || broke_off(result)) return;
+  const std::vector<TimesByRound> rounds = rounds_of(result);
+  bool differ = result.stopped == StopReason::converged;
   result.converged = true;
   for (const RatioResult& each : result.ratios) {
     if (is_precise(each.ratio, precision)) continue;
@@ -184,9 +258,9 @@ void settle(CaseResult& result, const std::vector<Sample>& samples, int case_ind
     differ = differ || paired_times(rounds[0], rounds[place_of(each, result)]).size() > 1;
   }
   if (result.converged) {
-    result.stopped = "converged";
+    result.stopped = StopReason::converged;
   } else if (differ) {
-    result.stopped = "launches differ";
+    result.stopped = StopReason::launches_differ;
   }
 }
 

@@ -14,7 +14,7 @@ json::Out write_head(const Record& record) {
   return {{"schema", kRecordSchema},
           {"started", record.started},
           {"wall_s", json::nullable(record.wall_seconds)},
-          {"status", record.status},
+          {"status", name_of(record.status)},
           {"exit_code", record.exit_code},
           {"machine", json::write_machine(record.machine)},
           {"settings", json::write_settings(record.settings)},
@@ -33,7 +33,7 @@ Record read_document(const json::In& document) {
   Record record;
   record.started = document.at("started");
   record.wall_seconds = json::optional_at<double>(document, "wall_s");
-  record.status = document.at("status");
+  record.status = parse_run_status(document.at("status").get<std::string>());
   record.exit_code = document.at("exit_code");
   record.machine = json::read_machine(document.at("machine"));
   record.settings = json::read_settings(document.at("settings"));
@@ -42,7 +42,7 @@ Record read_document(const json::In& document) {
   }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);
-  record.samples = json::read_samples(document.at("samples"));
+  json::read_samples(document.at("samples"), record.cases);
   return record;
 }
 
@@ -75,7 +75,7 @@ std::string to_json_without_samples(const Record& record) { return pretty(write_
 
 std::string to_json(const Record& record) {
   json::Out document = write_head(record);
-  document["samples"] = json::write_samples(record.samples);
+  document["samples"] = json::write_samples(record.cases);
   return pretty(document);
 }
 

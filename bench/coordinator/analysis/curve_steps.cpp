@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <utility>
 
@@ -129,26 +128,18 @@ std::vector<CurveStep> find_steps(std::vector<CurvePoint> points) {
 
 std::vector<CurvePoint> curve_points(const Record& record, std::string_view curve,
                                      std::string_view variant) {
-  using Key = std::pair<int, int>;  // case and variant, as samples name them
-  std::map<Key, std::vector<double>> times;
-  for (std::size_t i = 0; i < record.cases.size(); ++i) {
-    const CaseResult& result = record.cases[i];
+  std::vector<CurvePoint> points;
+  for (const CaseResult& result : record.cases) {
     if (curve_name(result.definition) != curve || wanders(result)) continue;
     for (std::size_t j = 0; j < result.variants.size(); ++j) {
       const VariantResult& entry = result.variants[j];
       if (entry.variant != variant || !entry.time || has_wrong_data(entry)) continue;
-      times[{static_cast<int>(i), static_cast<int>(j)}] = {};
+      std::vector<double> times;
+      for (const Sample& sample : result.samples) {
+        if (sample.variant == static_cast<int>(j)) times.push_back(sample.time().value);
+      }
+      points.push_back(point_of(result.definition, entry, times));
     }
-  }
-  for (const Sample& sample : record.samples) {
-    const auto found = times.find({sample.case_index, sample.variant});
-    if (found != times.end()) found->second.push_back(sample.time().value);
-  }
-  std::vector<CurvePoint> points;
-  for (const auto& [key, values] : times) {
-    const CaseResult& result = record.cases[static_cast<std::size_t>(key.first)];
-    points.push_back(
-        point_of(result.definition, result.variants[static_cast<std::size_t>(key.second)], values));
   }
   return points;
 }

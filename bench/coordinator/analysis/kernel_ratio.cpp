@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "linkgain/record/find_variant.hpp"
-#include "linkgain/record/launch_times.hpp"
 
 namespace linkgain {
 namespace {
@@ -20,8 +19,8 @@ const VariantResult& timed_variant(const CaseResult& result, std::string_view na
   return *found;
 }
 
-LaunchTimes times_of(const Record& record, const CaseResult& result, const VariantResult& variant) {
-  return launch_times(record, result, static_cast<std::size_t>(&variant - result.variants.data()));
+LaunchTimes times_of(const CaseResult& result, const VariantResult& variant) {
+  return launch_times(result, static_cast<std::size_t>(&variant - result.variants.data()));
 }
 
 bool has_right_time(const CaseResult& result, std::string_view variant) {
@@ -31,13 +30,12 @@ bool has_right_time(const CaseResult& result, std::string_view variant) {
 
 }  // namespace
 
-Ratio ratio_of_cases(const Record& record, const CaseResult& own, const CaseResult& other,
-                     std::string_view variant) {
+Ratio ratio_of_cases(const CaseResult& own, const CaseResult& other, std::string_view variant) {
   const VariantResult& of_own = timed_variant(own, variant);
   const VariantResult& of_other = timed_variant(other, variant);
-  const LaunchTimes others = times_of(record, other, of_other);
+  const LaunchTimes others = times_of(other, of_other);
   std::vector<Ratio> launches;
-  for (const auto& [launch, times] : times_of(record, own, of_own)) {
+  for (const auto& [launch, times] : times_of(own, of_own)) {
     const auto found = others.find(launch);
     if (found == others.end()) continue;
     const std::size_t count = std::min(times.size(), found->second.size());
@@ -59,7 +57,7 @@ std::optional<Ratio> library_ratio(const Record& record, const CaseResult& resul
       std::find_if(record.cases.begin(), record.cases.end(),
                    [&](const CaseResult& each) { return each.definition == definition; });
   if (twin == record.cases.end() || !has_right_time(*twin, variant)) return std::nullopt;
-  return ratio_of_cases(record, result, *twin, variant);
+  return ratio_of_cases(result, *twin, variant);
 }
 
 }  // namespace linkgain

@@ -7,42 +7,12 @@
 #include <map>
 #include <utility>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/statistics/distributions.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
-
-/// Times of one variant of one case by launch.
-using TimesByLaunch = std::map<int, std::vector<double>>;
-
-/// Those of every case and variant of a record, by their places in it. A time of zero is none.
-std::vector<std::vector<TimesByLaunch>> times_of(const NamedRecord& source) {
-  const Record& record = source.record;
-  std::vector<std::vector<TimesByLaunch>> times(record.cases.size());
-  for (std::size_t i = 0; i < times.size(); ++i) times[i].resize(record.cases[i].variants.size());
-  for (const Sample& sample : record.samples) {
-    const auto place = static_cast<std::size_t>(sample.case_index);
-    const auto variant = static_cast<std::size_t>(sample.variant);
-    if (place >= times.size() || variant >= times[place].size()) {
-      throw UsageError(
-          fmt::format("{}: a sample is of case {} and variant {}, which the record "
-                      "does not have",
-                      source.name, sample.case_index, sample.variant));
-    }
-    const double time = sample.time().value;
-    if (time > 0.0 && std::isfinite(time)) times[place][variant][sample.launch].push_back(time);
-  }
-  return times;
-}
-
-int launches_in(const Record& record) {
-  int launches = 0;
-  for (const Sample& sample : record.samples) launches = std::max(launches, sample.launch + 1);
-  return launches;
-}
 
 /// Finds the entry of a case and variant, or adds it.
 class Entries {
@@ -60,13 +30,13 @@ class Entries {
   std::vector<CaseLaunches> entries_;
 };
 
-std::string why_missing(const VariantResult& result, const TimesByLaunch& times) {
+std::string why_missing(const VariantResult& result, const LaunchTimes& times) {
   if (result.skipped) return "skipped: " + *result.skipped;
   if (times.empty()) return "no samples";
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
-void add_result(CaseLaunches& entry, const VariantResult& result, const TimesByLaunch& times,
+void add_result(CaseLaunches& entry, const VariantResult& result, const LaunchTimes& times,
                 int first_launch) {
   for (const auto& [launch, values] : times) {
     if (values.size() < static_cast<std::size_t>(kFewestSamples)) continue;
@@ -226,15 +196,13 @@ std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
   Entries entries;
   int first_launch = 0;
   for (const NamedRecord& source : records) {
-    const std::vector<std::vector<TimesByLaunch>> times = times_of(source);
-    for (std::size_t i = 0; i < source.record.cases.size(); ++i) {
-      const CaseResult& result = source.record.cases[i];
+    for (const CaseResult& result : source.record.cases) {
       for (std::size_t j = 0; j < result.variants.size(); ++j) {
         CaseLaunches& entry = entries.entry(result.definition, result.variants[j].variant);
-        add_result(entry, result.variants[j], times[i][j], first_launch);
+        add_result(entry, result.variants[j], launch_times(result, j), first_launch);
       }
     }
-    first_launch += launches_in(source.record);
+    first_launch += count_launches(source.record);
   }
   return entries.take();
 }

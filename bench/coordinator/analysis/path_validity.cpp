@@ -353,7 +353,7 @@ bool joins(const Case& c, const PairLink& link) {
 bool offers_nvlink(const Machine& machine) { return are_joined(machine.links); }
 
 bool judge_paths(Record& record) {
-  if (record.settings.backend == "mpi") return false;
+  if (record.settings.backend == BackendKind::mpi) return false;
   // NCCL's cases and those of our own work apart: what to do about them differs.
   std::map<std::tuple<std::string, std::string, bool>, Found> found;
   for (const CaseResult& result : record.cases) {
@@ -382,7 +382,7 @@ std::string named(const std::vector<std::string>& cases) {
 }
 
 void judge_evidence(Record& record) {
-  if (record.settings.backend == name_of(BackendKind::mpi)) return;
+  if (record.settings.backend == BackendKind::mpi) return;
   warn_of_disturbed(record);
   warn_of_missing(record);
 }

@@ -27,8 +27,8 @@ std::optional<std::pair<int, int>> place_of(const Record& record, std::string_vi
 
 std::map<int, double> medians_by_rank(const Record& record, std::pair<int, int> place) {
   std::map<int, std::vector<double>> times;
-  for (const Sample& sample : record.samples) {
-    if (sample.case_index != place.first || sample.variant != place.second) continue;
+  for (const Sample& sample : record.cases[static_cast<std::size_t>(place.first)].samples) {
+    if (sample.variant != place.second) continue;
     for (std::size_t rank = 0; rank < sample.seconds.size(); ++rank) {
       if (sample.seconds[rank]) times[static_cast<int>(rank)].push_back(*sample.seconds[rank]);
     }

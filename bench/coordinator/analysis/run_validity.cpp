@@ -43,7 +43,7 @@ bool matters(const EnvironmentVariable& variable, const Record& record) {
 std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
   std::vector<std::string> assignments;
   // Open MPI carries the messages of its own backend; NCCL's it only starts.
-  const bool by_mpi = record.settings.backend == name_of(BackendKind::mpi);
+  const bool by_mpi = record.settings.backend == BackendKind::mpi;
   for (const auto& [name, unused] : in_force(record, variant)) {
     if (name.starts_with("OMPI_") != by_mpi) continue;
     const EnvironmentVariable* row = known_variable(name);
@@ -141,22 +141,15 @@ void judge_convergence(Record& record) {
   }
 }
 
-/// Launches that any case was sampled in.
-int launches_of(const Record& record) {
-  int launches = 0;
-  for (const Sample& sample : record.samples) launches = std::max(launches, sample.launch + 1);
-  return launches;
-}
-
 void judge_budget(Record& record) {
-  if (!record.settings.budget || record.status != "complete") return;
+  if (!record.settings.budget || record.status != RunStatus::complete) return;
   const auto unmeasured =
       std::count_if(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
-        return result.stopped == "out of time" &&
+        return result.stopped == StopReason::out_of_time &&
                std::none_of(result.variants.begin(), result.variants.end(),
                             [](const VariantResult& variant) { return variant.time.has_value(); });
       });
-  const int launches = launches_of(record);
+  const int launches = count_launches(record);
   if (unmeasured == 0 && launches == record.settings.launches) return;
   add_once(record,
            {"budget-used-up",
@@ -188,7 +181,7 @@ void judge_environment(Record& record) {
 
 /// Where to look for what bent data.
 std::string_view memory_advice(const Record& record) {
-  return record.settings.backend == name_of(BackendKind::mpi)
+  return record.settings.backend == BackendKind::mpi
              ? "then check the host's memory (errors in `dmesg`)"
              : "then check the GPUs' memory (nvidia-smi -q -d ECC) and NCCL's release notes for "
                "corruption bugs";
@@ -229,7 +222,7 @@ bool is_power_cap(ClockEvent event) { return event == ClockEvent::power_cap; }
 template <typename Counts>
 std::vector<HeldBack> held_back(const Record& record, Counts counts) {
   std::vector<HeldBack> ranks;
-  for (const Sample& sample : record.samples) {
+  const auto count = [&](const Sample& sample) {
     for (std::size_t rank = 0; rank < sample.health.size(); ++rank) {
       while (ranks.size() <= rank) ranks.push_back({.rank = ranks.size(), .samples = 0, .events{}});
       bool held = false;
@@ -241,6 +234,9 @@ std::vector<HeldBack> held_back(const Record& record, Counts counts) {
         }
       ranks[rank].samples += held ? 1 : 0;
     }
+  };
+  for (const CaseResult& result : record.cases) {
+    std::for_each(result.samples.begin(), result.samples.end(), count);
   }
   std::erase_if(ranks, [](const HeldBack& rank) { return rank.samples == 0; });
   return ranks;
@@ -299,19 +295,25 @@ bool is_measured(const Sample& sample) {
 
 HealthSummary summary_of(const Record& record) {
   HealthSummary summary;
-  for (const Sample& sample : record.samples) add_sample(summary, sample.health);
+  for (const CaseResult& result : record.cases) {
+    for (const Sample& sample : result.samples) add_sample(summary, sample.health);
+  }
   return summary;
 }
 
 /// Says what keeps a run from being shown to be healthy; true where there is something.
 bool warn_of_unmeasured(Record& record) {
-  const auto unknown = std::count_if(record.samples.begin(), record.samples.end(),
-                                     [](const Sample& sample) { return !is_measured(sample); });
-  if (unknown == 0 && !record.samples.empty()) return false;
-  const std::string what = record.samples.empty()
-                               ? std::string("no sample was taken")
-                               : fmt::format("clock events were not measured in {} of {} samples",
-                                             unknown, record.samples.size());
+  const int samples = count_samples(record);
+  std::ptrdiff_t unknown = 0;
+  for (const CaseResult& result : record.cases) {
+    unknown += std::count_if(result.samples.begin(), result.samples.end(),
+                             [](const Sample& sample) { return !is_measured(sample); });
+  }
+  if (unknown == 0 && samples > 0) return false;
+  const std::string what =
+      samples == 0
+          ? std::string("no sample was taken")
+          : fmt::format("clock events were not measured in {} of {} samples", unknown, samples);
   add_once(record, {"health-not-measured", "--require-healthy cannot be met: " + what,
                     "`linkgain doctor` says what of NVML can be read on this machine; without it "
                     "leave --require-healthy away"});
@@ -384,8 +386,9 @@ ExitCode judge(Record& record) {
   judge_convergence(record);
   judge_budget(record);
   const bool is_unhealthy = judge_health(record);
-  if (judge_absence(record)) record.status = "incomplete";
-  if (record.status == "job lost" || record.status == "incomplete") return ExitCode::incomplete;
+  if (judge_absence(record)) record.status = RunStatus::incomplete;
+  if (record.status == RunStatus::job_lost || record.status == RunStatus::incomplete)
+    return ExitCode::incomplete;
   if (wrong_data) return ExitCode::wrong_data;
   if (wrong_path) return ExitCode::wrong_path;
   if (is_unhealthy) return ExitCode::unhealthy;
@@ -409,7 +412,7 @@ bool judge_data(Record& record) {
 }
 
 bool judge_absence(Record& record) {
-  if (record.status != "complete" || record.cases.empty()) return false;
+  if (record.status != RunStatus::complete || record.cases.empty()) return false;
   const bool all_are_yardsticks =
       std::all_of(record.cases.begin(), record.cases.end(), is_yardstick);
   for (const CaseResult& result : record.cases) {
@@ -428,7 +431,7 @@ void judge_losses(Record& record) {
     if (!may_stand_for_run(result.definition)) continue;
     const double bound = loss_bound(*result.definition.training, result.definition.ranks);
     for (std::size_t i = 1; i < result.variants.size(); ++i) {
-      const std::optional<double> difference = judged_loss_difference(record, result, i);
+      const std::optional<double> difference = judged_loss_difference(result, i);
       if (!difference || *difference <= bound) continue;
       add_once(record,
                {"losses-differ",

@@ -5,18 +5,16 @@
 #include <stdexcept>
 #include <vector>
 
-#include "linkgain/record/launch_times.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
 
-Losses judged_losses(const Record& record, const CaseResult& result, std::size_t variant) {
-  const auto place = static_cast<int>(&result - record.cases.data());
+Losses judged_losses(const CaseResult& result, std::size_t variant) {
   std::vector<const Sample*> samples;
-  for (const Sample& sample : record.samples) {
-    if (sample.case_index != place || sample.variant != static_cast<int>(variant)) continue;
+  for (const Sample& sample : result.samples) {
+    if (sample.variant != static_cast<int>(variant)) continue;
     if ((sample.round + 1) * kStepsPerBlock <= kJudgedSteps) samples.push_back(&sample);
   }
   return losses_of(samples);
@@ -71,10 +69,10 @@ std::optional<ExposedCommunication> exposed_communication(const Record& record,
   if (alone == nullptr) return std::nullopt;
   LaunchTimes computing;
   for (std::size_t i = 0; i < alone->variants.size() && computing.empty(); ++i) {
-    computing = launch_times(record, *alone, i);
+    computing = launch_times(*alone, i);
   }
   std::vector<SignedRankEstimate> launches;
-  for (const auto& [launch, blocks] : launch_times(record, result, variant)) {
+  for (const auto& [launch, blocks] : launch_times(result, variant)) {
     const auto match = computing.find(launch);
     if (match != computing.end()) launches.push_back(difference_between(match->second, blocks));
   }
@@ -82,15 +80,13 @@ std::optional<ExposedCommunication> exposed_communication(const Record& record,
   return exposed_of(over_launches(launches));
 }
 
-std::optional<double> judged_loss_difference(const Record& record, const CaseResult& result,
-                                             std::size_t variant) {
+std::optional<double> judged_loss_difference(const CaseResult& result, std::size_t variant) {
   if (variant == 0) return std::nullopt;
-  return largest_difference(judged_losses(record, result, 0),
-                            judged_losses(record, result, variant));
+  return largest_difference(judged_losses(result, 0), judged_losses(result, variant));
 }
 
-bool have_losses_parted(const Record& record, const CaseResult& result, std::size_t variant) {
-  const std::optional<double> difference = judged_loss_difference(record, result, variant);
+bool have_losses_parted(const CaseResult& result, std::size_t variant) {
+  const std::optional<double> difference = judged_loss_difference(result, variant);
   return difference &&
          *difference > loss_bound(*result.definition.training, result.definition.ranks);
 }

@@ -142,7 +142,9 @@ MachineKey key_of_all(std::span<const NamedRecord> records) {
 
 BaselineSource source_of(const Record& record) {
   std::set<int> launches;
-  for (const Sample& sample : record.samples) launches.insert(sample.launch);
+  for (const CaseResult& result : record.cases) {
+    for (const Sample& sample : result.samples) launches.insert(sample.launch);
+  }
   return {record.machine.host, record.started, static_cast<int>(launches.size())};
 }
 
@@ -199,9 +201,9 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
   baseline.variants = variants_of(records);
   for (const NamedRecord& source : records) {
     baseline.sources.push_back(source_of(source.record));
-    if (source.record.status == "complete") continue;
+    if (source.record.status == RunStatus::complete) continue;
     baseline.warnings.push_back(
-        {"incomplete-record", fmt::format("{}: {}", source.name, source.record.status),
+        {"incomplete-record", fmt::format("{}: {}", source.name, name_of(source.record.status)),
          "what was measured is in the baseline; measure again to have all"});
   }
   return baseline;

@@ -305,9 +305,9 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
                                source.name + " is one of the records the baseline was made from",
                                "it is no test of anything: check another run"});
   }
-  if (source.record.status != "complete") {
+  if (source.record.status != RunStatus::complete) {
     result.warnings.push_back({"incomplete-record",
-                               fmt::format("{}: {}", source.name, source.record.status),
+                               fmt::format("{}: {}", source.name, name_of(source.record.status)),
                                "what was measured is checked; cases that are missing fail"});
   }
   warn_of_health(result, source);

@@ -185,7 +185,7 @@ Out write_run(const RunFigures& run) {
       {"name", run.name},
       {"source", name_of(run.source)},
       {"started", run.started},
-      {"status", run.status},
+      {"status", name_of(run.status)},
       {"training", plan ? Out{{"steps", plan->steps}, {"tokens", plan->tokens}} : Out(nullptr)}};
 }
 

@@ -215,7 +215,8 @@ void add_training(Changes& changes, const Settings& before, const Settings& afte
 void add_settings(Changes& changes, const RunFigures& before, const RunFigures& after) {
   changes.add(ChangeKind::setting, "measured with", std::string(name_of(before.source)),
               std::string(name_of(after.source)));
-  changes.add(ChangeKind::setting, "backend", before.settings.backend, after.settings.backend);
+  changes.add(ChangeKind::setting, "backend", std::string(name_of(before.settings.backend)),
+              std::string(name_of(after.settings.backend)));
   if (before.source == RunSource::record && after.source == RunSource::record) {
     changes.add(ChangeKind::setting, "schedule", before.settings.schedule, after.settings.schedule);
     changes.add(ChangeKind::setting, "seconds a sample lasts",

@@ -43,7 +43,7 @@ double largest(const std::optional<double>& a, const std::optional<double>& b) {
 }
 
 DeviationSource deviation_source(const RunFigures& run) {
-  return run.settings.backend == "mpi" ? DeviationSource::cpu_memory : DeviationSource::gpus;
+  return run.settings.backend == BackendKind::mpi ? DeviationSource::cpu_memory : DeviationSource::gpus;
 }
 
 /// Of a case of both runs. Never less than what the samples of either show.
@@ -185,10 +185,10 @@ CaseVerdict judge(const Interval& speed_up, double threshold) {
 }
 
 std::string why_not_comparable(const RunComparison& comparison, const CaseComparison& each) {
-  const std::string& before = comparison.before->settings.backend;
-  const std::string& after = comparison.after->settings.backend;
-  if (!before.empty() && !after.empty() && before != after) {
-    return fmt::format("backend {} before, {} after", before, after);
+  const BackendKind before = comparison.before->settings.backend;
+  const BackendKind after = comparison.after->settings.backend;
+  if (before != after) {
+    return fmt::format("backend {} before, {} after", name_of(before), name_of(after));
   }
   if (!each.before->no_time.empty()) return "before: " + each.before->no_time;
   if (!each.after->no_time.empty()) return "after: " + each.after->no_time;
@@ -348,8 +348,8 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
 }
 
 void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
-  if (run.status != "complete") {
-    cautions.push_back({"incomplete", fmt::format("{} is not complete ({})", run.name, run.status),
+  if (run.status != RunStatus::complete) {
+    cautions.push_back({"incomplete", fmt::format("{} is not complete ({})", run.name, name_of(run.status)),
                         "what it lacks is not compared; measure it again"});
   }
   add_throttling(cautions, run);

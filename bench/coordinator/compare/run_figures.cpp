@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <numeric>
 #include <stdexcept>
@@ -14,19 +13,6 @@
 namespace linkgain {
 namespace {
 
-/// Times of one case and variant by launch.
-using TimesByLaunch = std::map<int, std::vector<double>>;
-
-/// By case and variant index.
-std::map<std::pair<int, int>, TimesByLaunch> times_of(const std::vector<Sample>& samples) {
-  std::map<std::pair<int, int>, TimesByLaunch> times;
-  for (const Sample& sample : samples) {
-    const double time = sample.time().value;
-    if (time > 0.0) times[{sample.case_index, sample.variant}][sample.launch].push_back(time);
-  }
-  return times;
-}
-
 std::string why_no_time(const Case& definition, const VariantResult& result) {
   if (has_wrong_data(result)) return count_of_wrong(definition, *result.verification);
   if (result.skipped) return fmt::format("skipped: {}", *result.skipped);
@@ -34,7 +20,7 @@ std::string why_no_time(const Case& definition, const VariantResult& result) {
 }
 
 /// A launch that was cut short is no replicate.
-void add_launches(CaseFigures& figures, const TimesByLaunch& launches) {
+void add_launches(CaseFigures& figures, const LaunchTimes& launches) {
   for (const auto& [launch, times] : launches) {
     if (times.size() < static_cast<std::size_t>(kFewestSamples)) continue;
     figures.launches.push_back({launch, Seconds{median(times)}});
@@ -108,13 +94,10 @@ RunFigures figures_of(const Record& record, const std::string& name) {
   run.status = record.status;
   run.machine = record.machine;
   run.settings = record.settings;
-  const auto times = times_of(record.samples);
-  for (std::size_t i = 0; i < record.cases.size(); ++i) {
-    const CaseResult& result = record.cases[i];
+  for (const CaseResult& result : record.cases) {
     for (std::size_t variant = 0; variant < result.variants.size(); ++variant) {
       CaseFigures figures = case_figures(result, result.variants[variant]);
-      const auto own = times.find({static_cast<int>(i), static_cast<int>(variant)});
-      add_launches(figures, own == times.end() ? TimesByLaunch{} : own->second);
+      add_launches(figures, launch_times(result, variant));
       set_time_by_launches(figures);
       run.cases.push_back(std::move(figures));
     }

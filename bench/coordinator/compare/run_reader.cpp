@@ -53,7 +53,7 @@ std::string variant_of(BackendKind backend, const Environment& environment) {
 /// The settings of a run of this one variant.
 Settings settings_of(BackendKind backend, const Environment& environment) {
   Settings settings;
-  settings.backend = name_of(backend);
+  settings.backend = backend;
   settings.variants = {{variant_of(backend, environment), {}}};
   settings.environment_in_force = {environment};
   return settings;

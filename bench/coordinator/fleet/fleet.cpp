@@ -116,10 +116,10 @@ void look_at_run(const FleetRecord& record, Findings& findings) {
   if (record.exit_code == static_cast<int>(ExitCode::wrong_path)) {
     findings.add(NodeState::other_path, "its own run found a wrong path");
   }
-  if (record.status == "interrupted") {
+  if (record.status == RunStatus::interrupted) {
     findings.add(NodeState::ok, "its run was interrupted");
-  } else if (record.status != "complete") {
-    findings.add(NodeState::incomplete, fmt::format("its run is not complete ({})", record.status));
+  } else if (record.status != RunStatus::complete) {
+    findings.add(NodeState::incomplete, fmt::format("its run is not complete ({})", name_of(record.status)));
   }
 }
 

@@ -337,7 +337,7 @@ void scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, Fle
   } else if (key == "started") {
     record.started = in.string();
   } else if (key == "status") {
-    record.status = in.string();
+    record.status = parse_run_status(in.string());
   } else if (key == "exit_code") {
     record.exit_code = static_cast<int>(in.integer());
   } else if (key == "machine") {

@@ -142,12 +142,12 @@ std::string curve_headline(const RunSummary& summary, const Curve& curve, LimitL
 
 std::string notes(const Record& record) {
   std::string text;
-  if (record.settings.backend == "mpi") {
+  if (record.settings.backend == BackendKind::mpi) {
     text += "\nThese are MPI transfers in CPU memory (backend mpi), not GPU figures.\n";
   }
-  if (record.status != "complete") {
+  if (record.status != RunStatus::complete) {
     text += fmt::format("\nThe run is not complete ({}): this is what it had measured.\n",
-                        record.status);
+                        name_of(record.status));
   }
   return text;
 }

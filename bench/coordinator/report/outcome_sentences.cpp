@@ -158,8 +158,8 @@ std::string convergence_sentence(const RunSummary& summary, const CaseSummary& e
                                           "interval may be too narrow."
                                         : "";
   }
-  const std::string why =
-      each.result->stopped.empty() ? "" : fmt::format(" ({})", each.result->stopped);
+  const std::optional<StopReason>& stopped = each.result->stopped;
+  const std::string why = stopped ? fmt::format(" ({})", name_of(*stopped)) : "";
   return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,
                      wider_percent(half_width, precision), "±" + percent_of_digits(precision));
 }

@@ -22,13 +22,14 @@ namespace {
 std::string title(const Record& record) {
   const Machine& machine = record.machine;
   const std::string ranks = machine.ranks.empty() ? "no ranks" : describe_ranks(machine);
-  const std::string_view backend = record.settings.backend == "mpi" ? ", MPI in CPU memory" : "";
+  const std::string_view backend =
+      record.settings.backend == BackendKind::mpi ? ", MPI in CPU memory" : "";
   const std::string wall =
       record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
   return fmt::format("# linkgain: {}{}\n\nMeasured on {} at {}{}: {}.\n", one_line(ranks), backend,
                      machine.host.empty() ? "an unnamed host" : machine.host,
                      record.started.empty() ? "an unknown time" : record.started, wall,
-                     record.status);
+                     name_of(record.status));
 }
 
 /// "34–48 °C", or "SM 1980 MHz" where both ends are alike.
@@ -377,7 +378,7 @@ std::string repeat_section(const Record& record) {
   if (!words.empty()) {
     text += fmt::format("```sh\n{}\n```\n\n", fmt::join(words, " "));
   }
-  add_item(text, "Backend", settings.backend);
+  add_item(text, "Backend", std::string(name_of(settings.backend)));
   add_item(text, "Profile", settings.profile);
   add_item(text, "Schedule", settings.schedule);
   add_item(text, "Launches", std::to_string(settings.launches));

@@ -30,7 +30,7 @@ Outcome outcome_of(const Record& record, const Comparison& comparison) {
   if (comparison.ratio == nullptr || !first.time.has_value() || !other.time.has_value()) {
     return Outcome::not_measured;
   }
-  if (record.settings.backend == "nccl" && same_road(first, other) &&
+  if (record.settings.backend == BackendKind::nccl && same_road(first, other) &&
       choose_roads(record, first, other)) {
     return Outcome::same_path;
   }
@@ -43,7 +43,7 @@ Contrast contrast_of(const Record& record, const CaseResult& result) {
   }
   const VariantResult& first = result.variants[0];
   const VariantResult& other = result.variants[1];
-  if (record.settings.backend == "mpi") {
+  if (record.settings.backend == BackendKind::mpi) {
     return first.variant == "shared-memory" ? Contrast::shared_memory : Contrast::variant;
   }
   if (first.path == Path::nvlink && other.path != Path::nvlink && other.path != Path::mixed) {
@@ -78,7 +78,7 @@ VariantSummary summary_of(const Record& record, const CaseResult& result, std::s
   if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
   if (may_stand_for_run(result.definition)) {
     summary.exposed = exposed_communication(record, result, place);
-    summary.losses_parted = place > 0 && have_losses_parted(record, result, place);
+    summary.losses_parted = place > 0 && have_losses_parted(result, place);
   }
   return summary;
 }
@@ -331,8 +331,8 @@ void RunSummary::add_health() {
     }
   }
   if (all == HealthSummary{}) {  // records of the time before evidence have it in samples alone
-    for (const Sample& sample : record.samples) {
-      add_sample(all, sample.health);
+    for (const CaseResult& result : record.cases) {
+      for (const Sample& sample : result.samples) add_sample(all, sample.health);
     }
   }
   const bool has_gpus = std::any_of(record.machine.ranks.begin(), record.machine.ranks.end(),

@@ -43,8 +43,10 @@ std::string missing_trainings(const RunSummary& summary) {
     const auto skipped =
         std::find_if(variants.begin(), variants.end(),
                      [](const VariantResult& variant) { return variant.skipped.has_value(); });
-    const std::string why =
-        skipped != variants.end() ? one_line(*skipped->skipped) : each->result->stopped;
+    const std::optional<StopReason>& stopped = each->result->stopped;
+    const std::string why = skipped != variants.end() ? one_line(*skipped->skipped)
+                            : stopped                 ? std::string(name_of(*stopped))
+                                                      : std::string();
     text += fmt::format("\n{} was not measured: {}\n", case_label(each->definition()), why);
   }
   if (!summary.trainings.empty()) return text;

@@ -14,31 +14,30 @@ void note_loss(VariantResult& result) {
   if (!result.time && !result.skipped) result.skipped = "the job was lost";
 }
 
-std::string describe(StoppingRule::Decision decision, bool nothing_to_compare) {
-  if (nothing_to_compare) return std::string(kNothingToCompare);
+/// Of a decision to stop.
+StopReason reason_of(StoppingRule::Decision decision) {
   switch (decision) {
-    case StoppingRule::Decision::go_on:
-      return "going on";
     case StoppingRule::Decision::converged:
-      return "converged";
+      return StopReason::converged;
     case StoppingRule::Decision::out_of_rounds:
-      return "out of rounds";
+      return StopReason::out_of_rounds;
     case StoppingRule::Decision::out_of_time:
-      return "out of time";
+      return StopReason::out_of_time;
+    case StoppingRule::Decision::go_on:
+      break;
   }
-  throw std::logic_error("unhandled decision");
+  throw std::logic_error("sampling goes on");
 }
 
 /// One case in one launch, from opening to closing.
 class CaseRun {
  public:
-  CaseRun(std::vector<VariantJob>& jobs, CaseResult& result, std::vector<Sample>& samples,
-          int case_index, int launch, const MeasurementSettings& settings)
+  CaseRun(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
+          const MeasurementSettings& settings)
       : jobs_(jobs),
         result_(result),
-        samples_(samples),
-        case_index_(case_index),
-        launch_(launch),
+        place_(place),
+        next_sequence_(place.samples_before),
         settings_(settings),
         times_(jobs.size()),
         wires_(jobs.size(),
@@ -66,16 +65,15 @@ class CaseRun {
   protocol::CountersReply read_counters(Job& job) const;
   void keep_evidence();
   std::vector<Ratio> ratios() const;
-  std::string why_none_is_open() const;
+  StopReason why_none_is_open() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
   VariantResult& result_of(std::size_t place);
   void lose(std::size_t place, const Error& loss);
 
   std::vector<VariantJob>& jobs_;
   CaseResult& result_;
-  std::vector<Sample>& samples_;
-  int case_index_;
-  int launch_;
+  RunPlace place_;
+  int next_sequence_;
   const MeasurementSettings& settings_;
   std::vector<Opened> opened_;
   std::vector<std::vector<double>> times_;  ///< this launch's, by place and round
@@ -93,7 +91,7 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
   jobs_[place].job.reset();
   last_reading_.reset();
   std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
-  result_.stopped = "job lost";
+  result_.stopped = StopReason::job_lost;
   if (times_[place].empty()) note_loss(result_of(place));
   settings_.observer.warn({"job-lost", loss.what(), loss.advice()});
 }
@@ -166,9 +164,9 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   const protocol::RunReply reply = run_batch(opened, operations);
   settings_.observer.health_took(reply.health_seconds);
   Sample sample;
-  sample.case_index = case_index_;
+  sample.sequence = next_sequence_++;
   sample.variant = jobs_[opened.place].variant;
-  sample.launch = launch_;
+  sample.launch = place_.launch;
   sample.round = turn.round;
   sample.position = turn.position;
   sample.operations = operations;
@@ -180,7 +178,7 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
                   "linkgain and linkgain-bench must come from the same build");
   }
   times_[opened.place].push_back(sample.time().value);
-  samples_.push_back(std::move(sample));
+  result_.samples.push_back(std::move(sample));
 }
 
 /// False when a job was lost; the others' part of the round is complete all the same.
@@ -215,17 +213,18 @@ std::vector<Ratio> CaseRun::ratios() const {
 }
 
 /// Where variants run one after the other an earlier one may have been all there is to measure.
-std::string CaseRun::why_none_is_open() const {
+StopReason CaseRun::why_none_is_open() const {
   const bool measured =
       std::any_of(result_.variants.begin(), result_.variants.end(),
                   [](const VariantResult& each) { return each.time.has_value(); });
-  return measured ? std::string(kNothingToCompare) : "skipped";
+  return measured ? StopReason::nothing_to_compare : StopReason::skipped;
 }
 
 void CaseRun::sample(const StoppingRule& rule) {
-  const auto seed = static_cast<unsigned>(case_index_ * 7919 + launch_ + 1);
+  const auto seed = static_cast<unsigned>(place_.case_index * 7919 + place_.launch + 1);
   const double start = settings_.observer.now().value;
-  if (opened_.empty() && result_.stopped != "job lost") result_.stopped = why_none_is_open();
+  if (opened_.empty() && result_.stopped != StopReason::job_lost)
+    result_.stopped = why_none_is_open();
   BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
   int round = 0;
   for (int look = 0; !opened_.empty(); ++look) {
@@ -240,7 +239,8 @@ void CaseRun::sample(const StoppingRule& rule) {
     const StoppingRule::Decision decision =
         now.empty() ? StoppingRule::Decision::out_of_rounds : rule.decide(look, now, elapsed);
     if (decision == StoppingRule::Decision::go_on) continue;
-    if (result_.stopped != "job lost") result_.stopped = describe(decision, now.empty());
+    if (result_.stopped == StopReason::job_lost) return;
+    result_.stopped = now.empty() ? StopReason::nothing_to_compare : reason_of(decision);
     return;
   }
 }
@@ -290,19 +290,18 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
   jobs.clear();
 }
 
-void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, std::vector<Sample>& samples,
-                  int case_index, int launch, const StoppingRule& rule,
-                  const MeasurementSettings& settings) {
-  const bool lost_before = result.stopped == "job lost";
-  result.stopped = "interrupted";
+void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
+                  const StoppingRule& rule, const MeasurementSettings& settings) {
+  const bool lost_before = result.stopped == StopReason::job_lost;
+  result.stopped = StopReason::interrupted;
   result.converged = false;
-  CaseRun run(jobs, result, samples, case_index, launch, settings);
+  CaseRun run(jobs, result, place, settings);
   run.open();
   run.sample(rule);
   run.finish();
-  if (lost_before) result.stopped = "job lost";
-  summarise(result, samples, case_index);
-  settle(result, samples, case_index, settings.plan.precision);
+  if (lost_before) result.stopped = StopReason::job_lost;
+  summarise(result);
+  settle(result, settings.plan.precision);
 }
 
 WireCount::WireCount(const Case& c, TransferPlan plan, const WireSettings& settings)

@@ -15,9 +15,6 @@
 
 namespace linkgain {
 
-/// CaseResult::stopped where only one variant ran.
-inline constexpr std::string_view kNothingToCompare = "nothing to compare";
-
 /// A variant and its resident job; the job is null before it is started and once it is lost.
 struct VariantJob {
   int variant = 0;
@@ -72,13 +69,19 @@ struct MeasurementSettings {
   RunObserver& observer;
 };
 
+/// Where in a run a case is measured.
+struct RunPlace {
+  int case_index = 0;
+  int launch = 0;
+  int samples_before = 0;  ///< of all cases
+};
+
 /// Measures one case of one launch: opens it in every live job, samples rounds in balanced order
 /// until `rule` says stop, verifies and closes. A job that is lost (it may also refuse what it had
-/// opened) is reset and the others go on. Samples are appended as they come, so that they are there
-/// even when this throws (Interrupted). `result` keeps what earlier launches found and gets its
-/// variants at the first one.
-void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, std::vector<Sample>& samples,
-                  int case_index, int launch, const StoppingRule& rule,
-                  const MeasurementSettings& settings);
+/// opened) is reset and the others go on. Samples are appended to `result` as they come, so that
+/// they are there even when this throws (Interrupted). It keeps what earlier launches found and
+/// gets its variants at the first one.
+void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
+                  const StoppingRule& rule, const MeasurementSettings& settings);
 
 }  // namespace linkgain

@@ -77,7 +77,7 @@ class Run : private RunObserver {
   void write_head();
   void measure(int index, int number);
   void keep(int index, int number);
-  void skip(int index, const std::string& reason, const std::string& stopped);
+  void skip(int index, const std::string& reason, StopReason stopped);
   void lost(const VariantJob& job, const Error& error);
   bool all_gave_up() const;
   void locate(VariantResult& variant, const Case& c, Path by_transport) const;
@@ -167,7 +167,7 @@ void Run::execute() {
     for (int variant : all) launch(number, {variant});
   }
   const bool lost = std::count(gave_up_.begin(), gave_up_.end(), true) > 0;
-  record_.status = lost ? "job lost" : "complete";
+  record_.status = lost ? RunStatus::job_lost : RunStatus::complete;
 }
 
 void Run::launch(int number, const std::vector<int>& variants) {
@@ -257,14 +257,14 @@ bool Run::all_gave_up() const {
 }
 
 /// Notes why this launch's variants were not measured, where no earlier launch measured them.
-void Run::skip(int index, const std::string& reason, const std::string& stopped) {
+void Run::skip(int index, const std::string& reason, StopReason stopped) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   for (const VariantJob& job : jobs_) {
     VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
     if (!variant.time && !variant.skipped) variant.skipped = reason;
   }
-  if (result.stopped.empty() || result.stopped == kNothingToCompare) result.stopped = stopped;
-  if (head_written_) journal_.write_case(index, result, record_.samples);
+  if (!result.stopped || result.stopped == StopReason::nothing_to_compare) result.stopped = stopped;
+  if (head_written_) journal_.write_case(index, result);
 }
 
 /// Which road the variant took, and how near to that road's limit it came.
@@ -297,12 +297,12 @@ void Run::measure_host_copies() {
 /// Brings the case's numbers up to date and writes them down.
 void Run::keep(int index, int number) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
-  summarise(result, record_.samples, index);
+  summarise(result);
   // Where the variants run one after the other no rule can stop them.
-  if (!result.ratios.empty() && result.stopped == kNothingToCompare) {
-    result.stopped = "out of rounds";
+  if (!result.ratios.empty() && result.stopped == StopReason::nothing_to_compare) {
+    result.stopped = StopReason::out_of_rounds;
   }
-  settle(result, record_.samples, index, plan_.precision);
+  settle(result, plan_.precision);
   for (const VariantJob& job : jobs_) {
     const auto place = static_cast<std::size_t>(job.variant);
     VariantResult& variant = result.variants[place];
@@ -312,17 +312,19 @@ void Run::keep(int index, int number) {
     locate(variant, result.definition,
            own ? *own : world_.find_path(job.variant, number, hellos_[place], algorithm));
   }
-  journal_.write_case(index, result, record_.samples);
+  journal_.write_case(index, result);
 }
 
 void Run::measure(int index, int number) {
   const bool any = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& j) { return !!j.job; });
-  if (!any) return skip(index, "the job was lost", "job lost");
-  if (pace_.out_of_budget()) return skip(index, "the time budget was used up", "out of time");
+  if (!any) return skip(index, "the job was lost", StopReason::job_lost);
+  if (pace_.out_of_budget())
+    return skip(index, "the time budget was used up", StopReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   const double before = world_.now().value;
+  const int samples_before = count_samples(record_);
   try {
-    measure_case(jobs_, result, record_.samples, index, number, pace_.rule(result.definition),
+    measure_case(jobs_, result, {index, number, samples_before}, pace_.rule(result.definition),
                  settings_);
   } catch (const Interrupted&) {
     keep(index, number);

@@ -179,7 +179,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   Settings settings;
   settings.argv = options.argv;
-  settings.backend = name_of(plan.backend);
+  settings.backend = plan.backend;
   settings.profile = plan.profile;
   settings.schedule = plan.sequential ? "sequential" : "paired";
   settings.variants = plan.variants;
@@ -240,7 +240,7 @@ int carry_out(const RunOptions& options) {
     for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
     run(plan, world, record, journal, progress);
   } catch (const Interrupted& interruption) {
-    record.status = "interrupted";
+    record.status = RunStatus::interrupted;
     status = kSignalExitBase + interruption.signal_number();
     fmt::print(stderr, "linkgain: {}; what was measured is kept\n", interruption.what());
   }

@@ -30,7 +30,7 @@ std::vector<std::pair<std::string, std::string>> context_of(const protocol::Hell
       {"linkgain", fmt::format("{} ({})", software.linkgain, software.build)},
       {"machine", fmt::format("{}, {}", hello.machine.host, describe_ranks(hello.machine))},
       {"mpi", software.mpi},
-      {"backend", hello.backend}};
+      {"backend", std::string(name_of(hello.backend))}};
   if (software.nccl_library) context.emplace_back("nccl", *software.nccl_library);
   if (software.driver) context.emplace_back("driver", *software.driver);
   std::string variables;
@@ -107,7 +107,7 @@ int benchmark_mode(Session& session, const WorkerOptions& options) {
 std::string describe() {
   protocol::HelloReply reply;
   const BackendKind backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
-  reply.backend = name_of(backend);
+  reply.backend = backend;
   reply.capabilities = protocol::capabilities_of(backend);
   reply.machine = describe_host();
   reply.machine.software.linkgain = build_info().version;

@@ -23,7 +23,7 @@ std::string versions(const protocol::HelloReply& hello) {
   const auto header = nccl_version_code(software.nccl_header);
   const auto library = nccl_version_code(software.nccl_library);
   if (header && library) return fmt::format("nccl-headers={} nccl-library={}", *header, *library);
-  return fmt::format("backend={} ({}, in CPU memory)", hello.backend, software.mpi);
+  return fmt::format("backend={} ({}, in CPU memory)", name_of(hello.backend), software.mpi);
 }
 
 std::string device_line(const RankInfo& rank) {

@@ -217,7 +217,7 @@ protocol::Reply Engine::hello() {
   const std::vector<RankInfo> ranks = gather_ranks(session_, own);
   if (!session_.is_root()) return protocol::DoneReply{};
   protocol::HelloReply reply;
-  reply.backend = name_of(backend_.kind());
+  reply.backend = backend_.kind();
   reply.capabilities = protocol::capabilities_of(backend_.kind());
   reply.machine = describe_host();
   reply.machine.processors = processors_;

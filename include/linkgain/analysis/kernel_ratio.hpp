@@ -8,13 +8,12 @@
 
 namespace linkgain {
 
-/// How many times longer `other` takes than `own`, two of the record's cases that `variant`
+/// How many times longer `other` takes than `own`, two cases of a record that `variant`
 /// measured. They were not sampled in the same rounds: the i-th sample of a launch of one
 /// stands against the i-th of the other, as many as both have; otherwise as estimate_ratio() and
-/// combine_launches(). Where the record has no samples of both, that of the times, which must be
+/// combine_launches(). Where there are no samples of both, that of the times, which must be
 /// there, without an interval.
-Ratio ratio_of_cases(const Record& record, const CaseResult& own, const CaseResult& other,
-                     std::string_view variant);
+Ratio ratio_of_cases(const CaseResult& own, const CaseResult& other, std::string_view variant);
 
 /// That of NCCL's operation, or of the copy engine, to our kernel, of which `result` (one of the
 /// record's) is a case; absent for other cases, and where either has no time of right data.

@@ -40,12 +40,11 @@ inline constexpr int kJudgedSteps = 200;
 
 /// The largest difference of the variant's losses to the first variant's, over that, in the steps
 /// that are judged. Absent for the first variant and where there is nothing to compare.
-std::optional<double> judged_loss_difference(const Record& record, const CaseResult& result,
-                                             std::size_t variant);
+std::optional<double> judged_loss_difference(const CaseResult& result, std::size_t variant);
 
 /// Whether that is beyond loss_bound(): a sign of wrong data in one of the two variants, or of one
 /// that changes the arithmetic.
-bool have_losses_parted(const Record& record, const CaseResult& result, std::size_t variant);
+bool have_losses_parted(const CaseResult& result, std::size_t variant);
 
 /// Whether a case stands for the whole of its run where it was measured: a training whose ranks
 /// communicate. Of several the first one does, in the report as in a comparison with another run.

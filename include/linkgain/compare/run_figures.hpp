@@ -49,9 +49,9 @@ struct RunFigures {
   std::string name;  ///< as the caller named it: "before.json"
   RunSource source = RunSource::record;
   std::string started;
-  std::string status = "complete";  ///< as Record::status
-  Machine machine;                  ///< empty where the source does not tell
-  Settings settings;                ///< backend is empty where the source does not tell
+  RunStatus status = RunStatus::complete;
+  Machine machine;  ///< empty where the source does not tell
+  Settings settings;
   std::vector<CaseFigures> cases;
 };
 

@@ -51,7 +51,7 @@ struct FleetRecord {
   std::string problem;             ///< why it cannot be read; the rest is then empty
   bool is_other_document = false;  ///< the problem is that it is no record at all
   std::string started;
-  std::string status;
+  RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
   int launches = 1;
   Machine machine;

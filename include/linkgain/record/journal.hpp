@@ -18,10 +18,10 @@ class JournalWriter {
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  /// Machine and settings; cases, warnings and samples of `record` are not written.
+  /// Machine and settings; cases and warnings of `record` are not written.
   void write_head(const Record& record);
   /// The latest state of case `index` with all its samples; a later line replaces an earlier one.
-  void write_case(int index, const CaseResult& result, const std::vector<Sample>& samples);
+  void write_case(int index, const CaseResult& result);
   void write_warning(const Warning& warning);
 
  private:

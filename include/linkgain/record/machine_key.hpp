@@ -22,7 +22,7 @@ struct KeyLink {
 /// What two runs must have in common for their times to be held against each other. With NCCL that
 /// is GPUs, links and NCCL's minor version; without GPUs the processor and MPI.
 struct MachineKey {
-  std::string backend;
+  BackendKind backend = BackendKind::nccl;
   int ranks = 0;
   int hosts = 1;
   std::vector<std::string> gpus;            ///< model by rank; empty without GPUs

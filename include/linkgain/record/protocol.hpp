@@ -57,7 +57,7 @@ Capabilities capabilities_of(BackendKind backend);
 
 struct HelloReply {
   int version = kVersion;
-  std::string backend;
+  BackendKind backend = BackendKind::nccl;
   Capabilities capabilities;
   Machine machine;
   Environment environment;  ///< in force in rank 0 after the backend came up, by allow-list

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -36,8 +37,8 @@ struct Variant {
 
 /// One batch of back-to-back operations, seen by every rank.
 struct Sample {
-  int case_index = 0;
-  int variant = 0;
+  int sequence = 0;  ///< place among all of the run's samples, in the order measured
+  int variant = 0;   ///< place among the case's variants
   int launch = 0;
   int round = 0;
   int position = 0;  ///< place of this variant within its round, 0 = first
@@ -133,16 +134,36 @@ struct RatioResult {
   Ratio ratio;
 };
 
+/// Why the sampling of a case ended.
+enum class StopReason {
+  converged,
+  out_of_rounds,
+  out_of_time,
+  launches_differ,     ///< several, whatever ended the last one
+  nothing_to_compare,  ///< one variant ran
+  skipped,             ///< none did
+  job_lost,
+  interrupted,
+};
+
+/// "converged", "out of rounds", "out of time", "launches differ", ...
+std::string_view name_of(StopReason reason);
+StopReason parse_stop_reason(std::string_view name);
+
 struct CaseResult {
   Case definition;
   std::vector<VariantResult> variants;
   std::vector<RatioResult> ratios;  ///< one for each variant after the first that ran
   bool converged = false;
-  /// Why sampling ended: "converged", "out of rounds", "out of time", "launches differ" (several,
-  /// whatever ended the last one), "nothing to compare" (one variant ran), "skipped" (none did),
-  /// "job lost", "interrupted".
-  std::string stopped;
+  std::optional<StopReason> stopped{};  ///< absent before sampling began
+  std::vector<Sample> samples{};        ///< in the order measured
 };
+
+/// By launch, in the order measured.
+using LaunchTimes = std::map<int, std::vector<double>>;
+
+/// Of the samples of one variant, by its place. A time of zero is none.
+LaunchTimes launch_times(const CaseResult& result, std::size_t variant);
 
 /// What all trainings of a run have in common.
 struct TrainingPlan {
@@ -157,7 +178,7 @@ inline constexpr Seconds kDefaultSampleTarget{0.005};
 
 struct Settings {
   std::vector<std::string> argv;
-  std::string backend;
+  BackendKind backend = BackendKind::nccl;
   std::string profile;
   std::string schedule;
   std::vector<Variant> variants;
@@ -179,6 +200,18 @@ struct EvidenceCost {
   bool operator==(const EvidenceCost&) const = default;
 };
 
+/// How a run ended.
+enum class RunStatus {
+  complete,
+  interrupted,
+  job_lost,
+  incomplete,  ///< read from a cut journal, or nothing was measured of what was asked for
+};
+
+/// "complete", "interrupted", "job lost", "incomplete".
+std::string_view name_of(RunStatus status);
+RunStatus parse_run_status(std::string_view name);
+
 /// The document of one run.
 struct Record {
   std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
@@ -188,24 +221,24 @@ struct Record {
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no wires were looked at
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
-  /// "complete", "interrupted", "job lost", or "incomplete" when read from a cut journal or when
-  /// nothing was measured of what was asked for.
-  std::string status = "incomplete";
+  RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
-  std::vector<Sample> samples;
 };
 
+/// Samples of all cases.
+int count_samples(const Record& record);
+/// Launches that any case was sampled in.
+int count_launches(const Record& record);
+
 /// Everything a case's table row shows, from its samples: medians, bandwidths, ratios. `result`
-/// keeps its definition, execution, verification and path; the numbers are written anew.
-/// `samples` may hold samples of other cases; those of `case_index` count.
-void summarise(CaseResult& result, const std::vector<Sample>& samples, int case_index);
+/// keeps its definition, execution, verification, path and samples; the numbers are written anew.
+void summarise(CaseResult& result);
 
 /// Decides from the ratios that stand in the end whether the case converged: every interval within
 /// `precision` and no correlation left. A case that lost a job or was interrupted has not. Where
-/// the ratio of several launches is too wide `stopped` becomes "launches differ", whatever ended
-/// the last one: each gives one value, and more launches narrow it, not more rounds in one.
-void settle(CaseResult& result, const std::vector<Sample>& samples, int case_index,
-            double precision);
+/// the ratio of several launches is too wide `stopped` becomes launches_differ, whatever ended the
+/// last one: each gives one value, and more launches narrow it, not more rounds in one.
+void settle(CaseResult& result, double precision);
 
 /// One JSON document, samples last and in columns. Not measured is null.
 std::string to_json(const Record& record);

@@ -48,8 +48,13 @@ class NotARecord : public UsageError {
 void require_known_schema(const In& document);
 void require_known_schema(const std::string& found);
 
-/// Samples in columns: one array for each member, one array of times for each rank.
-Out write_samples(const std::vector<Sample>& samples);
-std::vector<Sample> read_samples(const In& json);
+/// The samples of all cases, in the order measured, in columns: one array for each member, one
+/// array of times for each rank.
+Out write_samples(const std::vector<CaseResult>& cases);
+/// The same of one case.
+Out write_samples(int case_index, const std::vector<Sample>& samples);
+/// Gives every sample to its case, numbered from `first_sequence` on. Throws UsageError where one
+/// is of a case or a variant that is not there.
+void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequence = 0);
 
 }  // namespace linkgain::json

@@ -41,18 +41,10 @@ class Folder {
   std::filesystem::path path_;
 };
 
-std::vector<Sample> samples_of(const Record& record, int index) {
-  std::vector<Sample> own;
-  for (const Sample& sample : record.samples) {
-    if (sample.case_index == index) own.push_back(sample);
-  }
-  return own;
-}
-
 /// The state of case 0 after its first launch, which the final one replaces.
 CaseResult early_state(const Record& record) {
   CaseResult early = record.cases[0];
-  early.stopped = "interrupted";
+  early.stopped = StopReason::interrupted;
   early.variants[0].time.reset();
   return early;
 }
@@ -60,12 +52,12 @@ CaseResult early_state(const Record& record) {
 /// Little of everything: the journal is read once for each of its bytes.
 Record short_record() {
   Record record = full_record();
-  record.samples = {record.samples[0], record.samples[2]};
   record.machine.ranks = {record.machine.ranks[2]};
   record.machine.links.resize(1);
   for (CaseResult& result : record.cases) {
     result.variants.resize(1);
     result.ratios.resize(1);
+    result.samples.resize(1);
   }
   return record;
 }
@@ -76,9 +68,9 @@ std::string written_journal(const Record& record) {
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   journal.write_warning(record.warnings[0]);
-  journal.write_case(0, early_state(record), {record.samples[0]});
-  journal.write_case(1, record.cases[1], record.samples);
-  journal.write_case(0, record.cases[0], record.samples);
+  journal.write_case(0, early_state(record));
+  journal.write_case(1, record.cases[1]);
+  journal.write_case(0, record.cases[0]);
   journal.write_warning(record.warnings[1]);
   return content_of(folder / "journal.jsonl");
 }
@@ -86,7 +78,7 @@ std::string written_journal(const Record& record) {
 /// What a journal of that many complete lines holds.
 Record expected_after(const Record& record, int lines) {
   Record expected;
-  expected.status = "incomplete";
+  expected.status = RunStatus::incomplete;
   expected.exit_code = 6;
   expected.started = record.started;
   expected.machine = record.machine;
@@ -94,16 +86,15 @@ Record expected_after(const Record& record, int lines) {
   if (lines >= 2) expected.warnings = {record.warnings[0]};
   if (lines >= 3) {
     expected.cases = {early_state(record)};
-    expected.samples = {record.samples[0]};
+    expected.cases[0].samples[0].sequence = 0;
   }
   if (lines >= 4) {
     expected.cases.push_back(record.cases[1]);
-    for (const Sample& sample : samples_of(record, 1)) expected.samples.push_back(sample);
+    expected.cases[1].samples[0].sequence = 1;
   }
   if (lines >= 5) {
     expected.cases[0] = record.cases[0];
-    expected.samples = samples_of(record, 1);
-    for (const Sample& sample : samples_of(record, 0)) expected.samples.push_back(sample);
+    expected.cases[0].samples[0].sequence = 2;
   }
   if (lines >= 6) expected.warnings.push_back(record.warnings[1]);
   return expected;
@@ -141,7 +132,7 @@ TEST(Journal, OfSeveralHeadsTheLastCounts) {
   const Folder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
-  journal.write_case(0, record.cases[0], record.samples);
+  journal.write_case(0, record.cases[0]);
   record.settings.environment_in_force[1] = {{"NCCL_P2P_DISABLE", "1"}};
   journal.write_head(record);
   const Record back = read_record(folder / "journal.jsonl");
@@ -157,7 +148,7 @@ TEST(Journal, IsOnDiskLineByLine) {
   EXPECT_THAT(content_of(folder / "journal.jsonl"), StartsWith("{\"head\":"));
   const Record back = read_record(folder / "journal.jsonl");
   EXPECT_TRUE(same(back.machine, record.machine));
-  EXPECT_EQ(back.status, "incomplete");
+  EXPECT_EQ(back.status, RunStatus::incomplete);
 }
 
 TEST(Journal, RefusesGarbageAndNamesTheLine) {
@@ -181,7 +172,7 @@ TEST(Journal, RefusesACaseBeforeItsPredecessors) {
   const Folder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
-  journal.write_case(1, record.cases[1], record.samples);
+  journal.write_case(1, record.cases[1]);
   EXPECT_THAT(refusal(content_of(folder / "journal.jsonl")), HasSubstr("case 1 stands before"));
 }
 

@@ -20,7 +20,7 @@ std::vector<std::string> differences_after(Change change) {
 
 Record mpi() {
   Record record = gpus();
-  record.settings.backend = "mpi";
+  record.settings.backend = BackendKind::mpi;
   record.machine.processor = "a processor";
   record.machine.software.mpi = "Open MPI v4.1.4";
   return record;

@@ -57,14 +57,14 @@ TEST(Protocol, CommandsRoundTrip) {
 TEST(Protocol, HelloRepliesRoundTrip) {
   HelloReply reply;
   reply.version = 7;
-  reply.backend = "nccl";
+  reply.backend = BackendKind::nccl;
   reply.capabilities = {{"all_reduce"}, {"int8", "float16"}, {}, {"graph"}, {"plain"}};
   reply.machine = full_machine();
   reply.environment = {{"NCCL_ALGO", "Ring,Tree"}, {"NCCL_DEBUG", ""}};
   reply.path = Path::network;
   const HelloReply back = reply_back(reply);
   EXPECT_EQ(back.version, 7);
-  EXPECT_EQ(back.backend, "nccl");
+  EXPECT_EQ(back.backend, BackendKind::nccl);
   EXPECT_EQ(back.capabilities.operations, reply.capabilities.operations);
   EXPECT_EQ(back.capabilities.types, reply.capabilities.types);
   EXPECT_EQ(back.capabilities.reductions, reply.capabilities.reductions);

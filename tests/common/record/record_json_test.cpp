@@ -50,7 +50,6 @@ TEST(RecordJson, RoundTripsEveryMember) {
   EXPECT_TRUE(same(back.settings, record.settings));
   EXPECT_TRUE(same(back.cases, record.cases));
   EXPECT_TRUE(same(back.warnings, record.warnings));
-  EXPECT_TRUE(same(back.samples, record.samples));
   EXPECT_TRUE(same(back, record));
   EXPECT_EQ(to_json(back), to_json(record));
 }
@@ -61,7 +60,7 @@ TEST(RecordJson, TellsDifferencesApart) {
   other.cases[1].variants[1].verification->largest_error = 7.0;
   EXPECT_FALSE(same(record, other));
   other = record;
-  other.samples[3].health[1].power_w = 1.0;
+  other.cases[0].samples[3].health[1].power_w = 1.0;
   EXPECT_FALSE(same(record, other));
   EXPECT_TRUE(std::isinf(
       parse_record(to_json(record), "").cases[1].variants[1].verification->largest_error));
@@ -69,7 +68,7 @@ TEST(RecordJson, TellsDifferencesApart) {
 
 TEST(RecordJson, RoundTripsWhatIsNotMeasured) {
   Record record;
-  record.settings.backend = "mpi";
+  record.settings.backend = BackendKind::mpi;
   record.settings.schedule = "paired";
   record.settings.variants = {{"tcp", {}}};
   EXPECT_TRUE(same(parse_record(to_json(record), ""), record));
@@ -110,7 +109,7 @@ TEST(RecordJson, ReadsTheRecordsInResults) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
     if (entry.path().filename() != "record.json") continue;
     const Record record = read_record(entry.path());
-    EXPECT_FALSE(record.samples.empty()) << entry.path();
+    EXPECT_GT(count_samples(record), 0) << entry.path();
     EXPECT_TRUE(same(parse_record(to_json(record), ""), record)) << entry.path();
     ++read;
   }
@@ -250,6 +249,8 @@ TEST(RecordSchema, RefusesWhatTheSchemaCannotTell) {
   fewer["samples"]["power_w_by_rank"][1].erase(0);
   EXPECT_THAT(refusal(fewer), HasSubstr("'power_w_by_rank'"));
   EXPECT_THAT(refusal(with("/samples/round/0", "first")), StartsWith("a.json: "));
+  EXPECT_THAT(refusal(with("/samples/case/1", 7)), HasSubstr("of case 7 and variant 1"));
+  EXPECT_THAT(refusal(with("/samples/variant/1", 3)), HasSubstr("of case 0 and variant 3"));
 }
 
 TEST(ReadRecord, NamesTheFileThatItCannotRead) {

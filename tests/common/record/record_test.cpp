@@ -44,7 +44,8 @@ TEST(Summarise, TakesMediansOverSamplesAndRanks) {
   result.definition.ranks = 4;
   const std::vector<Sample> samples{sample(0, 0, 0, {0.5, 0.25}), sample(0, 0, 1, {0.75, 1.0}),
                                     sample(0, 0, 2, {0.125, 2.0})};
-  summarise(result, samples, 0);
+  result.samples = samples;
+  summarise(result);
   const VariantResult& variant = result.variants[0];
   EXPECT_EQ(variant.time, Seconds{1.0});
   EXPECT_THAT(variant.skew, Optional(DoubleEq(0.5))) << "of 0.5, 0.25 and 0.9375";
@@ -63,7 +64,8 @@ TEST(Summarise, TakesRatiosWithinRounds) {
   }
   // A round that only one variant finished counts for its median, not for the ratio.
   samples.push_back(sample(1, 0, 20, {5.0}));
-  summarise(result, samples, 0);
+  result.samples = samples;
+  summarise(result);
   ASSERT_EQ(result.ratios.size(), 1U) << "the third variant was not sampled";
   EXPECT_EQ(result.ratios[0].variant, "1");
   EXPECT_NEAR(result.ratios[0].ratio.estimate, 3.0, 1e-12);
@@ -79,7 +81,8 @@ TEST(Summarise, MatchesRoundsByNumberNotByPlace) {
     samples.push_back(sample(0, 0, round, {1.0 + round}));
     samples.insert(samples.begin(), sample(1, 0, round, {2.0 * (1.0 + round)}));
   }
-  summarise(result, samples, 0);
+  result.samples = samples;
+  summarise(result);
   EXPECT_NEAR(result.ratios.at(0).ratio.estimate, 2.0, 1e-12);
   EXPECT_NEAR(*result.ratios.at(0).ratio.low, 2.0, 1e-12);
 }
@@ -94,7 +97,8 @@ TEST(Summarise, TakesALaunchAsOneReplicate) {
       samples.push_back(sample(1, launch, round, {of_launch[launch] * 1e-3}));
     }
   }
-  summarise(result, samples, 0);
+  result.samples = samples;
+  summarise(result);
   const Ratio& ratio = result.ratios.at(0).ratio;
   EXPECT_NEAR(ratio.estimate, 2.0 * std::exp(0.3), 1e-9);
   // Standard error of the three logs: 0.3 / sqrt(3); Student's t for two degrees of freedom.
@@ -113,11 +117,12 @@ void add_launch(std::vector<Sample>& samples, int launch, double ratio, double s
 }
 
 /// Settled to 1 % where the last launch ended so.
-CaseResult settled(const std::vector<Sample>& samples, const std::string& ended) {
+CaseResult settled(const std::vector<Sample>& samples, StopReason ended) {
   CaseResult result = unmeasured(2);
-  summarise(result, samples, 0);
+  result.samples = samples;
+  summarise(result);
   result.stopped = ended;
-  settle(result, samples, 0, 0.01);
+  settle(result, 0.01);
   return result;
 }
 
@@ -125,17 +130,18 @@ TEST(Settle, SeveralLaunchesDifferWhateverEndedTheLast) {
   std::vector<Sample> samples;
   add_launch(samples, 0, 2.0, 0.1);
   add_launch(samples, 1, 2.2, 0.1);
-  for (const char* ended : {"converged", "out of time", "out of rounds", "launches differ"}) {
+  for (const StopReason ended : {StopReason::converged, StopReason::out_of_time,
+                                 StopReason::out_of_rounds, StopReason::launches_differ}) {
     const CaseResult result = settled(samples, ended);
     EXPECT_FALSE(result.converged);
-    EXPECT_EQ(result.stopped, "launches differ") << ended;
+    EXPECT_EQ(result.stopped, StopReason::launches_differ) << name_of(ended);
   }
 }
 
 TEST(Settle, OneLaunchKeepsWhatEndedIt) {
   std::vector<Sample> samples;
   add_launch(samples, 0, 2.0, 0.1);
-  for (const char* ended : {"out of time", "out of rounds"}) {
+  for (const StopReason ended : {StopReason::out_of_time, StopReason::out_of_rounds}) {
     const CaseResult result = settled(samples, ended);
     EXPECT_FALSE(result.converged);
     EXPECT_EQ(result.stopped, ended);
@@ -146,17 +152,17 @@ TEST(Settle, ALaunchOfOneVariantIsNoneThatCouldDiffer) {
   std::vector<Sample> samples;
   add_launch(samples, 0, 2.0, 0.1);
   for (int round = 0; round < 20; ++round) samples.push_back(sample(0, 1, round, {1e-3}));
-  EXPECT_EQ(settled(samples, "out of time").stopped, "out of time");
+  EXPECT_EQ(settled(samples, StopReason::out_of_time).stopped, StopReason::out_of_time);
 }
 
 TEST(Settle, ANarrowIntervalHasConvergedWhateverEndedTheLast) {
   std::vector<Sample> samples;
   add_launch(samples, 0, 2.0, 0.0);
-  EXPECT_EQ(settled(samples, "out of time").stopped, "converged");
+  EXPECT_EQ(settled(samples, StopReason::out_of_time).stopped, StopReason::converged);
   add_launch(samples, 1, 2.001, 0.1);
-  const CaseResult result = settled(samples, "out of time");
+  const CaseResult result = settled(samples, StopReason::out_of_time);
   EXPECT_TRUE(result.converged) << "each launch is one value";
-  EXPECT_EQ(result.stopped, "converged");
+  EXPECT_EQ(result.stopped, StopReason::converged);
 }
 
 TEST(Summarise, SumsUpTheHealthOfAVariantsSamples) {
@@ -165,7 +171,8 @@ TEST(Summarise, SumsUpTheHealthOfAVariantsSamples) {
                               sample(1, 0, 0, {1.0})};
   samples[0].health = {{40, 300.0, 1980, 0x0}, {44, 310.0, 1950, 0x4}};
   samples[1].health = {{50, 200.0, 1200, 0x40}, {45, 310.0, 1980, 0x0}};
-  summarise(result, samples, 0);
+  result.samples = samples;
+  summarise(result);
   EXPECT_EQ(result.variants[0].health.highest_temperature_c, 50);
   EXPECT_EQ(result.variants[0].health.lowest_sm_clock_mhz, 1200);
   EXPECT_EQ(result.variants[0].health.samples, 2);
@@ -173,28 +180,15 @@ TEST(Summarise, SumsUpTheHealthOfAVariantsSamples) {
   EXPECT_EQ(result.variants[0].health.power_capped_samples, 1);
   EXPECT_EQ(result.variants[1].health, HealthSummary{}) << "nothing was measured";
   const HealthSummary once = result.variants[0].health;
-  summarise(result, samples, 0);
+  result.samples = samples;
+  summarise(result);
   EXPECT_EQ(result.variants[0].health, once) << "written anew";
-}
-
-TEST(Summarise, CountsOnlyItsOwnCase) {
-  const Record record = full_record();
-  CaseResult first = record.cases[0];
-  summarise(first, record.samples, 0);
-  std::vector<Sample> own;
-  for (const Sample& one : record.samples) {
-    if (one.case_index == 0) own.push_back(one);
-  }
-  CaseResult again = record.cases[0];
-  summarise(again, own, 0);
-  EXPECT_TRUE(same(first, again));
-  ASSERT_LT(own.size(), record.samples.size());
 }
 
 TEST(Summarise, KeepsWhatSamplesDoNotTell) {
   const Record record = full_record();
   CaseResult result = record.cases[0];
-  summarise(result, record.samples, 0);
+  summarise(result);
   EXPECT_TRUE(same(result.variants[0].verification, record.cases[0].variants[0].verification));
   EXPECT_TRUE(same(result.variants[0].execution, record.cases[0].variants[0].execution));
   EXPECT_EQ(result.variants[0].path, Path::nvlink);
@@ -206,22 +200,20 @@ TEST(Summarise, KeepsWhatSamplesDoNotTell) {
 /// Rule 10: from the record alone, by the functions of statistics, without summarise().
 TEST(Summarise, GivesNumbersThatTheRecordsSamplesGiveAgain) {
   Record record = full_record();
-  for (int i = 0; i < 2; ++i)
-    summarise(record.cases[static_cast<std::size_t>(i)], record.samples, i);
+  for (CaseResult& result : record.cases) summarise(result);
   const Record back = parse_record(to_json(record), "");
-  for (int index = 0; index < 2; ++index) {
+  for (const CaseResult& shown : back.cases) {
     std::vector<std::vector<double>> times(2);
     std::vector<std::vector<Ratio>> ratios(1);
     for (int launch = 0; launch < 2; ++launch) {
       std::vector<std::vector<double>> of_launch(2);
-      for (const Sample& one : back.samples) {
-        if (one.case_index != index || one.launch != launch) continue;
+      for (const Sample& one : shown.samples) {
+        if (one.launch != launch) continue;
         times[one.variant].push_back(one.time().value);
         of_launch[one.variant].push_back(one.time().value);
       }
       ratios[0].push_back(estimate_ratio(of_launch[0], of_launch[1]));
     }
-    const CaseResult& shown = back.cases[static_cast<std::size_t>(index)];
     for (int variant = 0; variant < 2; ++variant) {
       const Seconds time{median(times[variant])};
       EXPECT_EQ(shown.variants[variant].time, time);

@@ -60,11 +60,10 @@ TEST(CurvePoints, AreThoseOfOneCurveAndVariant) {
 TEST(CurvePoints, HaveTheQuartilesOfTheirSamples) {
   Record record = stepping_record();
   for (const double time : {28.0, 30.0, 30.0, 34.0, 30.0}) {
-    record.samples.push_back(
-        {.case_index = 2, .variant = 0, .seconds = {1e-9, time}, .health = {}});
-    record.samples.push_back({.case_index = 2, .variant = 1, .seconds = {1.0}, .health = {}});
+    record.cases[2].samples.push_back({.variant = 0, .seconds = {1e-9, time}, .health = {}});
+    record.cases[2].samples.push_back({.variant = 1, .seconds = {1.0}, .health = {}});
   }
-  record.samples.push_back({.case_index = 2, .variant = 0, .seconds = {32.0, {}}, .health = {}});
+  record.cases[2].samples.push_back({.variant = 0, .seconds = {32.0, {}}, .health = {}});
   const std::vector<CurvePoint> points = curve_points(record, kCurve, "p2p");
   EXPECT_EQ(points[2].low, Seconds{30.0});
   EXPECT_EQ(points[2].high, Seconds{31.5});

@@ -26,17 +26,16 @@ Record two_cases() {
 void add(Record& record, int place, int variant, int launch, const std::vector<double>& times) {
   for (const double time : times) {
     Sample sample;
-    sample.case_index = place;
     sample.variant = variant;
     sample.launch = launch;
     sample.seconds = {time / 2, time};
-    record.samples.push_back(sample);
+    record.cases[static_cast<std::size_t>(place)].samples.push_back(sample);
   }
 }
 
 TEST(CaseRatio, OfTimesHasNoInterval) {
   const Record record = two_cases();
-  const Ratio ratio = ratio_of_cases(record, record.cases[0], record.cases[1], "host");
+  const Ratio ratio = ratio_of_cases(record.cases[0], record.cases[1], "host");
   EXPECT_DOUBLE_EQ(ratio.estimate, 1.5);
   EXPECT_FALSE(ratio.low);
 }
@@ -50,7 +49,7 @@ TEST(CaseRatio, HoldsSamplesAgainstEachOtherInTurn) {
   add(record, 0, 0, 0, own);
   add(record, 1, 0, 0, other);
   add(record, 1, 1, 0, {7.0});  // of the other variant
-  const Ratio ratio = ratio_of_cases(record, record.cases[0], record.cases[1], "p2p");
+  const Ratio ratio = ratio_of_cases(record.cases[0], record.cases[1], "p2p");
   EXPECT_NEAR(ratio.estimate, 4.0, 1e-12);
   EXPECT_EQ(ratio.rounds, 8);
   ASSERT_TRUE(ratio.low);
@@ -65,7 +64,7 @@ TEST(CaseRatio, OfSeveralLaunchesIsTheirMean) {
     add(record, 1, 0, launch, std::vector<double>(3, launch == 0 ? 2.0 : 8.0));
   }
   add(record, 1, 0, 2, {50.0});  // a launch that the first case lacks
-  const Ratio ratio = ratio_of_cases(record, record.cases[0], record.cases[1], "p2p");
+  const Ratio ratio = ratio_of_cases(record.cases[0], record.cases[1], "p2p");
   EXPECT_NEAR(ratio.estimate, 4.0, 1e-9);
   ASSERT_TRUE(ratio.high);
   EXPECT_NEAR(*ratio.high, 4.0 * std::exp(12.7062 * std::log(2.0)), 1.0);
@@ -74,10 +73,8 @@ TEST(CaseRatio, OfSeveralLaunchesIsTheirMean) {
 TEST(CaseRatio, NeedsTheTimes) {
   Record record = two_cases();
   record.cases[1].variants[0].time.reset();
-  EXPECT_THROW(ratio_of_cases(record, record.cases[0], record.cases[1], "p2p"),
-               std::invalid_argument);
-  EXPECT_THROW(ratio_of_cases(record, record.cases[0], record.cases[1], "net"),
-               std::invalid_argument);
+  EXPECT_THROW(ratio_of_cases(record.cases[0], record.cases[1], "p2p"), std::invalid_argument);
+  EXPECT_THROW(ratio_of_cases(record.cases[0], record.cases[1], "net"), std::invalid_argument);
 }
 
 TEST(LibraryRatio, HoldsAKernelAgainstItsTwin) {

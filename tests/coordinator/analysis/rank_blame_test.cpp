@@ -10,8 +10,8 @@ namespace {
 /// One case, eight rounds; rank `slow` takes `factor` times as long with the first variant.
 Record record_with(int slow, double factor) {
   Record record = fleet_node("node", 1, 4, 1);
-  record.samples = fleet_samples(record, 8);
-  for (Sample& sample : record.samples) {
+  add_fleet_samples(record, 8);
+  for (Sample& sample : record.cases[0].samples) {
     for (auto& seconds : sample.seconds) seconds = 1e-3;
     if (sample.variant == 0) sample.seconds.at(static_cast<std::size_t>(slow)) = 1e-3 * factor;
   }
@@ -31,10 +31,10 @@ TEST(SlowestRank, IsAbsentWhereNothingIsKnown) {
   const std::string name = case_name(record.cases[0].definition);
   EXPECT_FALSE(slowest_rank(record, "another", "p2p", 0.05));
   EXPECT_FALSE(slowest_rank(record, name, "another", 0.05));
-  for (Sample& sample : record.samples)
+  for (Sample& sample : record.cases[0].samples)
     sample.seconds.erase(sample.seconds.begin(), sample.seconds.begin() + 2);
   EXPECT_FALSE(slowest_rank(record, name, "p2p", 0.05)) << "two ranks";
-  record.samples.clear();
+  record.cases[0].samples.clear();
   EXPECT_FALSE(slowest_rank(record, name, "p2p", 0.05)) << "no samples";
 }
 

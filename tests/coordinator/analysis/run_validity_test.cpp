@@ -80,7 +80,7 @@ TEST(Judge, OpenMpisVariablesMatterWhereItCarriesTheMessages) {
   record.settings.environment_in_force[0]["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none";
   judge(record);
   EXPECT_THAT(record.warnings, IsEmpty()) << "NCCL does";
-  record.settings.backend = "mpi";
+  record.settings.backend = BackendKind::mpi;
   judge(record);
   EXPECT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
 }
@@ -91,7 +91,7 @@ TEST(Judge, MissesNoEvidenceWhereMpiCarriesTheMessages) {
   judge(record);
   EXPECT_THAT(codes(record), ElementsAre("evidence-missing"));
   record.warnings.clear();
-  record.settings.backend = "mpi";
+  record.settings.backend = BackendKind::mpi;
   judge(record);
   EXPECT_THAT(codes(record), IsEmpty());
 }
@@ -162,8 +162,8 @@ TEST(Judge, WarnsOfCasesThatDidNotConvergeAndNamesThree) {
 TEST(Judge, AdvisesMoreLaunchesWhereTheyDifferAndNotMoreTime) {
   Record record = good_record();
   for (CaseResult& result : record.cases) result.converged = false;
-  record.cases[0].stopped = "launches differ";
-  record.cases[1].stopped = "out of time";
+  record.cases[0].stopped = StopReason::launches_differ;
+  record.cases[1].stopped = StopReason::out_of_time;
   judge(record);
   ASSERT_THAT(codes(record), ElementsAre("not-converged", "not-converged"));
   EXPECT_THAT(record.warnings[0].text, AllOf(HasSubstr("/1KiB/"), Not(HasSubstr("/8B/"))));
@@ -179,19 +179,19 @@ TEST(RemedyFor, IsWhatEndedTheSampling) {
   CaseResult result = good_record().cases[0];
   EXPECT_EQ(remedy_for(result), std::nullopt) << "it converged";
   result.converged = false;
-  result.stopped = "out of rounds";
+  result.stopped = StopReason::out_of_rounds;
   EXPECT_EQ(remedy_for(result), Remedy::time);
   result.definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
   EXPECT_EQ(remedy_for(result), Remedy::steps);
-  result.stopped = "out of time";
+  result.stopped = StopReason::out_of_time;
   EXPECT_EQ(remedy_for(result), Remedy::time) << "it did not run all its steps";
-  result.stopped = "launches differ";
+  result.stopped = StopReason::launches_differ;
   EXPECT_EQ(remedy_for(result), Remedy::launches);
-  for (const char* early : {"job lost", "interrupted"}) {
+  for (const StopReason early : {StopReason::job_lost, StopReason::interrupted}) {
     result.stopped = early;
     EXPECT_EQ(remedy_for(result), std::nullopt);
   }
-  result.stopped = "out of rounds";
+  result.stopped = StopReason::out_of_rounds;
   result.ratios.clear();
   EXPECT_EQ(remedy_for(result), std::nullopt);
 }
@@ -207,11 +207,11 @@ TEST(Judge, ACaseWithoutARatioCannotConverge) {
 TEST(Judge, WarnsOfABudgetThatLeftWorkUndone) {
   Record record = good_record();
   record.settings.budget = Seconds{10.0};
-  record.samples.emplace_back();
+  record.cases[0].samples.emplace_back();
   EXPECT_EQ(judge(record), ExitCode::success);
   EXPECT_THAT(record.warnings, IsEmpty()) << "all cases, the one launch";
   record.settings.launches = 3;
-  record.cases[1].stopped = "out of time";
+  record.cases[1].stopped = StopReason::out_of_time;
   for (VariantResult& variant : record.cases[1].variants) variant.time.reset();
   record.cases[1].ratios.clear();
   EXPECT_EQ(judge(record), ExitCode::success);
@@ -234,9 +234,9 @@ TEST(Judge, IncompleteComesBeforeWrongDataBeforeWrongPath) {
   EXPECT_EQ(judge(record), ExitCode::wrong_path);
   set_wrong(record);
   EXPECT_EQ(judge(record), ExitCode::wrong_data);
-  for (const char* status : {"job lost", "incomplete"}) {
+  for (const RunStatus status : {RunStatus::job_lost, RunStatus::incomplete}) {
     record.status = status;
-    EXPECT_EQ(judge(record), ExitCode::incomplete) << status;
+    EXPECT_EQ(judge(record), ExitCode::incomplete) << name_of(status);
   }
   EXPECT_THAT(codes(record),
               AllOf(::testing::Contains("wrong-path"), ::testing::Contains("wrong-data")))

@@ -27,9 +27,8 @@ void expect_exposed(const Record& record, std::size_t variant, double seconds) {
 }
 
 void forget(Record& record, int case_index, int launch) {
-  std::erase_if(record.samples, [&](const Sample& sample) {
-    return sample.case_index == case_index && sample.launch == launch;
-  });
+  std::erase_if(record.cases[static_cast<std::size_t>(case_index)].samples,
+                [&](const Sample& sample) { return sample.launch == launch; });
 }
 
 // 1, 2 and 9 ms. Their mean is 4 ms; medians over all launches, 102.96 and 99 ms, are 3.96 apart.
@@ -52,8 +51,8 @@ TEST(ExposedCommunication, IsHeldAgainstTheFirstVariantThatComputedAlone) {
                           {kNone, "host", {0.100, 0.090}}});
   expect_exposed(record, 0, 0.0015);
   expect_exposed(record, 1, 0.060);
-  add_samples(record, 1, 0, 0, 0.080);
-  add_samples(record, 1, 0, 1, 0.081);
+  add_samples(record.cases[1], 0, 0, 0.080);
+  add_samples(record.cases[1], 0, 1, 0.081);
   expect_exposed(record, 1, 0.0745);
 }
 
@@ -84,10 +83,9 @@ Record one_launch(const std::vector<double>& ddp, const std::vector<double>& non
   for (const std::vector<double>* blocks : {&ddp, &none}) {
     for (std::size_t round = 0; round < blocks->size(); ++round) {
       Sample sample;
-      sample.case_index = blocks == &ddp ? 0 : 1;
       sample.round = static_cast<int>(round);
       sample.seconds = {(*blocks)[round]};
-      record.samples.push_back(sample);
+      record.cases[blocks == &ddp ? 0 : 1].samples.push_back(sample);
     }
   }
   return record;

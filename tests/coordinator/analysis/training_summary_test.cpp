@@ -40,14 +40,13 @@ Record trained_record() {
       for (int variant = 0; variant < 2 - c; ++variant) {
         for (int round = 0; round < 2; ++round) {
           Sample sample;
-          sample.case_index = c;
           sample.variant = variant;
           sample.launch = launch;
           sample.round = round;
           sample.operations = 10;
           sample.seconds = {steps[c][variant] + launch};
           sample.loss = 10.0 - round;
-          record.samples.push_back(sample);
+          record.cases[static_cast<std::size_t>(c)].samples.push_back(sample);
         }
       }
     }
@@ -56,8 +55,8 @@ Record trained_record() {
 }
 
 Sample& sample_of(Record& record, int variant, int round) {
-  for (Sample& sample : record.samples) {
-    if (sample.case_index == 0 && sample.variant == variant && sample.round == round) return sample;
+  for (Sample& sample : record.cases[0].samples) {
+    if (sample.variant == variant && sample.round == round) return sample;
   }
   throw std::out_of_range("no such sample");
 }
@@ -66,12 +65,10 @@ TEST(ExposedCommunication, IsOfMediansOfTheSameLaunch) {
   Record record = trained_record();
   EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5);
   EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 1)->time.value, 1.5);
-  std::erase_if(record.samples,
-                [](const Sample& each) { return each.case_index == 1 && each.launch == 0; });
+  std::erase_if(record.cases[1].samples, [](const Sample& each) { return each.launch == 0; });
   EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5)
       << "launch 0 has nothing to be held against, and launch 1's would be 1 s off";
-  std::erase_if(record.samples,
-                [](const Sample& each) { return each.case_index == 0 && each.launch == 1; });
+  std::erase_if(record.cases[0].samples, [](const Sample& each) { return each.launch == 1; });
   EXPECT_FALSE(exposed_communication(record, record.cases[0], 0)) << "no launch has both";
 }
 
@@ -91,23 +88,22 @@ TEST(LossBound, LiesBetweenRoundingAndNoCommunicationAsMeasured) {
   int held = 0;
   for (const TrainingPrecision precision :
        {TrainingPrecision::fp32, TrainingPrecision::tf32, TrainingPrecision::bf16}) {
-    Record merged = record;
-    const CaseResult* first = nullptr;
-    for (std::size_t i = 0; i < record.cases.size(); ++i) {
-      const Case& c = record.cases[i].definition;
+    std::optional<CaseResult> first;
+    for (const CaseResult& result : record.cases) {
+      const Case& c = result.definition;
       if (!c.training || c.training->precision != precision) continue;
-      if (first == nullptr) first = &merged.cases[i];
-      const int place = static_cast<int>(i);
-      if (place == first - merged.cases.data()) continue;
-      // The strategy's losses in the place of the second variant's.
-      std::erase_if(merged.samples, [](const Sample& each) { return each.variant != 0; });
-      for (const Sample& sample : record.samples) {
-        if (sample.case_index != place || sample.variant != 0) continue;
-        merged.samples.push_back(sample);
-        merged.samples.back().case_index = static_cast<int>(first - merged.cases.data());
-        merged.samples.back().variant = 1;
+      if (!first) {
+        first = result;
+        continue;
       }
-      EXPECT_EQ(have_losses_parted(merged, *first, 1), !uses_link(c)) << case_name(c);
+      // The strategy's losses in the place of the second variant's.
+      std::erase_if(first->samples, [](const Sample& each) { return each.variant != 0; });
+      for (const Sample& sample : result.samples) {
+        if (sample.variant != 0) continue;
+        first->samples.push_back(sample);
+        first->samples.back().variant = 1;
+      }
+      EXPECT_EQ(have_losses_parted(*first, 1), !uses_link(c)) << case_name(c);
       ++held;
     }
   }
@@ -143,28 +139,28 @@ TEST(Judge, TakesALossThatIsNoNumberAsParted) {
 TEST(Judge, LeavesLossesAloneAfterTheStepsThatWereMeasured) {
   Record record = trained_record();
   Sample& late = sample_of(record, 1, 1);
-  for (Sample& sample : record.samples) {
+  for (Sample& sample : record.cases[0].samples) {
     if (sample.round == 1) sample.round = kJudgedSteps / kStepsPerBlock;
   }
   *late.loss *= 1.1;
-  EXPECT_FALSE(have_losses_parted(record, record.cases[0], 1));
-  for (Sample& sample : record.samples) {
+  EXPECT_FALSE(have_losses_parted(record.cases[0], 1));
+  for (Sample& sample : record.cases[0].samples) {
     if (sample.round > 0) --sample.round;
   }
-  EXPECT_TRUE(have_losses_parted(record, record.cases[0], 1));
+  EXPECT_TRUE(have_losses_parted(record.cases[0], 1));
 }
 
 TEST(Judge, AdvisesMoreStepsWhereATrainingDidNotConverge) {
   Record record = trained_record();
   record.cases[0].converged = false;
-  record.cases[0].stopped = "out of rounds";
+  record.cases[0].stopped = StopReason::out_of_rounds;
   judge(record);
   EXPECT_THAT(warning(record, "not-converged").text, HasSubstr("gpt2_step/fp32/gpt2/np2"));
   EXPECT_THAT(warning(record, "not-converged").advice,
               AllOf(HasSubstr("--steps"), Not(HasSubstr("--budget"))));
   record.warnings.clear();
   record.settings.budget = Seconds{60};
-  record.cases[0].stopped = "out of time";
+  record.cases[0].stopped = StopReason::out_of_time;
   judge(record);
   EXPECT_THAT(warning(record, "not-converged").advice,
               AllOf(HasSubstr("--budget"), Not(HasSubstr("--steps"))));
@@ -176,7 +172,7 @@ TEST(Judge, LooksForBentDataWhereItLay) {
   judge(record);
   EXPECT_THAT(warning(record, "wrong-data").advice, HasSubstr("nvidia-smi -q -d ECC"));
   record.warnings.clear();
-  record.settings.backend = "mpi";
+  record.settings.backend = BackendKind::mpi;
   judge(record);
   EXPECT_THAT(warning(record, "wrong-data").advice,
               AllOf(HasSubstr("the host's memory"), Not(HasSubstr("GPU"))));

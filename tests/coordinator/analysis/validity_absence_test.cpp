@@ -25,10 +25,10 @@ TEST(JudgeAbsence, IsIncompleteWhereNothingWasMeasured) {
   Record record = good_record();
   take_times(record.cases[0], "out of memory");
   EXPECT_EQ(judge(record), ExitCode::success) << "something was";
-  EXPECT_EQ(record.status, "complete");
+  EXPECT_EQ(record.status, RunStatus::complete);
   take_times(record.cases[1], "no network");
   EXPECT_EQ(judge(record), ExitCode::incomplete);
-  EXPECT_EQ(record.status, "incomplete");
+  EXPECT_EQ(record.status, RunStatus::incomplete);
   EXPECT_THAT(warning(record, "nothing-measured").text,
               StartsWith("nothing was measured of what was asked for: all_reduce/"));
   EXPECT_THAT(warning(record, "nothing-measured").text, EndsWith(": out of memory"));
@@ -52,10 +52,10 @@ TEST(JudgeAbsence, TakesTheStepWithoutCommunicationForNoMeasurementOfAnother) {
 
 TEST(JudgeAbsence, LeavesAnInterruptedRunAsItIs) {
   Record record = good_record();
-  record.status = "interrupted";
+  record.status = RunStatus::interrupted;
   for (CaseResult& result : record.cases) take_times(result, "interrupted");
   judge(record);
-  EXPECT_EQ(record.status, "interrupted");
+  EXPECT_EQ(record.status, RunStatus::interrupted);
   EXPECT_THAT(codes(record), Not(Contains("nothing-measured")));
 }
 

@@ -28,7 +28,7 @@ Record sampled_record(const std::vector<std::vector<std::optional<std::uint64_t>
     Sample sample;
     sample.seconds = {1e-3, 1e-3};
     for (const auto& reason : of_ranks) sample.health.push_back({40, 300.0, 1980, reason});
-    record.samples.push_back(sample);
+    record.cases[0].samples.push_back(sample);
   }
   return record;
 }
@@ -98,7 +98,7 @@ TEST(JudgeHealth, WhatWasNotMeasuredCannotBeShownToBeHealthy) {
 
 TEST(JudgeHealth, RanksThatTakeNoPartNeedNoHealth) {
   Record record = sampled_record({{0, std::nullopt}});
-  record.samples[0].seconds[1].reset();
+  record.cases[0].samples[0].seconds[1].reset();
   record.settings.require_healthy = true;
   EXPECT_EQ(judge(record), ExitCode::success);
 }
@@ -111,7 +111,7 @@ TEST(JudgeHealth, ComesAfterWrongPath) {
   EXPECT_EQ(judge(record), ExitCode::wrong_path);
   set_wrong(record);
   EXPECT_EQ(judge(record), ExitCode::wrong_data);
-  record.status = "job lost";
+  record.status = RunStatus::job_lost;
   EXPECT_EQ(judge(record), ExitCode::incomplete);
   EXPECT_THAT(codes(record), Contains("unhealthy-samples"));
 }

@@ -23,14 +23,14 @@ inline CaseResult case_of(std::int64_t size, Path first, Path other) {
   result.variants = {measured("p2p", first), measured("host", other)};
   result.ratios = {{"host", {.estimate = 2.0, .low = 1.99, .high = 2.01, .rounds = 20}}};
   result.converged = true;
-  result.stopped = "converged";
+  result.stopped = StopReason::converged;
   return result;
 }
 
 /// Two GPUs joined by NVLink, p2p against host, all in order.
 inline Record good_record() {
   Record record;
-  record.status = "complete";
+  record.status = RunStatus::complete;
   record.machine.links = {{0, 1, true, true}};
   const Environment host{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
   record.settings.variants = {{"p2p", {}}, {"host", host}};

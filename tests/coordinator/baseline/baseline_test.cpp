@@ -100,7 +100,7 @@ TEST(Baseline, WarnsOfUnsteadyCasesAndOfGpusHeldBack) {
 
 TEST(Baseline, SaysWhichRecordWasCutShort) {
   Record record = run_of({{sized(8), "p2p", kEight}});
-  record.status = "job lost";
+  record.status = RunStatus::job_lost;
   const Baseline baseline = baseline_from({record});
   ASSERT_THAT(warning_codes(baseline), ElementsAre("incomplete-record"));
   EXPECT_EQ(baseline.warnings[0].text, "r0: job lost");

@@ -79,7 +79,7 @@ TEST(CheckRecords, RefusesAnotherKindOfMachine) {
 TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
   const Record other = changed(after(), [](Record& r) {
     r.settings.variants[0].environment["NCCL_ALGO"] = "Ring";
-    r.status = "interrupted";
+    r.status = RunStatus::interrupted;
   });
   const CheckResult result = check({other}, made_from(before()));
   ASSERT_THAT(warning_codes(result), ElementsAre("incomplete-record", "other-variables"));

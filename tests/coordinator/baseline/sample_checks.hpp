@@ -29,7 +29,7 @@ inline CaseCheck sample_check(std::int64_t bytes, const std::string& variant,
 inline CheckResult sample_result() {
   CheckResult result;
   result.made = "2026-11-21T20:00:00Z";
-  result.key.backend = "nccl";
+  result.key.backend = BackendKind::nccl;
   result.key.ranks = 2;
   result.key.gpus = {"NVIDIA H200", "NVIDIA H200"};
   result.key.links = {{0, 1, true, true, Ancestor::phb}};

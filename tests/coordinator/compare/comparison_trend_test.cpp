@@ -67,7 +67,7 @@ TEST(ComparisonTrend, FitsATerminal) {
   second.machine.software.driver = "590.2";
   RunFigures third = run_with("wednesday.json", {steady(kSmall, 20e-6), steady(kLarge, 0.11)});
   third.machine.software.driver = "590.2";
-  third.status = "interrupted";
+  third.status = RunStatus::interrupted;
   expect_golden(trend({first, second, third}), "comparison_trend.txt");
 }
 
@@ -128,7 +128,7 @@ TEST(ComparisonTrend, TellsWhyARunInTheMiddleHasNoTime) {
   const RunFigures first = run_with("a.json", {steady(kLarge, 0.1)});
   const RunFigures second = run_with("b.json", {wrong(steady(kLarge, 0.1))});
   RunFigures third = run_with("c.json", {steady(kLarge, 0.1)});
-  third.settings.backend = "mpi";
+  third.settings.backend = BackendKind::mpi;
   const std::string wrong_in_the_middle = rows_of({first, second, first});
   EXPECT_THAT(wrong_in_the_middle,
               AllOf(HasSubstr("| Run 2 | | | NVLink | | not comparable | wrong data: 3 of 8 el"),

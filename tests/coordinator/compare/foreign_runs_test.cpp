@@ -225,7 +225,7 @@ TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
 /// CPUs share their time with all else: what one launch of each took tells next to nothing.
 TEST(ForeignComparison, AssumesNoSpreadOfGpusInCpuMemory) {
   const RunFigures before = parse_run(cpu_memory_document(), "before.json");
-  EXPECT_EQ(before.settings.backend, "mpi");
+  EXPECT_EQ(before.settings.backend, BackendKind::mpi);
   const RunFigures after = parse_run(cpu_memory_document("7.75"), "after.json");
   const RunComparison comparison = compare_runs(before, after, {});
   EXPECT_EQ(comparison.cases.at(0).verdict, CaseVerdict::inconclusive);
@@ -256,7 +256,7 @@ TEST(ForeignVariants, OfGoogleBenchmarkAreThoseOfTheBackendToo) {
         R"({{"name": "all_reduce/float32/sum/1KiB/np2", "real_time": 8.0, "time_unit": "us"}}]}})",
         context);
     const RunFigures run = parse_run(text, "file.json");
-    return run.settings.backend + " " + run.cases.at(0).variant;
+    return std::string(name_of(run.settings.backend)) + " " + run.cases.at(0).variant;
   };
   EXPECT_EQ(variant(""), "mpi mpi") << "as before the backend stood in it: NCCL has a version";
   EXPECT_EQ(variant(R"(, "nccl": "2.28.3")"), "nccl p2p");

@@ -162,7 +162,7 @@ TEST(CompareRuns, SaysWhyACaseIsNotComparable) {
   EXPECT_EQ(row.reason, "after: wrong data: 1 of 2 elements");
   EXPECT_FALSE(row.speed_up);
   after = before;
-  after.settings.backend = "mpi";
+  after.settings.backend = BackendKind::mpi;
   EXPECT_EQ(compare_runs(before, after, {}).cases.at(0).reason, "backend nccl before, mpi after");
 }
 
@@ -183,7 +183,7 @@ TEST(CompareRuns, CautionsOfWhatElseMayExplainADifference) {
   after.machine.software.driver = "590.2";
   after.machine.software.nccl_library = "2.29.1";
   after.settings.environment_in_force[0]["NCCL_ALGO"] = "Ring";
-  after.status = "job lost";
+  after.status = RunStatus::job_lost;
   HealthSummary& health = after.cases[0].health;
   health.clock_event_reasons = 0x40;
   health.samples = 20;

@@ -19,7 +19,7 @@ constexpr double kTrueRatio = 1.1;
 /// Of the first operation: other operations' cases tell little more where all are slow together.
 RunFigures run_of_launches(const std::vector<CaseLaunches>& all) {
   RunFigures run;
-  run.settings.backend = "nccl";
+  run.settings.backend = BackendKind::nccl;
   for (const CaseLaunches& each : all) {
     if (each.definition.operation != all.front().definition.operation) continue;
     CaseFigures figures;

@@ -18,13 +18,13 @@ TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
   const RunFigures run = figures_of(full_record(), "before.json");
   EXPECT_EQ(run.name, "before.json");
   EXPECT_EQ(run.source, RunSource::record);
-  EXPECT_EQ(run.status, "job lost");
+  EXPECT_EQ(run.status, RunStatus::job_lost);
   ASSERT_THAT(run.cases, SizeIs(6));
   const CaseFigures& first = run.cases[0];
   EXPECT_EQ(first.variant, "p2p");
   EXPECT_EQ(first.no_time, "");
   EXPECT_EQ(first.path, Path::nvlink);
-  // full_samples(): 1 ms times 1 + round / 100 in eight rounds, the second launch 5 % longer.
+  // add_full_samples(): 1 ms times 1 + round / 100 in eight rounds, the second launch 5 % longer.
   ASSERT_THAT(first.launches, SizeIs(2));
   EXPECT_THAT(first.launches[0].time.value, DoubleNear(1.035e-3, 1e-12));
   EXPECT_THAT(first.launches[1].time.value, DoubleNear(1.035e-3 * 1.05, 1e-12));
@@ -69,7 +69,7 @@ TEST(RunFigures, SayWhyThereIsNoTime) {
 
 TEST(RunFigures, WithoutSamplesTakeTheMedianAsOneLaunch) {
   Record record = full_record();
-  record.samples.clear();
+  for (CaseResult& result : record.cases) result.samples.clear();
   const RunFigures run = figures_of(record, "r");
   ASSERT_THAT(run.cases[0].launches, SizeIs(1));
   EXPECT_EQ(run.cases[0].launches[0].time, Seconds{1.0 / 3});

@@ -62,7 +62,7 @@ TEST(RunReader, TakesGoogleBenchmarkOfLinkgainBench) {
 TEST(RunReader, TakesNcclTests) {
   const RunFigures run = parse_run(document("nccl_tests.json"), "n.json");
   EXPECT_EQ(run.source, RunSource::nccl_tests);
-  EXPECT_EQ(run.settings.backend, "nccl");
+  EXPECT_EQ(run.settings.backend, BackendKind::nccl);
   EXPECT_EQ(run.machine.software.nccl_library, "2.28.3");
   EXPECT_EQ(describe_ranks(run.machine), "2 x NVIDIA H200");
   ASSERT_THAT(run.cases, SizeIs(2));

@@ -46,7 +46,7 @@ TEST_F(FleetFiles, FindsRecordsAndLoneJournals) {
 TEST_F(FleetFiles, ReadsAllAndOneBrokenFileCostsOnlyItself) {
   for (int i = 0; i < 40; ++i) {
     Record record = fleet_node("node" + std::to_string(i), static_cast<std::uint64_t>(i));
-    record.samples = fleet_samples(record, 2);
+    add_fleet_samples(record, 2);
     const std::string text = to_json(record);
     write("n" + std::to_string(i) + "/record.json", i == 17 ? text.substr(0, 3000) : text);
   }

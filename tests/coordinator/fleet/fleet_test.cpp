@@ -84,7 +84,7 @@ TEST_F(Fleet, FindsWrongDataHealthAndRunsCutShort) {
   node(1).cases[3].variants[1].verification->wrong = 5;
   for (CaseResult& result : node(2).cases) result.variants[0].health.unhealthy_samples = 10;
   node(3).cases[0].variants[0].health.unhealthy_samples = 1;
-  node(4).status = "job lost";
+  node(4).status = RunStatus::job_lost;
   node(5).exit_code = 5;
   node(6).machine.software.driver = "570.1";
   const FleetReport report = judge();

@@ -95,8 +95,10 @@ std::map<std::string, std::string> row_of(const std::string& text, std::size_t n
 /// Its two trainings' four rows, then an all_reduce's.
 Record trainings_and_others() {
   Record record = page_record();
-  for (Sample& sample : record.samples) {
-    if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 0x1p-18;
+  for (CaseResult& result : record.cases) {
+    for (Sample& sample : result.samples) {
+      if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 0x1p-18;
+    }
   }
   finish(record);
   record.cases.push_back(nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02));

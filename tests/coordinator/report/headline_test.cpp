@@ -134,7 +134,7 @@ TEST(Headline, SaysThatThereAreTooFewRounds) {
 TEST(Headline, SaysThatTheIntervalIsTooWide) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.4, 12.6);
   record.cases[0].converged = false;
-  record.cases[0].stopped = "out of time";
+  record.cases[0].stopped = StopReason::out_of_time;
   EXPECT_THAT(headline(RunSummary(record)),
               HasSubstr("12.6x). Not converged (out of time): the interval is ±5.0 % of the ratio, "
                         "±1 % was asked for.\n"));
@@ -245,7 +245,7 @@ TEST(Headline, SaysThatTimesWithoutARoundInCommonAreNoRatio) {
 
 TEST(Headline, SaysThatTheRunWasCutShort) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
-  record.status = "interrupted";
+  record.status = RunStatus::interrupted;
   EXPECT_THAT(headline(RunSummary(record)), HasSubstr("\nThe run is not complete (interrupted)"));
   record.cases.clear();
   EXPECT_THAT(headline(RunSummary(record)), StartsWith("Nothing was measured.\n"));

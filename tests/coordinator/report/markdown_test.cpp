@@ -83,7 +83,7 @@ TEST(HealthLine, ReadsTheSamplesOfOlderRecords) {
   Record record = h200_record();
   Sample sample;
   sample.health = {{31, 99.6, 1980, 0x1}, {35, 120.0, 1980, 0x0}};
-  record.samples = {sample};
+  record.cases[0].samples = {sample};
   EXPECT_EQ(health_line(RunSummary(record)),
             "Health: 31–35 °C, 100–120 W, SM 1980 MHz, no sample held back\n");
 }

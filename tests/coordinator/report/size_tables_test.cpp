@@ -166,8 +166,8 @@ TEST(KernelTable, SaysWhatNcclLeavesAtEverySize) {
 TEST(KernelTable, HasIntervalsOfSamples) {
   Record record = with_kernels(4.0);
   for (const double time : {0.99e-6, 1.00e-6, 1.01e-6, 1.00e-6, 0.99e-6, 1.01e-6, 1.00e-6}) {
-    record.samples.push_back({.case_index = 0, .variant = 0, .seconds = {8 * time}, .health = {}});
-    record.samples.push_back({.case_index = 4, .variant = 0, .seconds = {2e-6}, .health = {}});
+    record.cases[0].samples.push_back({.variant = 0, .seconds = {8 * time}, .health = {}});
+    record.cases[4].samples.push_back({.variant = 0, .seconds = {2e-6}, .health = {}});
   }
   EXPECT_THAT(size_tables(RunSummary(record)),
               HasSubstr("| Size  | p2p   | 95 % CI    | host  |\n"

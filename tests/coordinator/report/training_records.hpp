@@ -12,13 +12,12 @@ namespace linkgain::testing {
 inline void add_blocks(Record& record, int place, int variant, double step, double loss) {
   for (int round = 0; round < 20; ++round) {
     Sample sample;
-    sample.case_index = place;
     sample.variant = variant;
     sample.round = round;
     sample.operations = 10;
     sample.seconds = {step, step * 0.999};
     sample.loss = loss - 0.1 * round;
-    record.samples.push_back(sample);
+    record.cases.at(static_cast<std::size_t>(place)).samples.push_back(sample);
   }
 }
 
@@ -27,7 +26,7 @@ inline int add_training(Record& record, const std::string& name,
   CaseResult result;
   result.definition = parse_case_name(name);
   result.variants = std::move(variants);
-  result.stopped = "converged";
+  result.stopped = StopReason::converged;
   record.cases.push_back(result);
   return static_cast<int>(record.cases.size()) - 1;
 }
@@ -40,9 +39,9 @@ inline VariantResult on_path(std::string variant, Path path) {
 }
 
 inline void finish(Record& record) {
-  for (std::size_t i = 0; i < record.cases.size(); ++i) {
-    summarise(record.cases[i], record.samples, static_cast<int>(i));
-    record.cases[i].converged = true;
+  for (CaseResult& result : record.cases) {
+    summarise(result);
+    result.converged = true;
   }
 }
 

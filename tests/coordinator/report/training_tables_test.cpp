@@ -54,11 +54,18 @@ TEST(TrainingTables, StandBeforeAllOthers) {
   EXPECT_THAT(csv(RunSummary(record)), HasSubstr("gpt2_step/fp32/gpt2/np2,gpt2_step,"));
 }
 
+/// The second variant's of one round, in all trainings.
+void change_losses(Record& record, double by) {
+  for (CaseResult& result : record.cases) {
+    for (Sample& sample : result.samples) {
+      if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + by;
+    }
+  }
+}
+
 TEST(TrainingTables, SayHowFarLossesDiffer) {
   Record record = page_record();
-  for (Sample& sample : record.samples) {
-    if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 2e-6;
-  }
+  change_losses(record, 2e-6);
   finish(record);
   EXPECT_THAT(training_tables(RunSummary(record)),
               HasSubstr("with host it differs by 2.0e-06 of it at most"));
@@ -71,9 +78,7 @@ TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
   add_blocks(record, zero2, 1, 0.66, 10.98);
   finish(record);
   EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`!`")));
-  for (Sample& sample : record.samples) {
-    if (sample.variant == 1 && sample.round == 3) *sample.loss *= 1.0 + 2e-5;
-  }
+  change_losses(record, 2e-5);
   finish(record);
   const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("it differs by 2.0e-05 of it at most, more than the 1.0e-05 that "
@@ -116,9 +121,8 @@ std::string row_of(const std::string& text, const std::string& training) {
 
 TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
   Record record = two_trainings();
-  for (Sample& sample : record.samples) {
-    if (sample.case_index == 2 && sample.variant == 1 && sample.round == 0)
-      *sample.loss *= 1 + 3e-6;
+  for (Sample& sample : record.cases[2].samples) {
+    if (sample.variant == 1 && sample.round == 0) *sample.loss *= 1 + 3e-6;
   }
   finish(record);
   const std::string text = training_tables(RunSummary(record));
@@ -146,8 +150,8 @@ TEST(TrainingTables, SayWhatExposedIsOfShardedStrategies) {
 /// Changes times of a training's blocks with the first variant.
 template <typename Change>
 void change_blocks(Record& record, int place, Change change) {
-  for (Sample& sample : record.samples) {
-    if (sample.case_index != place || sample.variant != 0) continue;
+  for (Sample& sample : record.cases.at(static_cast<std::size_t>(place)).samples) {
+    if (sample.variant != 0) continue;
     for (std::optional<double>& seconds : sample.seconds) *seconds = change(*seconds, sample.round);
   }
   finish(record);
@@ -170,7 +174,9 @@ TEST(TrainingTables, SayWhereExposedCommunicationMayBeNone) {
 TEST(TrainingTables, SayWhereBlocksAreTooFewForAnInterval) {
   Record record = two_trainings();
   EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("too few")));
-  std::erase_if(record.samples, [](const Sample& sample) { return sample.round > 0; });
+  for (CaseResult& result : record.cases) {
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.round > 0; });
+  }
   finish(record);
   const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 of 509.5 ms a step with it, 157.20 of "
@@ -181,9 +187,9 @@ TEST(TrainingTables, SayWhereBlocksAreTooFewForAnInterval) {
 }
 
 TEST(TrainingTables, AdviseWhatTheWarningDoes) {
-  for (const auto& [stopped, option] : {std::pair{"out of rounds", "`--steps`"},
-                                        {"out of time", "`--budget`"},
-                                        {"launches differ", "`--launches`"}}) {
+  for (const auto& [stopped, option] : {std::pair{StopReason::out_of_rounds, "`--steps`"},
+                                        {StopReason::out_of_time, "`--budget`"},
+                                        {StopReason::launches_differ, "`--launches`"}}) {
     Record record = two_trainings();
     EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`*`")));
     record.cases[2].converged = false;
@@ -198,8 +204,8 @@ TEST(TrainingTables, AdviseWhatTheWarningDoes) {
 TEST(TrainingTables, AdviseOfEachWhereRowsDiffer) {
   Record record = two_trainings();
   for (CaseResult& result : record.cases) result.converged = false;
-  record.cases[0].stopped = "out of time";
-  record.cases[2].stopped = "launches differ";
+  record.cases[0].stopped = StopReason::out_of_time;
+  record.cases[2].stopped = StopReason::launches_differ;
   EXPECT_THAT(training_tables(RunSummary(record)),
               HasSubstr("ask for more `--budget` or `--launches`, as the warnings say\n"));
 }
@@ -207,7 +213,7 @@ TEST(TrainingTables, AdviseOfEachWhereRowsDiffer) {
 TEST(TrainingTables, AdviseNothingForARunThatBrokeOff) {
   Record record = two_trainings();
   record.cases[2].converged = false;
-  record.cases[2].stopped = "interrupted";
+  record.cases[2].stopped = StopReason::interrupted;
   EXPECT_THAT(training_tables(RunSummary(record)), HasSubstr("correlated; the run ended early\n"));
 }
 
@@ -278,7 +284,7 @@ TEST(RecordsOfTrainings, ComeBackFromJson) {
   EXPECT_EQ(read.settings.training, record.settings.training);
   EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);
   EXPECT_FALSE(read.cases[1].variants[1].training.has_value());
-  EXPECT_EQ(read.samples.front().loss, record.samples.front().loss);
+  EXPECT_EQ(read.cases[0].samples.front().loss, record.cases[0].samples.front().loss);
   EXPECT_EQ(training_tables(RunSummary(read)), training_tables(RunSummary(record)));
 }
 
@@ -298,14 +304,13 @@ void add_straying_blocks(Record& record, int place, int variant, int launch, dou
   for (int round = 0; round < 20; ++round) {
     const double factor = 1.0 + 1e-3 * (round * (variant + 3) % 5 - 2);
     Sample sample;
-    sample.case_index = place;
     sample.variant = variant;
     sample.launch = launch;
     sample.round = round;
     sample.operations = 10;
     sample.seconds = {step * factor, step * factor * 0.999};
     sample.loss = 10.98 - 0.1 * round;
-    record.samples.push_back(sample);
+    record.cases.at(static_cast<std::size_t>(place)).samples.push_back(sample);
   }
 }
 
@@ -338,7 +343,7 @@ Record page_of_two_launches() {
   finish(record);
   CaseResult& ddp = record.cases[0];
   ddp.converged = false;
-  ddp.stopped = "launches differ";
+  ddp.stopped = StopReason::launches_differ;
   ddp.variants[0].evidence = known_evidence();
   ddp.variants[1].evidence = known_evidence();
   ddp.variants[1].evidence->nvlink_sent = 0;
@@ -367,7 +372,7 @@ Record strategies_of_three_variants() {
                {skipped("p2p", "3 ranks do not divide them"), skipped("host", "the same")});
   finish(record);
   record.cases[1].converged = false;
-  record.cases[1].stopped = "out of rounds";
+  record.cases[1].stopped = StopReason::out_of_rounds;
   record.cases[4].variants[1].verification = checked(2, 1, "rank 1, other parameters");
   return record;
 }

@@ -47,7 +47,7 @@ protocol::Command last_command(const CannedJob& job) {
 
 TEST(Job, HelloTellsTheBackend) {
   protocol::HelloReply reply;
-  reply.backend = "mpi";
+  reply.backend = BackendKind::mpi;
   CannedJob job(reply);
   EXPECT_EQ(job.hello(kDeadline).backend, "mpi");
   EXPECT_TRUE(std::holds_alternative<protocol::Hello>(last_command(job)));
@@ -57,7 +57,7 @@ TEST(Job, HelloTellsTheBackend) {
 TEST(Job, AnotherProtocolVersionIsNoPartner) {
   protocol::HelloReply reply;
   reply.version = protocol::kVersion + 1;
-  reply.backend = "mpi";
+  reply.backend = BackendKind::mpi;
   CannedJob job(reply);
   EXPECT_THROW(job.hello(kDeadline), JobLost);
 }

@@ -15,7 +15,7 @@ TEST(MeasureCaseLoss, KeepsTheOtherVariantAndTakesItToItsFirstLook) {
   bench.measure();
   EXPECT_EQ(bench.of_variant(1).size(), 7U);
   EXPECT_EQ(bench.of_variant(0).size(), 20U);
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   EXPECT_FALSE(bench.result.converged);
   EXPECT_FALSE(bench.jobs[1].job);
   EXPECT_TRUE(bench.traces[1].gone);
@@ -36,7 +36,7 @@ TEST(MeasureCaseLoss, OfTheFirstVariantLeavesNothingToCompareTheOthersWith) {
   EXPECT_EQ(bench.of_variant(1).size(), 20U);
   EXPECT_EQ(bench.of_variant(2).size(), 20U);
   EXPECT_THAT(bench.result.ratios, IsEmpty());
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   EXPECT_EQ(bench.result.variants[0].skipped, "the job was lost");
 }
 
@@ -58,14 +58,14 @@ TEST(MeasureCaseLoss, LetsTheOthersConvergeAgainstTheFirst) {
   bench.measure();
   EXPECT_GT(bench.result.ratios.back().ratio.rounds, 20);
   EXPECT_LE(*bench.result.ratios.back().ratio.relative_half_width(), 0.01);
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
 }
 
 TEST(MeasureCaseLoss, MayComeAtAnyCommand) {
   for (const char* command : {"open", "verify", "close"}) {
     Bench bench({failing({.command = command}), taking(1e-4)});
     bench.measure();
-    EXPECT_EQ(bench.result.stopped, "job lost") << command;
+    EXPECT_EQ(bench.result.stopped, StopReason::job_lost) << command;
     EXPECT_FALSE(bench.jobs[0].job) << command;
     EXPECT_TRUE(bench.jobs[1].job) << command;
     EXPECT_EQ(bench.of_variant(1).size(), 20U) << command;
@@ -79,7 +79,7 @@ TEST(MeasureCaseLoss, OfAllJobsEndsTheCase) {
   Bench bench(
       {failing({.command = "run", .occurrence = 3}), failing({.command = "run", .occurrence = 4})});
   bench.measure();
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   EXPECT_EQ(bench.of_variant(0).size(), 2U);
   EXPECT_EQ(bench.of_variant(1).size(), 3U);
   EXPECT_EQ(bench.warnings.size(), 2U);
@@ -90,7 +90,7 @@ TEST(MeasureCaseLoss, OfAJobThatSaysNothingComesAtItsDeadline) {
   Bench bench({taking(1e-4), failing({.command = "run", .kind = Kind::hang, .occurrence = 2})});
   bench.plan.deadline = Seconds{30.0};
   bench.measure();
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   // 21 batches of 5 ms, and the silence: the deadline and twenty times what the batch should take.
   EXPECT_NEAR(bench.clock.now().value, 21 * 0.005 + 30.0 + 20 * 0.005, 1e-9);
 }
@@ -101,21 +101,21 @@ TEST(MeasureCaseLoss, DeadlinesAllowForSlowOperations) {
   Bench bench({slow, taking(1.0)});
   bench.plan.deadline = Seconds{1.0};
   bench.measure();
-  EXPECT_EQ(bench.result.stopped, "converged");
+  EXPECT_EQ(bench.result.stopped, StopReason::converged);
   EXPECT_EQ(bench.of_variant(0).front().time(), Seconds{30.0});
   FakeScript slower = taking(2.0);
   slower.first_seconds_of_case[kCase] = {42.0};
   Bench lost({slower, taking(1.0)});
   lost.plan.deadline = Seconds{1.0};
   lost.measure();
-  EXPECT_EQ(lost.result.stopped, "job lost");
+  EXPECT_EQ(lost.result.stopped, StopReason::job_lost);
 }
 
 TEST(MeasureCaseLoss, AlsoMeansAnOpenedCaseThatIsRefused) {
   for (const char* command : {"run", "verify", "close"}) {
     Bench bench({taking(1e-4), failing({.command = command, .kind = Kind::refuse})});
     bench.measure();
-    EXPECT_EQ(bench.result.stopped, "job lost") << command;
+    EXPECT_EQ(bench.result.stopped, StopReason::job_lost) << command;
     EXPECT_FALSE(bench.jobs[1].job) << command;
     EXPECT_EQ(bench.warnings.at(0).text, "the fake refuses") << command;
   }
@@ -126,7 +126,7 @@ TEST(MeasureCaseLoss, AlsoMeansABatchWithoutTime) {
   timeless.first_seconds_of_case[kCase] = {1e-4, 0.0};
   Bench bench({taking(1e-4), timeless});
   bench.measure();
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   EXPECT_EQ(bench.of_variant(1).size(), 1U);
 }
 
@@ -134,16 +134,17 @@ TEST(MeasureCaseLoss, IsRememberedInLaterCasesAndLaunches) {
   Bench bench({taking(1e-4), failing({.command = "run", .occurrence = 8})});
   bench.measure(0);
   bench.measure(1);
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   EXPECT_FALSE(bench.result.converged);
   EXPECT_EQ(bench.of_variant(0).size(), 40U);
   EXPECT_FALSE(bench.result.variants[1].skipped) << "it was measured before";
   CaseResult next = bench.result;
-  next.stopped.clear();
+  next.stopped.reset();
+  next.samples.clear();
   for (VariantResult& variant : next.variants) variant.time.reset();
-  measure_case(bench.jobs, next, bench.samples, 1, 0, StoppingRule(bench.limits), bench.settings);
+  measure_case(bench.jobs, next, {1, 0, 80}, StoppingRule(bench.limits), bench.settings);
   EXPECT_EQ(next.variants[1].skipped, "the job was lost");
-  EXPECT_EQ(next.stopped, kNothingToCompare);
+  EXPECT_EQ(next.stopped, StopReason::nothing_to_compare);
 }
 
 TEST(MeasureCaseInterrupted, KeepsTheSamplesSoFar) {
@@ -155,7 +156,7 @@ TEST(MeasureCaseInterrupted, KeepsTheSamplesSoFar) {
   } catch (const Interrupted& interruption) {
     EXPECT_EQ(interruption.signal_number(), SIGINT);
   }
-  EXPECT_EQ(bench.result.stopped, "interrupted");
+  EXPECT_EQ(bench.result.stopped, StopReason::interrupted);
   EXPECT_FALSE(bench.result.converged);
   EXPECT_EQ(bench.of_variant(1).size(), 7U);
   EXPECT_GE(bench.of_variant(0).size(), 7U);

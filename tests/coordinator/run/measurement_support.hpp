@@ -29,12 +29,12 @@ class Bench : private RunObserver {
   }
 
   void measure(int launch = 0) {
-    measure_case(jobs, result, samples, 0, launch, StoppingRule(limits), settings);
+    measure_case(jobs, result, {0, launch, 0}, StoppingRule(limits), settings);
   }
 
   std::vector<Sample> of_variant(int variant) const {
     std::vector<Sample> found;
-    for (const Sample& sample : samples) {
+    for (const Sample& sample : result.samples) {
       if (sample.variant == variant) found.push_back(sample);
     }
     return found;
@@ -44,7 +44,6 @@ class Bench : private RunObserver {
   std::deque<FakeTrace> traces;  ///< of the jobs; declared before them, for they write to it
   std::vector<VariantJob> jobs;
   CaseResult result;
-  std::vector<Sample> samples;
   std::vector<Warning> warnings;
   std::vector<int> rounds_seen;
   StoppingRule::Limits limits;

@@ -19,7 +19,7 @@ using Kind = FakeFailure::Kind;
 /// Variants of a round by their position.
 std::vector<int> order_of(const Bench& bench, int round) {
   std::map<int, int> by_position;
-  for (const Sample& sample : bench.samples) {
+  for (const Sample& sample : bench.result.samples) {
     if (sample.round == round) by_position[sample.position] = sample.variant;
   }
   std::vector<int> order;
@@ -30,13 +30,13 @@ std::vector<int> order_of(const Bench& bench, int round) {
 TEST(MeasureCase, FindsTheScriptedRatioAndStopsAtTheFirstLook) {
   Bench bench({taking(1e-4), taking(3.7e-4)});
   bench.measure();
-  EXPECT_EQ(bench.samples.size(), 40U);
+  EXPECT_EQ(bench.result.samples.size(), 40U);
   ASSERT_EQ(bench.result.ratios.size(), 1U);
   EXPECT_EQ(bench.result.ratios[0].variant, "v1");
   EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 3.7, 1e-12);
   EXPECT_EQ(bench.result.ratios[0].ratio.rounds, 20);
   EXPECT_TRUE(bench.result.converged);
-  EXPECT_EQ(bench.result.stopped, "converged");
+  EXPECT_EQ(bench.result.stopped, StopReason::converged);
   EXPECT_EQ(bench.result.variants[0].time, Seconds{1e-4});
   EXPECT_EQ(bench.result.variants[1].time, Seconds{3.7e-4});
   EXPECT_THAT(bench.warnings, IsEmpty());
@@ -49,13 +49,12 @@ TEST(MeasureCase, RecordsSamplesAsTheJobsGaveThem) {
   script.skew = 0.25;
   Bench bench({taking(2e-4), script});
   bench.plan.sample_target = Seconds{0.01};
-  bench.samples.push_back({.case_index = 7, .seconds = {}, .health = {}});
+  bench.result.samples.push_back({.sequence = 7, .variant = 0, .seconds = {1.0}, .health = {}});
   bench.measure(3);
   const std::vector<Sample> samples = bench.of_variant(1);
   ASSERT_EQ(samples.size(), 20U);
   for (int round = 0; round < 20; ++round) {
     const Sample& sample = samples[static_cast<std::size_t>(round)];
-    EXPECT_EQ(sample.case_index, 0);
     EXPECT_EQ(sample.launch, 3);
     EXPECT_EQ(sample.round, round);
     EXPECT_EQ(sample.operations, 100);
@@ -64,7 +63,7 @@ TEST(MeasureCase, RecordsSamplesAsTheJobsGaveThem) {
   }
   EXPECT_EQ(bench.result.variants[1].execution.operations_per_sample, 100);
   EXPECT_EQ(bench.result.variants[0].execution.operations_per_sample, 50);
-  EXPECT_EQ(bench.samples.front().case_index, 7) << "samples are appended";
+  EXPECT_EQ(bench.result.samples.front().sequence, 7) << "samples are appended";
   EXPECT_NEAR(bench.clock.now().value, 40 * 0.01, 1e-9);
 }
 
@@ -122,7 +121,7 @@ TEST(MeasureCase, SaysWhenItRanOutOfRoundsOrTime) {
   Bench rounds({noisy, other});
   rounds.limits.most_rounds = 30;
   rounds.measure();
-  EXPECT_EQ(rounds.result.stopped, "out of rounds");
+  EXPECT_EQ(rounds.result.stopped, StopReason::out_of_rounds);
   EXPECT_FALSE(rounds.result.converged);
   EXPECT_EQ(rounds.result.ratios.at(0).ratio.rounds, 30);
 
@@ -130,7 +129,7 @@ TEST(MeasureCase, SaysWhenItRanOutOfRoundsOrTime) {
   Bench time({taking(1e-4), noisy});
   time.limits.most_time = Seconds{0.001};
   time.measure();
-  EXPECT_EQ(time.result.stopped, "out of time");
+  EXPECT_EQ(time.result.stopped, StopReason::out_of_time);
   EXPECT_FALSE(time.result.converged);
   EXPECT_EQ(time.result.ratios.at(0).ratio.rounds, 20) << "the first look is always reached";
 }
@@ -142,7 +141,7 @@ TEST(MeasureCase, StopsOnlyWhenEveryRatioIsPrecise) {
   bench.limits.most_rounds = 45;
   bench.measure();
   EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 45);
-  EXPECT_EQ(bench.result.stopped, "out of rounds");
+  EXPECT_EQ(bench.result.stopped, StopReason::out_of_rounds);
 }
 
 TEST(MeasureCase, VerifiesAndClosesAfterSampling) {
@@ -183,15 +182,15 @@ TEST(MeasureCase, WhereAllRefuseTheCaseIsSkipped) {
   const FakeFailure refusal{.command = "open", .kind = Kind::refuse};
   Bench bench({failing(refusal), failing(refusal)});
   bench.measure();
-  EXPECT_EQ(bench.result.stopped, "skipped");
-  EXPECT_THAT(bench.samples, IsEmpty());
+  EXPECT_EQ(bench.result.stopped, StopReason::skipped);
+  EXPECT_THAT(bench.result.samples, IsEmpty());
 }
 
 TEST(MeasureCase, AloneAVariantIsSampledToTheFirstLook) {
   Bench bench({taking(1e-4)});
   bench.measure();
-  EXPECT_EQ(bench.samples.size(), 20U);
-  EXPECT_EQ(bench.result.stopped, kNothingToCompare);
+  EXPECT_EQ(bench.result.samples.size(), 20U);
+  EXPECT_EQ(bench.result.stopped, StopReason::nothing_to_compare);
   EXPECT_FALSE(bench.result.converged);
 }
 
@@ -201,12 +200,12 @@ TEST(MeasureCase, SeveralLaunchesConvergeOnlyTogether) {
   Bench bench({taking(1e-4), noisy});
   bench.limits.most_rounds = 20;
   bench.measure(0);
-  EXPECT_EQ(bench.result.stopped, "out of rounds");
+  EXPECT_EQ(bench.result.stopped, StopReason::out_of_rounds);
   FakeTrace& trace = bench.traces.emplace_back();
   bench.jobs[1].job = std::make_unique<FakeJob>(taking(2e-4), bench.clock, trace);
   bench.measure(1);
   EXPECT_FALSE(bench.result.converged);
-  EXPECT_EQ(bench.result.stopped, "launches differ");
+  EXPECT_EQ(bench.result.stopped, StopReason::launches_differ);
   EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 40);
 }
 
@@ -218,7 +217,7 @@ TEST(MeasureCase, LaunchesThatDifferHaveNotConvergedHoweverNarrowEachIs) {
   bench.jobs[1].job = std::make_unique<FakeJob>(taking(2.2e-4), bench.clock, trace);
   bench.measure(1);
   EXPECT_FALSE(bench.result.converged);
-  EXPECT_EQ(bench.result.stopped, "launches differ");
+  EXPECT_EQ(bench.result.stopped, StopReason::launches_differ);
 }
 
 TEST(MeasureCase, WhatUsesNoLinkRunsInTheFirstVariantAlone) {
@@ -228,7 +227,7 @@ TEST(MeasureCase, WhatUsesNoLinkRunsInTheFirstVariantAlone) {
   EXPECT_DOUBLE_EQ(bench.result.variants[0].time.value().value, 1e-4);
   EXPECT_FALSE(bench.result.variants[1].time);
   EXPECT_THAT(bench.result.variants[1].skipped.value(), HasSubstr("no link"));
-  EXPECT_EQ(bench.result.stopped, "nothing to compare");
+  EXPECT_EQ(bench.result.stopped, StopReason::nothing_to_compare);
   EXPECT_TRUE(bench.result.ratios.empty());
 }
 

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 std::string hello_line() {
   protocol::HelloReply reply;
-  reply.backend = "mpi";
+  reply.backend = BackendKind::mpi;
   reply.machine.software.linkgain = "0.2.0";
   reply.machine.software.nccl_library = "2.28.9";
   return protocol::encode(protocol::Reply{reply});

@@ -123,7 +123,7 @@ TEST_F(RunEvidence, CostsWhatReadingTook) {
   }
   bench.execute();
   const EvidenceCost cost = bench.record.evidence_cost.value();
-  EXPECT_NEAR(cost.health_s.value(), 1e-4 * static_cast<double>(bench.record.samples.size()), 1e-9);
+  EXPECT_NEAR(cost.health_s.value(), 1e-4 * count_samples(bench.record), 1e-9);
   EXPECT_NEAR(cost.counters_s, 0.25 * 3, 1e-9) << "far above what a run pays: the first round's";
 }
 
@@ -173,7 +173,7 @@ TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
 TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
   const auto greeted = [&](int generation, int width) {
     protocol::HelloReply hello;
-    hello.backend = "nccl";
+    hello.backend = BackendKind::nccl;
     hello.machine = two_gpus();
     for (RankInfo& rank : hello.machine.ranks) {
       rank.gpu->pcie_generation = generation;

@@ -62,7 +62,7 @@ TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
       bench.plan.sequential = sequential;
       bench.plan.launches = 2;
       bench.execute();
-      EXPECT_EQ(bench.record.status, "job lost");
+      EXPECT_EQ(bench.record.status, RunStatus::job_lost);
       EXPECT_EQ(judge(bench.record), ExitCode::incomplete);
       EXPECT_EQ(bench.started.size(), 3U) << "the lost one is not started again";
       for (const CaseResult& result : bench.record.cases) {
@@ -84,7 +84,7 @@ TEST(RunLoss, OfOneJobAtItsStartLeavesTheOther) {
     if (variant == 1) throw JobLost("cannot start", "try later");
   };
   bench.execute();
-  EXPECT_EQ(bench.record.status, "job lost");
+  EXPECT_EQ(bench.record.status, RunStatus::job_lost);
   expect_variant_0_complete(bench.record);
 }
 
@@ -93,16 +93,16 @@ TEST(RunLoss, InACaseLeavesTheOtherAndIsNotStartedAgain) {
   bench.path_of = [](int, int launch) { return launch == 0 ? Path::network : Path::unknown; };
   bench.plan.launches = 3;
   bench.execute();
-  EXPECT_EQ(bench.record.status, "job lost");
+  EXPECT_EQ(bench.record.status, RunStatus::job_lost);
   EXPECT_THAT(bench.started, ElementsAre("v0 in 0", "v1 in 0", "v0 in 1", "v0 in 2"));
   expect_variant_0_complete(bench.record);
   const CaseResult& first = bench.record.cases[0];
-  EXPECT_EQ(first.stopped, "job lost");
+  EXPECT_EQ(first.stopped, StopReason::job_lost);
   EXPECT_EQ(first.variants[1].time, Seconds{1e-4});
   EXPECT_EQ(first.variants[1].path, Path::network) << "no later launch can tell";
   EXPECT_EQ(first.ratios.at(0).ratio.rounds, 7);
   EXPECT_EQ(bench.record.cases[1].variants[1].skipped, "the job was lost");
-  EXPECT_EQ(bench.record.samples.size(), 3U * 40U + 7U);
+  EXPECT_EQ(count_samples(bench.record), 3 * 40 + 7);
   const Record journal = read_record(bench.journal_path());
   EXPECT_TRUE(same(journal.cases, bench.record.cases));
   EXPECT_TRUE(same(journal.warnings, bench.record.warnings));
@@ -113,7 +113,7 @@ TEST(RunLoss, InALaterLaunchKeepsTheEarlierOnes) {
   bench.plan.launches = 3;
   bench.script_of_launch[{1, 1}] = failing({.command = "hello"});
   bench.execute();
-  EXPECT_EQ(bench.record.status, "job lost");
+  EXPECT_EQ(bench.record.status, RunStatus::job_lost);
   EXPECT_EQ(bench.started.size(), 5U);
   EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.rounds, 20);
   EXPECT_FALSE(bench.record.cases[1].variants[1].skipped);
@@ -124,10 +124,10 @@ TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
   RunBench bench({script, script});
   bench.plan.launches = 2;
   bench.execute();
-  EXPECT_EQ(bench.record.status, "job lost");
+  EXPECT_EQ(bench.record.status, RunStatus::job_lost);
   EXPECT_EQ(bench.started.size(), 2U);
   EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.rounds, 2);
-  EXPECT_EQ(bench.record.cases[1].stopped, "job lost");
+  EXPECT_EQ(bench.record.cases[1].stopped, StopReason::job_lost);
   EXPECT_EQ(bench.record.cases[1].variants[0].skipped, "the job was lost");
   EXPECT_TRUE(same(read_record(bench.journal_path()).cases, bench.record.cases));
 }
@@ -135,7 +135,7 @@ TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
 TEST(RunLoss, AtByeIsNoLossOfData) {
   RunBench bench({FakeScript{}, failing({.command = "bye"})});
   bench.execute();
-  EXPECT_EQ(bench.record.status, "complete");
+  EXPECT_EQ(bench.record.status, RunStatus::complete);
   EXPECT_TRUE(bench.record.warnings.empty());
 }
 

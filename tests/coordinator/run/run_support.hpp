@@ -45,7 +45,7 @@ class RunBench : private RunWorld {
   /// Carries the plan out; what it throws goes on to the test.
   void execute() {
     record.settings.variants = plan.variants;
-    record.settings.backend = name_of(plan.backend);
+    record.settings.backend = plan.backend;
     record.settings.schedule = plan.sequential ? "sequential" : "paired";
     JournalWriter journal(journal_path());
     Progress progress(false, true, nullptr);

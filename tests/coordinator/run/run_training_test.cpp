@@ -32,8 +32,8 @@ struct TrainingBench {
   /// Launches that a case was sampled in.
   std::set<int> launches_of(int place) const {
     std::set<int> launches;
-    for (const Sample& sample : bench.record.samples) {
-      if (sample.case_index == place) launches.insert(sample.launch);
+    for (const Sample& sample : bench.record.cases.at(static_cast<std::size_t>(place)).samples) {
+      launches.insert(sample.launch);
     }
     return launches;
   }

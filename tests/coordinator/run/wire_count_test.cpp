@@ -151,7 +151,7 @@ TEST(WireCount, ALossWhileReadingIsALostJob) {
   Bench bench({carrying(64 * kMiB), lost});
   count(bench, 64 * kMiB);
   bench.measure();
-  EXPECT_EQ(bench.result.stopped, "job lost");
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   EXPECT_FALSE(bench.jobs[1].job);
   EXPECT_TRUE(bench.jobs[0].job);
 }

@@ -124,7 +124,7 @@ TEST(NcclTestsOutput, FootTellsWrongDataAndTooLittleBandwidth) {
 
 TEST(NcclTestsOutput, WithoutGpusTheHeadSaysWhatWasMeasured) {
   NcclTestsReport report;
-  report.hello.backend = "mpi";
+  report.hello.backend = BackendKind::mpi;
   report.hello.machine.software.mpi = "Open MPI v4.1.4";
   report.hello.machine.ranks.resize(1);
   report.hello.machine.ranks[0].host = "vm";
