@@ -183,6 +183,30 @@ RunStatus parse_run_status(std::string_view name) {
   return parse_name("status", name, std::array{complete, interrupted, job_lost, incomplete});
 }
 
+const VariantResult* find_variant(const CaseResult& result, std::string_view name) {
+  const auto found = std::find_if(result.variants.begin(), result.variants.end(),
+                                  [&](const VariantResult& each) { return each.variant == name; });
+  return found == result.variants.end() ? nullptr : &*found;
+}
+
+Losses losses_of(const std::vector<const Sample*>& samples) {
+  Losses losses;
+  for (const Sample* sample : samples) {
+    if (sample->loss) losses[{sample->launch, sample->round}] = *sample->loss;
+  }
+  return losses;
+}
+
+std::optional<double> largest_difference(const Losses& first, const Losses& other) {
+  std::optional<double> largest;
+  for (const auto& [key, loss] : other) {
+    const auto match = first.find(key);
+    if (match == first.end()) continue;
+    largest = std::max(largest.value_or(0.0), relative_difference(match->second, loss));
+  }
+  return largest;
+}
+
 LaunchTimes launch_times(const CaseResult& result, std::size_t variant) {
   LaunchTimes times;
   for (const Sample& sample : result.samples) {
@@ -264,22 +288,24 @@ void settle(CaseResult& result, double precision) {
   }
 }
 
-Losses losses_of(const std::vector<const Sample*>& samples) {
-  Losses losses;
-  for (const Sample* sample : samples) {
-    if (sample->loss) losses[{sample->launch, sample->round}] = *sample->loss;
+std::string_view option_of(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::time:
+      return "--budget";
+    case Remedy::steps:
+      return "--steps";
+    case Remedy::launches:
+      return "--launches";
   }
-  return losses;
+  throw std::invalid_argument("no such remedy");
 }
 
-std::optional<double> largest_difference(const Losses& first, const Losses& other) {
-  std::optional<double> largest;
-  for (const auto& [key, loss] : other) {
-    const auto match = first.find(key);
-    if (match == first.end()) continue;
-    largest = std::max(largest.value_or(0.0), relative_difference(match->second, loss));
-  }
-  return largest;
+std::optional<Remedy> remedy_for(const CaseResult& result) {
+  if (result.ratios.empty() || result.converged || broke_off(result)) return std::nullopt;
+  if (result.stopped == StopReason::launches_differ) return Remedy::launches;
+  const bool ran_all_steps =
+      result.definition.training && result.stopped != StopReason::out_of_time;
+  return ran_all_steps ? Remedy::steps : Remedy::time;
 }
 
 }  // namespace linkgain

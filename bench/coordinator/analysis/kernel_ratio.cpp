@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "linkgain/record/find_variant.hpp"
-
 namespace linkgain {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <vector>
 
-#include "linkgain/record/find_variant.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

@@ -14,7 +14,6 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
-#include "linkgain/record/convergence.hpp"
 #include "validity_parts.hpp"
 
 namespace linkgain {

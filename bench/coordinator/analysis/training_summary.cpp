@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "linkgain/record/record.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

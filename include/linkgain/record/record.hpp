@@ -159,11 +159,23 @@ struct CaseResult {
   std::vector<Sample> samples{};        ///< in the order measured
 };
 
+/// What the variant of that name gave; null where the case has none.
+const VariantResult* find_variant(const CaseResult& result, std::string_view name);
+
 /// By launch, in the order measured.
 using LaunchTimes = std::map<int, std::vector<double>>;
 
 /// Of the samples of one variant, by its place. A time of zero is none.
 LaunchTimes launch_times(const CaseResult& result, std::size_t variant);
+
+/// Losses of one variant by launch and round.
+using Losses = std::map<std::pair<int, int>, double>;
+
+Losses losses_of(const std::vector<const Sample*>& samples);
+
+/// Of samples that both have, the largest |other - first| over |first|: infinite where only one is
+/// a number, absent where they have none in common.
+std::optional<double> largest_difference(const Losses& first, const Losses& other);
 
 /// What all trainings of a run have in common.
 struct TrainingPlan {
@@ -240,20 +252,25 @@ void summarise(CaseResult& result);
 /// last one: each gives one value, and more launches narrow it, not more rounds in one.
 void settle(CaseResult& result, double precision);
 
+/// What a run must be given more of for a ratio to come as close as was asked for.
+enum class Remedy {
+  time,   ///< the budget ended sampling, or the rounds that a case other than a training may have
+  steps,  ///< a training ran all that were asked for
+  launches,  ///< they differ: each counts once, however much time it has
+};
+
+/// The option that gives more of it: "--budget", "--steps", "--launches".
+std::string_view option_of(Remedy remedy);
+
+/// The remedy for a case that did not converge. Absent where it did, where it has no ratio, and
+/// where the run broke off (a job lost, an interrupt).
+std::optional<Remedy> remedy_for(const CaseResult& result);
+
 /// One JSON document, samples last and in columns. Not measured is null.
 std::string to_json(const Record& record);
 
 /// The same without the samples, for `--json`.
 std::string to_json_without_samples(const Record& record);
 Record parse_record(std::string_view text, const std::string& origin);
-
-/// Losses of one variant by launch and round.
-using Losses = std::map<std::pair<int, int>, double>;
-
-Losses losses_of(const std::vector<const Sample*>& samples);
-
-/// Of samples that both have, the largest |other - first| over |first|: infinite where only one is
-/// a number, absent where they have none in common.
-std::optional<double> largest_difference(const Losses& first, const Losses& other);
 
 }  // namespace linkgain

@@ -10,7 +10,6 @@
 #include "linkgain/analysis/curve_steps.hpp"
 #include "linkgain/analysis/pair_matrix.hpp"
 #include "linkgain/analysis/training_summary.hpp"
-#include "linkgain/record/convergence.hpp"
 #include "linkgain/record/record.hpp"
 
 /// What there is to say of a run, found out once: everything in a report is written from it.

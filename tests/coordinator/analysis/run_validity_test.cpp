@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "linkgain/hardware/nccl_environment.hpp"
-#include "linkgain/record/convergence.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::testing {
