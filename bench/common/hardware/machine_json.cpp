@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "linkgain/base/json.hpp"
+
 namespace linkgain::json {
 namespace {
 

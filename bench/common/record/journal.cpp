@@ -9,7 +9,9 @@
 #include <cstring>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/base/whole_file.hpp"
+#include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/record_json.hpp"
 
 namespace linkgain {

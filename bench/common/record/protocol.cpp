@@ -6,6 +6,8 @@
 #include <array>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/record_json.hpp"
 
 namespace linkgain::protocol {

@@ -2,13 +2,454 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json_layout.hpp"
-#include "linkgain/base/json_schema.hpp"
-#include "record_schema.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/hardware/machine_json.hpp"
+
+namespace linkgain::json {
+namespace {
+
+/// The share of NVLink is written for readers of the JSON, and derived anew when it is read.
+Out write_evidence(const WireEvidence& evidence) {
+  return {{"algorithm", evidence.plan.algorithm},
+          {"protocol", evidence.plan.protocol},
+          {"operations", evidence.operations},
+          {"nvlink_sent_bytes", nullable(evidence.nvlink_sent)},
+          {"nvlink_received_bytes", nullable(evidence.nvlink_received)},
+          {"pcie_sent_bytes", nullable(evidence.pcie_sent)},
+          {"pcie_received_bytes", nullable(evidence.pcie_received)},
+          {"expected_bytes", nullable(evidence.expected)},
+          {"nvlink_share", nullable(evidence.nvlink_share())},
+          {"judged", evidence.judged},
+          {"reason", evidence.reason},
+          {"pcie_reason", evidence.pcie_reason}};
+}
+
+WireEvidence read_evidence(const In& json) {
+  WireEvidence evidence;
+  evidence.plan = {json.at("algorithm"), json.at("protocol")};
+  evidence.operations = json.at("operations");
+  evidence.nvlink_sent = optional_at<std::int64_t>(json, "nvlink_sent_bytes");
+  evidence.nvlink_received = optional_at<std::int64_t>(json, "nvlink_received_bytes");
+  evidence.pcie_sent = optional_at<std::int64_t>(json, "pcie_sent_bytes");
+  evidence.pcie_received = optional_at<std::int64_t>(json, "pcie_received_bytes");
+  evidence.expected = optional_at<double>(json, "expected_bytes");
+  evidence.judged = json.at("judged");
+  evidence.reason = json.at("reason");
+  evidence.pcie_reason = optional_at<std::string>(json, "pcie_reason").value_or("");
+  return evidence;
+}
+
+Out write_health_summary(const HealthSummary& summary) {
+  return {{"lowest_temperature_c", nullable(summary.lowest_temperature_c)},
+          {"highest_temperature_c", nullable(summary.highest_temperature_c)},
+          {"lowest_power_w", nullable(summary.lowest_power_w)},
+          {"highest_power_w", nullable(summary.highest_power_w)},
+          {"lowest_sm_clock_mhz", nullable(summary.lowest_sm_clock_mhz)},
+          {"highest_sm_clock_mhz", nullable(summary.highest_sm_clock_mhz)},
+          {"clock_event_reasons", nullable(summary.clock_event_reasons)},
+          {"samples", summary.samples},
+          {"unhealthy_samples", summary.unhealthy_samples},
+          {"power_capped_samples", summary.power_capped_samples}};
+}
+
+HealthSummary read_health_summary(const In& json) {
+  return {.lowest_temperature_c = optional_at<int>(json, "lowest_temperature_c"),
+          .highest_temperature_c = optional_at<int>(json, "highest_temperature_c"),
+          .lowest_power_w = optional_at<double>(json, "lowest_power_w"),
+          .highest_power_w = optional_at<double>(json, "highest_power_w"),
+          .lowest_sm_clock_mhz = optional_at<int>(json, "lowest_sm_clock_mhz"),
+          .highest_sm_clock_mhz = optional_at<int>(json, "highest_sm_clock_mhz"),
+          .clock_event_reasons = optional_at<std::uint64_t>(json, "clock_event_reasons"),
+          .samples = json.at("samples"),
+          .unhealthy_samples = json.at("unhealthy_samples"),
+          .power_capped_samples = json.at("power_capped_samples")};
+}
+
+Out write_ratio(const RatioResult& result) {
+  const Ratio& ratio = result.ratio;
+  return {{"variant", result.variant},     {"ratio", ratio.estimate},
+          {"low", nullable(ratio.low)},    {"high", nullable(ratio.high)},
+          {"rounds", ratio.rounds},        {"rounds_per_group", ratio.rounds_per_group},
+          {"correlated", ratio.correlated}};
+}
+
+RatioResult read_ratio(const In& json) {
+  Ratio ratio;
+  ratio.estimate = json.at("ratio");
+  ratio.low = optional_at<double>(json, "low");
+  ratio.high = optional_at<double>(json, "high");
+  ratio.rounds = json.at("rounds");
+  ratio.rounds_per_group = json.at("rounds_per_group");
+  ratio.correlated = json.at("correlated");
+  return {json.at("variant"), ratio};
+}
+
+Out write_training(const TrainingResult& training) {
+  return {{"steps", training.steps},
+          {"sum_s", training.sum.value},
+          {"first_loss", nullable(training.first_loss)},
+          {"last_loss", nullable(training.last_loss)},
+          {"loss_difference", nullable(training.loss_difference)},
+          {"exposed_s", nullable(training.exposed_s)},
+          {"exposed_low_s", nullable(training.exposed_low_s)},
+          {"exposed_high_s", nullable(training.exposed_high_s)},
+          {"buckets", nullable(training.buckets)}};
+}
+
+TrainingResult read_training(const In& json) {
+  return {json.at("steps"),
+          Seconds{json.at("sum_s")},
+          optional_at<double>(json, "first_loss"),
+          optional_at<double>(json, "last_loss"),
+          optional_at<double>(json, "loss_difference"),
+          optional_at<double>(json, "exposed_s"),
+          optional_at<double>(json, "exposed_low_s"),
+          optional_at<double>(json, "exposed_high_s"),
+          optional_at<int>(json, "buckets")};
+}
+
+Out write_variant_result(const VariantResult& result) {
+  Out out{{"variant", result.variant},
+          {"skipped", nullable(result.skipped)},
+          {"time_s", nullable(seconds_of(result.time))},
+          {"algbw_gb_per_s", nullable(result.algbw)},
+          {"busbw_gb_per_s", nullable(result.busbw)},
+          {"skew", nullable(result.skew)},
+          {"path", name_of(result.path)},
+          {"fraction_of_limit", nullable(result.fraction_of_limit)},
+          {"limit", result.limit},
+          {"evidence", result.evidence ? write_evidence(*result.evidence) : Out(nullptr)},
+          {"health", write_health_summary(result.health)},
+          {"verification",
+           result.verification ? write_verification(*result.verification) : Out(nullptr)},
+          {"execution", write_execution(result.execution)}};
+  if (result.training) out["training"] = write_training(*result.training);
+  return out;
+}
+
+VariantResult read_variant_result(const In& json) {
+  VariantResult result;
+  result.variant = json.at("variant");
+  result.skipped = optional_at<std::string>(json, "skipped");
+  if (const auto time = optional_at<double>(json, "time_s")) result.time = Seconds{*time};
+  result.algbw = optional_at<double>(json, "algbw_gb_per_s");
+  result.busbw = optional_at<double>(json, "busbw_gb_per_s");
+  result.skew = optional_at<double>(json, "skew");
+  result.path = parse_path(json.at("path").get<std::string>());
+  result.fraction_of_limit = optional_at<double>(json, "fraction_of_limit");
+  result.limit = optional_at<std::string>(json, "limit").value_or("");
+  if (const In* evidence = member_of(json, "evidence")) result.evidence = read_evidence(*evidence);
+  if (const In* health = member_of(json, "health")) result.health = read_health_summary(*health);
+  if (!json.at("verification").is_null()) {
+    result.verification = read_verification(json.at("verification"));
+  }
+  result.execution = read_execution(json.at("execution"));
+  if (const In* training = member_of(json, "training")) result.training = read_training(*training);
+  return result;
+}
+
+/// A sample with the place of its case in the record.
+struct Row {
+  int case_index;
+  const Sample* sample;
+};
+using Rows = std::vector<Row>;
+
+/// A value of every row as one column.
+template <typename Value>
+Out column(const Rows& rows, Value value) {
+  return array_of(rows, value);
+}
+
+/// A member of every sample as one column.
+template <typename T>
+Out column(const Rows& rows, T Sample::*member) {
+  return column(rows, [member](const Row& row) { return row.sample->*member; });
+}
+
+/// A value of every sample's rank as one column for each rank; null where the rank has none.
+template <typename Value>
+Out columns_by_rank(const Rows& rows, std::size_t ranks, Value value) {
+  Out columns = Out::array();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    columns.push_back(column(rows, [&](const Row& row) { return value(*row.sample, rank); }));
+  }
+  return columns;
+}
+
+template <typename Member>
+Out health_columns(const Rows& rows, std::size_t ranks, Member member) {
+  return columns_by_rank(rows, ranks, [member](const Sample& sample, std::size_t rank) {
+    return rank < sample.health.size() ? nullable(sample.health[rank].*member) : Out(nullptr);
+  });
+}
+
+Out write_rows(const Rows& rows) {
+  std::size_t ranks = 0;
+  for (const Row& row : rows) ranks = std::max(ranks, row.sample->seconds.size());
+  const auto seconds = [](const Sample& sample, std::size_t rank) {
+    return rank < sample.seconds.size() ? nullable(sample.seconds[rank]) : Out(nullptr);
+  };
+  Out out{
+      {"case", column(rows, [](const Row& row) { return row.case_index; })},
+      {"variant", column(rows, &Sample::variant)},
+      {"launch", column(rows, &Sample::launch)},
+      {"round", column(rows, &Sample::round)},
+      {"position", column(rows, &Sample::position)},
+      {"operations", column(rows, &Sample::operations)},
+      {"seconds_by_rank", columns_by_rank(rows, ranks, seconds)},
+      {"temperature_c_by_rank", health_columns(rows, ranks, &Health::temperature_c)},
+      {"power_w_by_rank", health_columns(rows, ranks, &Health::power_w)},
+      {"sm_clock_mhz_by_rank", health_columns(rows, ranks, &Health::sm_clock_mhz)},
+      {"clock_event_reasons_by_rank", health_columns(rows, ranks, &Health::clock_event_reasons)}};
+  const auto has_loss = [](const Row& row) { return row.sample->loss.has_value(); };
+  if (std::any_of(rows.begin(), rows.end(), has_loss)) {
+    out["loss"] = column(rows, [](const Row& row) { return nullable(row.sample->loss); });
+  }
+  return out;
+}
+
+/// A column that records without trainings, and older ones, lack.
+void read_losses(const In& json, std::vector<Sample>& samples) {
+  const In* const column = member_of(json, "loss");
+  if (column == nullptr) return;
+  if (column->size() != samples.size()) {
+    throw UsageError("samples: column 'loss' has another length");
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (!(*column)[i].is_null()) samples[i].loss = (*column)[i].get<double>();
+  }
+}
+
+template <typename T>
+void read_column(const In& json, const char* key, std::vector<Sample>& samples, T Sample::*member) {
+  const In& column = json.at(key);
+  if (column.size() != samples.size()) {
+    throw UsageError(std::string("samples: column '") + key + "' has another length");
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].*member = column[i].get<T>();
+}
+
+/// Every rank's column must have a value, or null, for each sample.
+void require_columns(const In& json, const char* key, std::size_t rows) {
+  for (const In& column : json.at(key)) {
+    if (column.size() == rows) continue;
+    throw UsageError(std::string("samples: a column of '") + key + "' has another length");
+  }
+}
+
+template <typename T>
+std::optional<T> cell(const In& columns, std::size_t rank, std::size_t row) {
+  if (rank >= columns.size() || columns[rank][row].is_null()) return std::nullopt;
+  return columns[rank][row].get<T>();
+}
+
+std::vector<Sample> read_rows(const In& json) {
+  std::vector<Sample> samples(json.at("case").size());
+  read_column(json, "variant", samples, &Sample::variant);
+  read_column(json, "launch", samples, &Sample::launch);
+  read_column(json, "round", samples, &Sample::round);
+  read_column(json, "position", samples, &Sample::position);
+  read_column(json, "operations", samples, &Sample::operations);
+  read_losses(json, samples);
+  for (const char* key : {"seconds_by_rank", "temperature_c_by_rank", "power_w_by_rank",
+                          "sm_clock_mhz_by_rank", "clock_event_reasons_by_rank"}) {
+    require_columns(json, key, samples.size());
+  }
+  const In& seconds = json.at("seconds_by_rank");
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    for (std::size_t rank = 0; rank < seconds.size(); ++rank) {
+      samples[row].seconds.push_back(cell<double>(seconds, rank, row));
+      samples[row].health.push_back(
+          {cell<int>(json.at("temperature_c_by_rank"), rank, row),
+           cell<double>(json.at("power_w_by_rank"), rank, row),
+           cell<int>(json.at("sm_clock_mhz_by_rank"), rank, row),
+           cell<std::uint64_t>(json.at("clock_event_reasons_by_rank"), rank, row)});
+    }
+  }
+  return samples;
+}
+
+/// The case that a sample is of. Throws UsageError where there is no such case, or no such variant.
+CaseResult& owner_of(const Sample& sample, std::size_t place, std::vector<CaseResult>& cases) {
+  const auto variant = static_cast<std::size_t>(sample.variant);
+  if (place < cases.size() && variant < cases[place].variants.size()) return cases[place];
+  throw UsageError(
+      fmt::format("a sample is of case {} and variant {}, which the record does not have",
+                  static_cast<std::int64_t>(place), sample.variant));
+}
+
+}  // namespace
+
+Out write_health(const Health& health) {
+  return {{"temperature_c", nullable(health.temperature_c)},
+          {"power_w", nullable(health.power_w)},
+          {"sm_clock_mhz", nullable(health.sm_clock_mhz)},
+          {"clock_event_reasons", nullable(health.clock_event_reasons)}};
+}
+
+Health read_health(const In& json) {
+  return {optional_at<int>(json, "temperature_c"), optional_at<double>(json, "power_w"),
+          optional_at<int>(json, "sm_clock_mhz"),
+          optional_at<std::uint64_t>(json, "clock_event_reasons")};
+}
+
+Out write_verification(const Verification& verification) {
+  return {{"checked", verification.checked},
+          {"wrong", verification.wrong},
+          {"largest_error", verification.largest_error},
+          {"bound", verification.bound},
+          {"first_wrong", verification.first_wrong}};
+}
+
+Verification read_verification(const In& json) {
+  // JSON has no infinity: an error that is none is written as null.
+  const double largest_error =
+      optional_at<double>(json, "largest_error").value_or(std::numeric_limits<double>::infinity());
+  return {json.at("checked"), json.at("wrong"), largest_error, json.at("bound"),
+          json.at("first_wrong")};
+}
+
+Out write_execution(const Execution& execution) {
+  return {{"operations_per_sample", execution.operations_per_sample},
+          {"discarded_per_sample", execution.discarded_per_sample},
+          {"operations_per_graph", execution.operations_per_graph},
+          {"buffer_slots", execution.buffer_slots},
+          {"cold_data", execution.cold_data},
+          {"form", execution.form},
+          {"through_host", nullable(execution.through_host)}};
+}
+
+Execution read_execution(const In& json) {
+  return {json.at("operations_per_sample"),
+          optional_at<std::int64_t>(json, "discarded_per_sample").value_or(0),
+          json.at("operations_per_graph"),
+          json.at("buffer_slots"),
+          json.at("cold_data"),
+          optional_at<std::string>(json, "form").value_or(""),
+          optional_at<bool>(json, "through_host")};
+}
+
+Out write_warning(const Warning& warning) {
+  return {{"code", warning.code}, {"text", warning.text}, {"advice", warning.advice}};
+}
+
+Warning read_warning(const In& json) {
+  return {json.at("code"), json.at("text"), json.at("advice")};
+}
+
+Out write_case(const CaseResult& result) {
+  return {{"case", case_name(result.definition)},
+          {"converged", result.converged},
+          {"stopped", result.stopped ? name_of(*result.stopped) : std::string_view{}},
+          {"variants", array_of(result.variants, write_variant_result)},
+          {"ratios", array_of(result.ratios, write_ratio)}};
+}
+
+CaseResult read_case(const In& json) {
+  CaseResult result;
+  result.definition = parse_case_name(json.at("case").get<std::string>());
+  result.converged = json.at("converged");
+  const std::string stopped = json.at("stopped");
+  if (!stopped.empty()) result.stopped = parse_stop_reason(stopped);
+  result.variants = vector_of<VariantResult>(json.at("variants"), read_variant_result);
+  result.ratios = vector_of<RatioResult>(json.at("ratios"), read_ratio);
+  return result;
+}
+
+Out write_settings(const Settings& settings) {
+  const auto write_variant = [](const Variant& variant) {
+    return Out{{"name", variant.name}, {"environment", variant.environment}};
+  };
+  Out out{{"argv", settings.argv},
+          {"backend", name_of(settings.backend)},
+          {"profile", settings.profile},
+          {"schedule", settings.schedule},
+          {"variants", array_of(settings.variants, write_variant)},
+          {"environment_in_force", settings.environment_in_force},
+          {"launches", settings.launches},
+          {"precision", settings.precision},
+          {"budget_s", nullable(seconds_of(settings.budget))},
+          {"sample_target_s", settings.sample_target.value},
+          {"require_healthy", settings.require_healthy}};
+  if (settings.training) {
+    out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
+  }
+  return out;
+}
+
+Settings read_settings(const In& json) {
+  Settings settings;
+  settings.argv = json.at("argv").get<std::vector<std::string>>();
+  settings.backend = parse_backend(json.at("backend").get<std::string>());
+  settings.profile = json.at("profile");
+  settings.schedule = json.at("schedule");
+  settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
+    return Variant{variant.at("name"), variant.at("environment").get<Environment>()};
+  });
+  settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
+  settings.launches = json.at("launches");
+  settings.precision = json.at("precision");
+  if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};
+  settings.sample_target = Seconds{json.at("sample_target_s")};
+  settings.require_healthy = optional_at<bool>(json, "require_healthy").value_or(false);
+  if (const In* training = member_of(json, "training")) {
+    settings.training = TrainingPlan{training->at("steps"), training->at("tokens")};
+  }
+  return settings;
+}
+
+Out write_samples(const std::vector<CaseResult>& cases) {
+  Rows rows;
+  for (std::size_t place = 0; place < cases.size(); ++place) {
+    for (const Sample& sample : cases[place].samples) {
+      rows.push_back({static_cast<int>(place), &sample});
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return a.sample->sequence < b.sample->sequence;
+  });
+  return write_rows(rows);
+}
+
+Out write_samples(int case_index, const std::vector<Sample>& samples) {
+  Rows rows;
+  for (const Sample& sample : samples) rows.push_back({case_index, &sample});
+  return write_rows(rows);
+}
+
+void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequence) {
+  std::vector<Sample> samples = read_rows(json);
+  const In& places = json.at("case");
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    samples[row].sequence = first_sequence + static_cast<int>(row);
+    CaseResult& owner = owner_of(samples[row], places[row].get<std::size_t>(), cases);
+    owner.samples.push_back(std::move(samples[row]));
+  }
+}
+
+}  // namespace linkgain::json
 
 namespace linkgain {
+
+/// record.schema.json, as it stood when this was built.
+std::string_view record_schema();
+
 namespace {
+
+json::Out write_evidence_cost(const EvidenceCost& cost) {
+  return {{"probes_s", cost.probes_s},
+          {"counters_s", cost.counters_s},
+          {"health_s", json::nullable(cost.health_s)}};
+}
+
+EvidenceCost read_evidence_cost(const json::In& json) {
+  return {json.at("probes_s"), json.at("counters_s"), json::optional_at<double>(json, "health_s")};
+}
 
 json::Out write_head(const Record& record) {
   return {{"schema", kRecordSchema},
@@ -18,8 +459,8 @@ json::Out write_head(const Record& record) {
           {"exit_code", record.exit_code},
           {"machine", json::write_machine(record.machine)},
           {"settings", json::write_settings(record.settings)},
-          {"evidence_cost", record.evidence_cost ? json::write_evidence_cost(*record.evidence_cost)
-                                                 : json::Out(nullptr)},
+          {"evidence_cost",
+           record.evidence_cost ? write_evidence_cost(*record.evidence_cost) : json::Out(nullptr)},
           {"cases", json::array_of(record.cases, json::write_case)},
           {"warnings", json::array_of(record.warnings, json::write_warning)}};
 }
@@ -38,7 +479,7 @@ Record read_document(const json::In& document) {
   record.machine = json::read_machine(document.at("machine"));
   record.settings = json::read_settings(document.at("settings"));
   if (document.contains("evidence_cost") && !document.at("evidence_cost").is_null()) {
-    record.evidence_cost = json::read_evidence_cost(document.at("evidence_cost"));
+    record.evidence_cost = read_evidence_cost(document.at("evidence_cost"));
   }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json_layout.hpp"
-#include "linkgain/base/json_schema.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/base/whole_file.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "linkgain/baseline/regression.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "linkgain/base/json.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,14 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/json_document.hpp"
 #include "linkgain/base/units.hpp"
 
 /// What all JSON of linkgain is made with. Written with a fixed key order; read from any order.
 /// Absent optionals are null.
 namespace linkgain::json {
-
-using Out = nlohmann::ordered_json;
-using In = nlohmann::json;
 
 /// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
 /// replaced.

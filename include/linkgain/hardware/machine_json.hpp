@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/base/json.hpp"
+#include "linkgain/base/json_document.hpp"
 #include "linkgain/hardware/link_counters.hpp"
 #include "linkgain/hardware/machine.hpp"
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/json_document.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -47,3 +48,11 @@ void fill_in(MachineKey& key, const MachineKey& other);
 std::string describe(const MachineKey& key);
 
 }  // namespace linkgain
+
+namespace linkgain::json {
+
+/// What is not known is null.
+Out write_key(const MachineKey& key);
+MachineKey read_key(const In& json);
+
+}  // namespace linkgain::json

@@ -4,28 +4,15 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json.hpp"
-#include "linkgain/hardware/machine_json.hpp"
-#include "linkgain/record/machine_key.hpp"
+#include "linkgain/base/json_document.hpp"
 #include "linkgain/record/record.hpp"
 
-/// The JSON form of the domain types, one for the record, the journal and the protocol. Written
-/// with a fixed key order; read from any order. Absent optionals are null.
+/// The JSON form of what records are made of, one for the record, the journal and the protocol.
+/// Written with a fixed key order; read from any order. Absent optionals are null.
 namespace linkgain::json {
-
-/// What is not known is null.
-Out write_key(const MachineKey& key);
-MachineKey read_key(const In& json);
 
 Out write_health(const Health& health);
 Health read_health(const In& json);
-Out write_evidence_cost(const EvidenceCost& cost);
-EvidenceCost read_evidence_cost(const In& json);
-/// The share of NVLink is written for readers of the JSON, and derived anew when it is read.
-Out write_evidence(const WireEvidence& evidence);
-WireEvidence read_evidence(const In& json);
-Out write_health_summary(const HealthSummary& summary);
-HealthSummary read_health_summary(const In& json);
 Out write_verification(const Verification& verification);
 Verification read_verification(const In& json);
 Out write_execution(const Execution& execution);

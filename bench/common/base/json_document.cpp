@@ -1,4 +1,6 @@
-#include "linkgain/base/json_schema.hpp"
+#include "linkgain/base/json_document.hpp"
+
+#include <fmt/format.h>
 
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -7,6 +9,50 @@
 #include <valijson/validator.hpp>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+
+namespace linkgain::json {
+namespace {
+
+std::string rows_of(const Out& value) {
+  std::string text = value.is_array() ? "[" : "{";
+  const char* separator = "\n ";
+  for (const auto& [name, row] : value.items()) {
+    text += separator;
+    if (value.is_object()) text += fmt::format("\"{}\": ", name);
+    text += text_of(row);
+    separator = ",\n ";
+  }
+  return text + (value.is_array() ? "\n]" : "\n}");
+}
+
+std::string text_of_member(const Out& value, Layout layout) {
+  switch (layout) {
+    case Layout::line:
+      break;
+    case Layout::indented:
+      return text_of(value, 1);
+    case Layout::rows:
+      return rows_of(value);
+  }
+  return text_of(value);
+}
+
+}  // namespace
+
+std::string laid_out(const Out& document,
+                     const std::function<Layout(const std::string&, const Out&)>& layout_of) {
+  std::string text = "{";
+  const char* separator = "\n";
+  for (const auto& [key, value] : document.items()) {
+    text += fmt::format("{}\"{}\": ", separator, key);
+    text += text_of_member(value, layout_of(key, value));
+    separator = ",\n";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace linkgain::json
 
 namespace linkgain {
 
