@@ -49,7 +49,7 @@ TEST(Job, HelloTellsTheBackend) {
   protocol::HelloReply reply;
   reply.backend = BackendKind::mpi;
   CannedJob job(reply);
-  EXPECT_EQ(job.hello(kDeadline).backend, "mpi");
+  EXPECT_EQ(job.hello(kDeadline).backend, BackendKind::mpi);
   EXPECT_TRUE(std::holds_alternative<protocol::Hello>(last_command(job)));
   EXPECT_EQ(job.last_deadline(), kDeadline);
 }
