@@ -9,7 +9,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "linkgain/base/enum_names.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/statistics/statistics.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "comparison_tables.hpp"
 #include "comparison_trend.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/record/record_json.hpp"

@@ -16,6 +16,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
+#include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
 

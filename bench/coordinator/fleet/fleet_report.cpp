@@ -5,6 +5,7 @@
 #include <set>
 
 #include "linkgain/base/hostlist.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/fleet/fleet.hpp"

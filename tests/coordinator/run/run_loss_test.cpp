@@ -7,7 +7,7 @@
 #include "run_support.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -70,7 +70,7 @@ TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
         EXPECT_EQ(result.variants[1 - lost].time, Seconds{1e-4});
       }
       const Record journal = read_record(bench.journal_path());
-      EXPECT_TRUE(same(journal.cases, bench.record.cases));
+      EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));
       ASSERT_EQ(journal.warnings.size(), 1U) << "once";
       EXPECT_THAT(journal.warnings[0].text,
                   HasSubstr("variant v" + std::to_string(lost) + ": the fake was lost"));
@@ -104,7 +104,7 @@ TEST(RunLoss, InACaseLeavesTheOtherAndIsNotStartedAgain) {
   EXPECT_EQ(bench.record.cases[1].variants[1].skipped, "the job was lost");
   EXPECT_EQ(count_samples(bench.record), 3 * 40 + 7);
   const Record journal = read_record(bench.journal_path());
-  EXPECT_TRUE(same(journal.cases, bench.record.cases));
+  EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));
   EXPECT_TRUE(same(journal.warnings, bench.record.warnings));
 }
 
@@ -129,7 +129,7 @@ TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
   EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.rounds, 2);
   EXPECT_EQ(bench.record.cases[1].stopped, StopReason::job_lost);
   EXPECT_EQ(bench.record.cases[1].variants[0].skipped, "the job was lost");
-  EXPECT_TRUE(same(read_record(bench.journal_path()).cases, bench.record.cases));
+  EXPECT_TRUE(same_but_for_order(read_record(bench.journal_path()).cases, bench.record.cases));
 }
 
 TEST(RunLoss, AtByeIsNoLossOfData) {
@@ -140,4 +140,4 @@ TEST(RunLoss, AtByeIsNoLossOfData) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

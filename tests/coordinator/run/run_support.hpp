@@ -13,8 +13,9 @@
 
 #include "linkgain/run/run.hpp"
 #include "support/fake_job.hpp"
+#include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// A run of fake jobs: scripts for each variant and, where given, for a variant in one launch.
 class RunBench : private RunWorld {
@@ -88,4 +89,14 @@ class RunBench : private RunWorld {
   std::filesystem::path folder_;
 };
 
-}  // namespace linkgain::testing
+/// A journal has the samples case by case, whatever the order they were measured in.
+inline bool same_but_for_order(std::vector<CaseResult> a, std::vector<CaseResult> b) {
+  for (std::vector<CaseResult>* cases : {&a, &b}) {
+    for (CaseResult& result : *cases) {
+      for (Sample& sample : result.samples) sample.sequence = 0;
+    }
+  }
+  return same(a, b);
+}
+
+}  // namespace linkgain::test

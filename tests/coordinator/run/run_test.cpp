@@ -8,7 +8,7 @@
 #include "run_support.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -43,13 +43,7 @@ void expect_journal_equals_record(const RunBench& bench) {
   EXPECT_EQ(journal.status, RunStatus::incomplete);
   EXPECT_TRUE(same(journal.machine, bench.record.machine));
   EXPECT_TRUE(same(journal.settings, bench.record.settings));
-  const auto unnumbered = [](std::vector<CaseResult> cases) {
-    for (CaseResult& result : cases) {
-      for (Sample& sample : result.samples) sample.sequence = 0;
-    }
-    return cases;
-  };
-  EXPECT_TRUE(same(unnumbered(journal.cases), unnumbered(bench.record.cases)));
+  EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));
   EXPECT_TRUE(same(journal.warnings, bench.record.warnings));
 }
 
@@ -243,4 +237,4 @@ TEST(Run, InterruptedKeepsWhatWasMeasured) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test
