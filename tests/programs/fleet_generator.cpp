@@ -35,15 +35,15 @@ void spoil(Record& record, int number) {
 
 /// The samples as they stand in a record; they are the same for every node.
 std::string samples_text(const Plan& plan) {
-  Record record = testing::fleet_node("any", 1, plan.gpus, plan.cases);
-  testing::add_fleet_samples(record, plan.rounds);
+  Record record = test::fleet_node("any", 1, plan.gpus, plan.cases);
+  test::add_fleet_samples(record, plan.rounds);
   const std::string text = to_json(record);
   return text.substr(text.find("\n\"samples\":"));
 }
 
 std::string record_text(const Plan& plan, int number, const std::string& samples) {
-  Record record = testing::fleet_node(fmt::format("node{:05}", number),
-                                      static_cast<std::uint64_t>(number), plan.gpus, plan.cases);
+  Record record = test::fleet_node(fmt::format("node{:05}", number),
+                                   static_cast<std::uint64_t>(number), plan.gpus, plan.cases);
   spoil(record, number);
   std::string text = to_json_without_samples(record);
   text.erase(text.rfind("\n}"));

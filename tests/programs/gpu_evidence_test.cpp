@@ -9,7 +9,7 @@
 #include "gpu_programs.hpp"
 
 /// What carried the bytes, by the counters of real GPUs' links.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -160,4 +160,4 @@ TEST_F(RunOnGpus, DoctorIsQuickWithoutLoad) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 #include "gpu_programs.hpp"
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST_F(KernelsOnGpus, WrongDataOfAKernelIsFound) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 #include "linkgain/base/errors.hpp"
 
 /// Copies, latencies and host copies on two real GPUs.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -123,4 +123,4 @@ TEST_F(MemoryOperationsOnGpus, WrongDataIsFound) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

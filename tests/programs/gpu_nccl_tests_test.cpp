@@ -4,7 +4,7 @@
 #include "nccl_tests_table.hpp"
 
 /// nccl-tests' flags on two real GPUs.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST_F(GpuNcclTests, SendReceiveIsRightOutOfPlace) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

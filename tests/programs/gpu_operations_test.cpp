@@ -6,7 +6,7 @@
 
 /// Every operation on two real GPUs, with P2P and without: its data in every form, and that wrong
 /// data is found. One start of the ranks checks many cases, each as briefly as possible.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -174,4 +174,4 @@ TEST_F(OperationEvidence, NvlinkCarriesWhatIsExpectedOfEveryOperation) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -15,7 +15,7 @@
 #include "linkgain/telemetry/nvml.hpp"
 
 /// The two programs on two real GPUs.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 struct Outcome {
   int status = -1;
@@ -58,4 +58,4 @@ class RunOnGpus : public ::testing::Test {
   Record record() const { return read_record(directory_ / "record.json"); }
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -1,7 +1,7 @@
 #include "gpu_programs.hpp"
 
 /// The two programs on two real GPUs, with P2P and without.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -86,4 +86,4 @@ TEST_P(GpuPrograms, OneCorruptElementOnOneRankIsFound) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -1,7 +1,7 @@
 #include "gpu_programs.hpp"
 
 /// `linkgain run` on two real GPUs.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -55,4 +55,4 @@ TEST_F(RunOnGpus, SequentialScheduleGivesRatiosToo) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 #include "gpu_programs.hpp"
 
 /// gpt2_step on real GPUs, with P2P and without.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -155,4 +155,4 @@ TEST_F(TrainingOnGpus, BucketsMayBeThoseOfThePagesTime) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 #include "layer_rules.hpp"
 
 /// Whether headers and sources mirror each other.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// `text` without comments, preprocessor lines and literals.
 inline std::string code_of(std::string_view text) {
@@ -181,4 +181,4 @@ inline std::vector<std::string> units_that_include_each_other(
   return found;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -10,7 +10,7 @@
 #include <vector>
 
 /// The table of libraries of this project and the check of a source file against it.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// A file of the tree; the path is relative to the repository.
 struct SourceFile {
@@ -242,4 +242,4 @@ inline std::vector<std::string> include_violations(const SourceFile& file,
   return violations;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@
 #include "header_rules.hpp"
 #include "layer_rules.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -247,4 +247,4 @@ TEST(UnitsThatIncludeEachOther, AreNamed) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// The bits of the nearest bfloat16, of two as near the even one; no NaN.
 inline std::uint16_t to_bfloat16(float value) {
@@ -15,4 +15,4 @@ inline float from_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

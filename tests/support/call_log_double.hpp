@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Logs as NCCL does: into the file that NCCL_DEBUG_FILE names (without its patterns), emptied when
 /// it is opened; lines on calls only with TUNING among the subsystems. One for a process, as
@@ -61,4 +61,4 @@ class CallLogDouble {
   }
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

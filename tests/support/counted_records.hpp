@@ -6,7 +6,7 @@
 #include "sample_records.hpp"
 
 /// The sample records as a run with link counters, host copies and health leaves them.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Ring and Simple's traffic on these ranks, of which NVLink carried this share; small messages are
 /// not judged.
@@ -56,4 +56,4 @@ inline Record complete(Record record) {
   return record;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

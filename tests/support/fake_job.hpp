@@ -16,7 +16,7 @@
 #include "linkgain/process/signals.hpp"
 #include "linkgain/run/job.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// What the jobs of a test share: the time, which passes only while one of them works, and what
 /// the links of each rank's GPU have carried.
@@ -278,4 +278,4 @@ class FakeJob : public Job {
   bool over_ = false;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 
 #include "program.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// A folder like the kernel's /sys with the PCI devices and RDMA devices of a made-up machine.
 class FakeSys {
@@ -41,4 +41,4 @@ class FakeSys {
   test::ScratchFolder scratch_;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

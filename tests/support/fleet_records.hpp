@@ -11,7 +11,7 @@
 
 /// Records of a made-up cluster, for tests of fleets: every node has the same cases, with noise of
 /// its own from a fixed generator.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Numbers that are the same on every machine: SplitMix64.
 class FleetNoise {
@@ -141,4 +141,4 @@ inline void add_fleet_samples(Record& record, int rounds) {
   }
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 
 /// A record in which every member has a value of its own, and comparison member by member. The
 /// structured bindings name all members: adding one without comparing it does not compile.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline auto members(const Ratio& value) {
   const auto& [a, b, c, d, e, f] = value;
@@ -260,4 +260,4 @@ inline Record full_record() {
   return record;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Holds text against the golden of this name beside the tests. With LINKGAIN_UPDATE_GOLDENS set
 /// the file is written instead and the test is skipped: read the difference before it is committed.
@@ -23,4 +23,4 @@ inline void expect_golden(const std::string& text, const std::string& name) {
   EXPECT_EQ(text, golden);
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@
 #include "linkgain/runtime/session.hpp"
 
 /// For programs that mpirun starts on GPUs and that are no tests: what they print depends on those.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Makes the rank's GPU, that of its number on the host, the current one. Throws MachineError where
 /// there is none.
@@ -38,4 +38,4 @@ inline int run_or_end_all(Session& session, const std::function<void()>& work) {
   session.abort(1);
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

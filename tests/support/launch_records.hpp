@@ -7,7 +7,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 
 /// Records of launches whose medians are known.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline Case sized(std::int64_t bytes, OperationKind operation = OperationKind::all_reduce) {
   Case definition;
@@ -103,4 +103,4 @@ std::string refusal_of(Call call) {
   return "nothing";
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -11,7 +11,7 @@
 #include "rank_test.hpp"
 
 /// NCCL's backend for tests on ranks with a GPU each.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Made before the first test and gone after the last, as it needs all ranks.
 inline std::unique_ptr<Backend>& nccl_backend() {
@@ -35,4 +35,4 @@ class NcclBackendEnd : public ::testing::Environment {
   void TearDown() override { nccl_backend().reset(); }
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

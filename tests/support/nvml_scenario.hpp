@@ -6,7 +6,7 @@
 #include "linkgain/telemetry/nvml.hpp"
 #include "scoped_environment.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// NVML as one of the doubles answers for one scenario, for as long as this lives. `library` is the
 /// double's file name; nvml_double.hpp lists the scenarios and the counters' steps.
@@ -35,4 +35,4 @@ class NvmlScenario {
   std::shared_ptr<Nvml> nvml_;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

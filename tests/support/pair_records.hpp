@@ -7,7 +7,7 @@
 #include "sample_records.hpp"
 
 /// Records of operations between pairs of ranks.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline Case message(std::int64_t bytes, int ranks, Pair pair) {
   Case definition = all_reduce(bytes);
@@ -135,4 +135,4 @@ inline Record two_gpus_pairs_record() {
   return record;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -10,7 +10,7 @@
 #include "linkgain/runtime/session.hpp"
 
 /// For programs that mpirun starts: every rank runs the same tests in the same order.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 class RankTest : public ::testing::Test {
  public:
@@ -59,4 +59,4 @@ inline int run_rank_tests(int argc, char** argv,
   return session.max(failed) > 0.0 ? 1 : 0;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include "linkgain/record/record.hpp"
 
 /// Parts that records of several tests have in common: two variants on a node of H200.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Without what tells one H200 from another: uuid, bus id.
 inline GpuInfo h200_gpu(int index) {
@@ -105,4 +105,4 @@ inline HealthSummary steady_health() {
           .power_capped_samples = 0};
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

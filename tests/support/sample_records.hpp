@@ -8,7 +8,7 @@
 #include "record_parts.hpp"
 
 /// Records as a run would leave them, for tests of reports. Times of two H200 are those measured.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline Case all_reduce(std::int64_t bytes) {
   Case definition;
@@ -194,4 +194,4 @@ inline Record wrong_data_record() {
   return record;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

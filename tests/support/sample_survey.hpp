@@ -8,7 +8,7 @@
 #include "linkgain/diagnostics/survey.hpp"
 
 /// Machines as a survey describes them, for the checks of `linkgain doctor`.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline TopologyPair nvlink_pair(int from, int to, int links) {
   TopologyPair pair;
@@ -152,4 +152,4 @@ inline GpuLoad healthy_load() {
   return load;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Sets an environment variable and puts the former state back.
 class ScopedEnvironment {
@@ -30,4 +30,4 @@ class ScopedEnvironment {
   std::optional<std::string> before_;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

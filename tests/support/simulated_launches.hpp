@@ -10,7 +10,7 @@
 #include "linkgain/statistics/statistics.hpp"
 
 /// Launches of a machine with the noise that machines show, from a seed.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Standard deviations of log times.
 struct Noise {
@@ -119,4 +119,4 @@ class SimulatedMachine {
   std::array<double, 4096> bank_{};
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

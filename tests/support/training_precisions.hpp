@@ -4,7 +4,7 @@
 
 #include "kernels/common/element.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline constexpr kernels::TrainingPrecision kPrecisions[] = {kernels::TrainingPrecision::fp32,
                                                              kernels::TrainingPrecision::tf32,
@@ -22,4 +22,4 @@ inline std::string text_of(kernels::TrainingPrecision precision) {
   return "none";
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

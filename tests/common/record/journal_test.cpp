@@ -11,7 +11,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -205,4 +205,4 @@ TEST(WriteFileAtomically, LeavesNoTemporaryFileWhereItCannotReplace) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

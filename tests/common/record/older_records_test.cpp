@@ -5,7 +5,7 @@
 #include "support/full_record.hpp"
 
 /// Records of the time before a member came in.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -57,4 +57,4 @@ TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

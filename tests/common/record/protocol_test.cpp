@@ -6,7 +6,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using namespace protocol;
@@ -176,4 +176,4 @@ TEST(MayBeRecorded, OnlyWhatSteersTheMeasurement) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 #include "linkgain/record/journal.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -272,4 +272,4 @@ TEST(ReadRecord, ReadsAFile) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

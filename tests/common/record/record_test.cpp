@@ -8,7 +8,7 @@
 #include "linkgain/statistics/statistics.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleEq;
@@ -226,4 +226,4 @@ TEST(Summarise, GivesNumbersThatTheRecordsSamplesGiveAgain) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-using testing::CallLogDouble;
+using test::CallLogDouble;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

@@ -142,8 +142,8 @@ TEST(VisibleToCuda, AreAsGivenWhereTheOrderIsNotKnown) {
 }
 
 TEST(CudaSettings, AreThisProcessesVariables) {
-  const testing::ScopedEnvironment list("CUDA_VISIBLE_DEVICES", "1,0");
-  const testing::ScopedEnvironment order("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  const test::ScopedEnvironment list("CUDA_VISIBLE_DEVICES", "1,0");
+  const test::ScopedEnvironment order("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   EXPECT_EQ(cuda_settings().visible_devices, "1,0");
   EXPECT_EQ(cuda_settings().device_order, "PCI_BUS_ID");
   unsetenv("CUDA_VISIBLE_DEVICES");

@@ -11,7 +11,7 @@
 namespace linkgain {
 namespace {
 
-using linkgain::testing::NvmlScenario;
+using linkgain::test::NvmlScenario;
 using ::testing::Optional;
 
 constexpr const char* kNotSupported = "Not Supported (NVML error 3)";

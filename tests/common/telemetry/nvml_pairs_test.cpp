@@ -8,7 +8,7 @@
 namespace linkgain {
 namespace {
 
-using linkgain::testing::NvmlScenario;
+using linkgain::test::NvmlScenario;
 
 const Reading<P2pStatus> kOk = P2pStatus{.ok = true, .why_not = ""};
 

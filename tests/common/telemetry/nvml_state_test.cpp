@@ -7,7 +7,7 @@
 namespace linkgain {
 namespace {
 
-using linkgain::testing::NvmlScenario;
+using linkgain::test::NvmlScenario;
 using ::testing::Optional;
 
 TEST(NvmlState, OfAGpuInOrder) {

@@ -8,12 +8,12 @@
 namespace linkgain {
 namespace {
 
-using linkgain::testing::ScopedEnvironment;
+using linkgain::test::ScopedEnvironment;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
 /// The double unless another library is named.
-class Double : public linkgain::testing::NvmlScenario {
+class Double : public linkgain::test::NvmlScenario {
  public:
   explicit Double(const std::string& scenario, const std::string& library = NVML_DOUBLE)
       : NvmlScenario(scenario, library) {}

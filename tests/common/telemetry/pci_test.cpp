@@ -28,8 +28,8 @@ TEST(PciName, IsThatOfTheKernelsFolder) {
   EXPECT_EQ(pci_folder("/sys", "00000000:C1:06.1"), "/sys/bus/pci/devices/0000:c1:06.1");
 }
 
+using test::FakeSys;
 using ::testing::ElementsAre;
-using testing::FakeSys;
 
 std::optional<PciPlace> place_of(const FakeSys& sys, const std::string& id) {
   return pci_place(sys.root(), sys.root() / "bus/pci/devices" / id);

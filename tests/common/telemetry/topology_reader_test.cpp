@@ -9,13 +9,13 @@
 namespace linkgain {
 namespace {
 
+using test::FakeSys;
+using test::ScopedEnvironment;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using testing::FakeSys;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::ScopedEnvironment;
 using ::testing::SizeIs;
 
 class SurveyTopology : public ::testing::Test {

@@ -21,7 +21,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 /// Two curves of two variants; the first curve's first variant steps from 512 KiB to 1 MiB.
 Record stepping_record() {

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 const std::vector<std::string> kSweeps{"8:1G:x2",  "8:1G:x3",  "8:1G:x4",    "8:1G:x16",
                                        "12:1G:x2", "20:1G:x4", "1M:64M:+1M", "8,64K,1M,3M,1G"};

@@ -7,7 +7,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/launch_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(LaunchMedians, KeepPathsWrongDataAndHealth) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

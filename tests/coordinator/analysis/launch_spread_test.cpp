@@ -6,7 +6,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "support/launch_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Eq;
@@ -118,4 +118,4 @@ TEST(CombinedSpreads, KeepTheLargerOneThatStandsAlone) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

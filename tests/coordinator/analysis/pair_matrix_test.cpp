@@ -12,7 +12,7 @@ using ::testing::DoubleNear;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 using ::testing::SizeIs;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 std::vector<std::string> labels_of(const std::vector<WeakestPair>& pairs) {
   std::vector<std::string> labels;

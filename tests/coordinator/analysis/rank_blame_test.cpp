@@ -4,7 +4,7 @@
 
 #include "support/fleet_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 /// One case, eight rounds; rank `slow` takes `factor` times as long with the first variant.
@@ -39,4 +39,4 @@ TEST(SlowestRank, IsAbsentWhereNothingIsKnown) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

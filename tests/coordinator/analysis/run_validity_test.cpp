@@ -8,7 +8,7 @@
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "verdict_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -273,4 +273,4 @@ TEST(SameRoad, IsOnlyWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -16,7 +16,7 @@
 #include "linkgain/statistics/statistics.hpp"
 
 /// Curves for tests of their steps.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Seconds for so many bytes.
 using Model = std::function<double(double)>;
@@ -68,4 +68,4 @@ inline std::vector<std::string> steps_to(std::vector<CurvePoint> points) {
   return sizes;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 #include "linkgain/statistics/statistics.hpp"
 #include "support/launch_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 const Case kDdp = parse_case_name("gpt2_step/fp32/gpt2/np2");
@@ -171,4 +171,4 @@ TEST(TimeOfAllSteps, IsThatOfTheStepsThatWereAskedFor) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

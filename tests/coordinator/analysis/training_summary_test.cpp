@@ -11,7 +11,7 @@
 #include "linkgain/record/journal.hpp"
 #include "verdict_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -191,4 +191,4 @@ TEST(DescribeWrong, CountsElementsOrATrainingsRanks) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include "verdict_records.hpp"
 
 /// Runs in which nothing was measured of what was asked for.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Contains;
@@ -60,4 +60,4 @@ TEST(JudgeAbsence, LeavesAnInterruptedRunAsItIs) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 #include "verdict_records.hpp"
 
 // What is promised where NVLink joins some of the GPUs.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST(Bridges, OfNeighboursAreAllThatARingNeeds) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

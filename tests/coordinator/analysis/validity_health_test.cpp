@@ -4,7 +4,7 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "verdict_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -117,4 +117,4 @@ TEST(JudgeHealth, ComesAfterWrongPath) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

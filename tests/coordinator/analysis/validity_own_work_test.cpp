@@ -5,7 +5,7 @@
 #include "verdict_records.hpp"
 
 /// What verdicts say of our own work, of which NCCL's logs know nothing.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -117,4 +117,4 @@ TEST(OwnWork, OnTheWrongPathStandsApartFromNccls) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

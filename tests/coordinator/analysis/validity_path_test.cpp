@@ -4,7 +4,7 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "verdict_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -297,4 +297,4 @@ TEST(Evidence, OfSkippedVariantsSaysNothing) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

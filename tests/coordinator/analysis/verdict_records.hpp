@@ -6,7 +6,7 @@
 #include "linkgain/record/record.hpp"
 
 /// Records for tests of verdicts: one in order, and what may be wrong with it.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline VariantResult measured(std::string name, Path path) {
   VariantResult result;
@@ -85,4 +85,4 @@ inline Record counted_record(double p2p, double host) {
   return record;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

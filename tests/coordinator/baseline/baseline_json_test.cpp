@@ -8,7 +8,7 @@
 #include "linkgain/baseline/baseline.hpp"
 #include "support/launch_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -144,4 +144,4 @@ TEST(BaselineJson, IsReadFromAFile) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

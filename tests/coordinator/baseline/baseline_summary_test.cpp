@@ -3,7 +3,7 @@
 #include "linkgain/baseline/baseline.hpp"
 #include "support/golden.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 BaselineCase reference(std::int64_t bytes, const std::string& variant, int launches,
@@ -31,4 +31,4 @@ TEST(BaselineSummary, ShowsPoolsAndWarnings) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

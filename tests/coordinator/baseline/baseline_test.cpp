@@ -8,7 +8,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/launch_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -156,4 +156,4 @@ TEST(BaselineOverrides, ChangeTheBoundsTheyGiveInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -11,7 +11,7 @@
 #include "support/golden.hpp"
 #include "support/program.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -96,4 +96,4 @@ TEST(CheckPrometheus, PassesPromtool) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

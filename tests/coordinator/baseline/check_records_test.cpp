@@ -6,7 +6,7 @@
 #include "linkgain/baseline/regression.hpp"
 #include "support/launch_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -140,4 +140,4 @@ TEST(CheckJson, HoldsEveryFigure) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 #include "sample_checks.hpp"
 #include "support/golden.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -61,4 +61,4 @@ TEST(CheckMarkdown, OfAQuietCheckHasNoTable) {
 TEST(CheckCsv, HasARowForEveryCase) { expect_golden(check_csv(troubled_check()), "check.csv"); }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@
 #include "linkgain/statistics/false_discovery.hpp"
 #include "support/simulated_launches.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 constexpr int kBaselineLaunches = 8;
@@ -188,4 +188,4 @@ TEST(SimulatedMachine, HasTheNoiseItSays) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 
 #include "support/launch_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -215,4 +215,4 @@ TEST(Check, TakesTheLargestSizeOfEachOperationAndVariantForHeadlines) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

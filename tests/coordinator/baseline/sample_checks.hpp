@@ -6,7 +6,7 @@
 #include "linkgain/baseline/regression.hpp"
 
 /// Results of checks for tests of their reports.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline CaseCheck sample_check(std::int64_t bytes, const std::string& variant,
                               RegressionVerdict verdict, double reference, double share,
@@ -114,4 +114,4 @@ inline CheckResult hostile_check() {
   return result;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 #include "compared_runs.hpp"
 
 /// Runs before and after a bridge was fitted, of one launch, for tests of what `compare` says.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline CaseFigures on(Path path, CaseFigures figures) {
   figures.path = path;
@@ -53,4 +53,4 @@ inline RunFigures training_run(const std::string& name, bool bridge) {
   return run;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

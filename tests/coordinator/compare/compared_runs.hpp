@@ -8,7 +8,7 @@
 #include "support/record_parts.hpp"
 
 /// Runs with given launch medians, for tests of comparisons.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// "all_reduce/float32/sum/1GiB/np2" of one variant; times in seconds, one for each launch.
 inline CaseFigures timed(const std::string& name, const std::string& variant,
@@ -96,4 +96,4 @@ inline std::vector<double> launches_around(double centre, double deviation, int 
   return times;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 #include "compared_runs.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -77,4 +77,4 @@ TEST(ComparisonCautions, SayWhoseBuffersNcclAllocated) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 TEST(ComparisonReport, TellsWhatABridgeIsWorth) {
   const RunFigures before = before_bridge();

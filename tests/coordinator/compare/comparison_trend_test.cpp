@@ -18,7 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 std::string trend(const std::vector<RunFigures>& runs, TableStyle style = TableStyle::text) {
   std::vector<RunComparison> comparisons;

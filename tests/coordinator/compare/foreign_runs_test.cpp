@@ -14,7 +14,7 @@
 #include "support/program.hpp"
 
 /// What other programs wrote, from their files to the verdict.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -265,4 +265,4 @@ TEST(ForeignVariants, OfGoogleBenchmarkAreThoseOfTheBackendToo) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

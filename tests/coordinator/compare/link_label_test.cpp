@@ -4,7 +4,7 @@
 #include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/hardware/machine.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 PairLink link_of(std::optional<bool> nvlink, std::optional<int> nvlinks,
@@ -56,4 +56,4 @@ TEST(LinksDiffer, InWhatIsKnownOfBoth) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 
 #include "compared_runs.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Contains;
@@ -177,4 +177,4 @@ TEST(Changes, OfTheRanksThatBothHave) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

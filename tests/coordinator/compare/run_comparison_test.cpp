@@ -10,7 +10,7 @@
 #include "compared_runs.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Contains;
@@ -267,4 +267,4 @@ TEST(ComparisonJson, HoldsEveryFigure) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

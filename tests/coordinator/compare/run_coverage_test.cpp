@@ -11,7 +11,7 @@
 #include "linkgain/compare/run_comparison.hpp"
 #include "support/simulated_launches.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 constexpr double kTrueRatio = 1.1;
@@ -89,4 +89,4 @@ TEST(CompareCoverage, IsNear95PercentOfASingleLaunch) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

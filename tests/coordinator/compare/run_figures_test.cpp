@@ -8,7 +8,7 @@
 
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -87,4 +87,4 @@ TEST(LogMedianError, IsThatOfTheMedianOfNormalValues) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -124,4 +124,4 @@ TEST(RunReader, ReadsRecordsFromBeforeMembersWereAdded) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

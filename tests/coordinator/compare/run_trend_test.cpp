@@ -4,7 +4,7 @@
 #include "compared_runs.hpp"
 #include "comparison_trend.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(TrendOf, IsEmptyWithoutCases) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -61,13 +61,11 @@ Diagnosis healthy_server() {
 }
 
 TEST(DiagnosisTable, OfASickWorkstation) {
-  linkgain::testing::expect_golden(diagnosis_table(sick_workstation(), false),
-                                   "diagnosis_sick.txt");
+  linkgain::test::expect_golden(diagnosis_table(sick_workstation(), false), "diagnosis_sick.txt");
 }
 
 TEST(DiagnosisTable, OfAHealthyServer) {
-  linkgain::testing::expect_golden(diagnosis_table(healthy_server(), false),
-                                   "diagnosis_healthy.txt");
+  linkgain::test::expect_golden(diagnosis_table(healthy_server(), false), "diagnosis_healthy.txt");
 }
 
 /// Without what a terminal takes for colour.

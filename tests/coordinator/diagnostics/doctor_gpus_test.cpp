@@ -7,7 +7,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 using enum CheckVerdict;
 
 Reading<bool> unknown_flag() { return Reading<bool>::missing("Not Supported"); }

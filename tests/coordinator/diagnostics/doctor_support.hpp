@@ -9,7 +9,7 @@
 #include "linkgain/diagnostics/doctor.hpp"
 #include "support/sample_survey.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// The finding of a check, which must be there once for the subject.
 inline Finding finding_of(const Survey& survey, std::string_view id, std::string_view subject) {
@@ -41,4 +41,4 @@ inline void expect_finding(const Survey& survey, std::string_view id, std::strin
   }
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 
 /// Made-up machines after those that are known: 2 x H200 behind a switch, 2 x RTX 3090 with a
 /// bridge, and one where much is not as it should be.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline Reading<P2pStatus> p2p(const std::string& why_not = {}) {
   return P2pStatus{why_not.empty(), why_not};
@@ -137,4 +137,4 @@ inline Topology troubled_machine() {
   return topology;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

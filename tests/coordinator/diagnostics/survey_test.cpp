@@ -10,7 +10,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 

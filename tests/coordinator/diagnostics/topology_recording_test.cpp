@@ -10,8 +10,8 @@
 namespace linkgain {
 namespace {
 
-using linkgain::testing::FakeSys;
-using linkgain::testing::ScopedEnvironment;
+using linkgain::test::FakeSys;
+using linkgain::test::ScopedEnvironment;
 
 struct Recording {
   const char* scenario;

@@ -8,7 +8,7 @@
 #include "linkgain/fleet/fleet_record.hpp"
 #include "support/fleet_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -66,4 +66,4 @@ TEST_F(FleetFiles, ReadsAllAndOneBrokenFileCostsOnlyItself) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 #include "linkgain/fleet/fleet.hpp"
 #include "support/fleet_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// node01 … node12, healthy until a test says otherwise.
 class Fleet : public ::testing::Test {
@@ -49,4 +49,4 @@ inline bool is_pair(const Case& c, int a, int b) {
          ((c.pair->from == a && c.pair->to == b) || (c.pair->from == b && c.pair->to == a));
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

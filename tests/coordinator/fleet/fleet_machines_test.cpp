@@ -5,7 +5,7 @@
 
 #include "fleet_fixture.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Contains;
@@ -154,4 +154,4 @@ TEST_F(Fleet, ComparesProcessorsOfOneModel) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -10,7 +10,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -189,4 +189,4 @@ TEST(FleetRecord, TellsOtherDocumentsFromBrokenRecords) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@ namespace linkgain {
 namespace {
 
 using ::testing::HasSubstr;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 FleetNode node_of(const std::string& host, NodeState state, std::vector<std::string> findings) {
   FleetNode node;

@@ -8,7 +8,7 @@
 
 #include "fleet_fixture.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Contains;
@@ -199,4 +199,4 @@ TEST_F(Fleet, ANodeThatLacksCasesIsIncomplete) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

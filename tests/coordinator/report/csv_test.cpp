@@ -19,7 +19,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 constexpr const char* kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"

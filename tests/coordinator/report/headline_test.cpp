@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 TEST(Headline, IsThePagesTable) {
   EXPECT_EQ(headline(RunSummary(one_case(3.27e-3, 39.0e-3, 11.83, 12.02))),

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 TEST(MarkdownReport, OfTwoH200) {
   expect_golden(markdown_report(RunSummary(h200_record())), "report_h200.md");

@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 Record counted_case() { return complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)); }
 

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 int count_of(const std::string& text, std::string_view what) {
   int count = 0;

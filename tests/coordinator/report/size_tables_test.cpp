@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 TEST(SizeTable, HasARowForEachSize) {
   expect_golden(size_tables(RunSummary(h200_record())), "sizes_h200.md");

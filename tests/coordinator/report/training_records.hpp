@@ -6,7 +6,7 @@
 
 #include "support/sample_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Blocks of one launch, each of ten steps that take as long, with falling losses.
 inline void add_blocks(Record& record, int place, int variant, double step, double loss) {
@@ -61,4 +61,4 @@ inline Record page_record() {
   return record;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@
 #include "support/golden.hpp"
 #include "training_records.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::EndsWith;
@@ -387,4 +387,4 @@ TEST(TrainingTables, OfStrategies) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

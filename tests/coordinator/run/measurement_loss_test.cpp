@@ -4,7 +4,7 @@
 #include "measurement.hpp"
 #include "measurement_support.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -164,4 +164,4 @@ TEST(MeasureCaseInterrupted, KeepsTheSamplesSoFar) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

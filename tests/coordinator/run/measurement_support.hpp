@@ -10,7 +10,7 @@
 #include "measurement.hpp"
 #include "support/fake_job.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline constexpr const char* kCase = "all_reduce/float32/sum/1KiB/np2";
 
@@ -70,4 +70,4 @@ inline FakeScript failing(FakeFailure failure) {
   return script;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 
 #include "measurement_support.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -232,4 +232,4 @@ TEST(MeasureCase, WhatUsesNoLinkRunsInTheFirstVariantAlone) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

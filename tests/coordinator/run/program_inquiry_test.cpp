@@ -54,7 +54,7 @@ class WorkerScript : public ::testing::Test {
 
  private:
   test::ScratchFolder folder_;
-  linkgain::testing::ScopedEnvironment path_{"PATH", folder_.path().string()};
+  linkgain::test::ScopedEnvironment path_{"PATH", folder_.path().string()};
 };
 
 TEST_F(WorkerScript, ItsFirstLineIsTheAnswer) {

@@ -70,7 +70,7 @@ TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
 
 TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
   for (const char* place : {"/proc", "/nowhere/at/all"}) {
-    const testing::ScopedEnvironment nowhere("TMPDIR", place);
+    const test::ScopedEnvironment nowhere("TMPDIR", place);
     EXPECT_THROW(TemporaryFolder(), UsageError) << place;
   }
 }

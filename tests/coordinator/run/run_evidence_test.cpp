@@ -6,7 +6,7 @@
 #include "linkgain/record/limits.hpp"
 #include "run_support.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -201,4 +201,4 @@ TEST_F(RunEvidence, RanksOnSeveralHostsAreNotHeldAgainstNvlink) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -2,7 +2,7 @@
 
 #include "linkgain/run/progress.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 class RunPaceTest : public ::testing::Test, private RunObserver {
@@ -111,4 +111,4 @@ TEST_F(RunPaceTest, ATrainingHasTheBlocksOfItsSteps) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "run_support.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 FakeScript taking(double seconds) {
@@ -58,4 +58,4 @@ TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -15,8 +15,8 @@
 namespace linkgain {
 namespace {
 
+using test::ScopedEnvironment;
 using ::testing::HasSubstr;
-using testing::ScopedEnvironment;
 
 /// UUID of GPU `last` of the NVML double.
 std::string uuid(int last) {

@@ -6,7 +6,7 @@
 #include "measurement.hpp"
 #include "measurement_support.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -157,4 +157,4 @@ TEST(WireCount, ALossWhileReadingIsALostJob) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -24,8 +24,7 @@ using Bits = std::vector<std::uint8_t>;
 /// What an element of the type holds of a value.
 inline double rounded_to(ElementType type, double value) {
   if (type == ElementType::float32) return static_cast<double>(static_cast<float>(value));
-  return static_cast<double>(
-      testing::from_bfloat16(testing::to_bfloat16(static_cast<float>(value))));
+  return static_cast<double>(test::from_bfloat16(test::to_bfloat16(static_cast<float>(value))));
 }
 
 /// Half the distance of neighbouring numbers, relative to them.
@@ -114,7 +113,7 @@ class DeviceArray {
 
   void encode(double value, std::uint8_t* to) const {
     if (type_ == ElementType::bfloat16) {
-      store(testing::to_bfloat16(static_cast<float>(value)), to);
+      store(test::to_bfloat16(static_cast<float>(value)), to);
     } else if (type_ == ElementType::int32) {
       store(static_cast<std::int32_t>(value), to);
     } else {
@@ -127,7 +126,7 @@ class DeviceArray {
     std::memcpy(&word, from, bytes_);
     if (type_ == ElementType::int32) return std::bit_cast<std::int32_t>(word);
     return static_cast<double>(type_ == ElementType::bfloat16
-                                   ? testing::from_bfloat16(static_cast<std::uint16_t>(word))
+                                   ? test::from_bfloat16(static_cast<std::uint16_t>(word))
                                    : std::bit_cast<float>(word));
   }
 

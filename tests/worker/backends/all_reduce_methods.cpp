@@ -99,7 +99,7 @@ AllReducePath road_of(Session& session, const Options& options) {
 }
 
 void run(Session& session, const Options& options) {
-  testing::take_gpu(session);
+  test::take_gpu(session);
   const Communicator communicator = make_communicator(session);
   const AllReducePath road = road_of(session, options);
   if (session.is_root()) {
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   try {
     linkgain::Session session(argc, argv);
     const linkgain::Options options = linkgain::parse({argv + 1, argv + argc});
-    return linkgain::testing::run_or_end_all(session, [&] { linkgain::run(session, options); });
+    return linkgain::test::run_or_end_all(session, [&] { linkgain::run(session, options); });
   } catch (const linkgain::UsageError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

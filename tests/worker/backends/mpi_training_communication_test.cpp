@@ -14,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-using testing::RankTest;
+using test::RankTest;
 
 /// Of all tests: to look at MPI's variables takes a quarter of a second.
 Backend& backend() {
@@ -24,7 +24,7 @@ Backend& backend() {
 
 /// `Element` in the memory of the CPU, where a model has computed whatever it has enqueued.
 template <typename Element>
-class CpuWorld : public testing::TrainingWorld {
+class CpuWorld : public test::TrainingWorld {
  public:
   CpuWorld(DataType type, std::int64_t count)
       : type_(type),
@@ -48,8 +48,8 @@ class CpuWorld : public testing::TrainingWorld {
 
 class MpiTrainingCommunication : public RankTest {
  protected:
-  std::unique_ptr<testing::TrainingWorld> world_ =
-      testing::make_training_world(DataType::float64, 1 << 16);
+  std::unique_ptr<test::TrainingWorld> world_ =
+      test::make_training_world(DataType::float64, 1 << 16);
 };
 
 TEST_F(MpiTrainingCommunication, MovesDataWhereItIsOnlyLookedAfter) {
@@ -94,16 +94,16 @@ TEST_F(MpiTrainingCommunication, PutsItsCallsOnNoStream) {
 
 /// Of two at once, neither takes the other's messages.
 TEST_F(MpiTrainingCommunication, KeepsToItself) {
-  const auto other = testing::make_training_world(DataType::float64, 1 << 16);
+  const auto other = test::make_training_world(DataType::float64, 1 << 16);
   world_->write(std::vector<double>(1 << 16, 1.0));
   other->write(std::vector<double>(1 << 16, 10.0));
   const bool is_first = session->rank() % 2 == 0;
-  const auto start = [](testing::TrainingWorld& world) {
+  const auto start = [](test::TrainingWorld& world) {
     return world.communication().all_reduce(world.memory(), {0, 1 << 16});
   };
   // The ranks do not agree on which comes first.
-  testing::TrainingWorld& first = is_first ? *world_ : *other;
-  testing::TrainingWorld& second = is_first ? *other : *world_;
+  test::TrainingWorld& first = is_first ? *world_ : *other;
+  test::TrainingWorld& second = is_first ? *other : *world_;
   const auto first_ticket = start(first);
   const auto second_ticket = start(second);
   second.communication().wait(second_ticket);
@@ -114,12 +114,11 @@ TEST_F(MpiTrainingCommunication, KeepsToItself) {
 
 }  // namespace
 
-std::unique_ptr<testing::TrainingWorld> testing::make_training_world(DataType type,
-                                                                     std::int64_t count) {
+std::unique_ptr<test::TrainingWorld> test::make_training_world(DataType type, std::int64_t count) {
   if (type == DataType::float32) return std::make_unique<CpuWorld<float>>(type, count);
   return std::make_unique<CpuWorld<double>>(type, count);
 }
 
 }  // namespace linkgain
 
-int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv); }
+int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

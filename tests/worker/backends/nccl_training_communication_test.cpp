@@ -22,7 +22,7 @@
 namespace linkgain {
 namespace {
 
-using testing::RankTest;
+using test::RankTest;
 
 std::vector<std::uint8_t> bytes_of(DataType type, const std::vector<double>& values) {
   std::vector<std::uint8_t> bytes(values.size() * static_cast<std::size_t>(size_of(type)));
@@ -45,13 +45,13 @@ std::vector<double> values_of(DataType type, const std::vector<std::uint8_t>& by
 }
 
 /// Memory of this rank's GPU, and a stream as a model has one.
-class GpuWorld : public testing::TrainingWorld {
+class GpuWorld : public test::TrainingWorld {
  public:
   GpuWorld(DataType type, std::int64_t count)
       : type_(type),
         count_(count),
         memory_(Bytes{count * size_of(type)}),
-        communication_(testing::nccl_backend()->open_training_communication(stream_.get())) {}
+        communication_(test::nccl_backend()->open_training_communication(stream_.get())) {}
 
   TrainingCommunication& communication() override { return *communication_; }
   FlatMemory memory() override { return {memory_.data(), type_, count_}; }
@@ -232,19 +232,18 @@ TEST_F(NcclTrainingOrder, TellsTheStreamOfItsOperations) {
 }
 
 TEST(NcclTrainingCommunication, RefusesAModelOnTheCpu) {
-  EXPECT_THROW(testing::nccl_backend()->open_training_communication(nullptr), MachineError);
+  EXPECT_THROW(test::nccl_backend()->open_training_communication(nullptr), MachineError);
 }
 
 }  // namespace
 
-std::unique_ptr<testing::TrainingWorld> testing::make_training_world(DataType type,
-                                                                     std::int64_t count) {
+std::unique_ptr<test::TrainingWorld> test::make_training_world(DataType type, std::int64_t count) {
   return std::make_unique<GpuWorld>(type, count);
 }
 
 }  // namespace linkgain
 
 int main(int argc, char** argv) {
-  ::testing::AddGlobalTestEnvironment(new linkgain::testing::NcclBackendEnd);
-  return linkgain::testing::run_rank_tests(argc, argv, linkgain::testing::prepare_nccl_backend);
+  ::testing::AddGlobalTestEnvironment(new linkgain::test::NcclBackendEnd);
+  return linkgain::test::run_rank_tests(argc, argv, linkgain::test::prepare_nccl_backend);
 }

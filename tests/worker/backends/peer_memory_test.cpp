@@ -25,7 +25,7 @@ using ::testing::Each;
 constexpr Bytes kData{8 << 20};
 constexpr Bytes kScratch{4 << 20};
 
-class PeerMemoryTest : public testing::RankTest {
+class PeerMemoryTest : public test::RankTest {
  protected:
   void SetUp() override {
     communicator_ = make_communicator(*session);
@@ -221,4 +221,4 @@ std::optional<std::string> obstacle(linkgain::Session& session) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv, obstacle); }
+int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv, obstacle); }

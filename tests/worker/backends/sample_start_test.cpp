@@ -14,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-class SampleStart : public testing::RankTest {
+class SampleStart : public test::RankTest {
  protected:
   /// Of a batch, the slowest rank's.
   static double time_of(Operation& operation, std::int64_t operations) {
@@ -26,7 +26,7 @@ class SampleStart : public testing::RankTest {
   static Seconds time_beside_operations(const Case& c, std::int64_t granules) {
     constexpr int kWarmUps = 5;
     constexpr int kPairs = 61;
-    const std::unique_ptr<Operation> operation = testing::nccl_backend()->open(c);
+    const std::unique_ptr<Operation> operation = test::nccl_backend()->open(c);
     operation->prepare();
     operation->warm_up();
     const std::int64_t operations = granules * operation->granularity();
@@ -69,6 +69,6 @@ TEST_F(SampleStart, GivesNoLeadToOperationsThatTheHostBounds) {
 }  // namespace linkgain
 
 int main(int argc, char** argv) {
-  ::testing::AddGlobalTestEnvironment(new linkgain::testing::NcclBackendEnd);
-  return linkgain::testing::run_rank_tests(argc, argv, linkgain::testing::prepare_nccl_backend);
+  ::testing::AddGlobalTestEnvironment(new linkgain::test::NcclBackendEnd);
+  return linkgain::test::run_rank_tests(argc, argv, linkgain::test::prepare_nccl_backend);
 }

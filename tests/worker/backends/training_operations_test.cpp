@@ -17,8 +17,8 @@
 namespace linkgain {
 namespace {
 
-using testing::RankTest;
-using testing::TrainingWorld;
+using test::RankTest;
+using test::TrainingWorld;
 
 constexpr std::int64_t kCount = 20'011;
 
@@ -33,7 +33,7 @@ double value_of(int rank, std::int64_t place) {
 class TrainingOperations : public RankTest, public ::testing::WithParamInterface<DataType> {
  protected:
   void SetUp() override {
-    world_ = testing::make_training_world(GetParam(), kCount);
+    world_ = test::make_training_world(GetParam(), kCount);
     refill();
   }
 

@@ -6,7 +6,7 @@
 
 #include "linkgain/runtime/training_communication.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// A backend's communication and memory of the kind that its models have.
 class TrainingWorld {
@@ -24,4 +24,4 @@ class TrainingWorld {
 /// Collective; each program of tests has its own. `type` is float32 or float64.
 std::unique_ptr<TrainingWorld> make_training_world(DataType type, std::int64_t count);
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

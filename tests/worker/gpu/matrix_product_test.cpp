@@ -14,8 +14,8 @@ namespace linkgain::gpu {
 namespace {
 
 using kernels::TrainingPrecision;
-using testing::from_bfloat16;
-using testing::to_bfloat16;
+using test::from_bfloat16;
+using test::to_bfloat16;
 using MatrixProductTest = GpuTest;
 
 /// Numbers on the host that a device holds as float32 or bfloat16.

@@ -9,7 +9,7 @@
 
 #include "model_steps.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Reads each gradient as soon as the model says that it is final.
 class FinalListener : public GradientListener {
@@ -44,4 +44,4 @@ inline void expect_told_when_final(TrainingModel& model, std::span<const std::in
   }
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -12,7 +12,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 /// Root of the sum of squares of what differs, over that of what is expected.
 struct Difference {

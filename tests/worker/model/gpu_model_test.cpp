@@ -15,7 +15,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 GpuModelOptions tiny_options(kernels::TrainingPrecision precision, double dropout) {
   return {.config = kTiny, .shape = kShape, .precision = precision, .dropout = dropout, .seed = 5};

@@ -11,7 +11,7 @@
 #include "support/training_precisions.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 using gpu::GpuTest;
 using kernels::TrainingPrecision;
@@ -51,4 +51,4 @@ inline std::vector<std::int32_t> uniform_tokens(const Gpt2Config& config, const 
   return tokens;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -20,7 +20,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 constexpr const char* kDescription =
     "Times training steps of GPT-2 124M on the current GPU: a whole step as the median of some "

@@ -16,7 +16,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 const Gpt2Config kGpt2 = gpt2_config(ModelSize::gpt2);
 constexpr BatchShape kGpt2Shape{4, 1024};

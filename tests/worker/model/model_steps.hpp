@@ -11,7 +11,7 @@
 #include "linkgain/model/tokens.hpp"
 
 /// Steps of a training model without any communication.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Remembers the order in which gradients became final.
 class OrderListener : public GradientListener {
@@ -97,4 +97,4 @@ inline void roughen(TrainingModel& model, double deviation) {
   model.write_parameters(all_of(model), values.data());
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 /// Elements of a tensor that are to be compared. A key's bias moves all scores of a query alike, so
 /// that its gradient is 0 in exact arithmetic, and what AdamW makes of it is rounding alone.

@@ -12,7 +12,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
 

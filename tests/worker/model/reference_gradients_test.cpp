@@ -11,7 +11,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 constexpr double kMostError = 1e-6;
 

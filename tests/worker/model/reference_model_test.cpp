@@ -16,7 +16,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 std::unique_ptr<TrainingModel> tiny_model(double dropout, BatchShape shape = kShape) {
   return make_reference_model({kTiny, shape, dropout, 5});

@@ -7,7 +7,7 @@
 #include "model_steps.hpp"
 
 /// Steps of the tiny model, and what they must come to in every implementation.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
 inline constexpr BatchShape kShape{4, 16};
@@ -47,4 +47,4 @@ inline void expect_equal_in_pieces(TrainingModel& whole, TrainingModel& pieces) 
   }
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 namespace linkgain {
 namespace {
 
-using linkgain::testing::OrderListener;
+using linkgain::test::OrderListener;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

@@ -11,7 +11,7 @@
 namespace linkgain::test {
 namespace {
 
-using linkgain::testing::ScopedEnvironment;
+using linkgain::test::ScopedEnvironment;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -9,7 +9,7 @@
 namespace linkgain {
 namespace {
 
-using testing::ScopedEnvironment;
+using test::ScopedEnvironment;
 
 /// Ranks on the GPUs of two hosts that are built alike, two on each.
 std::vector<RankInfo> ranks_on_two_hosts(const Nvml& nvml) {

@@ -33,7 +33,7 @@ TEST(Fault, RefusesEverythingElse) {
 }
 
 TEST(Fault, ComesFromTheEnvironment) {
-  const testing::ScopedEnvironment set("LINKGAIN_TEST_FAULT", "hang@3:2");
+  const test::ScopedEnvironment set("LINKGAIN_TEST_FAULT", "hang@3:2");
   EXPECT_EQ(fault_from_environment()->rank, 3);
 }
 

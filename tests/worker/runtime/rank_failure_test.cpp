@@ -8,7 +8,7 @@
 namespace linkgain {
 namespace {
 
-using AbandonedRanks = testing::RankTest;
+using AbandonedRanks = test::RankTest;
 
 TEST_F(AbandonedRanks, DoNotWaitForOneThatThrew) {
   if (session->rank() == 1) throw std::runtime_error("no such thing");
@@ -18,4 +18,4 @@ TEST_F(AbandonedRanks, DoNotWaitForOneThatThrew) {
 }  // namespace
 }  // namespace linkgain
 
-int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv); }
+int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

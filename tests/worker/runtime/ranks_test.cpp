@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class Ranks : public testing::RankTest {
+class Ranks : public test::RankTest {
  protected:
   static int last() { return session->ranks() - 1; }
 };
@@ -138,7 +138,7 @@ class EngineOnRanks : public Ranks {
     return error != nullptr ? error->text + "|" + error->advice : "no error";
   }
 
-  testing::SteadyBackend backend_{*session};
+  test::SteadyBackend backend_{*session};
 };
 
 TEST_F(EngineOnRanks, DescribesEveryRank) {
@@ -172,7 +172,7 @@ TEST_F(EngineOnRanks, TellWhatTheLibraryChoseForTheWarmUp) {
     EXPECT_EQ(opened.plan, (TransferPlan{"RING", "LL"}));
     EXPECT_GT(opened.plan_cost.value, 0.0);
   });
-  testing::CallLogDouble::close();
+  test::CallLogDouble::close();
   ::unsetenv("NCCL_DEBUG_FILE");
   for (const char* ending : {"", ".now", ".kept"}) std::remove((log + ending).c_str());
 }
@@ -297,4 +297,4 @@ TEST_F(EngineOnRanks, ATooLongCommandIsRefusedBeforeItIsSent) {
 }  // namespace
 }  // namespace linkgain
 
-int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv); }
+int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

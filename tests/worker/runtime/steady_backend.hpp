@@ -12,7 +12,7 @@
 #include "linkgain/runtime/session.hpp"
 #include "support/call_log_double.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Takes a millisecond for each operation, except where told otherwise.
 class SteadyOperation : public Operation {
@@ -124,4 +124,4 @@ class SteadyBackend : public Backend {
   const Session& session_;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 #include "linkgain/gpu/stream.hpp"
 #include "timed_communication.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Events on two streams of the current device, which must outlive it. Events are used again.
 class GpuLaneMarks : public LaneMarks {
@@ -41,4 +41,4 @@ class GpuLaneMarks : public LaneMarks {
   std::size_t used_ = 0;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include "linkgain/runtime/training_communication.hpp"
 #include "thread_communication.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Passes operations on and writes them into a log that a model writes into, too. `log` must
 /// outlive it.
@@ -53,4 +53,4 @@ class LoggedCommunication : public TrainingCommunication {
   EventLog& log_;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

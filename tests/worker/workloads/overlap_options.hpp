@@ -10,7 +10,7 @@
 
 #include "support/training_precisions.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 struct OverlapOptions {
   std::vector<kernels::TrainingPrecision> precisions{std::begin(kPrecisions),
@@ -68,4 +68,4 @@ inline std::optional<OverlapOptions> parse_overlap_options(
   return options;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

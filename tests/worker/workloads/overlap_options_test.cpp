@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 TEST(OverlapOptions, AreAllPrecisionsUnlessToldOtherwise) {
@@ -35,4 +35,4 @@ TEST(OverlapOptions, RefuseWhatIsNoOption) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

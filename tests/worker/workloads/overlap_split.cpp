@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 constexpr double kShare = 0.15;
@@ -64,4 +64,4 @@ std::vector<BucketFinding> bucket_findings(const OverlapFindings& findings) {
   return buckets;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -4,7 +4,7 @@
 
 #include "step_times.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// What was measured of one precision. Times of steps are seconds, those of the slowest rank.
 struct OverlapFindings {
@@ -52,4 +52,4 @@ struct BucketFinding {
 OverlapSplit split_overlap(const OverlapFindings& findings);
 std::vector<BucketFinding> bucket_findings(const OverlapFindings& findings);
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

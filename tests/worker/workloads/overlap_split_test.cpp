@@ -7,7 +7,7 @@
 
 #include "overlap_table.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -221,4 +221,4 @@ TEST(OverlapCsv, HasALineForEachFigure) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 constexpr double kMilli = 1e3;
@@ -133,4 +133,4 @@ std::string overlap_csv(std::string_view precision, const OverlapFindings& findi
   return text;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include "linkgain/base/units.hpp"
 #include "overlap_split.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Findings of a precision as tables and sentences, times in milliseconds. `sizes` are the
 /// buckets'.
@@ -20,4 +20,4 @@ std::string overlap_csv_header();
 /// whole step.
 std::string overlap_csv(std::string_view precision, const OverlapFindings& findings);
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -10,7 +10,7 @@
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/training_communication.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// What goes wrong on this rank, by numbers that count from 0 on since count_anew(), and what was
 /// asked for so far. Scalars do not count.
@@ -114,4 +114,4 @@ class SpoiltBackend : public Backend {
   std::unique_ptr<Backend> inner_;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 
 #include "linkgain/statistics/statistics.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 /// `combine` of every time of several steps, which have as many operations.
@@ -154,4 +154,4 @@ BucketSchedule schedule_of(const StepTimes& step, std::span<const double> durati
   return schedule_buckets(buckets);
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

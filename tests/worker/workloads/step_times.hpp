@@ -7,7 +7,7 @@
 
 /// When the parts of a training's steps happened, on one rank and over all, and what they make of
 /// the model of buckets. All times are in seconds.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// An operation that is not performed starts and ends when it is ready.
 struct OperationTimes {
@@ -61,4 +61,4 @@ std::vector<double> joint_durations(std::span<const RankSteps> ranks);
 /// The model of buckets for operations that are ready as those of `step`.
 BucketSchedule schedule_of(const StepTimes& step, std::span<const double> durations);
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

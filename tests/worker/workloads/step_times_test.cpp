@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleEq;
@@ -88,4 +88,4 @@ TEST(ScheduleOf, TakesReadyTimesAndDurations) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

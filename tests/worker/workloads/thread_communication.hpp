@@ -15,7 +15,7 @@
 #include "linkgain/runtime/training_communication.hpp"
 
 /// Ranks that are threads of one process, strict about what TrainingCommunication asks for.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// A NaN that no computation makes: stands where nothing may be read.
 inline constexpr std::uint64_t kPoisonBits = 0x7ff8'dead'beef'0bad;
@@ -197,4 +197,4 @@ class ThreadCommunication : public TrainingCommunication {
   bool spoils_sums_ = false;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 #include "linkgain/runtime/training_communication.hpp"
 #include "step_times.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// What a rank enqueues goes to one of two streams.
 enum class Lane { model, communication };
@@ -166,4 +166,4 @@ class TimedCommunication : public TrainingCommunication {
   std::vector<Step> steps_;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 
 #include "training_ranks.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -203,4 +203,4 @@ TEST(TimedTraining, TrainsTheSameHoweverItIsTimed) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

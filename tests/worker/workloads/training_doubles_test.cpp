@@ -7,7 +7,7 @@
 #include "training_ranks.hpp"
 
 /// The doubles must catch what they are for.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 /// Two ranks, driven by one thread.
@@ -136,4 +136,4 @@ TEST(WatchedModel, TakesParametersAwayAfterForward) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

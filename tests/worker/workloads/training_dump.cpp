@@ -163,18 +163,18 @@ void dump(const Options& options) {
   settings.strategy = TrainingStrategy::none;
   settings.steps = options.steps;
   TrainingRun run({make_model(options), std::make_unique<Alone>(), make_tokens(options)}, settings);
-  if (options.deviation > 0.0) testing::roughen(run.model(), options.deviation);
+  if (options.deviation > 0.0) test::roughen(run.model(), options.deviation);
   write_tokens(options);
-  write_elements(options, "parameters.bin", testing::parameters_of(run.model()));
+  write_elements(options, "parameters.bin", test::parameters_of(run.model()));
   std::vector<double> losses;
   for (std::int64_t step = 0; step < options.steps; ++step) {
     run.run_step(step);
     losses.push_back(run.read_loss());
     if (step == 0) {
-      write_elements(options, "gradients.bin", testing::gradients_of(run.model()));
+      write_elements(options, "gradients.bin", test::gradients_of(run.model()));
     }
   }
-  write_elements(options, "updated.bin", testing::parameters_of(run.model()));
+  write_elements(options, "updated.bin", test::parameters_of(run.model()));
   write_index(options, run.model().table(), losses);
 }
 

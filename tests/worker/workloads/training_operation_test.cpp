@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// A training of the tiny model, of which one rank's communication can be spoilt.
-class TrainingCheck : public testing::RankTest {
+class TrainingCheck : public test::RankTest {
  protected:
   /// Collective.
   void open(const std::string& strategy) {
@@ -33,7 +33,7 @@ class TrainingCheck : public testing::RankTest {
     faults() = {};
   }
 
-  testing::CommunicationFaults& faults() { return backend_.faults; }
+  test::CommunicationFaults& faults() { return backend_.faults; }
   Verification verify() {
     faults().count_anew();
     return operation_->verify(false);
@@ -43,7 +43,7 @@ class TrainingCheck : public testing::RankTest {
   /// One rank after the other has its gradients summed before the check's step.
   static std::int64_t passes_before_step() { return session->ranks(); }
 
-  testing::SpoiltBackend backend_{make_mpi_backend(*session, Bytes{1 << 20})};
+  test::SpoiltBackend backend_{make_mpi_backend(*session, Bytes{1 << 20})};
   std::unique_ptr<Operation> operation_;
 };
 
@@ -109,4 +109,4 @@ TEST_F(TrainingCheck, FindsALossThatIsNoNumber) {
 }  // namespace
 }  // namespace linkgain
 
-int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv); }
+int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

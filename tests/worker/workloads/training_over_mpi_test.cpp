@@ -19,13 +19,13 @@
 namespace linkgain {
 namespace {
 
-using testing::Event;
-using testing::EventLog;
-using testing::expect_near;
-using testing::LoggedCommunication;
-using testing::RankResult;
-using testing::RankTest;
-using testing::TrainingCase;
+using test::Event;
+using test::EventLog;
+using test::expect_near;
+using test::LoggedCommunication;
+using test::RankResult;
+using test::RankTest;
+using test::TrainingCase;
 
 constexpr std::array kStrategies{TrainingStrategy::ddp, TrainingStrategy::zero2,
                                  TrainingStrategy::zero3};
@@ -75,14 +75,14 @@ class TrainingOverMpi : public RankTest {
       of_one_bucket_[strategy] = train_here(*backend, with_one_bucket(training(strategy)));
     }
     // Alike on all ranks; the others wait meanwhile.
-    if (session->is_root()) expected_ = testing::train(testing::one_rank(training({}))).front();
+    if (session->is_root()) expected_ = test::train(test::one_rank(training({}))).front();
     session->barrier();
   }
 
   /// This rank's part.
   static RankResult train_here(Backend& backend, const TrainingCase& how) {
     EventLog log;
-    TrainingRun run = testing::make_run(
+    TrainingRun run = test::make_run(
         how,
         std::make_unique<LoggedCommunication>(backend.open_training_communication(nullptr), log),
         log);
@@ -94,7 +94,7 @@ class TrainingOverMpi : public RankTest {
       result.losses.push_back(run.read_loss());
       result.hashes.push_back(run.parameter_hash());
     }
-    result.parameters = testing::parameters_of(run.model());
+    result.parameters = test::parameters_of(run.model());
     return result;
   }
 
@@ -196,4 +196,4 @@ TEST_F(TrainingOverMpi, RanksComputeSamplesOfTheirOwn) {
 }  // namespace
 }  // namespace linkgain
 
-int main(int argc, char** argv) { return linkgain::testing::run_rank_tests(argc, argv); }
+int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

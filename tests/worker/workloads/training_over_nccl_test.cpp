@@ -24,7 +24,7 @@
 namespace linkgain {
 namespace {
 
-using testing::RankTest;
+using test::RankTest;
 
 constexpr std::array kStrategies{TrainingStrategy::ddp, TrainingStrategy::zero2,
                                  TrainingStrategy::zero3};
@@ -72,7 +72,7 @@ Trained train(TrainingParts parts, TrainingStrategy strategy) {
     result.losses.push_back(run.read_loss());
     result.hashes.push_back(run.parameter_hash());
   }
-  result.parameters = testing::parameters_of(run.model());
+  result.parameters = test::parameters_of(run.model());
   return result;
 }
 
@@ -80,17 +80,17 @@ Trained train(TrainingParts parts, TrainingStrategy strategy) {
 Trained train_together(TrainingStrategy strategy) {
   TrainingParts parts;
   parts.model = make_model(kShape);
-  parts.communication = testing::nccl_backend()->open_training_communication(parts.model->stream());
+  parts.communication = test::nccl_backend()->open_training_communication(parts.model->stream());
   return train(std::move(parts), strategy);
 }
 
 /// One rank with the samples of all, on this rank's GPU.
 Trained train_alone(int ranks) {
-  testing::ThreadExchange nobody(1);
-  testing::EventLog log;
+  test::ThreadExchange nobody(1);
+  test::EventLog log;
   TrainingParts parts;
   parts.model = make_model({kShape.samples * ranks, kShape.length});
-  parts.communication = std::make_unique<testing::ThreadCommunication>(nobody, 0, log);
+  parts.communication = std::make_unique<test::ThreadCommunication>(nobody, 0, log);
   return train(std::move(parts), TrainingStrategy::none);
 }
 
@@ -102,7 +102,7 @@ class TrainingOverNccl : public RankTest {
     }
     results_[TrainingStrategy::none] = train_together(TrainingStrategy::none);
     expected_ = train_alone(session->ranks());
-    initial_ = testing::parameters_of(*make_model(kShape));
+    initial_ = test::parameters_of(*make_model(kShape));
     session->barrier();
   }
 
@@ -172,6 +172,6 @@ TEST_F(TrainingOverNccl, LeavesTheSameBitsOnAllRanksAfterEveryStep) {
 }  // namespace linkgain
 
 int main(int argc, char** argv) {
-  ::testing::AddGlobalTestEnvironment(new linkgain::testing::NcclBackendEnd);
-  return linkgain::testing::run_rank_tests(argc, argv, linkgain::testing::prepare_nccl_backend);
+  ::testing::AddGlobalTestEnvironment(new linkgain::test::NcclBackendEnd);
+  return linkgain::test::run_rank_tests(argc, argv, linkgain::test::prepare_nccl_backend);
 }

@@ -35,7 +35,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 
 constexpr double kSettling = 3e3;  // us: the host enqueues a round of all-reduces meanwhile
 
@@ -232,11 +232,11 @@ void run(Session& session, const OverlapOptions& options) {
 int main(int argc, char** argv) {
   try {
     linkgain::Session session(argc, argv);
-    const auto options = linkgain::testing::parse_overlap_options({argv + 1, argv + argc});
+    const auto options = linkgain::test::parse_overlap_options({argv + 1, argv + argc});
     if (options && session.ranks() > 1) {
-      return linkgain::testing::run_or_end_all(session, [&] { linkgain::run(session, *options); });
+      return linkgain::test::run_or_end_all(session, [&] { linkgain::run(session, *options); });
     }
-    if (session.is_root()) fmt::print("{}", linkgain::testing::overlap_usage());
+    if (session.is_root()) fmt::print("{}", linkgain::test::overlap_usage());
     return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

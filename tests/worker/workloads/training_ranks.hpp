@@ -13,7 +13,7 @@
 #include "watched_model.hpp"
 #include "worker/model/model_steps.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 inline constexpr Gpt2Config kSmall{
     .vocabulary = 40, .positions = 8, .channels = 16, .layers = 3, .heads = 2};
@@ -131,4 +131,4 @@ inline std::vector<double> mean_losses(const std::vector<RankResult>& results) {
   return means;
 }
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-using namespace linkgain::testing;
+using namespace linkgain::test;
 using ::testing::HasSubstr;
 
 constexpr auto kNone = TrainingStrategy::none;

@@ -10,7 +10,7 @@
 
 #include "thread_communication.hpp"
 
-namespace linkgain::testing {
+namespace linkgain::test {
 
 /// Passes all on to a float64 model in host memory and refuses to compute a segment whose
 /// parameters are not there, or are not those that the model was told of: one in less precision has
@@ -152,4 +152,4 @@ class WatchedModel : public TrainingModel {
   bool tells_late_ = false;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

@@ -11,7 +11,7 @@
 
 /// What tests and timings of attention share: numbers in a precision's memory, and a batch on a
 /// device.
-namespace linkgain::testing {
+namespace linkgain::test {
 
 using kernels::AttentionDropout;
 using kernels::AttentionShape;
@@ -85,4 +85,4 @@ struct AttentionBatch {
   DeviceArray kept;
 };
 
-}  // namespace linkgain::testing
+}  // namespace linkgain::test

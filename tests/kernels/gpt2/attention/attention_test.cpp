@@ -17,8 +17,8 @@ namespace {
 
 using gpu::check;
 using gpu::Stream;
-using testing::AttentionBatch;
-using testing::kPrecisions;
+using test::AttentionBatch;
+using test::kPrecisions;
 
 /// Errors that a precision may have, of the largest value and of the root of the mean square.
 ///
@@ -111,13 +111,13 @@ class AttentionKernels : public gpu::GpuTest {
   /// Both passes, twice with the same bits, against the reference.
   void expect_reference(TrainingPrecision precision, const AttentionShape& shape,
                         const AttentionDropout& with) const {
-    SCOPED_TRACE(testing::text_of(precision) + " length " + std::to_string(shape.length) +
+    SCOPED_TRACE(test::text_of(precision) + " length " + std::to_string(shape.length) +
                  " head channels " + std::to_string(shape.head_channels) + " dropout scale " +
                  std::to_string(with.enabled ? with.mask.scale : 1.0F) + " first element " +
                  std::to_string(with.first_element));
     const AttentionBatch batch(precision, shape);
-    const auto qkv = testing::normal_numbers(precision, 3 * batch.outputs(), 1, 1.0);
-    const auto gradient = testing::normal_numbers(precision, batch.outputs(), 2, 1.0);
+    const auto qkv = test::normal_numbers(precision, 3 * batch.outputs(), 1, 1.0);
+    const auto gradient = test::normal_numbers(precision, batch.outputs(), 2, 1.0);
     batch.qkv.write(qkv);
     batch.output_gradient.write(gradient);
     run(batch, with);
@@ -216,8 +216,8 @@ TEST_F(AttentionKernels, StayFiniteWithLargeScores) {
   for (const TrainingPrecision precision : kPrecisions) {
     if (!can(precision)) continue;
     const AttentionBatch batch(precision, {1, 200, 2, 64});
-    const auto qkv = testing::normal_numbers(precision, 3 * batch.outputs(), 1, 20.0);
-    const auto gradient = testing::normal_numbers(precision, batch.outputs(), 2, 1.0);
+    const auto qkv = test::normal_numbers(precision, 3 * batch.outputs(), 1, 20.0);
+    const auto gradient = test::normal_numbers(precision, batch.outputs(), 2, 1.0);
     batch.qkv.write(qkv);
     batch.output_gradient.write(gradient);
     run(batch, dropout(0.0, 0));

@@ -7,7 +7,7 @@
 
 /// Prints what attention of one layer of GPT-2 124M takes, four samples of 1024 tokens. Rates count
 /// the causal half of the products, two of them forward and five backward.
-namespace linkgain::testing {
+namespace linkgain::test {
 namespace {
 
 constexpr AttentionShape kGpt2{4, 1024, 12, 64};
@@ -45,10 +45,10 @@ void time(TrainingPrecision precision, double probability) {
 }
 
 }  // namespace
-}  // namespace linkgain::testing
+}  // namespace linkgain::test
 
 int main() {
-  using namespace linkgain::testing;
+  using namespace linkgain::test;
   try {
     for (const TrainingPrecision precision : kPrecisions) {
       time(precision, 0.0);
