@@ -124,13 +124,19 @@ std::string pairs_sentence(const RunSummary& summary, const Curve& curve,
       readable_time(*variant.time), readable_path(variant.path), speed_up);
 }
 
-std::string curve_headline(const RunSummary& summary, const Curve& curve, LimitLegend& limits) {
+/// Null where no size has the first variant and another one.
+const CaseSummary* largest_compared(const Curve& curve) {
   const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
                                     [](const CaseSummary* each) { return each->is_compared; });
-  if (largest == curve.cases.rend()) {
+  return largest == curve.cases.rend() ? nullptr : *largest;
+}
+
+std::string curve_headline(const RunSummary& summary, const Curve& curve, LimitLegend& limits) {
+  const CaseSummary* largest = largest_compared(curve);
+  if (largest == nullptr) {
     return not_compared(curve) + wrong_sentence(curve, nullptr);
   }
-  const CaseSummary& shown = **largest;
+  const CaseSummary& shown = *largest;
   std::string text = table_of(shown, limits);
   for (const Comparison& comparison : shown.comparisons) {
     text += fmt::format("\n{}{}\n", outcome_sentence(shown, comparison),
@@ -138,6 +144,29 @@ std::string curve_headline(const RunSummary& summary, const Curve& curve, LimitL
   }
   text += pairs_sentence(summary, curve, shown);
   return text + nvlink_traffic_sentence(shown) + wrong_sentence(curve, &shown);
+}
+
+/// Curves behind the first: the largest size of each in a row of one table.
+std::string further_curves(const RunSummary& summary) {
+  RowLabels rows{.title = {"Case"}, .place = "in this case"};
+  std::vector<const CaseSummary*> cases;
+  std::string sentences;
+  for (std::size_t i = 1; i < summary.headline.size(); ++i) {
+    const Curve& curve = summary.headline[i];
+    const CaseSummary* largest = largest_compared(curve);
+    if (largest == nullptr) {
+      sentences += "\n" + not_compared(curve);
+    } else {
+      cases.push_back(largest);
+      rows.labels.push_back(case_label(largest->definition()));
+    }
+    if (const std::string wrong = wrong_sentence(curve, largest); !wrong.empty()) {
+      sentences += fmt::format("\n{}: {}", curve_or_pairs_label(curve), wrong.substr(1));
+    }
+  }
+  if (cases.empty()) return sentences;
+  return fmt::format("\nThe largest size of each other operation:\n\n{}{}",
+                     case_table(summary, curve_of("", std::move(cases)), rows), sentences);
 }
 
 std::string notes(const Record& record) {
@@ -160,14 +189,18 @@ std::string headline(const RunSummary& summary) {
   for (const Curve& curve : summary.headline) {
     text += text.empty() ? "" : "\n";
     text += curve_headline(summary, curve, limits);
+    if (summary.is_condensed) break;
   }
+  if (summary.is_condensed) text += further_curves(summary);
   if (text.empty()) {
     text = "Nothing was measured.\n";
   }
   if (summary.left_out_of_headline > 0) {
-    text += fmt::format("\n{} in the tables by size and by pair.\n",
-                        counted(static_cast<std::int64_t>(summary.left_out_of_headline),
-                                "curve more is", "curves more are"));
+    text += fmt::format(
+        "\n{} in the tables by size and by pair{}.\n",
+        counted(static_cast<std::int64_t>(summary.left_out_of_headline), "curve more is",
+                "curves more are"),
+        summary.is_condensed ? ", in groups; `linkgain report --format csv` has every case" : "");
   }
   if (!limits.text().empty()) {
     text += fmt::format("\nIn brackets: busbw's share of the path's limit: {}.\n", limits.text());

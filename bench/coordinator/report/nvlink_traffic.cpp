@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "linkgain/base/units.hpp"
@@ -182,6 +183,86 @@ std::vector<Table::Column> columns(bool pcie) {
   return all;
 }
 
+/// What one variant's counters came to over all cases.
+struct TrafficTotals {
+  int cases = 0;
+  int judged = 0;
+  const CaseSummary* least = nullptr;
+  const CaseSummary* most = nullptr;
+  double least_share = 0.0;
+  double most_share = 0.0;
+  std::map<std::string, int> reasons{};  ///< why shares were not judged
+
+  void add(const CaseSummary& each, const VariantSummary& variant) {
+    if (!variant.result->time) return;
+    ++cases;
+    if (!variant.nvlink_share) {
+      ++reasons[variant.result->evidence ? one_line(variant.result->evidence->reason)
+                                         : "nothing was counted"];
+      return;
+    }
+    ++judged;
+    const double share = *variant.nvlink_share;
+    if (least == nullptr || share < least_share) {
+      least = &each;
+      least_share = share;
+    }
+    if (most == nullptr || share > most_share) {
+      most = &each;
+      most_share = share;
+    }
+  }
+};
+
+/// "100.4 % (all_reduce 1 GiB)"; without the case where the other end looks the same.
+std::string share_cell(double share, const CaseSummary* of, double other) {
+  if (of == nullptr) return {};
+  const std::string text = rounded_percent(share, 1);
+  return text == rounded_percent(other, 1)
+             ? text
+             : fmt::format("{} ({})", text, case_label(of->definition()));
+}
+
+/// A row for each variant, and below it why shares were not judged.
+std::string totals_table(const RunSummary& summary) {
+  constexpr auto kRight = Table::Alignment::right;
+  Table table({{"Variant"},
+               {"Cases", kRight},
+               {"Judged", kRight},
+               {"Least share"},
+               {"Most share"},
+               {"Not judged", kRight}});
+  std::string reasons;
+  for (const Variant& variant : summary.record.settings.variants) {
+    TrafficTotals totals;
+    for (const CaseSummary& each : summary.cases) {
+      if (const VariantSummary* own = each.find(variant.name)) totals.add(each, *own);
+    }
+    table.add_row({variant.name, std::to_string(totals.cases), std::to_string(totals.judged),
+                   share_cell(totals.least_share, totals.least, totals.most_share),
+                   share_cell(totals.most_share, totals.most, totals.least_share),
+                   std::to_string(totals.cases - totals.judged)});
+    std::vector<std::string> words;
+    for (const auto& [reason, count] : totals.reasons) {
+      words.push_back(fmt::format("{} ({})", reason.empty() ? "reason not known" : reason,
+                                  counted(count, "case", "cases")));
+    }
+    if (!words.empty()) {
+      reasons += fmt::format("- Not judged with {}: {}\n", variant.name, fmt::join(words, "; "));
+    }
+  }
+  return fmt::format("{}{}{}", table.markdown(), reasons.empty() ? "" : "\n", reasons);
+}
+
+/// Of a condensed summary.
+std::string condensed_section(const RunSummary& summary, bool pcie) {
+  return fmt::format(
+      "## Wires\n\nWhat the links' counters say: bytes that NVLink carried, as a share of those "
+      "that it must carry if every message goes over it, of all cases. The bytes of each case, "
+      "with its algorithm: `linkgain report --format csv`.{}{}\n\n{}",
+      words_on_pcie(summary.record, pcie), cost_of(summary.record), totals_table(summary));
+}
+
 }  // namespace
 
 std::string nvlink_traffic_sentence(const CaseSummary& each) {
@@ -217,6 +298,7 @@ std::string nvlink_traffic_section(const RunSummary& summary) {
   const bool pcie = any_evidence(record, [](const WireEvidence& evidence) {
     return evidence.pcie_sent.has_value() || evidence.pcie_received.has_value();
   });
+  if (summary.is_condensed) return condensed_section(summary, pcie);
   Table table(columns(pcie));
   Footnotes reasons;
   for (const CaseSummary& each : summary.cases) {

@@ -10,7 +10,8 @@ namespace linkgain {
 /// "Wires: with P2P NVLink 100.4 % of expected, without 0 %." Empty where nothing was counted.
 std::string nvlink_traffic_sentence(const CaseSummary& each);
 
-/// The report's section with a row for every case and variant, or empty where nothing was counted.
+/// The report's section with a row for every case and variant, or for every variant where the
+/// summary is condensed; empty where nothing was counted.
 std::string nvlink_traffic_section(const RunSummary& summary);
 
 }  // namespace linkgain

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "case_table.hpp"
@@ -110,6 +111,20 @@ std::string no_difference_line(const RunSummary& summary, const PairMatrixSummar
                      low == high ? "" : " to " + high);
 }
 
+/// "Weakest with p2p: GPU1 → GPU0, 36.6 GB/s (NV18), 2.6 % below …".
+std::string weak_pair_text(const RunSummary& summary, const PairMatrixSummary& each,
+                           const WeakestPair& pair, std::string_view what, bool is_symmetric) {
+  const std::string label = pair.label.empty() ? "" : fmt::format(" ({})", pair.label);
+  return fmt::format("{} with {}: {} {} {}, {}{}{}\n", what, each.matrix.variant,
+                     end_label(summary, pair.from), arrow_of(is_symmetric),
+                     end_label(summary, pair.to), readable_value(each.matrix, pair.value), label,
+                     beside_others(summary, each.matrix, pair));
+}
+
+bool is_weak_for_its_kind(const PairMatrix& matrix, const WeakestPair& pair) {
+  return pair.shortfall(matrix.by_bandwidth).value_or(0.0) >= kWeakForItsKind;
+}
+
 /// Which pair is the weakest, and which are weak beside their like; that no pair differs where the
 /// values do not tell. Empty where there are no two pairs.
 std::string weakest_lines(const RunSummary& summary, const PairMatrixSummary& each,
@@ -120,18 +135,19 @@ std::string weakest_lines(const RunSummary& summary, const PairMatrixSummary& ea
   std::string text;
   for (const WeakestPair& pair : each.weakest) {
     const bool weakest_of_all = text.empty();
-    if (!weakest_of_all &&
-        pair.shortfall(each.matrix.by_bandwidth).value_or(0.0) < kWeakForItsKind) {
-      continue;
-    }
-    const std::string label = pair.label.empty() ? "" : fmt::format(" ({})", pair.label);
-    text += fmt::format("- {} with {}: {} {} {}, {}{}{}\n",
-                        weakest_of_all ? "Weakest" : "Weak for its kind", each.matrix.variant,
-                        end_label(summary, pair.from), arrow_of(is_symmetric),
-                        end_label(summary, pair.to), readable_value(each.matrix, pair.value), label,
-                        beside_others(summary, each.matrix, pair));
+    if (!weakest_of_all && !is_weak_for_its_kind(each.matrix, pair)) continue;
+    text += "- " + weak_pair_text(summary, each, pair,
+                                  weakest_of_all ? "Weakest" : "Weak for its kind", is_symmetric);
   }
   return text.empty() ? text : "\n" + text;
+}
+
+/// The family without its ranks: "copy_push/256MiB/np2, every pair".
+std::string name_of(const PairsSummary& shown) {
+  Case definition = shown.cases.definition();
+  definition.pair.reset();
+  return fmt::format("{}, every pair{}", case_name(definition),
+                     shown.is_symmetric ? " both ways at once" : "");
 }
 
 RowLabels rows_of(const Curve& curve) {
@@ -145,16 +161,89 @@ RowLabels rows_of(const Curve& curve) {
 }
 
 std::string pairs_text(const RunSummary& summary, const PairsSummary& shown) {
-  Case definition = shown.cases.definition();
-  definition.pair.reset();
-  std::string text = fmt::format("### {}, every pair{}\n", case_name(definition),
-                                 shown.is_symmetric ? " both ways at once" : "");
+  std::string text = fmt::format("### {}\n", name_of(shown));
   for (const PairMatrixSummary& each : shown.matrices) {
     text += fmt::format("\n{}{}", matrix_text(summary, each.matrix),
                         weakest_lines(summary, each, shown.is_symmetric));
   }
   if (shown.by_pair) text += "\n" + case_table(summary, shown.cases, rows_of(shown.cases));
   return text;
+}
+
+/// "359.8 GB/s (GPU1 → GPU0)", without the pair where values do not tell which one it is; empty
+/// where `entry` is null.
+std::string extreme_cell(const RunSummary& summary, const PairsSummary& shown,
+                         const PairMatrixSummary& each, const PairEntry* entry) {
+  if (entry == nullptr) return {};
+  const std::string value = readable_value(each.matrix, *each.matrix.value(*entry));
+  if (!summary.differ(each.values)) return value;
+  return fmt::format("{} ({} {} {})", value, end_label(summary, entry->from),
+                     arrow_of(shown.is_symmetric), end_label(summary, entry->to));
+}
+
+std::vector<std::string> extremes_row(const RunSummary& summary, const PairsSummary& shown,
+                                      const PairMatrixSummary& each) {
+  const PairMatrix& matrix = each.matrix;
+  std::map<PairState, int> counts;
+  const PairEntry* least = nullptr;
+  const PairEntry* most = nullptr;
+  for (const PairEntry& entry : matrix.entries) {
+    if (shown.is_symmetric && entry.from > entry.to) continue;
+    ++counts[entry.state];
+    const std::optional<double> value = matrix.value(entry);
+    if (!value) continue;
+    if (least == nullptr || *value < *matrix.value(*least)) least = &entry;
+    if (most == nullptr || *value > *matrix.value(*most)) most = &entry;
+  }
+  if (!matrix.by_bandwidth) std::swap(least, most);
+  const auto cell = [](int count) { return count == 0 ? "" : std::to_string(count); };
+  return {matrix.variant,
+          std::to_string(counts[PairState::measured]),
+          extreme_cell(summary, shown, each, least),
+          extreme_cell(summary, shown, each, most),
+          cell(counts[PairState::wrong_data]),
+          cell(counts[PairState::skipped] + counts[PairState::not_measured])};
+}
+
+/// Of a condensed summary: a matrix of the first variant for the first family of each operation,
+/// for every family and variant a row with the weakest and the strongest pair, and the pairs that
+/// are weak for their kind.
+std::string condensed_text(const RunSummary& summary) {
+  constexpr auto kRight = Table::Alignment::right;
+  Table table({{"Pairs"},
+               {"Variant"},
+               {"Measured", kRight},
+               {"Weakest"},
+               {"Strongest"},
+               {"WRONG DATA", kRight, true},
+               {"Not measured", kRight, true}});
+  std::string text;
+  std::string weak;
+  std::set<OperationKind> seen;
+  for (const PairsSummary& shown : summary.pairs) {
+    const bool is_first = seen.insert(shown.cases.definition().operation).second;
+    if (is_first && !shown.matrices.empty()) {
+      text += fmt::format("### {}\n\n{}\n", name_of(shown),
+                          matrix_text(summary, shown.matrices.front().matrix));
+    }
+    std::string name = name_of(shown);
+    for (const PairMatrixSummary& each : shown.matrices) {
+      std::vector<std::string> cells = extremes_row(summary, shown, each);
+      cells.insert(cells.begin(), name);
+      table.add_row(cells);
+      name.clear();
+      for (const WeakestPair& pair : each.weakest) {
+        if (!is_weak_for_its_kind(each.matrix, pair)) continue;
+        weak += fmt::format(
+            "- {}: {}", name_of(shown),
+            weak_pair_text(summary, each, pair, "weak for its kind", shown.is_symmetric));
+      }
+    }
+  }
+  return fmt::format(
+      "{}### Weakest and strongest pairs\n\n{}{}{}\nTimes, intervals and bandwidths of every pair: "
+      "`linkgain report --format csv`.\n",
+      text, table.markdown(), weak.empty() ? "" : "\n", weak);
 }
 
 /// What the labels mean that occur; empty where none does.
@@ -176,8 +265,12 @@ std::string legend_of(const Record& record) {
 
 std::string pair_tables(const RunSummary& summary) {
   std::string text;
-  for (const PairsSummary& shown : summary.pairs) {
-    text += (text.empty() ? "" : "\n") + pairs_text(summary, shown);
+  if (summary.is_condensed && !summary.pairs.empty()) {
+    text = condensed_text(summary);
+  } else {
+    for (const PairsSummary& shown : summary.pairs) {
+      text += (text.empty() ? "" : "\n") + pairs_text(summary, shown);
+    }
   }
   const std::string legend = text.empty() ? "" : legend_of(summary.record);
   return legend.empty() ? text : fmt::format("{}\nWhat joins two GPUs:\n\n{}", text, legend);

@@ -1,11 +1,15 @@
 #include "linkgain/report/run_summary.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
 
 #include "linkgain/analysis/kernel_ratio.hpp"
 #include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/limits.hpp"
 
 namespace linkgain {
@@ -188,6 +192,35 @@ void sort_for_headline(const RunSummary& summary, Curve& curve) {
   std::stable_sort(curve.cases.begin(), curve.cases.end(), before);
 }
 
+/// The group of a curve: what it has in common with others where type, reduction, root, ranks and
+/// pair are those of its operation's first curve, and which of these differ.
+struct GroupKey {
+  Case common;
+  std::vector<std::string_view> others{};
+
+  bool operator==(const GroupKey&) const = default;
+};
+
+GroupKey group_key(const Case& first, const Case& own) {
+  GroupKey key{.common = own};
+  const Pair pair = first.pair.value_or(Pair{});
+  const auto add = [&](bool differs, std::string_view what) {
+    if (differs) key.others.push_back(what);
+  };
+  add(own.type != first.type, "types");
+  add(own.reduction != first.reduction, "reductions");
+  add(own.root != first.root, "roots");
+  add(own.ranks != first.ranks, "numbers of ranks");
+  add(own.pair && (own.pair->from != pair.from || own.pair->to != pair.to), "pairs");
+  key.common.size = first.size;
+  key.common.type = first.type;
+  key.common.reduction = first.reduction;
+  key.common.root = first.root;
+  key.common.ranks = first.ranks;
+  if (own.pair) key.common.pair = Pair{pair.from, pair.to, own.pair->both};
+  return key;
+}
+
 /// The families of two pairs or more that are shown.
 std::vector<PairFamily> shown_families(const Record& record,
                                        std::map<std::string, std::multiset<Bytes>>& sizes) {
@@ -213,6 +246,12 @@ const VariantSummary* CaseSummary::find(std::string_view variant) const {
   return found == variants.end() ? nullptr : &*found;
 }
 
+Curve curve_of(std::string name, std::vector<const CaseSummary*> cases) {
+  Curve curve{.name = std::move(name), .cases = std::move(cases)};
+  finish(curve);
+  return curve;
+}
+
 bool Curve::has_pairs() const {
   return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
     return each->definition().pair != definition().pair;
@@ -233,6 +272,7 @@ RunSummary::RunSummary(const Record& of)
       }
     }
   }
+  condense();
   add_trainings();
   add_health();
 }
@@ -286,6 +326,43 @@ void RunSummary::add_pairs() {
       return curve.cases.size() == 1 && std::ranges::count(shown.cases.cases, curve.cases.front());
     });
   }
+}
+
+void RunSummary::condense() {
+  constexpr std::size_t kMostInFull = 40;  // some 15 lines each
+  is_condensed = curves_by_size.size() > kMostInFull;
+  if (!is_condensed) return;
+  std::map<OperationKind, Case> first;
+  std::vector<GroupKey> keys;
+  std::vector<Curve> in_full;
+  for (Curve& curve : curves_by_size) {
+    const Case& own = curve.definition();
+    const auto [known, added] = first.try_emplace(own.operation, own);
+    if (added) {
+      in_full.push_back(std::move(curve));
+      continue;
+    }
+    const GroupKey key = group_key(known->second, own);
+    const auto place = std::find(keys.begin(), keys.end(), key) - keys.begin();
+    if (place == std::ssize(keys)) {
+      keys.push_back(key);
+      curve_groups.emplace_back();
+    }
+    curve_groups[static_cast<std::size_t>(place)].curves.push_back(std::move(curve));
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CurveGroup& group = curve_groups[i];
+    group.name = group.curves.size() == 1 ? curve_label(group.curves.front().definition())
+                                          : fmt::format("{}, other {}", curve_label(keys[i].common),
+                                                        fmt::join(keys[i].others, " and "));
+  }
+  std::ranges::stable_sort(curve_groups, {}, [&](const CurveGroup& group) {
+    const OperationKind operation = group.curves.front().definition().operation;
+    return std::ranges::find(in_full, operation,
+                             [](const Curve& curve) { return curve.definition().operation; }) -
+           in_full.begin();
+  });
+  curves_by_size = std::move(in_full);
 }
 
 void RunSummary::add_headline(std::vector<Curve> curves) {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <map>
 
 #include "case_table.hpp"
 #include "linkgain/base/units.hpp"
@@ -29,8 +32,8 @@ std::string plan_change(const TransferPlan& from, const TransferPlan& to, bool k
 }
 
 /// One item for each step of a curve, by variant and size: "- Step from 1 MiB to 2 MiB with p2p: 2x
-/// the size takes 1.92x the time, …". Empty where there is none.
-std::string step_lines(const Curve& curve) {
+/// the size takes 1.92x the time, …", with `lead` in front. Empty where there is none.
+std::string step_lines(const Curve& curve, std::string_view lead = {}) {
   const auto times = [](double factor) {
     return fmt::format("{:.{}f}x", factor, factor >= 9.995 ? 1 : 2);
   };
@@ -39,9 +42,9 @@ std::string step_lines(const Curve& curve) {
     const double size =
         static_cast<double>(step.to.size.value) / static_cast<double>(step.from.size.value);
     text += fmt::format(
-        "- {} from {} to {} with {}: {:.{}f}x the size takes {} the time, where the pace before "
+        "- {}{} from {} to {} with {}: {:.{}f}x the size takes {} the time, where the pace before "
         "and after it gives {} and {}{}\n",
-        step.falls() ? "Fall" : "Step", readable_bytes(step.from.size),
+        lead, step.falls() ? "Fall" : "Step", readable_bytes(step.from.size),
         readable_bytes(step.to.size), variant, size, size == std::round(size) ? 0 : 2,
         times(step.to.time.value / step.from.time.value), times(step.pace_before),
         times(step.pace_after),
@@ -82,9 +85,190 @@ std::string kernel_table(const Curve& curve) {
                      table.markdown());
 }
 
+/// With what curve it is in front of each.
+std::string labelled_steps(const Curve& curve) {
+  return step_lines(curve, curve_label(curve.definition()) + ": ");
+}
+
+/// The first curve of each operation in one table.
+std::string first_curves(const RunSummary& summary) {
+  RowLabels rows{.title = {"Case"}, .place = "in this case"};
+  std::vector<const CaseSummary*> cases;
+  for (const Curve& curve : summary.curves_by_size) {
+    for (const CaseSummary* each : curve.cases) {
+      cases.push_back(each);
+      rows.labels.push_back(case_label(each->definition()));
+    }
+    rows.items += labelled_steps(curve);
+  }
+  const Curve all = curve_of("", std::move(cases));
+  return case_table(summary, all, rows);
+}
+
+/// A ratio and the case that it is of; the lower and the higher end of what a group has.
+struct Ends {
+  struct End {
+    const Ratio* ratio = nullptr;
+    const CaseSummary* of = nullptr;
+  };
+  End least{};
+  End most{};
+
+  void add(const Ratio& ratio, const CaseSummary& of) {
+    if (least.of == nullptr || ratio.estimate < least.ratio->estimate) least = {&ratio, &of};
+    if (most.of == nullptr || ratio.estimate > most.ratio->estimate) most = {&ratio, &of};
+  }
+};
+
+/// "1.95x (int8 min 64 KiB)": of a single curve the size is enough. Empty where there is none.
+std::string end_cell(const Ends::End& end, const CurveGroup& group) {
+  if (end.of == nullptr) return {};
+  const Case& definition = end.of->definition();
+  const std::string what =
+      group.curves.size() == 1
+          ? readable_bytes(definition.size)
+          : case_label(definition).substr(name_of(definition.operation).size() + 1);
+  return fmt::format("{} ({})", readable_ratio(*end.ratio).estimate, what);
+}
+
+/// What a group's cases gave for one variant against the first, or for the first against it.
+struct GroupRow {
+  Ends speed_up{};
+  std::map<Outcome, int> outcomes{};
+  int not_converged = 0;  ///< of those with a speed-up
+
+  int count(std::initializer_list<Outcome> kinds) const {
+    int all = 0;
+    for (const Outcome kind : kinds) {
+      const auto found = outcomes.find(kind);
+      all += found == outcomes.end() ? 0 : found->second;
+    }
+    return all;
+  }
+};
+
+std::string count_cell(int count) { return count == 0 ? "" : std::to_string(count); }
+
+/// By variant, all but the first.
+std::map<std::string, GroupRow> rows_of(const CurveGroup& group) {
+  std::map<std::string, GroupRow> rows;
+  for (const Curve& curve : group.curves) {
+    for (const CaseSummary* each : curve.cases) {
+      for (const Comparison& comparison : each->comparisons) {
+        GroupRow& row = rows[comparison.other->variant];
+        ++row.outcomes[comparison.outcome];
+        if (!comparison.has_speed_up()) continue;
+        row.speed_up.add(*comparison.ratio, *each);
+        if (!each->result->converged) ++row.not_converged;
+      }
+    }
+  }
+  return rows;
+}
+
+/// Sizes that the group's curves have, "64 KiB to 16 MiB".
+std::string sizes_of(const CurveGroup& group) {
+  Bytes least = group.curves.front().cases.front()->definition().size;
+  Bytes most = least;
+  for (const Curve& curve : group.curves) {
+    least = std::min(least, curve.cases.front()->definition().size);
+    most = std::max(most, curve.cases.back()->definition().size);
+  }
+  return least == most ? readable_bytes(least)
+                       : fmt::format("{} to {}", readable_bytes(least), readable_bytes(most));
+}
+
+/// With the first variant, how many times longer NCCL's operation or the copy engine takes.
+std::string library_cell(const CurveGroup& group) {
+  Ends ends;
+  for (const Curve& curve : group.curves) {
+    for (const CaseSummary* each : curve.cases) {
+      if (each->variants.empty() || !each->variants.front().library_ratio) continue;
+      ends.add(*each->variants.front().library_ratio, *each);
+    }
+  }
+  if (ends.least.of == nullptr) return {};
+  const std::string least = end_cell(ends.least, group);
+  return ends.least.of == ends.most.of ? least
+                                       : fmt::format("{} to {}", least, end_cell(ends.most, group));
+}
+
+/// A row for each group of curves; where there are more variants than two, for each but the first.
+std::string group_table(const RunSummary& summary) {
+  constexpr auto kRight = Table::Alignment::right;
+  Table table({{"Curves"},
+               {"Number", kRight},
+               {"Sizes"},
+               {"Against", Table::Alignment::left, true},
+               {"Faster", kRight},
+               {"Inconclusive", kRight},
+               {"Slower", kRight},
+               {"Least speed-up"},
+               {"Most speed-up"},
+               {"Library / kernel", Table::Alignment::left, true},
+               {"Not converged", kRight, true},
+               {"WRONG DATA", kRight, true},
+               {"Same path", kRight, true},
+               {"Not compared", kRight, true}});
+  const bool has_two = summary.record.settings.variants.size() <= 2;
+  for (const CurveGroup& group : summary.curve_groups) {
+    std::map<std::string, GroupRow> rows = rows_of(group);
+    if (rows.empty()) rows[""];
+    bool first = true;
+    for (const auto& [variant, row] : rows) {
+      table.add_row(
+          {first ? group.name : "", first ? std::to_string(group.curves.size()) : "",
+           first ? sizes_of(group) : "", has_two ? "" : variant,
+           std::to_string(row.count({Outcome::less_time})),
+           std::to_string(row.count({Outcome::no_difference, Outcome::no_interval})),
+           std::to_string(row.count({Outcome::more_time})), end_cell(row.speed_up.least, group),
+           row.speed_up.least.of == row.speed_up.most.of ? "" : end_cell(row.speed_up.most, group),
+           first ? library_cell(group) : "", count_cell(row.not_converged),
+           count_cell(row.count({Outcome::wrong_data})),
+           count_cell(row.count({Outcome::same_path})),
+           count_cell(row.count({Outcome::not_measured}))});
+      first = false;
+    }
+  }
+  return table.markdown();
+}
+
+/// Of a run with more curves than anybody reads.
+std::string condensed_tables(const RunSummary& summary) {
+  const std::string first =
+      summary.record.settings.variants.empty() ? "" : summary.record.settings.variants.front().name;
+  const bool has_kernels = std::ranges::any_of(
+      summary.curve_groups, [](const CurveGroup& group) { return !library_cell(group).empty(); });
+  const std::string kernels =
+      has_kernels ? fmt::format(
+                        "- Library / kernel: time of NCCL's operation, or of the copy "
+                        "engine, over the kernel's with {}; the least and the most\n",
+                        first)
+                  : "";
+  std::size_t curves = summary.curves_by_size.size();
+  std::string steps;
+  for (const CurveGroup& group : summary.curve_groups) {
+    curves += group.curves.size();
+    for (const Curve& curve : group.curves) steps += labelled_steps(curve);
+  }
+  return fmt::format(
+      "This run has {} curves by size. The first of each operation is here in full, the others in "
+      "groups "
+      "that differ in nothing but what their row names; `linkgain report --format csv` has every "
+      "case.\n\n### First curve of each operation\n\n{}\n### Other curves\n\n{}\n{}"
+      "- Faster, inconclusive, slower: cases in which {} takes less time; in which the 95 % CI "
+      "includes 1, or there are too few rounds; in which it takes more\n"
+      "- Least and most speed-up: over all cases of the row, each with its case\n{}",
+      curves, first_curves(summary), group_table(summary), steps, first, kernels);
+}
+
+constexpr std::string_view kSpeedUps =
+    "\nSpeed-ups are estimated round by round, not from the two medians beside them.\n";
+
 }  // namespace
 
 std::string size_tables(const RunSummary& summary) {
+  if (summary.is_condensed) return condensed_tables(summary) + std::string(kSpeedUps);
   std::string text;
   bool compares = false;
   for (const Curve& curve : summary.curves_by_size) {
@@ -97,9 +281,7 @@ std::string size_tables(const RunSummary& summary) {
     text += fmt::format("{}### {}\n\n{}{}", text.empty() ? "" : "\n", curve.name,
                         case_table(summary, curve, rows), kernel_table(curve));
   }
-  if (compares) {
-    text += "\nSpeed-ups are estimated round by round, not from the two medians beside them.\n";
-  }
+  if (compares) text += kSpeedUps;
   return text;
 }
 

@@ -20,7 +20,8 @@ std::string csv(const RunSummary& summary);
 /// the first variant and another one measured, a table with a row per variant, then what the
 /// difference is or why there is none to give. Curves of several pairs have one such table, of the
 /// pair that takes longest with the first variant, or of the first pair where none differs by more
-/// than the run's precision. A column of bandwidths stands where there are any. Ends with notes on
+/// than the run's precision. A column of bandwidths stands where there are any. Where the summary
+/// is condensed, all curves but the first have one table, with a row for each. Ends with notes on
 /// what every reader must know: wrong data at other sizes, a run cut short, the mpi backend's
 /// figures being no GPU figures.
 std::string headline(const RunSummary& summary);
@@ -29,13 +30,16 @@ std::string headline(const RunSummary& summary);
 /// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps
 /// (find_steps()) and what the marks mean; of a curve of our own kernel how many times longer
 /// NCCL's operation, or the copy engine, took at each size. Without the curves whose only size is
-/// in pair_tables().
+/// in pair_tables(). Where the summary is condensed, one table of the first curve of each operation
+/// and one with a row for each group of the others.
 std::string size_tables(const RunSummary& summary);
 
 /// For all cases that differ in the ranks of their pair only, two or more: a Markdown matrix for
 /// each variant, from × to, with what joins each pair; the weakest pair by name, and those that are
 /// weak for their kind, or that none differs by more than the run's precision; and a table with a
 /// row for each pair as size_tables() has for each size.
+/// Where the summary is condensed, a matrix of the first variant for the first of each operation,
+/// and one table with the weakest and the strongest pair of all.
 /// Empty where the record has no such cases.
 std::string pair_tables(const RunSummary& summary);
 

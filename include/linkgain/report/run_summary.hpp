@@ -91,6 +91,15 @@ struct Curve {
   bool has_pairs() const;
 };
 
+/// A curve of these cases.
+Curve curve_of(std::string name, std::vector<const CaseSummary*> cases);
+
+/// Curves of one operation that differ in their types, reductions, roots, ranks or pairs only.
+struct CurveGroup {
+  std::string name;  ///< "all_reduce in place", "all_reduce, other types and reductions"
+  std::vector<Curve> curves{};
+};
+
 /// What one variant gave between all pairs.
 struct PairMatrixSummary {
   PairMatrix matrix;
@@ -121,8 +130,14 @@ class RunSummary {
   std::vector<CaseSummary> cases;  ///< in the record's order
 
   /// Cases of one curve_name() by size, in order of appearance, but for trainings and those that a
-  /// table by pair shows.
+  /// table by pair shows. Where the summary is condensed, the first of each operation.
   std::vector<Curve> curves_by_size;
+
+  /// Whether there are more curves by size than anybody reads. Reports then have the first of each
+  /// operation in full, and one row for each group of the others.
+  bool is_condensed = false;
+  /// The curves by size that condensing leaves out, in order of appearance.
+  std::vector<CurveGroup> curve_groups;
 
   /// Of families that differ in size only, the smallest and the largest, without a table by pair:
   /// every pair has its own by size then.
@@ -148,6 +163,7 @@ class RunSummary {
  private:
   std::vector<Curve> all_curves() const;
   void add_pairs();
+  void condense();
   void add_headline(std::vector<Curve> curves);
   void add_trainings();
   void add_health();
