@@ -119,7 +119,8 @@ void look_at_run(const FleetRecord& record, Findings& findings) {
   if (record.status == RunStatus::interrupted) {
     findings.add(NodeState::ok, "its run was interrupted");
   } else if (record.status != RunStatus::complete) {
-    findings.add(NodeState::incomplete, fmt::format("its run is not complete ({})", name_of(record.status)));
+    findings.add(NodeState::incomplete,
+                 fmt::format("its run is not complete ({})", name_of(record.status)));
   }
 }
 
