@@ -6,6 +6,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/baseline/baseline.hpp"
+#include "support/golden.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::test {
@@ -81,19 +82,16 @@ TEST(BaselineJson, HasALineForEachCase) {
 }
 
 TEST(BaselineJson, RefusesNewerVersionsAndOtherDocuments) {
-  EXPECT_EQ(refusal(with("/schema", "linkgain.baseline/2")),
-            "b.json: its schema is linkgain.baseline/2, this linkgain reads linkgain.baseline/1");
-  EXPECT_EQ(refusal(with("/schema", "linkgain.record/1")),
-            "b.json: not a baseline: it has no member 'schema' of linkgain.baseline/<number>");
-  EXPECT_THAT(refusal(Json::array()), HasSubstr("not a baseline"));
-  EXPECT_THAT(refusal(with("/schema", 5)), HasSubstr("not a baseline"));
-  EXPECT_EQ(refusal_of([] { parse_baseline("{\"schema\": ", "b.json"); }),
-            "b.json: not JSON, from byte 12 on");
+  const std::string cut_short = refusal_of([] { parse_baseline("{\"schema\": ", "b.json"); });
+  expect_golden(refusal(with("/schema", "linkgain.baseline/2")) + "\n" +
+                    refusal(with("/schema", "linkgain.record/1")) + "\n" + refusal(Json::array()) +
+                    "\n" + refusal(with("/schema", 5)) + "\n" + cut_short + "\n" +
+                    refusal(with("/cases/0/spread", 0)) + "\n",
+                "refused_documents.txt");
 }
 
 TEST(BaselineJson, SaysWhereADocumentDeparts) {
-  EXPECT_THAT(refusal(with("/cases/1/time_s", "fast")),
-              HasSubstr("not a valid baseline: at the baseline[cases][1][time_s]"));
+  EXPECT_THAT(refusal(with("/cases/1/time_s", "fast")), HasSubstr("baseline[cases][1][time_s]"));
   EXPECT_THAT(refusal(with("/cases/0/time_s", 0.0)), HasSubstr("[cases][0][time_s]"));
   EXPECT_THAT(refusal(with("/cases/0/uper", 0.1)), HasSubstr("uper"));
   EXPECT_THAT(refusal(with("/cases/0/lower", 0.05)), HasSubstr("[cases][0][lower]"));
@@ -124,9 +122,8 @@ TEST(BaselineJson, FindsATimeThatWasChangedWithoutItsBandwidth) {
 }
 
 TEST(BaselineJson, RefusesASpreadOfNothing) {
-  EXPECT_EQ(refusal(with("/cases/0/spread", 0)),
-            "b.json: all_reduce/float32/sum/8B/np2 with p2p: a spread of 0 would make every "
-            "difference certain");
+  EXPECT_THAT(refusal(with("/cases/0/spread", 0)),
+              StartsWith("b.json: all_reduce/float32/sum/8B/np2 with p2p: "));
   EXPECT_THAT(refusal(with("/cases/0/spread", -0.01)), HasSubstr("[cases][0][spread]"));
   EXPECT_EQ(refusal(with("/cases/0/spread", nullptr)), "accepted");
 }
@@ -134,7 +131,7 @@ TEST(BaselineJson, RefusesASpreadOfNothing) {
 TEST(BaselineJson, HoldsNoCaseTwice) {
   Json twice = document();
   twice["cases"].push_back(twice["cases"][0]);
-  EXPECT_EQ(refusal(twice), "b.json: all_reduce/float32/sum/8B/np2 with p2p is there twice");
+  EXPECT_THAT(refusal(twice), StartsWith("b.json: all_reduce/float32/sum/8B/np2 with p2p"));
 }
 
 TEST(BaselineJson, IsReadFromAFile) {

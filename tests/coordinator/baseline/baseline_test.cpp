@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "linkgain/base/errors.hpp"
+#include "support/golden.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::test {
@@ -69,7 +70,7 @@ TEST(Baseline, OfFewLaunchesIsSaidToBeWeak) {
               ElementsAre("weak-baseline"));
   const Baseline one = baseline_from({run_of({{sized(8), "p2p", {1e-3}}})});
   EXPECT_EQ(one.cases[0].spread, std::nullopt);
-  EXPECT_EQ(one.warnings[0].text, "some cases have only 1 launch, 8 are wanted");
+  EXPECT_THAT(one.warnings[0].text, HasSubstr("1 launch"));
 }
 
 TEST(Baseline, LeavesOutWhatIsNoReferenceAndSaysSo) {
@@ -84,9 +85,9 @@ TEST(Baseline, LeavesOutWhatIsNoReferenceAndSaysSo) {
   ASSERT_THAT(baseline.cases, SizeIs(1));
   ASSERT_THAT(warning_codes(baseline), ElementsAre("left-out"));
   EXPECT_THAT(baseline.warnings[0].text,
-              AllOf(HasSubstr("/16B/np2 with p2p (wrong data: 2 of 8 elements are wrong)"),
-                    HasSubstr("/32B/np2 with p2p (skipped: out of memory)"),
-                    HasSubstr("(its launches took different paths: nvlink, host-memory)")));
+              AllOf(HasSubstr("/16B/np2 with p2p"), HasSubstr("2 of 8 elements"),
+                    HasSubstr("/32B/np2 with p2p"), HasSubstr("out of memory"),
+                    HasSubstr("nvlink, host-memory")));
 }
 
 TEST(Baseline, WarnsOfUnsteadyCasesAndOfGpusHeldBack) {
@@ -115,34 +116,26 @@ TEST(Baseline, KnowsOfTheMachineWhatAnyRecordKnows) {
   };
   const Record older = linked({}, "1");
   EXPECT_EQ(baseline_from({older, linked(18, "2")}).key.links[0].nvlinks, 18);
-  EXPECT_EQ(refusal_of([&] {
-              baseline_from({older, linked(18, "2"), linked(9, "3")});
-            }),
-            "r1 and r2 do not belong together: NVLinks between ranks 0 and 1: 18 there, 9 here");
+  EXPECT_THAT(refusal_of([&] {
+                baseline_from({older, linked(18, "2"), linked(9, "3")});
+              }),
+              AllOf(HasSubstr("r1"), HasSubstr("r2"), HasSubstr("18 there, 9 here")));
 }
 
 TEST(Baseline, RefusesToMix) {
   const Record here = run_of({{sized(8), "p2p", kEight}});
   const Record old = changed(here, [](Record& r) { r.machine.software.nccl_library = "2.20.1"; });
-  EXPECT_EQ(refusal_of([&] {
-              baseline_from({here, old});
-            }),
-            "r0 and r1 do not belong together: NCCL: 2.28 there, 2.20 here");
-  EXPECT_EQ(refusal_of([&] { baseline_from({here, here}); }), "r0 and r1 are the same run");
   const Record ring = changed(here, [](Record& r) {
     r.started = "later";
     r.settings.variants[0].environment["NCCL_ALGO"] = "Ring";
   });
-  EXPECT_THAT(refusal_of([&] {
-                baseline_from({here, ring});
-              }),
-              HasSubstr("r1: variant p2p sets other variables"));
-}
-
-TEST(Baseline, RefusesRecordsWithoutAnyReference) {
-  EXPECT_EQ(refusal_of([] { baseline_from({run_of({})}); }),
-            "no case of these records can be a reference");
-  EXPECT_EQ(refusal_of([] { baseline_from({}); }), "a baseline needs a record");
+  const auto refusal = [](const std::vector<Record>& records) {
+    return refusal_of([&] { baseline_from(records); }) + "\n";
+  };
+  expect_golden("another NCCL: " + refusal({here, old}) + "the same run: " + refusal({here, here}) +
+                    "other variables: " + refusal({here, ring}) +
+                    "no case: " + refusal({run_of({})}) + "no record: " + refusal({}),
+                "refused_records.txt");
 }
 
 TEST(BaselineOverrides, ChangeTheBoundsTheyGiveInTheirOrder) {

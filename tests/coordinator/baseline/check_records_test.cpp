@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "linkgain/baseline/regression.hpp"
+#include "support/golden.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::test {
@@ -67,13 +68,10 @@ TEST(CheckRecords, RefusesAnotherKindOfMachine) {
     r.machine.software.nccl_library = "2.27.1";
     r.machine.ranks[1].gpu->nvlink_links_active = 17;
   });
-  EXPECT_EQ(refusal_of([&] { check({other}, made_from(before())); }),
-            "after is of another machine than the baseline (there) was made on: active NVLinks of "
-            "rank 1: 18 there, 17 here; NCCL: 2.28 there, 2.27 here");
-  EXPECT_THAT(refusal_of([&] {
-                check({after(), after()}, made_from(before()));
-              }),
-              HasSubstr("are the same run"));
+  const auto refusal = [](const std::vector<Record>& records) {
+    return refusal_of([&] { check(records, made_from(before())); }) + "\n";
+  };
+  expect_golden(refusal({other}) + refusal({after(), after()}), "refused_checks.txt");
 }
 
 TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
@@ -84,8 +82,7 @@ TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
   const CheckResult result = check({other}, made_from(before()));
   ASSERT_THAT(warning_codes(result), ElementsAre("incomplete-record", "other-variables"));
   EXPECT_THAT(result.warnings[1].text,
-              HasSubstr("variant p2p is not the baseline's: NCCL_ALGO not set there, "
-                        "NCCL_ALGO=Ring here"));
+              AllOf(HasSubstr("variant p2p"), HasSubstr("NCCL_ALGO=Ring here")));
   EXPECT_THAT(warning_codes(check({before()}, made_from(before()))), ElementsAre("own-baseline"));
 }
 
@@ -101,9 +98,8 @@ TEST(CheckRecords, WarnsOfGpusThatWereHeldBack) {
   const CheckResult result = check({hot}, made_from(before()));
   EXPECT_EQ(count_of(result, RegressionVerdict::same), 2);
   ASSERT_THAT(warning_codes(result), ElementsAre("held-back"));
-  EXPECT_EQ(result.warnings[0].text,
-            "after: 6 of 40 samples were taken while a GPU was held back (thermal slowdown "
-            "(hardware))");
+  EXPECT_THAT(result.warnings[0].text,
+              AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
 }
 
 TEST(CheckRecords, RepeatsThatABaselineIsWeak) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "support/golden.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::test {
@@ -57,7 +58,6 @@ TEST(Check, JudgesOneLaunchByTheBaselinesSpread) {
             RegressionVerdict::same);
   const CaseCheck slower = check_one(reference(), launches_of(sized(8), {1.08e-3}));
   EXPECT_EQ(slower.verdict, RegressionVerdict::slower);
-  EXPECT_THAT(slower.reason, HasSubstr("by one launch, which may be a stray one"));
 }
 
 TEST(Check, SaysWhatWouldSettleAnOpenCase) {
@@ -74,9 +74,8 @@ TEST(Check, NeedsASpread) {
   const CaseCheck check = check_one(one, launches_of(sized(8), {2e-3}));
   EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
   EXPECT_FALSE(check.interval);
-  EXPECT_THAT(check.reason, HasSubstr("nothing is known of how launches differ"));
-  EXPECT_EQ(check_one(one, launches_of(sized(8), eight(2e-3))).verdict, RegressionVerdict::slower)
-      << "the candidate's launches tell the spread";
+  // The candidate's launches tell the spread.
+  EXPECT_EQ(check_one(one, launches_of(sized(8), eight(2e-3))).verdict, RegressionVerdict::slower);
 }
 
 TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
@@ -86,7 +85,6 @@ TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
        {launches_of(sized(8), alike), launches_of(sized(8), {1e-3})}) {
     const CaseCheck check = check_one(baseline, launches);
     EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
-    EXPECT_THAT(check.reason, HasSubstr("launches agree to the last digit"));
     EXPECT_THAT(check.reason, Not(HasSubstr("--launches 8")));
   }
 }
@@ -102,7 +100,6 @@ TEST(Check, FailsForMissingWrongAndElsewhereCases) {
   launches.paths = {Path::nvlink, Path::host_memory};
   const CaseCheck elsewhere = check_one(baseline, launches);
   EXPECT_EQ(elsewhere.verdict, RegressionVerdict::other_path);
-  EXPECT_EQ(elsewhere.reason, "nvlink in the baseline, host-memory now");
   EXPECT_NEAR(*elsewhere.shift, 0.0, 1e-12) << "as fast, and still not the same";
   launches.wrong_data = "1 of 4 elements are wrong";
   EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::wrong_data);
@@ -118,7 +115,6 @@ TEST(Check, ReportsAPathThatIsNotKnownAnyMore) {
   const Baseline baseline = reference();
   const CheckResult result = check_launches(std::vector{launches}, baseline);
   EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::unknown_path);
-  EXPECT_EQ(result.cases[0].reason, "nvlink in the baseline, not known now");
   EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive) << "it is a headline";
   CaseLaunches slow = launches_of(sized(8), eight(2e-3));
   slow.path_unknown = true;
@@ -157,7 +153,7 @@ TEST(Check, FollowsTheCasesToleranceUnlessTold) {
 TEST(Check, MentionsGpusHeldBack) {
   CaseLaunches launches = launches_of(sized(8), eight(1.2e-3));
   launches.unhealthy_samples = 3;
-  EXPECT_EQ(check_one(reference(), launches).reason, "GPUs were held back in 3 samples");
+  EXPECT_THAT(check_one(reference(), launches).reason, HasSubstr("3 samples"));
 }
 
 TEST(Check, KeepsAnUnsteadyCaseFromCryingWolf) {
@@ -172,6 +168,46 @@ TEST(Check, KeepsAnUnsteadyCaseFromCryingWolf) {
   const CheckResult result = check_launches(after, baseline_of(before, {}));
   EXPECT_EQ(result.cases[4].verdict, RegressionVerdict::inconclusive);
   EXPECT_EQ(result.cases[5].verdict, RegressionVerdict::same);
+}
+
+TEST(Check, SaysWhy) {
+  const auto in_order = launches_of(sized(8), eight(1e-3));
+  std::string text;
+  const auto add = [&](const std::string& situation, const Baseline& baseline,
+                       const CaseLaunches& launches) {
+    const CaseCheck check = check_one(baseline, launches);
+    text += situation + " -> " + std::string(name_of(check.verdict)) + ": " + check.reason + "\n";
+  };
+  add("one slow launch", reference(), launches_of(sized(8), {1.08e-3}));
+  const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
+  add("one launch against one", one, launches_of(sized(8), {2e-3}));
+  const auto alike = launches_of(sized(8), std::vector<double>(8, 1e-3));
+  const Baseline alike_too = baseline_of(std::vector{alike}, {});
+  add("launches that are all alike", alike_too, alike);
+  add("one launch against such", alike_too, launches_of(sized(8), {1e-3}));
+  add("not measured", reference(), launches_of(sized(16), eight(1e-3)));
+  const auto with = [&](const auto& change) {
+    CaseLaunches launches = in_order;
+    change(launches);
+    return launches;
+  };
+  add("skipped", reference(), with([](CaseLaunches& launches) {
+        launches.launches.clear();
+        launches.missing = "skipped: no memory";
+      }));
+  const auto elsewhere = with([](CaseLaunches& launches) {
+    launches.paths = {Path::nvlink, Path::host_memory};
+  });
+  add("another path", reference(), elsewhere);
+  add("no path known", reference(), with([](CaseLaunches& launches) {
+        launches.paths.clear();
+        launches.path_unknown = true;
+      }));
+  add("slow GPUs", reference(), with([](CaseLaunches& launches) {
+        launches = launches_of(sized(8), eight(1.2e-3));
+        launches.unhealthy_samples = 3;
+      }));
+  expect_golden(text, "reasons.txt");
 }
 
 /// A result with these verdicts, the first of which is a headline.
