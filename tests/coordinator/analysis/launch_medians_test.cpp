@@ -5,13 +5,14 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
+#include "support/golden.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -48,10 +49,12 @@ TEST(LaunchMedians, SayWhyThereAreNone) {
   record.cases[0].variants[0].skipped = "no memory";
   record.cases[1].samples.resize(2);  // of three
   const auto all = medians({record});
-  EXPECT_EQ(all[0].missing, "skipped: no memory");
-  EXPECT_EQ(all[1].missing, "fewer than 3 samples in every launch");
-  EXPECT_EQ(all[2].missing, "no samples");
-  for (const CaseLaunches& each : all) EXPECT_THAT(each.launches, IsEmpty());
+  std::string text;
+  for (const CaseLaunches& each : all) {
+    EXPECT_THAT(each.launches, IsEmpty());
+    text += each.missing + "\n";
+  }
+  expect_golden(text, "missing_launches.txt");
 }
 
 TEST(LaunchMedians, OfAnotherRecordFillInForASkippedCase) {
@@ -73,7 +76,7 @@ TEST(LaunchMedians, KeepPathsWrongDataAndHealth) {
   third.cases[0].variants[0].health.unhealthy_samples = 1;
   const auto all = medians({first, second, third});
   EXPECT_THAT(all[0].paths, ElementsAre(Path::nvlink, Path::host_memory));
-  EXPECT_EQ(all[0].wrong_data, "1 of 4 elements are wrong, first: rank 1, element 0");
+  EXPECT_THAT(all[0].wrong_data, EndsWith("rank 1, element 0"));
   EXPECT_EQ(all[0].unhealthy_samples, 3);
 }
 

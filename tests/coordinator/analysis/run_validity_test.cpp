@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "support/golden.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::test {
@@ -13,75 +14,116 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
-TEST(Judge, FindsNothingWrongWithAGoodRecord) {
-  Record record = good_record();
-  EXPECT_EQ(judge(record), ExitCode::success);
-  EXPECT_THAT(record.warnings, IsEmpty());
+TEST(Judge, SaysOfCasesWhatIsWrongWithThem) {
+  std::string text;
+  const auto add = [&](const std::string& situation, const auto& change) {
+    text += judged(situation, good_record(), change);
+  };
+  add("nothing is wrong", [](Record&) {});
+  add("wrong data", set_wrong);
+  add("wrong data of the mpi backend", [](Record& record) {
+    set_wrong(record);
+    record.settings.backend = BackendKind::mpi;
+  });
+  add("no case was measured", [](Record& record) {
+    for (CaseResult& result : record.cases) take_times(result, "out of memory");
+  });
+  add("4 of 5 cases did not converge to 2 %", [](Record& record) {
+    for (int i = 0; i < 3; ++i) record.cases.push_back(record.cases[1]);
+    for (CaseResult& result : record.cases) result.converged = false;
+    record.cases[2].converged = true;
+    record.settings.precision = 0.02;
+  });
+  add("launches of one case differ, time was short for the other", [](Record& record) {
+    for (CaseResult& result : record.cases) result.converged = false;
+    record.cases[0].stopped = StopReason::launches_differ;
+    record.cases[1].stopped = StopReason::out_of_time;
+  });
+  add("a case without a ratio cannot converge", [](Record& record) {
+    record.cases[0].ratios.clear();
+    record.cases[0].converged = false;
+  });
+  add("the budget was enough for all cases and the one launch", [](Record& record) {
+    record.settings.budget = Seconds{10.0};
+    record.cases[0].samples.emplace_back();
+  });
+  add("the budget was used up after one launch of three", [](Record& record) {
+    record.settings.budget = Seconds{10.0};
+    record.settings.launches = 3;
+    record.cases[0].samples.emplace_back();
+    record.cases[1].stopped = StopReason::out_of_time;
+    for (VariantResult& variant : record.cases[1].variants) variant.time.reset();
+    record.cases[1].ratios.clear();
+  });
+  expect_golden(text, "warnings_of_cases.txt");
 }
 
-TEST(Judge, WrongDataNamesCaseVariantAndFirstElement) {
-  Record record = good_record();
-  set_wrong(record);
-  EXPECT_EQ(judge(record), ExitCode::wrong_data);
-  ASSERT_THAT(codes(record), ::testing::ElementsAre("wrong-data"));
-  EXPECT_THAT(record.warnings[0].text,
-              AllOf(HasSubstr("all_reduce/float32/sum/1KiB/np2 with host"),
-                    HasSubstr("3 of 100 elements"), HasSubstr("rank 1, element 17")));
+/// With a variable in the caller's environment, which p2p inherits.
+template <typename Change>
+std::string with_variable(const std::string& assignment, Change change) {
+  const std::size_t equals = assignment.find('=');
+  return judged(assignment, good_record(), [&](Record& record) {
+    record.settings.environment_in_force[0] = {
+        {assignment.substr(0, equals), assignment.substr(equals + 1)}};
+    change(record);
+  });
 }
 
-TEST(Judge, WarnsOfVariablesThatTheCallerSet) {
-  Record record = good_record();
-  record.settings.environment_in_force[0]["NCCL_ALGO"] = "Ring";
-  record.settings.environment_in_force[1]["NCCL_ALGO"] = "Ring";
-  record.settings.environment_in_force[1]["NCCL_DEBUG"] = "INFO";
-  EXPECT_EQ(judge(record), ExitCode::success);
-  ASSERT_THAT(codes(record), ::testing::ElementsAre("inherited-variable", "inherited-variable"));
-  EXPECT_THAT(record.warnings[0].text, AllOf(HasSubstr("NCCL_ALGO=Ring"), HasSubstr("p2p")));
-  EXPECT_THAT(record.warnings[1].text, HasSubstr("host"));
-  record = good_record();
-  record.settings.variants[0].environment = {{"NCCL_ALGO", "Ring"}};
-  record.settings.environment_in_force[0] = {{"NCCL_ALGO", "Ring"}};
-  judge(record);
-  EXPECT_THAT(record.warnings, IsEmpty()) << "the variant itself set it";
+TEST(Judge, SaysWhichVariablesOfTheCallerMatter) {
+  const auto nothing_else = [](Record&) {};
+  const auto by_mpi = [](Record& record) { record.settings.backend = BackendKind::mpi; };
+  const auto of_a_training = [](Record& record) {
+    record.cases[0].definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  };
+  const std::string single_copy = "OMPI_MCA_btl_vader_single_copy_mechanism=none";
+  const std::string text =
+      with_variable("NCCL_ALGO=Ring", nothing_else) +
+      "And of the other variant, where a log is asked for too: " +
+      with_variable("NCCL_ALGO=Ring",
+                    [](Record& record) {
+                      record.settings.environment_in_force[1]["NCCL_ALGO"] = "Ring";
+                      record.settings.environment_in_force[1]["NCCL_DEBUG"] = "INFO";
+                    }) +
+      "Set by the variant itself: " +
+      with_variable("NCCL_ALGO=Ring",
+                    [](Record& record) {
+                      record.settings.variants[0].environment = {{"NCCL_ALGO", "Ring"}};
+                    }) +
+      with_variable("NCCL_NVLS_ENABLE=0", nothing_else) +
+      with_variable("CUDA_DEVICE_MAX_CONNECTIONS=1", nothing_else) +
+      "A default: " + with_variable("CUDA_DEVICE_MAX_CONNECTIONS=8", nothing_else) +
+      "A default: " + with_variable("CUDA_LAUNCH_BLOCKING=0", nothing_else) +
+      "A default: " + with_variable("NCCL_P2P_DISABLE=0", nothing_else) +
+      "Nothing multiplies matrices: " + with_variable("NVIDIA_TF32_OVERRIDE=1", nothing_else) +
+      "A training does: " + with_variable("NVIDIA_TF32_OVERRIDE=1", of_a_training) +
+      "NCCL carries the messages: " + with_variable(single_copy, nothing_else) +
+      "Open MPI carries them: " + with_variable(single_copy, by_mpi);
+  expect_golden(text, "warnings_of_variables.txt");
 }
 
-TEST(Judge, DefaultsThatTheCallerSetChangeNothing) {
-  Record record = good_record();
-  record.settings.environment_in_force[0] = {{"CUDA_DEVICE_MAX_CONNECTIONS", "8"},
-                                             {"CUDA_LAUNCH_BLOCKING", "0"},
-                                             {"NCCL_P2P_DISABLE", "0"}};
-  judge(record);
-  EXPECT_THAT(record.warnings, IsEmpty());
-  record.settings.environment_in_force[0]["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
-  judge(record);
-  ASSERT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
-  EXPECT_THAT(record.warnings[0].text, HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS=1"));
-}
-
-TEST(Judge, VariablesOfMatrixProductsMatterToTrainings) {
-  Record record = good_record();
-  record.settings.environment_in_force[0]["NVIDIA_TF32_OVERRIDE"] = "1";
-  judge(record);
-  EXPECT_THAT(record.warnings, IsEmpty()) << "nothing multiplies matrices";
-  record.cases[0].definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
-  judge(record);
-  ASSERT_THAT(codes(record), ::testing::Contains("inherited-variable"));
-  EXPECT_THAT(record.warnings, ::testing::Contains(::testing::Field(
-                                   &Warning::text, HasSubstr("NVIDIA_TF32_OVERRIDE=1"))));
-}
-
-TEST(Judge, OpenMpisVariablesMatterWhereItCarriesTheMessages) {
-  Record record = good_record();
-  record.settings.environment_in_force[0]["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none";
-  judge(record);
-  EXPECT_THAT(record.warnings, IsEmpty()) << "NCCL does";
-  record.settings.backend = BackendKind::mpi;
-  judge(record);
-  EXPECT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
+TEST(Judge, SaysWhatMakesVariantsOnOnePathPart) {
+  std::string text;
+  const auto add = [&](const std::string& situation, const PairLink& link,
+                       const Environment& caller) {
+    text += judged(situation, good_record(), [&](Record& record) {
+      record.machine.links = {link};
+      record.settings.environment_in_force[0] = caller;
+      set_path(record, 0, Path::host_memory);
+    });
+  };
+  add("neither P2P nor NVLink", {0, 1, false, false}, {});
+  add("P2P, no NVLink", {0, 1, true, false}, {});
+  add("NVLink, P2P refused", {0, 1, false, true}, {});
+  add("NVLink and P2P", {0, 1, true, true}, {});
+  add("NVLink and P2P, forbidden by the caller", {0, 1, true, true}, {{"NCCL_P2P_DISABLE", "0x1"}});
+  text += judged("variants that choose no path", good_record(), [](Record& record) {
+    record.settings.variants[1] = {"ring", {{"NCCL_ALGO", "Ring"}}};
+    record.settings.environment_in_force[1] = record.settings.variants[1].environment;
+    for (CaseResult& result : record.cases) result.variants[1] = measured("ring", Path::nvlink);
+  });
+  expect_golden(text, "warnings_of_one_path.txt");
 }
 
 TEST(Judge, MissesNoEvidenceWhereMpiCarriesTheMessages) {
@@ -93,33 +135,6 @@ TEST(Judge, MissesNoEvidenceWhereMpiCarriesTheMessages) {
   record.settings.backend = BackendKind::mpi;
   judge(record);
   EXPECT_THAT(codes(record), IsEmpty());
-}
-
-TEST(Judge, WarnsOfVariantsOnOneRoad) {
-  Record record = good_record();
-  record.machine.links = {{0, 1, false, false}};
-  set_path(record, 0, Path::host_memory);
-  EXPECT_EQ(judge(record), ExitCode::success);
-  ASSERT_THAT(codes(record), ::testing::ElementsAre("same-road")) << "once, not for every case";
-  EXPECT_THAT(record.warnings[0].text, HasSubstr("p2p and host took the same road: host-memory"));
-}
-
-TEST(Judge, AdviceForOneRoadSuitsTheMachine) {
-  const auto advice = [](const PairLink& link, const Environment& caller) {
-    Record record = good_record();
-    record.machine.links = {link};
-    record.settings.environment_in_force[0] = caller;
-    set_path(record, 0, Path::host_memory);
-    judge(record);
-    return warning(record, "same-road").advice;
-  };
-  EXPECT_THAT(advice({0, 1, true, false}, {}), HasSubstr("--variant p2p-sys"));
-  EXPECT_THAT(advice({0, 1, false, true}, {}),
-              AllOf(HasSubstr("linkgain doctor"), HasSubstr("the driver refuses P2P"),
-                    ::testing::Not(HasSubstr("p2p-sys"))));
-  EXPECT_THAT(advice({0, 1, true, true}, {{"NCCL_P2P_DISABLE", "0x1"}}),
-              AllOf(HasSubstr("unset NCCL_P2P_DISABLE=0x1"), ::testing::Not(HasSubstr("p2p-sys"))));
-  EXPECT_THAT(advice({0, 1, true, true}, {}), HasSubstr("wrong path"));
 }
 
 TEST(ForbidsP2p, ReadsValuesAsNcclDoes) {
@@ -138,42 +153,6 @@ TEST(ForbidsP2p, ReadsValuesAsNcclDoes) {
   EXPECT_FALSE(forbids_p2p("NCCL_SHM_DISABLE", "1"));
 }
 
-TEST(Judge, VariantsThatChooseNoRoadMayTakeTheSameOne) {
-  Record record = good_record();
-  record.settings.variants[1] = {"ring", {{"NCCL_ALGO", "Ring"}}};
-  record.settings.environment_in_force[1] = record.settings.variants[1].environment;
-  for (CaseResult& result : record.cases) result.variants[1] = measured("ring", Path::nvlink);
-  judge(record);
-  EXPECT_THAT(record.warnings, IsEmpty());
-}
-
-TEST(Judge, WarnsOfCasesThatDidNotConvergeAndNamesThree) {
-  Record record = good_record();
-  for (int i = 0; i < 3; ++i) record.cases.push_back(record.cases[1]);
-  for (CaseResult& result : record.cases) result.converged = false;
-  record.settings.precision = 0.02;
-  EXPECT_EQ(judge(record), ExitCode::success);
-  ASSERT_THAT(codes(record), ::testing::ElementsAre("not-converged"));
-  EXPECT_THAT(record.warnings[0].text,
-              AllOf(HasSubstr("2 %"), HasSubstr("/8B/"), HasSubstr("and 2 more")));
-}
-
-TEST(Judge, AdvisesMoreLaunchesWhereTheyDifferAndNotMoreTime) {
-  Record record = good_record();
-  for (CaseResult& result : record.cases) result.converged = false;
-  record.cases[0].stopped = StopReason::launches_differ;
-  record.cases[1].stopped = StopReason::out_of_time;
-  judge(record);
-  ASSERT_THAT(codes(record), ElementsAre("not-converged", "not-converged"));
-  EXPECT_THAT(record.warnings[0].text, AllOf(HasSubstr("/1KiB/"), Not(HasSubstr("/8B/"))));
-  EXPECT_THAT(record.warnings[0].advice,
-              AllOf(HasSubstr("--budget"), Not(HasSubstr("--launches"))));
-  EXPECT_THAT(record.warnings[1].text, AllOf(HasSubstr("launches differ"), HasSubstr("1 %"),
-                                             HasSubstr("/8B/"), Not(HasSubstr("/1KiB/"))));
-  EXPECT_THAT(record.warnings[1].advice,
-              AllOf(HasSubstr("--launches"), Not(HasSubstr("--budget"))));
-}
-
 TEST(RemedyFor, IsWhatEndedTheSampling) {
   CaseResult result = good_record().cases[0];
   EXPECT_EQ(remedy_for(result), std::nullopt) << "it converged";
@@ -182,8 +161,8 @@ TEST(RemedyFor, IsWhatEndedTheSampling) {
   EXPECT_EQ(remedy_for(result), Remedy::time);
   result.definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
   EXPECT_EQ(remedy_for(result), Remedy::steps);
-  result.stopped = StopReason::out_of_time;
-  EXPECT_EQ(remedy_for(result), Remedy::time) << "it did not run all its steps";
+  result.stopped = StopReason::out_of_time;  // not all its steps were run
+  EXPECT_EQ(remedy_for(result), Remedy::time);
   result.stopped = StopReason::launches_differ;
   EXPECT_EQ(remedy_for(result), Remedy::launches);
   for (const StopReason early : {StopReason::job_lost, StopReason::interrupted}) {
@@ -193,38 +172,6 @@ TEST(RemedyFor, IsWhatEndedTheSampling) {
   result.stopped = StopReason::out_of_rounds;
   result.ratios.clear();
   EXPECT_EQ(remedy_for(result), std::nullopt);
-}
-
-TEST(Judge, ACaseWithoutARatioCannotConverge) {
-  Record record = good_record();
-  record.cases[0].ratios.clear();
-  record.cases[0].converged = false;
-  judge(record);
-  EXPECT_THAT(record.warnings, IsEmpty());
-}
-
-TEST(Judge, WarnsOfABudgetThatLeftWorkUndone) {
-  Record record = good_record();
-  record.settings.budget = Seconds{10.0};
-  record.cases[0].samples.emplace_back();
-  EXPECT_EQ(judge(record), ExitCode::success);
-  EXPECT_THAT(record.warnings, IsEmpty()) << "all cases, the one launch";
-  record.settings.launches = 3;
-  record.cases[1].stopped = StopReason::out_of_time;
-  for (VariantResult& variant : record.cases[1].variants) variant.time.reset();
-  record.cases[1].ratios.clear();
-  EXPECT_EQ(judge(record), ExitCode::success);
-  ASSERT_THAT(codes(record), ::testing::ElementsAre("budget-used-up"));
-  EXPECT_THAT(record.warnings[0].text,
-              AllOf(HasSubstr("1 of 2 cases"), HasSubstr("1 of 3 launches")));
-}
-
-TEST(Judge, NamesAnInheritedSwitchOfNvls) {
-  Record record = good_record();
-  record.settings.environment_in_force[0]["NCCL_NVLS_ENABLE"] = "0";
-  judge(record);
-  ASSERT_THAT(codes(record), ::testing::ElementsAre("inherited-variable"));
-  EXPECT_THAT(record.warnings[0].text, HasSubstr("NCCL_NVLS_ENABLE=0"));
 }
 
 TEST(Judge, IncompleteComesBeforeWrongDataBeforeWrongPath) {

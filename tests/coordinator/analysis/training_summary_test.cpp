@@ -9,15 +9,11 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/record/journal.hpp"
+#include "support/golden.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::test {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 TrainingParameters training_of(TrainingPrecision precision) {
   TrainingParameters training;
@@ -110,30 +106,29 @@ TEST(LossBound, LiesBetweenRoundingAndNoCommunicationAsMeasured) {
   EXPECT_EQ(held, 9);
 }
 
-TEST(Judge, WarnsOfLossesThatPartAndDecidesNothingByThem) {
-  Record record = trained_record();
-  EXPECT_EQ(judge(record), ExitCode::success);
-  EXPECT_THAT(warning(record, "losses-differ").text, IsEmpty());
-  *sample_of(record, 1, 1).loss *= 1.0 + 0.9e-5;
-  EXPECT_EQ(judge(record), ExitCode::success);
-  EXPECT_THAT(warning(record, "losses-differ").text, IsEmpty()) << "within the bound";
-  *sample_of(record, 1, 1).loss *= 1.0 + 1e-3;
-  EXPECT_EQ(judge(record), ExitCode::success);
-  EXPECT_THAT(warning(record, "losses-differ").text,
-              AllOf(HasSubstr("gpt2_step/fp32/gpt2/np2: the loss with host is off from that with "
-                              "p2p by 1.0e-03"),
-                    HasSubstr("rounding explains 1.0e-05")));
-}
-
-TEST(Judge, TakesALossThatIsNoNumberAsParted) {
-  Record record = trained_record();
-  *sample_of(record, 1, 0).loss = std::numeric_limits<double>::infinity();
-  judge(record);
-  EXPECT_THAT(warning(record, "losses-differ").text, Not(IsEmpty()));
-  record = trained_record();
-  *sample_of(record, 0, 0).loss = std::numeric_limits<double>::infinity();
-  judge(record);
-  EXPECT_THAT(warning(record, "losses-differ").text, Not(IsEmpty()));
+TEST(Judge, WarnsOfTrainings) {
+  std::string text;
+  const auto add = [&](const std::string& situation, const auto& change) {
+    text += judged(situation, trained_record(), change);
+  };
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  add("losses are the same", [](Record&) {});
+  add("losses differ by less than rounding explains",
+      [](Record& record) { *sample_of(record, 1, 1).loss *= 1.0 + 0.9e-5; });
+  add("losses differ by more", [](Record& record) { *sample_of(record, 1, 1).loss *= 1.0 + 1e-3; });
+  add("host's loss is no number", [](Record& record) { sample_of(record, 1, 0).loss = kInfinity; });
+  add("p2p's loss is no number", [](Record& record) { sample_of(record, 0, 0).loss = kInfinity; });
+  add("not converged when all steps were run", [](Record& record) {
+    record.cases[0].converged = false;
+    record.cases[0].stopped = StopReason::out_of_rounds;
+  });
+  add("not converged when time was over", [](Record& record) {
+    record.cases[0].converged = false;
+    record.cases[0].stopped = StopReason::out_of_time;
+    record.settings.budget = Seconds{60};
+    record.settings.launches = 2;
+  });
+  expect_golden(text, "warnings_of_trainings.txt");
 }
 
 TEST(Judge, LeavesLossesAloneAfterTheStepsThatWereMeasured) {
@@ -150,44 +145,15 @@ TEST(Judge, LeavesLossesAloneAfterTheStepsThatWereMeasured) {
   EXPECT_TRUE(have_losses_parted(record.cases[0], 1));
 }
 
-TEST(Judge, AdvisesMoreStepsWhereATrainingDidNotConverge) {
-  Record record = trained_record();
-  record.cases[0].converged = false;
-  record.cases[0].stopped = StopReason::out_of_rounds;
-  judge(record);
-  EXPECT_THAT(warning(record, "not-converged").text, HasSubstr("gpt2_step/fp32/gpt2/np2"));
-  EXPECT_THAT(warning(record, "not-converged").advice,
-              AllOf(HasSubstr("--steps"), Not(HasSubstr("--budget"))));
-  record.warnings.clear();
-  record.settings.budget = Seconds{60};
-  record.cases[0].stopped = StopReason::out_of_time;
-  judge(record);
-  EXPECT_THAT(warning(record, "not-converged").advice,
-              AllOf(HasSubstr("--budget"), Not(HasSubstr("--steps"))));
-}
-
-TEST(Judge, LooksForBentDataWhereItLay) {
-  Record record = good_record();
-  set_wrong(record);
-  judge(record);
-  EXPECT_THAT(warning(record, "wrong-data").advice, HasSubstr("nvidia-smi -q -d ECC"));
-  record.warnings.clear();
-  record.settings.backend = BackendKind::mpi;
-  judge(record);
-  EXPECT_THAT(warning(record, "wrong-data").advice,
-              AllOf(HasSubstr("the host's memory"), Not(HasSubstr("GPU"))));
-}
-
 TEST(DescribeWrong, CountsElementsOrATrainingsRanks) {
   const Case reduce = parse_case_name("all_reduce/float32/sum/1KiB/np2");
   const Case training = parse_case_name("gpt2_step/fp32/gpt2/np4");
-  EXPECT_EQ(describe_wrong(reduce, {100, 3, 2.0, 0.0, "rank 1, element 17: 3 instead of 5"}),
-            "3 of 100 elements are wrong, first: rank 1, element 17: 3 instead of 5");
-  EXPECT_EQ(describe_wrong(reduce, {100, 3, 2.0, 0.0, ""}), "3 of 100 elements are wrong");
-  EXPECT_EQ(describe_wrong(training, {4, 1, 0.0, 0.0, "rank 2, the loss is nan"}),
-            "1 of 4 ranks has wrong data, first: rank 2, the loss is nan");
-  EXPECT_EQ(count_of_wrong(training, {4, 3, 0.0, 0.0, "rank 1, x"}),
-            "3 of 4 ranks have wrong data");
+  const std::string text =
+      describe_wrong(reduce, {100, 3, 2.0, 0.0, "rank 1, element 17: 3 instead of 5"}) + "\n" +
+      describe_wrong(reduce, {100, 3, 2.0, 0.0, ""}) + "\n" +
+      describe_wrong(training, {4, 1, 0.0, 0.0, "rank 2, the loss is nan"}) + "\n" +
+      count_of_wrong(training, {4, 3, 0.0, 0.0, "rank 1, x"}) + "\n";
+  expect_golden(text, "wrong_data.txt");
 }
 
 }  // namespace

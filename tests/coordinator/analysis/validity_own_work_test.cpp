@@ -2,16 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/analysis/run_validity.hpp"
+#include "support/golden.hpp"
 #include "verdict_records.hpp"
 
 /// What verdicts say of our own work, of which NCCL's logs know nothing.
 namespace linkgain::test {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr const char* kCopy = "copy_push/64MiB/np2/pair=0-1";
 constexpr const char* kKernel = "all_reduce/float32/sum/64MiB/np2/kernel";
@@ -41,79 +37,44 @@ void take_evidence(Record& record) {
   }
 }
 
-TEST(OwnWork, WithoutCountersRestsOnTheDriversWord) {
+/// Whether advice names the driver or NCCL's log depends on whose work it is.
+TEST(OwnWork, IsVouchedForByTheDriver) {
+  std::string text;
+  const auto add = [&](const std::string& situation, const Record& record, const auto& change) {
+    text += judged(situation, record, change);
+  };
   for (const char* name : {kCopy, kKernel}) {
-    Record record = own_record(name, Path::nvlink, Path::host_memory);
-    take_evidence(record);
-    EXPECT_EQ(judge(record), ExitCode::success);
-    EXPECT_EQ(warning(record, "evidence-missing").advice,
-              "the path there rests on the driver's word on P2P alone; `linkgain doctor` says "
-              "which of the driver's counters can be read")
-        << name;
+    add("not counted", own_record(name, Path::nvlink, Path::host_memory), take_evidence);
   }
-}
-
-TEST(OwnWork, BesideNcclsIsNamedOnItsOwn) {
-  Record record = good_record();
-  record.cases.push_back(own_case(kCopy, Path::nvlink, Path::host_memory));
-  take_evidence(record);
-  judge(record);
-  ASSERT_THAT(codes(record), ElementsAre("evidence-missing")) << "once per reason";
-  EXPECT_THAT(record.warnings[0].advice,
-              HasSubstr("rests on NCCL's transport lines (of our own work: on the driver's word on "
-                        "P2P) alone;"));
-  record = good_record();
-  take_evidence(record);
-  judge(record);
-  EXPECT_THAT(warning(record, "evidence-missing").advice,
-              HasSubstr("rests on NCCL's transport lines alone;"));
-}
-
-TEST(OwnWork, ThatWasCountedButNotJudgedRestsOnTheDriversWord) {
-  Record record = own_record(kKernel, Path::nvlink, Path::host_memory);
-  WireEvidence evidence;
-  evidence.operations = 10;
-  evidence.nvlink_sent = 1 << 30;
-  evidence.reason = "protocol LL16, not SIMPLE";
-  for (VariantResult& variant : record.cases[0].variants) variant.evidence = evidence;
-  record.cases[0].variants.pop_back();
-  judge(record);
-  EXPECT_EQ(warning(record, "evidence-not-judged").advice,
-            "no fault of the machine: the path there rests on the driver's word on P2P");
-}
-
-TEST(OwnWork, OnTheWrongPathSendsNobodyToNcclsLog) {
-  Record record = own_record(kCopy, Path::host_memory, Path::host_memory);
-  record.settings.environment_in_force[0] = {{"NCCL_TOPO_FILE", "mine.xml"}};
-  EXPECT_EQ(judge(record), ExitCode::wrong_path);
-  EXPECT_THAT(
-      warning(record, "wrong-path").advice,
-      AllOf(HasSubstr("`linkgain topo` has its word on every pair"), Not(HasSubstr("NCCL"))))
-      << "NCCL's files do not steer our own work";
-  record = own_record(kCopy, Path::nvlink, Path::nvlink);
-  EXPECT_EQ(judge(record), ExitCode::wrong_path);
-  EXPECT_THAT(warning(record, "wrong-path").advice,
-              AllOf(HasSubstr("exactly 1 on every rank; our own work goes by P2P where"),
-                    Not(HasSubstr("nccl.conf"))));
-  record = own_record(kCopy, Path::nvlink, Path::host_memory);
-  record.cases[0].variants[1].evidence = wires(0.5);
-  record.settings.environment_in_force[1].erase("NCCL_NVLS_ENABLE");
-  EXPECT_EQ(judge(record), ExitCode::wrong_path);
-  EXPECT_THAT(warning(record, "wrong-path").advice,
-              AllOf(HasSubstr("other processes use these GPUs' links"), Not(HasSubstr("NVLS"))));
-}
-
-TEST(OwnWork, OnTheWrongPathStandsApartFromNccls) {
-  Record record = good_record();
-  set_path(record, 0, Path::host_memory);
-  record.cases.push_back(own_case(kCopy, Path::host_memory, Path::host_memory));
-  EXPECT_EQ(judge(record), ExitCode::wrong_path);
-  ASSERT_THAT(codes(record),
-              ElementsAre("wrong-path", "wrong-path", "evidence-missing", "same-road"));
-  EXPECT_THAT(record.warnings[0].text, HasSubstr("all_reduce/float32/sum/8B/np2 and 1 more"));
-  EXPECT_THAT(record.warnings[0].advice, HasSubstr("NCCL's log beside the record"));
-  EXPECT_THAT(record.warnings[1].text, HasSubstr(kCopy));
-  EXPECT_THAT(record.warnings[1].advice, HasSubstr("`linkgain topo`"));
+  add("NCCL's work, not counted", good_record(), take_evidence);
+  add("beside NCCL's work, neither counted", good_record(), [](Record& record) {
+    record.cases.push_back(own_case(kCopy, Path::nvlink, Path::host_memory));
+    take_evidence(record);
+  });
+  add("counted, but not judged", own_record(kKernel, Path::nvlink, Path::host_memory),
+      [](Record& record) {
+        WireEvidence evidence;
+        evidence.operations = 10;
+        evidence.nvlink_sent = 1 << 30;
+        evidence.reason = "protocol LL16, not SIMPLE";
+        record.cases[0].variants.pop_back();
+        record.cases[0].variants[0].evidence = evidence;
+      });
+  add("p2p through the host, with NCCL's topology file in force",
+      own_record(kCopy, Path::host_memory, Path::host_memory), [](Record& record) {
+        record.settings.environment_in_force[0] = {{"NCCL_TOPO_FILE", "mine.xml"}};
+      });
+  add("host over NVLink", own_record(kCopy, Path::nvlink, Path::nvlink), [](Record&) {});
+  add("host with bytes over NVLink", own_record(kCopy, Path::nvlink, Path::host_memory),
+      [](Record& record) {
+        record.cases[0].variants[1].evidence = wires(0.5);
+        record.settings.environment_in_force[1].erase("NCCL_NVLS_ENABLE");
+      });
+  add("beside NCCL's work, p2p of both through the host", good_record(), [](Record& record) {
+    set_path(record, 0, Path::host_memory);
+    record.cases.push_back(own_case(kCopy, Path::host_memory, Path::host_memory));
+  });
+  expect_golden(text, "warnings_of_own_work.txt");
 }
 
 }  // namespace

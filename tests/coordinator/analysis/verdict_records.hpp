@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/record/record.hpp"
 
 /// Records for tests of verdicts: one in order, and what may be wrong with it.
@@ -55,6 +56,13 @@ inline void set_path(Record& record, std::size_t variant, Path path) {
   for (CaseResult& result : record.cases) result.variants[variant].path = path;
 }
 
+inline void take_times(CaseResult& result, const std::string& reason) {
+  for (VariantResult& variant : result.variants) {
+    variant.time.reset();
+    variant.skipped = reason;
+  }
+}
+
 /// The text of the first warning of this code; empty where there is none.
 inline Warning warning(const Record& record, const std::string& code) {
   for (const Warning& entry : record.warnings) {
@@ -83,6 +91,19 @@ inline Record counted_record(double p2p, double host) {
   record.cases.back().variants[0].evidence = wires(p2p);
   record.cases.back().variants[1].evidence = wires(host);
   return record;
+}
+
+/// What judge() makes of a record with a change, as a golden has it: situation and exit code, below
+/// them every warning and its advice.
+template <typename Change>
+std::string judged(const std::string& situation, Record record, Change change) {
+  change(record);
+  const ExitCode code = judge(record);
+  std::string text = situation + " -> exit " + std::to_string(static_cast<int>(code)) + "\n";
+  for (const Warning& entry : record.warnings) {
+    text += "  " + entry.code + ": " + entry.text + "\n      " + entry.advice + "\n";
+  }
+  return text + "\n";
 }
 
 }  // namespace linkgain::test
