@@ -11,7 +11,7 @@ namespace {
 
 /// A variant that no launch measured says why.
 void note_loss(VariantResult& result) {
-  if (!result.time && !result.skipped) result.skipped = "the job was lost";
+  if (!result.time && !result.skipped) result.skipped = kJobWasLost;
 }
 
 /// Of a decision to stop.

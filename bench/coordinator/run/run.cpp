@@ -317,9 +317,8 @@ void Run::keep(int index, int number) {
 
 void Run::measure(int index, int number) {
   const bool any = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& j) { return !!j.job; });
-  if (!any) return skip(index, "the job was lost", StopReason::job_lost);
-  if (pace_.out_of_budget())
-    return skip(index, "the time budget was used up", StopReason::out_of_time);
+  if (!any) return skip(index, kJobWasLost, StopReason::job_lost);
+  if (pace_.out_of_budget()) return skip(index, kBudgetUsedUp, StopReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   const double before = world_.now().value;
   const int samples_before = count_samples(record_);

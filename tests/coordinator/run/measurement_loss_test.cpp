@@ -23,7 +23,6 @@ TEST(MeasureCaseLoss, KeepsTheOtherVariantAndTakesItToItsFirstLook) {
   EXPECT_TRUE(bench.result.variants[0].verification) << "the other one is verified";
   ASSERT_EQ(bench.warnings.size(), 1U);
   EXPECT_EQ(bench.warnings[0].code, "job-lost");
-  EXPECT_EQ(bench.warnings[0].text, "the fake was lost");
   // What both have measured still gives a ratio, and the lost variant its time.
   EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 7);
   EXPECT_EQ(bench.result.variants[1].time, Seconds{1e-4});
@@ -37,7 +36,7 @@ TEST(MeasureCaseLoss, OfTheFirstVariantLeavesNothingToCompareTheOthersWith) {
   EXPECT_EQ(bench.of_variant(2).size(), 20U);
   EXPECT_THAT(bench.result.ratios, IsEmpty());
   EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
-  EXPECT_EQ(bench.result.variants[0].skipped, "the job was lost");
+  EXPECT_EQ(bench.result.variants[0].skipped, kJobWasLost);
 }
 
 TEST(MeasureCaseLoss, LeavesTheRestOfTheRoundComplete) {
@@ -143,7 +142,7 @@ TEST(MeasureCaseLoss, IsRememberedInLaterCasesAndLaunches) {
   next.samples.clear();
   for (VariantResult& variant : next.variants) variant.time.reset();
   measure_case(bench.jobs, next, {1, 0, 80}, StoppingRule(bench.limits), bench.settings);
-  EXPECT_EQ(next.variants[1].skipped, "the job was lost");
+  EXPECT_EQ(next.variants[1].skipped, kJobWasLost);
   EXPECT_EQ(next.stopped, StopReason::nothing_to_compare);
 }
 

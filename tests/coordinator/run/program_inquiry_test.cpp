@@ -13,7 +13,10 @@
 namespace linkgain {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string hello_line() {
   protocol::HelloReply reply;
@@ -65,16 +68,16 @@ TEST_F(WorkerScript, ItsFirstLineIsTheAnswer) {
 }
 
 TEST_F(WorkerScript, ItsLastWordsAreTheReason) {
-  write("echo first >&2; echo 'no CUDA here' >&2; exit 3");
+  write("echo first >&2; echo 'no CUDA' >&2; exit 3");
   ProgramInquiry worker(worker_program(), {"--load", "5"}, environment());
-  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
-  EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
+  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA (exit status 3)");
+  EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), "no CUDA (exit status 3)");
 }
 
 TEST_F(WorkerScript, ItsOwnErrorGoesBeforeItsAdvice) {
-  write("printf 'linkgain-bench: no CUDA here\\n                install it\\n' >&2; exit 3");
+  write("printf 'linkgain-bench: no CUDA\\n                install it\\n' >&2; exit 3");
   ProgramInquiry worker(worker_program(), {"--load", "5"}, environment());
-  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA here (exit status 3)");
+  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA (exit status 3)");
 }
 
 TEST_F(WorkerScript, WithoutWordsHowItEndedIs) {
@@ -86,7 +89,7 @@ TEST_F(WorkerScript, WithoutWordsHowItEndedIs) {
 TEST_F(WorkerScript, OneThatIsSilentIsLeft) {
   write("exec sleep 60");
   ProgramInquiry worker(worker_program(), {"--describe"}, environment());
-  EXPECT_THAT(worker.line(Seconds{0.1}, watch_).reason(), HasSubstr("did not answer within 0.1 s"));
+  EXPECT_THAT(worker.line(Seconds{0.1}, watch_).reason(), HasSubstr("0.1 s"));
   const Reading<bool> end = worker.ended_well(Seconds{0.0}, watch_);
   EXPECT_FALSE(end.measured());
   EXPECT_EQ(end.reason(), "") << "it still runs";
@@ -102,13 +105,13 @@ TEST_F(WorkerScript, OutputThatDoesNotEndIsNotWaitedFor) {
   write("echo first; exec sleep 60");
   ProgramInquiry worker(worker_program(), {"--version"}, environment());
   EXPECT_THAT(worker.output(Seconds{0.2}, watch_).reason(),
-              HasSubstr("linkgain-bench did not answer within 0.2 s"));
+              AllOf(HasSubstr("linkgain-bench"), HasSubstr("0.2 s")));
 }
 
 TEST_F(WorkerScript, OutputWithoutEndIsNotReadForEver) {
   write("exec yes");
   ProgramInquiry worker(worker_program(), {"--version"}, environment());
-  EXPECT_THAT(worker.output(Seconds{0.0}, watch_).reason(), HasSubstr("did not answer in time"));
+  EXPECT_FALSE(worker.output(Seconds{0.0}, watch_).measured());
 }
 
 TEST_F(WorkerScript, OutputThatWaitsIsReadWhenTimeIsOver) {
@@ -121,7 +124,8 @@ TEST_F(WorkerScript, OutputThatWaitsIsReadWhenTimeIsOver) {
 TEST_F(WorkerScript, SilenceWithoutTimeHasNoNumber) {
   write("exec sleep 60");
   ProgramInquiry worker(worker_program(), {"--version"}, environment());
-  EXPECT_EQ(worker.output(Seconds{0.0}, watch_).reason(), "linkgain-bench did not answer in time");
+  EXPECT_THAT(worker.output(Seconds{0.0}, watch_).reason(),
+              AllOf(HasSubstr("linkgain-bench"), Not(ContainsRegex("[0-9]"))));
 }
 
 TEST_F(WorkerScript, NoOutputSaysWhy) {

@@ -5,6 +5,7 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
+#include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/full_record.hpp"
 
@@ -195,8 +196,8 @@ TEST(Run, SkipsWhatNoBudgetIsLeftFor) {
   const CaseResult& last = bench.record.cases[2];
   EXPECT_EQ(last.stopped, StopReason::out_of_time);
   EXPECT_FALSE(last.variants[0].time);
-  EXPECT_EQ(last.variants[0].skipped, "the time budget was used up");
-  EXPECT_EQ(last.variants[1].skipped, "the time budget was used up");
+  EXPECT_EQ(last.variants[0].skipped, kBudgetUsedUp);
+  EXPECT_EQ(last.variants[1].skipped, kBudgetUsedUp);
   EXPECT_LT(bench.clock.now().value, 9.0);
   expect_journal_equals_record(bench);
 }
