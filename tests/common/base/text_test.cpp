@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "common/answers.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -38,9 +40,10 @@ TEST(NearestName, HandlesEmptyTextAndNoCandidates) {
 
 TEST(UnknownName, NamesTheNearestAndAllOthers) {
   constexpr std::array<std::string_view, 2> names{"all_reduce", "send_recv"};
-  EXPECT_EQ(unknown_name("operation", "all_reduc", names),
-            "unknown operation 'all_reduc': did you mean all_reduce? (all_reduce, send_recv)");
-  EXPECT_EQ(unknown_name("variant", "p2p", {}), "unknown variant 'p2p'");
+  test::Answers answers;
+  answers.add("operation all_reduc of two", unknown_name("operation", "all_reduc", names));
+  answers.add("variant p2p of none", unknown_name("variant", "p2p", {}));
+  answers.expect_golden("unknown_names.txt");
 }
 
 TEST(Split, KeepsEmptyPartsButGivesNoneForEmptyText) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/answers.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "plan_cases.hpp"
@@ -14,7 +17,6 @@ namespace linkgain {
 namespace {
 
 using testing::ElementsAre;
-using testing::StartsWith;
 
 using Words = std::vector<std::string>;
 
@@ -35,60 +37,46 @@ std::string refusal(const Words& only, const SelectionOptions& options,
                     BackendKind backend = BackendKind::nccl) {
   Selection selection = of(OperationKind::all_reduce, "1K");
   selection.operations = parse_each<OperationKind>(only, parse_operation);
-  return refusal(with_options(selection, options), 2, backend);
+  return test::refusal_of([&] { expand({with_options(selection, options)}, 2, backend); });
 }
 
-TEST(ParametersAskedFor, OfTrainingsAreNamedWhereThereIsNone) {
+TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
+  test::Answers answers;
+  const auto ask = [&](const Words& only, const std::string& asked,
+                       const SelectionOptions& options) {
+    answers.add(fmt::format("--only {} {}", fmt::join(only, ","), asked), refusal(only, options));
+  };
+  answers.about("of calls of a library");
+  const Words memory{"copy_push", "latency"};
+  ask(memory, "--type int8", asking(&SelectionOptions::types, DataType::int8));
+  ask(memory, "--type float32 (the usual one)",
+      asking(&SelectionOptions::types, DataType::float32));
+  ask(memory, "--launch graph", asking(&SelectionOptions::launch_modes, LaunchMode::graph));
+  ask(memory, "--buffers symmetric", asking(&SelectionOptions::buffers, Buffers::symmetric));
+  answers.about("of some operations");
+  ask({"all_gather"}, "--reduction max", asking(&SelectionOptions::reductions, Reduction::max));
+  ask({"all_reduce"}, "--pattern one-way", asking(&SelectionOptions::patterns, Pattern::one_way));
+  ask({"send_recv"}, "--kernels", with(&SelectionOptions::kernels));
+  for (const char* operation : {"alltoall", "send_recv", "ping_pong"}) {
+    const SelectionOptions in_place = with(&SelectionOptions::in_place);
+    ask({operation}, "--in-place", in_place);
+    EXPECT_EQ(refusal({operation}, in_place, BackendKind::mpi), refusal({operation}, in_place));
+  }
+  answers.about("of trainings");
   SelectionOptions options;
   TrainingSelection& training = options.training;
   training.strategies = {TrainingStrategy::zero2};
-  EXPECT_EQ(refusal({"all_reduce"}, options),
-            "--strategy goes with gpt2_step / add --only gpt2_step, or leave it out");
+  ask({"all_reduce"}, "--strategy", options);
   training.samples = 2;
-  EXPECT_EQ(refusal({"all_reduce"}, options),
-            "--strategy and --batch go with gpt2_step / add --only gpt2_step, or leave them out");
+  ask({"all_reduce"}, "and --batch", options);
   training.models = {ModelSize::tiny};
   training.precisions = {TrainingPrecision::fp32};
   training.length = 8;
   training.dropout = 0.0;
   training.buckets = BucketRule::legacy;
   training.bucket_mib = 2;
-  EXPECT_THAT(refusal({"copy_push"}, options),
-              StartsWith("--model-size, --strategy, --training-precision, --batch, --sequence, "
-                         "--dropout, --buckets and --bucket-mb go with gpt2_step /"));
-}
-
-TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
-  const Words memory{"copy_push", "latency"};
-  const std::string calls =
-      " goes with all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, gather, "
-      "scatter, send_recv, ping_pong / add --only all_reduce, or leave it out";
-  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::types, DataType::int8)), "--type" + calls);
-  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::types, DataType::float32)), "--type" + calls)
-      << "even the usual one";
-  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::launch_modes, LaunchMode::graph)),
-            "--launch" + calls);
-  EXPECT_EQ(refusal(memory, asking(&SelectionOptions::buffers, Buffers::symmetric)),
-            "--buffers" + calls);
-  EXPECT_THAT(refusal({"all_gather"}, asking(&SelectionOptions::reductions, Reduction::max)),
-              StartsWith("--reduction goes with all_reduce, reduce_scatter, reduce /"));
-  EXPECT_THAT(refusal({"all_reduce"}, asking(&SelectionOptions::patterns, Pattern::one_way)),
-              StartsWith("--pattern goes with send_recv, ping_pong, copy_push, copy_pull, "
-                         "latency, load_latency / add --only send_recv,"));
-  EXPECT_THAT(refusal({"send_recv"}, with(&SelectionOptions::kernels)),
-              StartsWith("--kernels goes with all_reduce, copy_push, copy_pull, all_to_one, "
-                         "one_to_all, host_to_device, device_to_host /"));
-}
-
-TEST(InPlace, IsRefusedWhereThereIsNoSuchForm) {
-  const SelectionOptions in_place = with(&SelectionOptions::in_place);
-  for (const char* operation : {"alltoall", "send_recv", "ping_pong"}) {
-    for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
-      EXPECT_EQ(refusal({operation}, in_place, backend),
-                "--in-place goes with all_reduce, all_gather, reduce_scatter, broadcast, reduce, "
-                "gather, scatter / add --only all_reduce, or leave it out");
-    }
-  }
+  ask({"copy_push"}, "and all others", options);
+  answers.expect_golden("options_asked_for.txt");
 }
 
 TEST(InPlace, IsOfEveryOperationThatHasSuchAForm) {

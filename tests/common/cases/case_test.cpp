@@ -1,17 +1,14 @@
 #include "linkgain/cases/case.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
-#include "linkgain/base/errors.hpp"
+#include "common/answers.hpp"
 
 namespace linkgain {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr Bytes kGibibyte{std::int64_t{1} << 30};
 
@@ -27,24 +24,6 @@ Case send_recv(std::optional<Pair> pair = std::nullopt) {
   c.size = kGibibyte;
   c.pair = pair;
   return c;
-}
-
-std::string refusal(std::string_view name) {
-  try {
-    parse_case_name(name);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-std::string invalidity(const Case& c) {
-  try {
-    validate(c);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "valid";
 }
 
 TEST(CaseName, LeavesOutDefaultsAndFieldsThatTheOperationLacks) {
@@ -125,109 +104,98 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
   EXPECT_EQ(seen, 12 * 3 * 3 * forms);
 }
 
-TEST(ParseCaseName, NamesTheUnknownFieldAndTheNearest) {
-  EXPECT_EQ(refusal("all_reduc/float32/sum/1GiB/np2"),
-            "case 'all_reduc/float32/sum/1GiB/np2': unknown operation 'all_reduc': did you mean "
-            "all_reduce? (" +
-                operation_names() + ")");
-  EXPECT_THAT(refusal("all_reduce/float23/sum/1GiB/np2"),
-              HasSubstr("unknown data type 'float23': did you mean float32?"));
-  EXPECT_THAT(refusal("all_reduce/float32/sun/1GiB/np2"),
-              HasSubstr("unknown reduction 'sun': did you mean sum?"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1QiB/np2"), HasSubstr("size '1QiB'"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/2"),
-              HasSubstr("number of ranks '2': write np2 to np1024"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/np2/grpah"),
-              HasSubstr("unknown field 'grpah': did you mean graph?"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/np2/"), HasSubstr("unknown field ''"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/pair=01"), HasSubstr("field 'pair=01'"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/pair=0-1-1"), HasSubstr("field 'pair=0-1-1'"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/pair=-1-0"), HasSubstr("field 'pair=-1-0'"));
-}
-
-TEST(ParseCaseName, NamesTheMissingField) {
-  EXPECT_THAT(refusal(""), HasSubstr("the operation is missing"));
-  EXPECT_THAT(refusal("all_reduce"), HasSubstr("the data type is missing"));
-  EXPECT_THAT(refusal("all_reduce/float32"), HasSubstr("the reduction is missing"));
-  EXPECT_THAT(refusal("send_recv/float32"), HasSubstr("the size is missing"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB"), HasSubstr("the number of ranks is missing"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/both"), HasSubstr("'both' needs a field pair"));
-}
-
-TEST(ParseCaseName, RefusesOtherOrdersAndSpellingsWithTheValidName) {
-  const auto meant = [](std::string_view field, std::string_view valid) {
-    return AllOf(HasSubstr("field '" + std::string(field) + "'"),
-                 HasSubstr("did you mean " + std::string(valid) + "?"));
-  };
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/np2/graph/inplace"),
-              meant("graph", "all_reduce/float32/sum/1GiB/np2/inplace/graph"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/both/pair=0-1"),
-              meant("both", "send_recv/float32/1GiB/np2/pair=0-1/both"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/pair=0-1/graph"),
-              meant("pair=0-1", "send_recv/float32/1GiB/np2/graph/pair=0-1"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1024MiB/np2"),
-              meant("1024MiB", "all_reduce/float32/sum/1GiB/np2"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/8/np2"), meant("8", "all_reduce/float32/sum/8B/np2"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/np02"),
-              meant("np02", "all_reduce/float32/sum/1GiB/np2"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/pair=0-01"),
-              meant("pair=0-01", "send_recv/float32/1GiB/np2/pair=0-1"));
-}
-
-TEST(ParseCaseName, RefusesFieldsGivenTwice) {
-  const std::string reduce = "all_reduce/float32/sum/1GiB/np2";
-  const std::string pair = "send_recv/float32/1GiB/np2/pair=0-1";
-  EXPECT_THAT(refusal(reduce + "/inplace/inplace"), HasSubstr("inplace was given before"));
-  EXPECT_THAT(refusal(reduce + "/graph/graph"), HasSubstr("graph was given before"));
-  EXPECT_THAT(refusal(pair + "/pair=1-0"), HasSubstr("pair was given before"));
-  EXPECT_THAT(refusal(pair + "/both/both"), HasSubstr("both was given before"));
-}
-
-TEST(ParseCaseName, RefusesContradictions) {
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1001B/np2"),
-              HasSubstr("size 1001B: no multiple of the 4 bytes of float32, the nearest is 1000B"));
-  EXPECT_THAT(refusal("all_reduce/float64/sum/4B/np2"), HasSubstr("the nearest is 8B"));
-  EXPECT_THAT(refusal("all_reduce/float64/sum/9223372036854775807B/np2"),
-              HasSubstr("the nearest is 9223372036854775800B"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/np1"), HasSubstr("from np2 to np1024"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/np1025"), HasSubstr("from np2 to np1024"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/pair=0-2"), HasSubstr("ranks of np2 are 0 to 1"));
-  EXPECT_THAT(refusal("send_recv/float32/1GiB/np2/pair=1-1"), HasSubstr("must differ"));
-  EXPECT_THAT(refusal("ping_pong/float32/1GiB/np2/inplace/pair=0-1"), HasSubstr("field 'inplace'"));
-  EXPECT_THAT(refusal("send_recv/float32/sum/1GiB/np2"),
-              HasSubstr("field 'sum': send_recv has no reduction"));
-  EXPECT_THAT(refusal("all_reduce/float32/sum/1GiB/np2/pair=0-1"), HasSubstr("field 'pair'"));
+TEST(ParseCaseName, RefusesOtherNames) {
+  test::Answers answers;
+  answers.about("unknown fields, and the nearest");
+  answers.refuse_each(
+      {"all_reduc/float32/sum/1GiB/np2", "all_reduce/float23/sum/1GiB/np2",
+       "all_reduce/float32/sun/1GiB/np2", "all_reduce/float32/sum/1QiB/np2",
+       "all_reduce/float32/sum/1GiB/2", "all_reduce/float32/sum/1GiB/np2/grpah",
+       "all_reduce/float32/sum/1GiB/np2/", "send_recv/float32/1GiB/np2/pair=01",
+       "send_recv/float32/1GiB/np2/pair=0-1-1", "send_recv/float32/1GiB/np2/pair=-1-0",
+       "reduce/float32/sum/1KiB/np2/root=-1", "reduce/float32/sum/1KiB/np2/plain"},
+      parse_case_name);
+  answers.about("missing fields");
+  answers.refuse_each(
+      {"", "all_reduce", "all_reduce/float32", "send_recv/float32", "all_reduce/float32/sum/1GiB",
+       "send_recv/float32/1GiB/np2/both", "ping_pong/float32/8B/np2"},
+      parse_case_name);
+  answers.about("other orders and spellings");
+  answers.refuse_each(
+      {"all_reduce/float32/sum/1GiB/np2/graph/inplace", "send_recv/float32/1GiB/np2/both/pair=0-1",
+       "send_recv/float32/1GiB/np2/pair=0-1/graph", "reduce/float32/sum/1KiB/np2/root=1/registered",
+       "all_reduce/float32/sum/1024MiB/np2", "all_reduce/float32/sum/8/np2",
+       "all_reduce/float32/sum/1GiB/np02", "send_recv/float32/1GiB/np2/pair=0-01",
+       "reduce/float32/sum/1KiB/np2/root=01", "reduce/float32/sum/1KiB/np2/root=0"},
+      parse_case_name);
+  answers.about("fields given twice");
+  answers.refuse_each({"all_reduce/float32/sum/1GiB/np2/inplace/inplace",
+                       "all_reduce/float32/sum/1GiB/np2/graph/graph",
+                       "all_reduce/float32/sum/1KiB/np2/kernel/kernel",
+                       "send_recv/float32/1GiB/np2/pair=0-1/pair=1-0",
+                       "send_recv/float32/1GiB/np2/pair=0-1/both/both",
+                       "reduce/float32/sum/1KiB/np2/registered/registered",
+                       "reduce/float32/sum/1KiB/np2/registered/symmetric",
+                       "reduce/float32/sum/1KiB/np2/root=1/root=1"},
+                      parse_case_name);
+  answers.about("sizes that are no whole elements");
+  answers.refuse_each(
+      {"all_reduce/float32/sum/1001B/np2", "all_reduce/float64/sum/4B/np2",
+       "all_reduce/float64/sum/9223372036854775807B/np2", "all_gather/float32/16B/np3",
+       "scatter/float64/4KiB/np3", "alltoall/int8/1B/np4",
+       "reduce_scatter/float64/sum/9223372036854775807B/np8"},
+      parse_case_name);
+  answers.about("ranks that cannot be");
+  answers.refuse_each({"all_reduce/float32/sum/1GiB/np1", "all_reduce/float32/sum/1GiB/np1025",
+                       "send_recv/float32/1GiB/np2/pair=0-2", "send_recv/float32/1GiB/np2/pair=1-1",
+                       "ping_pong/float32/8B/np2/pair=0-2", "gather/float32/1KiB/np2/root=2"},
+                      parse_case_name);
+  answers.about("what the operation lacks");
+  answers.refuse_each(
+      {"send_recv/float32/sum/1GiB/np2", "broadcast/float32/sum/1KiB/np2",
+       "all_reduce/float32/sum/1GiB/np2/pair=0-1", "broadcast/float32/1KiB/np2/pair=0-1",
+       "all_reduce/float32/sum/1KiB/np2/root=1", "ping_pong/float32/1GiB/np2/inplace/pair=0-1",
+       "ping_pong/float32/8B/np2/pair=0-1/both", "reduce/float32/sum/1KiB/np2/kernel",
+       "all_reduce/int32/sum/1KiB/np2/kernel", "all_reduce/float32/max/1KiB/np2/kernel",
+       "all_reduce/float32/sum/1KiB/np9/kernel",
+       "all_reduce/float32/sum/1KiB/np2/symmetric/kernel"},
+      parse_case_name);
+  answers.expect_golden("case_names_refused.txt");
 }
 
 TEST(Validate, AcceptsWhatNamesCanSay) {
-  EXPECT_EQ(invalidity(all_reduce()), "valid");
-  EXPECT_EQ(invalidity(send_recv()), "valid");
-  EXPECT_EQ(invalidity(send_recv(Pair{1, 0, true})), "valid");
+  EXPECT_NO_THROW(validate(all_reduce()));
+  EXPECT_NO_THROW(validate(send_recv()));
+  EXPECT_NO_THROW(validate(send_recv(Pair{1, 0, true})));
+  Case in_place = send_recv();
+  in_place.in_place = true;
+  EXPECT_NO_THROW(validate(in_place)) << "in older records";
 }
 
 TEST(Validate, RefusesContradictionsInTheStruct) {
-  const auto with = [](Case c, auto change) {
+  test::Answers answers;
+  const auto ask = [&](const char* what, Case c, auto change) {
     change(c);
-    return invalidity(c);
+    answers.refuse(what, [&] { validate(c); });
   };
-  EXPECT_THAT(with(all_reduce(), [](Case& c) { c.size = Bytes{0}; }), HasSubstr("at least one"));
-  EXPECT_THAT(with(all_reduce(), [](Case& c) { c.size = Bytes{-4}; }), HasSubstr("at least one"));
-  EXPECT_THAT(with(all_reduce(), [](Case& c) { c.size = Bytes{6}; }), HasSubstr("no multiple"));
-  EXPECT_THAT(with(all_reduce(), [](Case& c) { c.ranks = 1; }), HasSubstr("np2 to np1024"));
-  EXPECT_THAT(with(all_reduce(), [](Case& c) { c.ranks = 1025; }), HasSubstr("np2 to np1024"));
-  EXPECT_THAT(with(all_reduce(), [](Case& c) { c.pair = Pair{}; }), HasSubstr("'pair'"));
-  EXPECT_THAT(with(send_recv(), [](Case& c) { c.in_place = true; }), "valid") << "in older records";
-  EXPECT_THAT(with(send_recv(Pair{0, 1, false}),
-                   [](Case& c) {
-                     c.operation = OperationKind::ping_pong;
-                     c.in_place = true;
-                   }),
-              HasSubstr("'inplace'"));
-  EXPECT_THAT(with(send_recv(), [](Case& c) { c.reduction = Reduction::max; }),
-              HasSubstr("reduction 'max'"));
-  EXPECT_THAT(invalidity(send_recv(Pair{-1, 0, false})), HasSubstr("0 to 1"));
-  EXPECT_THAT(invalidity(send_recv(Pair{0, 2, false})), HasSubstr("0 to 1"));
-  EXPECT_THAT(invalidity(send_recv(Pair{1, 1, false})), HasSubstr("must differ"));
+  const auto is_pair = [&](const char* what, Pair pair) {
+    ask(what, send_recv(pair), [](Case&) {});
+  };
+  ask("no bytes", all_reduce(), [](Case& c) { c.size = Bytes{0}; });
+  ask("-4 bytes", all_reduce(), [](Case& c) { c.size = Bytes{-4}; });
+  ask("6 bytes", all_reduce(), [](Case& c) { c.size = Bytes{6}; });
+  ask("1 rank", all_reduce(), [](Case& c) { c.ranks = 1; });
+  ask("1025 ranks", all_reduce(), [](Case& c) { c.ranks = 1025; });
+  ask("all_reduce of a pair", all_reduce(), [](Case& c) { c.pair = Pair{}; });
+  ask("ping_pong in place", send_recv(Pair{0, 1, false}), [](Case& c) {
+    c.operation = OperationKind::ping_pong;
+    c.in_place = true;
+  });
+  ask("send_recv's maximum", send_recv(), [](Case& c) { c.reduction = Reduction::max; });
+  is_pair("pair -1-0", Pair{-1, 0, false});
+  is_pair("pair 0-2", Pair{0, 2, false});
+  is_pair("pair 1-1", Pair{1, 1, false});
+  answers.expect_golden("cases_refused.txt");
 }
 
 TEST(LaunchModes, AreReadBackFromTheirNames) {
@@ -235,7 +203,6 @@ TEST(LaunchModes, AreReadBackFromTheirNames) {
   EXPECT_EQ(parse_launch_mode("graph"), LaunchMode::graph);
   EXPECT_EQ(name_of(LaunchMode::stream), "stream");
   EXPECT_EQ(name_of(LaunchMode::graph), "graph");
-  EXPECT_THROW(parse_launch_mode("grpah"), UsageError);
 }
 
 TEST(Bandwidth, IsSizeOverTimeAndTheBusTheFactorTimesThat) {

@@ -7,13 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/base/errors.hpp"
-
 namespace linkgain {
 namespace {
 
 using testing::ElementsAre;
-using testing::ThrowsMessage;
 
 TEST(Operations, AreReadBackFromTheirNames) {
   for (const OperationKind operation : kOperations) {
@@ -21,17 +18,6 @@ TEST(Operations, AreReadBackFromTheirNames) {
   }
   EXPECT_EQ(name_of(OperationKind::all_reduce), "all_reduce");
   EXPECT_EQ(name_of(OperationKind::send_recv), "send_recv");
-}
-
-TEST(Operations, RefuseOtherNamesWithTheNearest) {
-  EXPECT_THAT([] { parse_operation("all_reduc"); },
-              ThrowsMessage<UsageError>("unknown operation 'all_reduc': did you mean all_reduce? "
-                                        "(all_reduce, all_gather, reduce_scatter, broadcast, "
-                                        "reduce, alltoall, gather, scatter, send_recv, "
-                                        "ping_pong, copy_push, copy_pull, all_to_one, one_to_all, "
-                                        "latency, load_latency, host_to_device, "
-                                        "device_to_host, gpt2_step)"));
-  EXPECT_THROW(parse_operation("ALL_REDUCE"), UsageError);
 }
 
 /// The names of the operations of which `has` is true.

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/cases/selection.hpp"
 
 /// For tests of how selections become cases.
@@ -21,16 +20,6 @@ inline Selection of(OperationKind operation, std::string_view sizes) {
   selection.operations = {operation};
   selection.sizes = parse_sizes(sizes);
   return selection;
-}
-
-/// What expand() says of it, with its advice; "accepted" where it takes it.
-inline std::string refusal(const Selection& selection, int ranks, BackendKind backend) {
-  try {
-    expand({selection}, ranks, backend);
-  } catch (const UsageError& error) {
-    return std::string(error.what()) + " / " + error.advice();
-  }
-  return "accepted";
 }
 
 }  // namespace linkgain

@@ -17,9 +17,7 @@
 namespace linkgain {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::SizeIs;
 
 std::vector<std::int64_t> sizes_of(OperationKind operation, std::string_view sizes, int ranks) {
@@ -45,14 +43,6 @@ TEST(SplitSizes, ThatBecomeTheSameAreOneCase) {
   EXPECT_THAT(sizes_of(OperationKind::gather, "16,20,24,28,32", 4), ElementsAre(16, 32));
 }
 
-TEST(SplitSizes, AreRefusedWhereNothingIsLeftOrElementsAreCut) {
-  EXPECT_THAT(refusal(of(OperationKind::reduce_scatter, "4,8"), 4, BackendKind::nccl),
-              AllOf(HasSubstr("no size is large enough for reduce_scatter"),
-                    HasSubstr("its smallest size is 16B")));
-  EXPECT_THAT(refusal(of(OperationKind::all_gather, "7"), 2, BackendKind::nccl),
-              HasSubstr("no multiple of the 8 bytes"));
-}
-
 TEST(Roots, MultiplyWhatHasThem) {
   Selection selection = of(OperationKind::broadcast, "1K");
   selection.operations = {OperationKind::broadcast, OperationKind::all_gather};
@@ -60,16 +50,6 @@ TEST(Roots, MultiplyWhatHasThem) {
   EXPECT_THAT(names_of(expand({selection}, 4, BackendKind::mpi)),
               ElementsAre("broadcast/float32/1KiB/np4", "broadcast/float32/1KiB/np4/root=2",
                           "all_gather/float32/1KiB/np4"));
-}
-
-TEST(Roots, AreRefusedWhereNothingHasThem) {
-  Selection selection = of(OperationKind::all_gather, "1K");
-  selection.roots = {1};
-  EXPECT_THAT(refusal(selection, 2, BackendKind::nccl),
-              HasSubstr("--root goes with broadcast, reduce, gather, scatter"));
-  selection = of(OperationKind::gather, "1K");
-  selection.roots = {2};
-  EXPECT_THAT(refusal(selection, 2, BackendKind::nccl), HasSubstr("root=2: the ranks of np2"));
 }
 
 TEST(BuffersOfCases, MultiplyEveryOperation) {
@@ -80,7 +60,6 @@ TEST(BuffersOfCases, MultiplyEveryOperation) {
       names_of(expand({selection}, 2, BackendKind::nccl)),
       ElementsAre("all_reduce/float32/sum/1KiB/np2", "all_reduce/float32/sum/1KiB/np2/symmetric",
                   "send_recv/float32/1KiB/np2", "send_recv/float32/1KiB/np2/symmetric"));
-  EXPECT_THAT(refusal(selection, 2, BackendKind::mpi), HasSubstr("plain buffers only"));
 }
 
 TEST(PingPong, HasItsPairAlways) {

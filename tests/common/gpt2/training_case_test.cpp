@@ -1,21 +1,11 @@
 #include "linkgain/gpt2/training_case.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/base/errors.hpp"
+#include "common/answers.hpp"
 
 namespace linkgain {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
-
-template <typename Parse>
-auto refuses(Parse parse, const char* name) {
-  return [parse, name] { parse(name); };
-}
 
 TEST(TrainingCaseNames, AreReadBack) {
   for (const auto size : kModelSizes) EXPECT_EQ(parse_model_size(name_of(size)), size);
@@ -36,13 +26,12 @@ TEST(TrainingCaseNames, AreThoseOfOptions) {
 }
 
 TEST(TrainingCaseNames, OthersAreRefusedWithTheNearest) {
-  const auto says = [](const char* what, const char* nearest) {
-    return ThrowsMessage<UsageError>(AllOf(HasSubstr(what), HasSubstr(nearest)));
-  };
-  EXPECT_THAT(refuses(parse_model_size, "gpt3"), says("model size 'gpt3'", "did you mean gpt2"));
-  EXPECT_THAT(refuses(parse_training_strategy, "zero1"), says("strategy 'zero1'", "mean zero"));
-  EXPECT_THAT(refuses(parse_bucket_rule, "legcy"), says("bucket rule 'legcy'", "mean legacy"));
-  EXPECT_THAT(refuses(parse_training_precision, "tf23"), says("precision 'tf23'", "mean tf32"));
+  test::Answers answers;
+  answers.refuse_each({"gpt3"}, parse_model_size);
+  answers.refuse_each({"zero1"}, parse_training_strategy);
+  answers.refuse_each({"legcy"}, parse_bucket_rule);
+  answers.refuse_each({"tf23"}, parse_training_precision);
+  answers.expect_golden("names_refused.txt");
 }
 
 }  // namespace
