@@ -1,14 +1,20 @@
 #include "linkgain/record/evidence.hpp"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "common/answers.hpp"
 #include "support/evidence_cases.hpp"
 
 namespace linkgain {
 namespace {
+
+using ::testing::HasSubstr;
 
 /// `nvlink_share` of two ranks' 256 MiB all-reduce, one operation: 512 MiB are expected.
 WireEvidence with_share(double share) {
@@ -57,15 +63,13 @@ TEST(Assess, OneGpuWithoutCountersLeavesTheSumAbsent) {
   EXPECT_EQ(evidence.pcie_sent, 4);
   EXPECT_EQ(evidence.nvlink_share(), std::nullopt);
   EXPECT_FALSE(evidence.judged);
-  EXPECT_EQ(evidence.reason, "GPU of rank 1 has no NVLink counters");
+  EXPECT_THAT(evidence.reason, HasSubstr("rank 1"));
 }
 
 TEST(Assess, NoGpuWithCountersIsSaidAsSuch) {
   const WireEvidence evidence = assess(all_reduce(256 * kMiB), kRing, 1, {{}, {}}, false);
-  EXPECT_EQ(evidence.reason, "the ranks' GPUs have no NVLink counters");
   EXPECT_EQ(evidence.expected, 536870912.0);
   EXPECT_EQ(evidence.pcie_sent, std::nullopt);
-  EXPECT_EQ(evidence.pcie_reason, "the ranks' GPUs have no PCIe counters");
   EXPECT_FALSE(evidence.judged);
 }
 
@@ -73,8 +77,8 @@ TEST(Assess, CountersOfSomeRanksAreNoSum) {
   const WireEvidence evidence = assess(all_reduce(256 * kMiB), kRing, 1, {counters(1, 1)}, false);
   EXPECT_EQ(evidence.nvlink_sent, std::nullopt);
   EXPECT_EQ(evidence.pcie_sent, std::nullopt);
-  EXPECT_EQ(evidence.reason, "counters of 1 of 2 ranks");
-  EXPECT_EQ(evidence.pcie_reason, "counters of 1 of 2 ranks");
+  EXPECT_THAT(evidence.reason, HasSubstr("1 of 2"));
+  EXPECT_THAT(evidence.pcie_reason, HasSubstr("1 of 2"));
   EXPECT_FALSE(evidence.judged);
 }
 
@@ -83,7 +87,6 @@ TEST(Assess, NothingIsExpectedOfRanksOnSeveralHosts) {
       assess(all_reduce(256 * kMiB), kRing, 1, {counters(7), counters(7)}, true);
   EXPECT_EQ(evidence.nvlink_sent, 14);
   EXPECT_EQ(evidence.expected, std::nullopt);
-  EXPECT_EQ(evidence.reason, "ranks on several hosts");
   EXPECT_FALSE(evidence.judged);
 }
 
@@ -92,47 +95,50 @@ TEST(Assess, NothingIsExpectedOfNoOperation) {
       assess(all_reduce(256 * kMiB), kRing, 0, {counters(0), counters(0)}, false);
   EXPECT_EQ(evidence.expected, std::nullopt);
   EXPECT_EQ(evidence.nvlink_share(), std::nullopt);
-  EXPECT_EQ(evidence.reason, "no operation was counted");
   EXPECT_FALSE(evidence.judged);
 }
 
-struct ReasonExpectation {
-  Case definition;
-  TransferPlan plan;
-  bool expected;
-  const char* reason;
-};
+TEST(NotJudged, SaysWhy) {
+  test::Answers answers;
+  const auto ask = [&](const std::string& what, const WireEvidence& evidence) {
+    EXPECT_FALSE(evidence.judged) << what;
+    answers.add(what, evidence.reason);
+  };
+  answers.about("by the plan");
+  const auto ask_plan = [&](const Case& definition, const TransferPlan& plan, bool expected) {
+    const WireEvidence evidence =
+        assess(definition, plan, 1, {counters(1 << 20), counters(1 << 20)}, false);
+    const std::string what =
+        fmt::format("{} by '{}' and '{}'", case_name(definition), plan.algorithm, plan.protocol);
+    EXPECT_EQ(evidence.expected.has_value(), expected) << what;
+    ask(what, evidence);
+  };
+  ask_plan(all_reduce(kGiB), {}, false);
+  ask_plan(all_reduce(8), {}, false);
+  ask_plan(all_reduce(kGiB), {"NVLS", "SIMPLE"}, false);
+  ask_plan(all_reduce(kGiB), {"RING", ""}, false);
+  ask_plan(send_recv(kGiB), {}, false);
+  ask_plan(all_reduce(kGiB), {"RING", "LL256"}, false);
+  ask_plan(all_reduce(16 * kMiB), {"RING", "LL"}, true);
+  ask_plan(all_reduce(kGiB), {"TREE", "LL128"}, true);
+  ask_plan(send_recv(8), {}, false);
+  ask_plan(all_reduce(16 * kMiB - 4), {"RING", "SIMPLE"}, true);
 
-class NotJudged : public ::testing::TestWithParam<ReasonExpectation> {};
-
-TEST_P(NotJudged, SaysWhy) {
-  const auto& [definition, plan, expected, reason] = GetParam();
-  const WireEvidence evidence =
-      assess(definition, plan, 1, {counters(1 << 20), counters(1 << 20)}, false);
-  EXPECT_EQ(evidence.expected.has_value(), expected);
-  EXPECT_EQ(evidence.reason, reason);
-  EXPECT_FALSE(evidence.judged);
+  answers.about("by what was counted");
+  const auto ask_counted = [&](const std::string& what, const std::vector<LinkCounters>& ranks,
+                               std::int64_t operations = 1, bool several_hosts = false) {
+    const WireEvidence evidence =
+        assess(all_reduce(256 * kMiB), kRing, operations, ranks, several_hosts);
+    ask(what, evidence);
+    if (!evidence.pcie_reason.empty()) answers.add(what + ", PCIe", evidence.pcie_reason);
+  };
+  ask_counted("one GPU of two", {counters(1), {}});
+  ask_counted("no GPU", {{}, {}});
+  ask_counted("one rank of two", {counters(1)});
+  ask_counted("several hosts", {counters(7), counters(7)}, 1, true);
+  ask_counted("no operation", {counters(0), counters(0)}, 0);
+  answers.expect_golden("not_judged.txt");
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Reasons, NotJudged,
-    ::testing::Values(
-        ReasonExpectation{all_reduce(kGiB), {}, false, "NCCL's log named no algorithm"},
-        ReasonExpectation{all_reduce(8), {}, false, "NCCL's log named no algorithm"},
-        ReasonExpectation{
-            all_reduce(kGiB), {"NVLS", "SIMPLE"}, false, "nothing is known of what NVLS moves"},
-        ReasonExpectation{all_reduce(kGiB), {"RING", ""}, false, "NCCL's log named no protocol"},
-        ReasonExpectation{send_recv(kGiB), {}, false, "NCCL's log named no protocol"},
-        ReasonExpectation{send_recv(8), {}, false, "smaller than 16 MiB"},
-        ReasonExpectation{all_reduce(kGiB),
-                          {"RING", "LL256"},
-                          false,
-                          "nothing is known of what protocol LL256 moves"},
-        ReasonExpectation{
-            all_reduce(16 * kMiB - 4), {"RING", "SIMPLE"}, true, "smaller than 16 MiB"},
-        ReasonExpectation{all_reduce(16 * kMiB), {"RING", "LL"}, true, "protocol LL, not SIMPLE"},
-        ReasonExpectation{
-            all_reduce(kGiB), {"TREE", "LL128"}, true, "protocol LL128, not SIMPLE"}));
 
 TEST(Assess, JudgesFromSixteenMiBOn) {
   const std::vector<LinkCounters> ranks{counters(0), counters(0)};
@@ -187,7 +193,7 @@ TEST(Combine, WhatOneLacksIsAbsentWithItsReason) {
     EXPECT_EQ(sum.nvlink_sent, std::nullopt);
     EXPECT_EQ(sum.expected, 2 * 536870912.0);
     EXPECT_FALSE(sum.judged);
-    EXPECT_EQ(sum.reason, "GPU of rank 1 has no NVLink counters");
+    EXPECT_EQ(sum.reason, b.reason);
   }
 }
 

@@ -157,14 +157,13 @@ TEST(Journal, RefusesGarbageAndNamesTheLine) {
   for (const char* garbage : {"", "garbage", "{\"head\"", "{}", "[]", "7", "{\"case\":{}}",
                               "{\"index\":-1,\"case\":{},\"samples\":{}}",
                               "{\"warning\":{\"code\":1,\"text\":\"\",\"advice\":\"\"}}"}) {
-    EXPECT_THAT(refusal(head + garbage + "\n"),
-                AllOf(StartsWith("a.jsonl: "), HasSubstr("line 2 of the journal")))
+    EXPECT_THAT(refusal(head + garbage + "\n"), AllOf(StartsWith("a.jsonl: "), HasSubstr("line 2")))
         << garbage;
     EXPECT_EQ(refusal(head + garbage), "accepted") << "a line cut short: " << garbage;
   }
   EXPECT_THAT(refusal(text.substr(head.size())), HasSubstr("line"));
   EXPECT_THAT(refusal("{\"head\":{\"schema\":\"linkgain.record/2\"}}\n"),
-              HasSubstr("its schema is linkgain.record/2, this linkgain reads linkgain.record/1"));
+              AllOf(HasSubstr("linkgain.record/2"), HasSubstr("linkgain.record/1")));
 }
 
 TEST(Journal, RefusesACaseBeforeItsPredecessors) {
@@ -173,7 +172,7 @@ TEST(Journal, RefusesACaseBeforeItsPredecessors) {
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   journal.write_case(1, record.cases[1]);
-  EXPECT_THAT(refusal(content_of(folder / "journal.jsonl")), HasSubstr("case 1 stands before"));
+  EXPECT_THAT(refusal(content_of(folder / "journal.jsonl")), HasSubstr("case 1"));
 }
 
 TEST(Journal, CannotBeMadeWhereThereIsNoDirectory) {

@@ -113,7 +113,7 @@ TEST(Limit, OfOtherPathsIsTheSlowerDirectionOfTheHostCopyAtOnce) {
     const auto limit = limit_of(machine_of({first, second}), kAllReduce, path);
     ASSERT_TRUE(limit);
     EXPECT_DOUBLE_EQ(limit->gb_per_s, 27.5);
-    EXPECT_EQ(limit->what, "pinned host copy of all ranks at once");
+    EXPECT_EQ(limit->what, kCopyAtOnce);
   }
   EXPECT_DOUBLE_EQ(limit_of(machine_of({first}), kAllReduce, Path::host_memory)->gb_per_s, 55.3);
   second.host = "another";
@@ -129,7 +129,7 @@ TEST(Limit, OfAPairIsThatOfItsRanksAlone) {
   const auto limit =
       limit_of(machine, parse_case_name("copy_push/1GiB/np4/pair=0-1"), Path::host_memory);
   ASSERT_TRUE(limit);
-  EXPECT_EQ(limit->what, "pinned host copy of a rank alone");
+  EXPECT_EQ(limit->what, kCopyAlone);
   EXPECT_DOUBLE_EQ(limit->gb_per_s, 53.0) << "into the GPU of rank 1";
   EXPECT_DOUBLE_EQ(host_limit(machine, "copy_pull/1GiB/np4/pair=1-0"), 55.0);
   EXPECT_DOUBLE_EQ(host_limit(machine, "copy_push/1GiB/np4/pair=0-3/both"), 54.0);

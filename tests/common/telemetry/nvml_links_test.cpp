@@ -4,17 +4,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "common/answers.hpp"
 #include "support/nvml_scenario.hpp"
 
 namespace linkgain {
 namespace {
 
 using linkgain::test::NvmlScenario;
+using ::testing::HasSubstr;
 using ::testing::Optional;
 
-constexpr const char* kNotSupported = "Not Supported (NVML error 3)";
+/// A reason with this code of NVML's.
+auto says_error(int code) { return HasSubstr("NVML error " + std::to_string(code) + ")"); }
+
+constexpr int kInvalidArgument = 2;
+constexpr int kNotSupported = 3;
+constexpr int kGpuIsLost = 15;
+constexpr int kUnknownError = 999;
 
 GpuInfo links_of(const Nvml::Device& gpu) {
   GpuInfo info;
@@ -75,8 +84,8 @@ TEST(NvmlLink, ThatIsDownIsThereButNotActive) {
   const NvmlScenario scenario("one-link-down", NVML_DOUBLE);
   const NvlinkState down = scenario.gpu(0).nvlink(0).value();
   EXPECT_FALSE(down.active);
-  EXPECT_EQ(down.version.reason(), kNotSupported);
-  EXPECT_EQ(down.rate_gb_per_s.reason(), "the link is not active");
+  EXPECT_THAT(down.version.reason(), says_error(kNotSupported));
+  EXPECT_FALSE(down.rate_gb_per_s.measured());
   EXPECT_EQ(down.remote, NvlinkRemote::unknown);
   EXPECT_EQ(down.remote_pci_bus_id, "");
   EXPECT_TRUE(scenario.gpu(0).nvlink(1).value().active);
@@ -109,15 +118,15 @@ TEST(NvmlLink, ThatTheGpuLacksIsMissingWithNvmlsWords) {
   const NvmlScenario scenario("h200x2", NVML_DOUBLE);
   const auto beyond = scenario.gpu(0).nvlink(18);
   EXPECT_FALSE(beyond.measured());
-  EXPECT_EQ(beyond.reason(), "Invalid Argument (NVML error 2)");
+  EXPECT_THAT(beyond.reason(), says_error(kInvalidArgument));
   EXPECT_FALSE(scenario.gpu(0).nvlink(-1).measured());
 }
 
 TEST(NvmlLink, OnAGpuWithoutNvlinkIsMissing) {
   for (const char* name : {"no-nvlink", "phb"}) {
     const NvmlScenario scenario(name, NVML_DOUBLE);
-    EXPECT_EQ(scenario.gpu(0).nvlink_count(), Reading<int>::missing(kNotSupported));
-    EXPECT_EQ(scenario.gpu(0).nvlink(0).reason(), kNotSupported);
+    EXPECT_THAT(scenario.gpu(0).nvlink_count().reason(), says_error(kNotSupported));
+    EXPECT_THAT(scenario.gpu(0).nvlink(0).reason(), says_error(kNotSupported));
   }
 }
 
@@ -141,11 +150,10 @@ TEST(NvmlLink, IsFoundByStatesWhereNoFieldWorks) {
 }
 
 TEST(NvmlLink, WithoutARateSaysWhy) {
-  EXPECT_EQ(NvmlScenario("no-fields", NVML_DOUBLE).gpu(0).nvlink(0).value().rate_gb_per_s.reason(),
-            kNotSupported);
-  EXPECT_EQ(
-      NvmlScenario("failing-fields", NVML_DOUBLE).gpu(0).nvlink(0).value().rate_gb_per_s.reason(),
-      "Unknown Error (NVML error 999)");
+  const NvmlScenario none("no-fields", NVML_DOUBLE);
+  EXPECT_THAT(none.gpu(0).nvlink(0).value().rate_gb_per_s.reason(), says_error(kNotSupported));
+  const NvmlScenario failing("failing-fields", NVML_DOUBLE);
+  EXPECT_THAT(failing.gpu(0).nvlink(0).value().rate_gb_per_s.reason(), says_error(kUnknownError));
 }
 
 TEST(NvmlLink, OfAnOldDriverHasNoOtherEnd) {
@@ -159,13 +167,11 @@ TEST(NvmlLink, OfAnOldDriverHasNoOtherEnd) {
 
 TEST(NvmlLink, WithoutAnyFunctionSaysWhichIsMissing) {
   const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
-  const char* why = "this driver's NVML has no nvmlDeviceGetNvLinkState";
-  EXPECT_EQ(minimal.gpu(0).nvlink_count().reason(), why);
-  EXPECT_EQ(minimal.gpu(0).nvlink(0).reason(), why);
-  EXPECT_EQ(minimal.gpu(0).pcie().most_width.reason(),
-            "this driver's NVML has no nvmlDeviceGetMaxPcieLinkWidth");
-  EXPECT_EQ(minimal.gpu(0).pci_bus_id().reason(),
-            "this driver's NVML has no nvmlDeviceGetPciInfo_v3");
+  const Nvml::Device gpu = minimal.gpu(0);
+  EXPECT_THAT(gpu.nvlink_count().reason(), HasSubstr("nvmlDeviceGetNvLinkState"));
+  EXPECT_THAT(gpu.nvlink(0).reason(), HasSubstr("nvmlDeviceGetNvLinkState"));
+  EXPECT_THAT(gpu.pcie().most_width.reason(), HasSubstr("nvmlDeviceGetMaxPcieLinkWidth"));
+  EXPECT_THAT(gpu.pci_bus_id().reason(), HasSubstr("nvmlDeviceGetPciInfo_v3"));
 }
 
 TEST(NvmlPcie, IsReadNowAndAtMost) {
@@ -190,11 +196,10 @@ TEST(NvmlPcie, IdIsInLowerCase) {
 TEST(NvmlLostGpu, AnswersEveryQuestionWithTheReason) {
   const NvmlScenario scenario("lost-gpu", NVML_DOUBLE);
   const Nvml::Device lost = scenario.gpu(1);
-  const char* why = "GPU is lost (NVML error 15)";
-  EXPECT_EQ(lost.nvlink_count().reason(), why);
-  EXPECT_EQ(lost.nvlink(0).reason(), why);
-  EXPECT_EQ(lost.pci_bus_id().reason(), why);
-  EXPECT_EQ(lost.pcie().generation.reason(), why);
+  EXPECT_THAT(lost.nvlink_count().reason(), says_error(kGpuIsLost));
+  EXPECT_THAT(lost.nvlink(0).reason(), says_error(kGpuIsLost));
+  EXPECT_THAT(lost.pci_bus_id().reason(), says_error(kGpuIsLost));
+  EXPECT_THAT(lost.pcie().generation.reason(), says_error(kGpuIsLost));
   GpuInfo info;
   info.nvlink_links_active = 18;  // what another reading left behind
   info.nvlink_rate_gb_per_s = 26.5625;
@@ -215,7 +220,7 @@ TEST(NvmlLostGpu, MayHaveNoHandle) {
   EXPECT_TRUE(scenario.nvml()->device_by_index(0, &reason).has_value());
   EXPECT_EQ(reason, "");
   EXPECT_FALSE(scenario.nvml()->device_by_index(1, &reason).has_value());
-  EXPECT_EQ(reason, "GPU is lost (NVML error 15)");
+  EXPECT_THAT(reason, says_error(kGpuIsLost));
 }
 
 constexpr std::int64_t kMebibyte = 1 << 20;
@@ -258,8 +263,8 @@ TEST(NvmlCounters, ThatFailAreAbsentOneByOne) {
   EXPECT_EQ(counters.nvlink_received, std::nullopt);
   EXPECT_TRUE(counters.pcie_sent.has_value());
   EXPECT_EQ(counters.pcie_received, std::nullopt);
-  EXPECT_EQ(why.nvlink, "Not Supported (NVML error 3)");
-  EXPECT_EQ(why.pcie, "Not Supported (NVML error 3)");
+  EXPECT_THAT(why.nvlink, says_error(kNotSupported));
+  EXPECT_THAT(why.pcie, says_error(kNotSupported));
 }
 
 struct Absence {
@@ -275,17 +280,16 @@ TEST_P(NvmlCountersAbsent, SayWhy) {
   AbsentCounters why;
   const LinkCounters counters = scenario.gpu(1).link_counters(&why);
   EXPECT_EQ(counters, LinkCounters{});
-  EXPECT_EQ(why.nvlink, GetParam().why);
-  EXPECT_EQ(why.pcie, GetParam().why);
+  EXPECT_THAT(why.nvlink, HasSubstr(GetParam().why));
+  EXPECT_THAT(why.pcie, HasSubstr(GetParam().why));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Reasons, NvmlCountersAbsent,
-    ::testing::Values(Absence{"no-fields", NVML_DOUBLE, "Not Supported (NVML error 3)"},
-                      Absence{"failing-fields", NVML_DOUBLE, "Unknown Error (NVML error 999)"},
-                      Absence{"lost-gpu", NVML_DOUBLE, "GPU is lost (NVML error 15)"},
-                      Absence{"", NVML_DOUBLE_MINIMAL,
-                              "this driver's NVML has no nvmlDeviceGetFieldValues"}));
+    ::testing::Values(Absence{"no-fields", NVML_DOUBLE, "(NVML error 3)"},
+                      Absence{"failing-fields", NVML_DOUBLE, "(NVML error 999)"},
+                      Absence{"lost-gpu", NVML_DOUBLE, "(NVML error 15)"},
+                      Absence{"", NVML_DOUBLE_MINIMAL, "nvmlDeviceGetFieldValues"}));
 
 TEST(NvmlCounters, OfPcieAreThereWithoutNvlink) {
   const NvmlScenario scenario("no-nvlink", NVML_DOUBLE);
@@ -293,7 +297,7 @@ TEST(NvmlCounters, OfPcieAreThereWithoutNvlink) {
   const LinkCounters counters = scenario.gpu(0).link_counters(&why);
   EXPECT_EQ(counters.nvlink_sent, std::nullopt);
   EXPECT_TRUE(counters.pcie_sent.has_value());
-  EXPECT_EQ(why.nvlink, "Not Supported (NVML error 3)");
+  EXPECT_THAT(why.nvlink, says_error(kNotSupported));
   EXPECT_EQ(why.pcie, "");
 }
 
@@ -325,10 +329,10 @@ TEST(NvmlErrors, CountOnlyLinksThatAreUp) {
 }
 
 TEST(NvmlErrors, AreMissingWithTheReason) {
-  EXPECT_EQ(NvmlScenario("no-nvlink", NVML_DOUBLE).gpu(0).nvlink_errors().reason(),
-            "Not Supported (NVML error 3)");
-  EXPECT_EQ(NvmlScenario("lost-gpu", NVML_DOUBLE).gpu(1).nvlink_errors().reason(),
-            "GPU is lost (NVML error 15)");
+  EXPECT_THAT(NvmlScenario("no-nvlink", NVML_DOUBLE).gpu(0).nvlink_errors().reason(),
+              says_error(kNotSupported));
+  EXPECT_THAT(NvmlScenario("lost-gpu", NVML_DOUBLE).gpu(1).nvlink_errors().reason(),
+              says_error(kGpuIsLost));
 }
 
 TEST(NvmlRate, GetsBackTheFractionThatTheDriverCutsOff) {
@@ -388,8 +392,13 @@ TEST(NvlinkSummary, HasNoRateWhereOneLinksIsNotKnown) {
 }
 
 TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {
-  EXPECT_EQ(summary_of(0, {}).version.reason(), "the GPU has no NVLink");
-  EXPECT_EQ(summary_of(1, {NvlinkState{}}).version.reason(), "no link is active");
+  test::Answers answers;
+  answers.add("version of no link", summary_of(0, {}).version.reason());
+  answers.add("version of a link that is down", summary_of(1, {NvlinkState{}}).version.reason());
+  const NvmlScenario one_down("one-link-down", NVML_DOUBLE);
+  answers.add("rate of a link that is down",
+              one_down.gpu(0).nvlink(0).value().rate_gb_per_s.reason());
+  answers.expect_golden("nvlink_missing.txt");
   NvlinkState silent = to_gpu(14.0);
   silent.version = Reading<int>::missing("Unknown Error");
   EXPECT_EQ(summary_of(1, {silent}).version.reason(), "Unknown Error");

@@ -2,71 +2,40 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/answers.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 #include "support/nvml_scenario.hpp"
 
 namespace linkgain {
 namespace {
 
-using linkgain::test::NvmlScenario;
+using test::Answers;
+using test::NvmlScenario;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
-const Reading<P2pStatus> kOk = P2pStatus{.ok = true, .why_not = ""};
-
-Reading<P2pStatus> refused(const char* why) { return P2pStatus{.ok = false, .why_not = why}; }
-
-Reading<P2pStatus> missing(const char* why) { return Reading<P2pStatus>::missing(why); }
-
-struct Expectation {
-  const char* scenario;
-  Reading<P2pStatus> read;
-  Reading<P2pStatus> write;
-  Reading<P2pStatus> atomics;
-  Reading<P2pStatus> over_nvlink;
-};
-
-class NvmlP2p : public ::testing::TestWithParam<Expectation> {};
-
-TEST_P(NvmlP2p, SaysYesOrWhyNot) {
-  const NvmlScenario scenario(GetParam().scenario, NVML_DOUBLE);
-  ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
-  const Nvml::Device from = scenario.gpu(0);
-  const Nvml::Device to = scenario.gpu(1);
-  EXPECT_EQ(from.p2p_read(to), GetParam().read);
-  EXPECT_EQ(from.p2p_write(to), GetParam().write);
-  EXPECT_EQ(from.p2p_atomics(to), GetParam().atomics);
-  EXPECT_EQ(from.p2p_over_nvlink(to), GetParam().over_nvlink);
+std::string text_of(const Reading<P2pStatus>& status) {
+  if (!status.measured()) return "not known: " + status.reason();
+  return status.value().ok ? "yes" : "no: " + status.value().why_not;
 }
 
-const auto kNo = refused("not supported");
-const auto kChipset = refused("chipset not supported");
-const auto kUnknown = missing("the driver answers: unknown");
-const auto kError = missing("Unknown Error (NVML error 999)");
-const auto kLost = missing("GPU is lost (NVML error 15)");
-
-INSTANTIATE_TEST_SUITE_P(
-    Scenarios, NvmlP2p,
-    ::testing::Values(Expectation{"h200x2", kOk, kOk, kOk, kOk},
-                      Expectation{"titan-rtx-phb", kNo, kNo, kNo, kNo},
-                      Expectation{"no-nvlink", kNo, kNo, kNo, kNo},
-                      Expectation{"p2p-refused", kChipset, kChipset, kChipset, kOk},
-                      Expectation{"p2p-read-only", kOk, kNo, kNo, kOk},
-                      Expectation{"p2p-unknown", kUnknown, kUnknown, kUnknown, kUnknown},
-                      Expectation{"p2p-error", kError, kError, kError, kError},
-                      Expectation{"p2p-reasons", refused("GPU not supported"),
-                                  refused("topology of the I/O hub not supported"),
-                                  refused("disabled by a registry key of the driver"),
-                                  missing("the driver's answer (42) is younger than linkgain")},
-                      Expectation{"lost-gpu", kLost, kLost, kLost, kLost}),
-    [](const auto& test) {
-      std::string name = test.param.scenario;
-      std::erase(name, '-');
-      return name;
-    });
-
-TEST(NvmlP2p, WithoutTheFunctionSaysSo) {
-  const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
-  EXPECT_EQ(minimal.gpu(0).p2p_read(minimal.gpu(1)),
-            missing("this driver's NVML has no nvmlDeviceGetP2PStatus"));
+TEST(NvmlP2p, SaysYesOrWhyNot) {
+  Answers answers;
+  for (const char* name : {"h200x2", "titan-rtx-phb", "no-nvlink", "p2p-refused", "p2p-read-only",
+                           "p2p-unknown", "p2p-error", "p2p-reasons", "lost-gpu", ""}) {
+    const bool minimal = *name == '\0';
+    const NvmlScenario scenario(name, minimal ? NVML_DOUBLE_MINIMAL : NVML_DOUBLE);
+    ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
+    const Nvml::Device from = scenario.gpu(0);
+    const Nvml::Device to = scenario.gpu(1);
+    answers.about(minimal ? "a driver without the function" : name);
+    answers.add("read", text_of(from.p2p_read(to)));
+    answers.add("write", text_of(from.p2p_write(to)));
+    answers.add("atomics", text_of(from.p2p_atomics(to)));
+    answers.add("over NVLink", text_of(from.p2p_over_nvlink(to)));
+  }
+  answers.expect_golden("p2p.txt");
 }
 
 TEST(NvmlAncestor, IsNamedAsNvidiaSmiDoes) {
@@ -87,8 +56,7 @@ TEST(NvmlAncestor, KnowsEveryLevel) {
     EXPECT_EQ(levels.gpu(0).common_ancestor(levels.gpu(static_cast<int>(i) + 1)),
               Reading<Ancestor>(expected[i]));
   }
-  EXPECT_EQ(levels.gpu(0).common_ancestor(levels.gpu(7)).reason(),
-            "the driver's answer (60) is younger than linkgain");
+  EXPECT_THAT(levels.gpu(0).common_ancestor(levels.gpu(7)).reason(), HasSubstr("60"));
 }
 
 TEST(NvmlAncestor, IsPartOfALink) {
@@ -99,14 +67,11 @@ TEST(NvmlAncestor, IsPartOfALink) {
 
 TEST(NvmlAncestor, IsMissingWithTheReason) {
   const NvmlScenario lost("lost-gpu", NVML_DOUBLE);
-  EXPECT_EQ(lost.gpu(0).common_ancestor(lost.gpu(1)).reason(), "GPU is lost (NVML error 15)");
+  EXPECT_THAT(lost.gpu(0).common_ancestor(lost.gpu(1)).reason(), HasSubstr("NVML error 15"));
   const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
-  EXPECT_EQ(minimal.gpu(0).common_ancestor(minimal.gpu(1)).reason(),
-            "this driver's NVML has no nvmlDeviceGetTopologyCommonAncestor");
+  EXPECT_THAT(minimal.gpu(0).common_ancestor(minimal.gpu(1)).reason(),
+              HasSubstr("nvmlDeviceGetTopologyCommonAncestor"));
 }
-
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 
 /// Of the scenario's GPUs with these numbers; -1 stands for one that is not known.
 std::vector<PairLink> links_of(const char* name, const std::vector<int>& gpus) {
