@@ -14,7 +14,11 @@ namespace linkgain::test {
 /// node01 … node12, healthy until a test says otherwise.
 class Fleet : public ::testing::Test {
  protected:
-  Fleet() {
+  Fleet() { reset(); }
+
+  void reset() {
+    records_.clear();
+    others_.clear();
     for (int i = 1; i <= 12; ++i) {
       records_.push_back(fleet_node(fmt::format("node{:02}", i), static_cast<std::uint64_t>(i)));
     }

