@@ -43,4 +43,14 @@ inline std::string with_replaced(std::string text, const std::string& what, cons
   return text;
 }
 
+/// Headings, sentences and items of a Markdown text.
+inline std::string without_tables(const std::string& markdown) {
+  std::string kept;
+  std::istringstream lines(markdown);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != '|') kept += line + "\n";
+  }
+  return kept;
+}
+
 }  // namespace linkgain::test

@@ -6,6 +6,7 @@
 #include "support/golden.hpp"
 #include "support/pair_records.hpp"
 #include "support/sample_records.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -58,58 +59,48 @@ TEST(MarkdownReport, TellsNcclVersionsThatDiffer) {
               HasSubstr("- NCCL: 2.28.9 (built with 2.28.3)\n"));
 }
 
-TEST(HealthLine, HasRangesOverAllSamples) {
-  Record record = complete(h200_record());
-  EXPECT_EQ(health_line(RunSummary(record)),
-            "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample held back\n");
+TEST(HealthLine, SaysWhatWasMeasured) {
+  Situations lines;
+  const auto add = [&](const std::string& situation, const Record& record) {
+    lines.add(situation, health_line(RunSummary(record)));
+  };
+  const Record usual = complete(h200_record());
+  add("healthy", usual);
+  Record record = usual;
   record.cases[1].variants[1].health.lowest_sm_clock_mhz = 1755;
   record.cases[0].variants[0].health.highest_temperature_c = 61;
-  EXPECT_EQ(health_line(RunSummary(record)),
-            "Health: 34–61 °C, 80–310 W, SM 1755–1980 MHz, no sample held back\n");
-}
-
-TEST(HealthLine, CountsHeldBackAndCappedSamples) {
-  Record record = complete(h200_record());
+  add("a range of clocks, a higher temperature", record);
+  record = usual;
   HealthSummary& health = record.cases[1].variants[1].health;
   health.clock_event_reasons = 0x4C;
   health.unhealthy_samples = 3;
   health.power_capped_samples = 5;
-  EXPECT_EQ(health_line(RunSummary(record)),
-            "Health: 34–48 °C, 80–310 W, SM 1980 MHz, 3 of 160 samples HELD BACK by hardware "
-            "slowdown, thermal slowdown (hardware), 5 of 160 samples at the power limit\n");
-}
-
-TEST(HealthLine, ReadsTheSamplesOfOlderRecords) {
-  Record record = h200_record();
+  add("throttled, and at the power limit", record);
+  record = h200_record();
   Sample sample;
   sample.health = {{31, 99.6, 1980, 0x1}, {35, 120.0, 1980, 0x0}};
   record.cases[0].samples = {sample};
-  EXPECT_EQ(health_line(RunSummary(record)),
-            "Health: 31–35 °C, 100–120 W, SM 1980 MHz, no sample held back\n");
-}
-
-TEST(HealthLine, SaysWhatWasNotMeasured) {
-  EXPECT_EQ(health_line(RunSummary(h200_record())), "Health: not measured\n");
-  Record record = h200_record();
+  add("samples of an older record", record);
+  add("nothing measured", h200_record());
+  record = h200_record();
   record.cases[0].variants[0].health.lowest_temperature_c = 40;
   record.cases[0].variants[0].health.highest_temperature_c = 40;
-  EXPECT_EQ(health_line(RunSummary(record)), "Health: 40 °C, clock events not measured\n");
+  add("a temperature alone", record);
+  record = usual;
+  for (CaseResult& result : record.cases) result.variants[1].health.lowest_sm_clock_mhz = 1755;
+  const std::string report = markdown_report(RunSummary(record));
+  const std::size_t begin = report.find("## Health\n");
+  ASSERT_NE(begin, std::string::npos);
+  lines.add("the report's section, of variants that differ",
+            report.substr(begin, report.find("\n## ", begin) - begin));
+  expect_golden(lines.text(), "health.md");
+  EXPECT_THAT(markdown_report(RunSummary(mpi_record())), Not(HasSubstr("## Health")));
 }
 
 TEST(HealthLine, IsNotThereWithoutGpusOrTimes) {
   EXPECT_EQ(health_line(RunSummary(mpi_record())), "");
   EXPECT_EQ(health_line(RunSummary(two_gpus())), "");
   EXPECT_EQ(health_line(RunSummary(Record{})), "");
-}
-
-TEST(HealthSection, TellsVariantsApart) {
-  Record record = complete(h200_record());
-  for (CaseResult& result : record.cases) result.variants[1].health.lowest_sm_clock_mhz = 1755;
-  const std::string text = markdown_report(RunSummary(record));
-  EXPECT_THAT(text, HasSubstr("## Health\n\nHealth: 34–48 °C, 80–310 W, SM 1755–1980 MHz,"));
-  EXPECT_THAT(text, HasSubstr("- p2p: SM 1980 MHz, no sample held back\n"));
-  EXPECT_THAT(text, HasSubstr("- host: SM 1755–1980 MHz, no sample held back\n"));
-  EXPECT_THAT(markdown_report(RunSummary(mpi_record())), Not(HasSubstr("## Health")));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/report/report.hpp"
 #include "support/golden.hpp"
+#include "support/situations.hpp"
 #include "training_records.hpp"
 
 namespace linkgain::test {
@@ -29,20 +30,6 @@ TEST(TrainingTables, AreThePagesOwn) {
                               "| ------ | ------: |\n"
                               "| Y      | 101.9 s |\n"
                               "| N      | 131.4 s |\n"));
-  EXPECT_THAT(text, HasSubstr("With NVLink the training takes 22 % less time (1.29x, 95 % CI "));
-  EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 (95 % CI 9.50 to 9.50) of 509.5 ms a "
-                              "step with it, 157.20 (157.20 to 157.20) of 657.2 ms without."));
-  EXPECT_THAT(
-      text,
-      HasSubstr("GPT-2 124M, fp32, ddp (13 buckets), 2 ranks of 4 x 1024 tokens, dropout 0.1, "
-                "generated tokens."));
-  EXPECT_THAT(
-      text,
-      HasSubstr("Time is 200 steps x the median of blocks of 10 steps; run were 200 in 101.9 s and "
-                "200 in 131.4 s. Speed-ups are estimated round by round, not from these "
-                "medians."));
-  EXPECT_THAT(text, HasSubstr("Loss 10.980 after the first block, 9.080 after the last; after "
-                              "every block the same bits with host."));
 }
 
 TEST(TrainingTables, StandBeforeAllOthers) {
@@ -63,14 +50,6 @@ void change_losses(Record& record, double by) {
   }
 }
 
-TEST(TrainingTables, SayHowFarLossesDiffer) {
-  Record record = page_record();
-  change_losses(record, 2e-6);
-  finish(record);
-  EXPECT_THAT(training_tables(RunSummary(record)),
-              HasSubstr("with host it differs by 2.0e-06 of it at most"));
-}
-
 TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
   Record record = page_record();
   const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
@@ -81,10 +60,8 @@ TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
   change_losses(record, 2e-5);
   finish(record);
   const std::string text = training_tables(RunSummary(record));
-  EXPECT_THAT(text, HasSubstr("it differs by 2.0e-05 of it at most, more than the 1.0e-05 that "
-                              "rounding explains."));
   EXPECT_THAT(text, HasSubstr("| 2.0e-05 ! |"));
-  EXPECT_THAT(text, HasSubstr("- `!` its loss is off from p2p's by more than rounding explains"));
+  EXPECT_THAT(text, HasSubstr("- `!`"));
 }
 
 TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
@@ -100,7 +77,6 @@ TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
   EXPECT_THAT(text, HasSubstr("| fp32 ddp   | 101.9 s | 9.50 ms (9.50 to 9.50) | 131.4 s | "));
   EXPECT_THAT(text, HasSubstr("| bf16 zero3 |  4.00 s |                        | 20.00 s |"));
   EXPECT_THAT(text, HasSubstr("80 %"));
-  EXPECT_THAT(text, HasSubstr("estimated round by round, not from the medians beside them\n"));
 }
 
 /// The page's training and another one, by the same variants.
@@ -109,6 +85,18 @@ Record two_trainings() {
   const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
   add_blocks(record, zero2, 0, 0.51, 9.98);
   add_blocks(record, zero2, 1, 0.66, 9.98);
+  finish(record);
+  return record;
+}
+
+/// Two trainings by three variants.
+Record three_variants() {
+  Record record = page_record();
+  record.settings.variants.push_back({"net", {}});
+  for (CaseResult& result : record.cases) result.variants.push_back(on_path("net", Path::network));
+  add_blocks(record, 0, 2, 0.9, 10.98);
+  const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
+  for (int variant = 0; variant < 3; ++variant) add_blocks(record, zero2, variant, 0.6, 10.98);
   finish(record);
   return record;
 }
@@ -132,17 +120,12 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
 }
 
 // What ranks share out they do not compute; without communication each computes all of it.
-TEST(TrainingTables, SayWhatExposedIsOfShardedStrategies) {
-  const char* const lead = "Exposed communication, less what sharding saves: ";
+TEST(TrainingTables, MarkWhatIsExposedOfShardedStrategies) {
   Record record = two_trainings();
-  std::string text = training_tables(RunSummary(record));
-  EXPECT_THAT(text, Not(HasSubstr(lead)));
+  const std::string text = training_tables(RunSummary(record));
   EXPECT_THAT(row_of(text, "fp32 ddp"), Not(HasSubstr("†")));
   EXPECT_THAT(row_of(text, "fp32 zero2"), StartsWith("| fp32 zero2 † | "));
-  EXPECT_THAT(text, HasSubstr("- `†` its exposed is less what sharding saves"));
-  EXPECT_THAT(text, Not(HasSubstr("communication that computing did not hide")));
-  std::swap(record.cases[0].definition, record.cases[2].definition);
-  EXPECT_THAT(training_tables(RunSummary(record)), HasSubstr(lead));
+  EXPECT_THAT(text, HasSubstr("- `†`"));
   record.cases.erase(record.cases.begin() + 1);
   EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("†"))) << "nothing is shown";
 }
@@ -157,64 +140,99 @@ void change_blocks(Record& record, int place, Change change) {
   finish(record);
 }
 
-TEST(TrainingTables, SayWhereExposedCommunicationMayBeNone) {
+/// 490 and 509 ms by turns, where a step without communication takes 500.
+Record nothing_exposed() {
   Record record = two_trainings();
-  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`?`")));
-  // 490 and 509 ms by turns, where a step without communication takes 500.
   change_blocks(record, 0, [](double seconds, int round) {
     return round % 2 == 0 ? seconds - 0.0195 : seconds - 0.0005;
   });
-  const std::string text = training_tables(RunSummary(record));
-  EXPECT_THAT(text, HasSubstr("Exposed communication: not told from 0 (95 % CI -5.06 to 4.06) of "
-                              "499.5 ms a step with it, 157.20 (157.20 to 157.20) of"));
-  EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" -5.06 to 4.06 ms ? |"));
-  EXPECT_THAT(text, HasSubstr("- `?` not told from 0, which the interval includes\n"));
+  return record;
 }
 
-TEST(TrainingTables, SayWhereBlocksAreTooFewForAnInterval) {
+Record one_block_each() {
   Record record = two_trainings();
-  EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("too few")));
   for (CaseResult& result : record.cases) {
     std::erase_if(result.samples, [](const Sample& sample) { return sample.round > 0; });
   }
   finish(record);
-  const std::string text = training_tables(RunSummary(record));
-  EXPECT_THAT(text, HasSubstr("Exposed communication: 9.50 of 509.5 ms a step with it, 157.20 of "
-                              "657.2 ms without; too few blocks for an interval."));
-  EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" 9.50 ms |"));
-  EXPECT_THAT(text, HasSubstr("slows computing down; without an interval where blocks are too few "
-                              "for one\n"));
+  return record;
+}
+
+/// The second training is not converged.
+Record stopped_by(StopReason reason) {
+  Record record = two_trainings();
+  record.cases[2].converged = false;
+  record.cases[2].stopped = reason;
+  return record;
+}
+
+TEST(TrainingTables, SayWhereExposedCommunicationMayBeNone) {
+  EXPECT_THAT(training_tables(RunSummary(two_trainings())), Not(HasSubstr("`?`")));
+  const std::string text = training_tables(RunSummary(nothing_exposed()));
+  EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" -5.06 to 4.06 ms ? |"));
+  EXPECT_THAT(text, HasSubstr("- `?`"));
+}
+
+TEST(TrainingTables, HaveNoIntervalWhereBlocksAreTooFew) {
+  EXPECT_THAT(row_of(training_tables(RunSummary(one_block_each())), "fp32 ddp"),
+              HasSubstr(" 9.50 ms |"));
 }
 
 TEST(TrainingTables, AdviseWhatTheWarningDoes) {
+  EXPECT_THAT(training_tables(RunSummary(two_trainings())), Not(HasSubstr("`*`")));
   for (const auto& [stopped, option] : {std::pair{StopReason::out_of_rounds, "`--steps`"},
                                         {StopReason::out_of_time, "`--budget`"},
                                         {StopReason::launches_differ, "`--launches`"}}) {
-    Record record = two_trainings();
-    EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("`*`")));
-    record.cases[2].converged = false;
-    record.cases[2].stopped = stopped;
-    const std::string text = training_tables(RunSummary(record));
-    EXPECT_THAT(text, HasSubstr(std::string("ask for more ") + option + "\n"));
+    const std::string text = training_tables(RunSummary(stopped_by(stopped)));
+    EXPECT_THAT(text, HasSubstr(option));
     EXPECT_THAT(row_of(text, "fp32 zero2"), HasSubstr(")* |"));
     EXPECT_THAT(row_of(text, "fp32 ddp"), Not(HasSubstr("*")));
   }
 }
 
-TEST(TrainingTables, AdviseOfEachWhereRowsDiffer) {
-  Record record = two_trainings();
+TEST(TrainingTables, SayWhatWasFound) {
+  Situations texts;
+  const auto add = [&](const std::string& situation, const Record& record) {
+    texts.add(situation, without_tables(training_tables(RunSummary(record))));
+  };
+  add("one training", page_record());
+  Record record = page_record();
+  change_losses(record, 2e-6);
+  finish(record);
+  add("losses that rounding explains", record);
+  change_losses(record, 2e-5);
+  finish(record);
+  add("losses that rounding does not explain", record);
+  record = page_record();
+  record.cases[0].variants[1].verification = checked(2, 1, "rank 1, other parameters");
+  add("wrong data", record);
+  record = page_record();
+  add_training(record, "gpt2_step/fp32/gpt2/np2/zero2",
+               {skipped("p2p", "3 ranks do not divide them"), skipped("host", "the same")});
+  add("one was skipped", record);
+  record.cases.erase(record.cases.begin());
+  add("one was skipped, and a step without communication is left", record);
+  add("two strategies", two_trainings());
+  record = two_trainings();
+  change_losses(record, 2e-5);
+  finish(record);
+  add("two strategies, losses that rounding does not explain", record);
+  record = two_trainings();
+  std::swap(record.cases[0].definition, record.cases[2].definition);
+  add("two strategies, the sharded one first", record);
+  add("exposed communication that may be none", nothing_exposed());
+  add("one block each", one_block_each());
+  add("out of rounds", stopped_by(StopReason::out_of_rounds));
+  add("out of time", stopped_by(StopReason::out_of_time));
+  add("launches differ", stopped_by(StopReason::launches_differ));
+  add("interrupted", stopped_by(StopReason::interrupted));
+  record = two_trainings();
   for (CaseResult& result : record.cases) result.converged = false;
   record.cases[0].stopped = StopReason::out_of_time;
   record.cases[2].stopped = StopReason::launches_differ;
-  EXPECT_THAT(training_tables(RunSummary(record)),
-              HasSubstr("ask for more `--budget` or `--launches`, as the warnings say\n"));
-}
-
-TEST(TrainingTables, AdviseNothingForARunThatBrokeOff) {
-  Record record = two_trainings();
-  record.cases[2].converged = false;
-  record.cases[2].stopped = StopReason::interrupted;
-  EXPECT_THAT(training_tables(RunSummary(record)), HasSubstr("correlated; the run ended early\n"));
+  add("out of time, and launches differ", record);
+  add("three variants", three_variants());
+  expect_golden(texts.text(), "training_situations.md");
 }
 
 TEST(TrainingTables, MarkNoRowThatShowsNoSpeedUp) {
@@ -228,8 +246,6 @@ TEST(TrainingTables, GiveNoSpeedUpForWrongData) {
   Record record = page_record();
   record.cases[0].variants[1].verification = checked(2, 1, "rank 1, other parameters");
   const std::string text = training_tables(RunSummary(record));
-  EXPECT_THAT(text, HasSubstr("**WRONG DATA** with host: 1 of 2 ranks has wrong data, first: rank "
-                              "1, other parameters. No speed-up is given."));
   EXPECT_THAT(text, HasSubstr("| N      | **WRONG DATA** |"));
   EXPECT_THAT(text, Not(HasSubstr("of 657.2 ms"))) << "what wrong data took says nothing";
 }
@@ -243,32 +259,12 @@ TEST(TrainingTables, HaveNoSpeedUpOfOneVariantAndNoExposureWithoutItsPeer) {
   EXPECT_THAT(training_tables(RunSummary(record)), Not(HasSubstr("Exposed")));
 }
 
-TEST(TrainingTables, SayWhyOneIsMissing) {
-  Record record = page_record();
-  add_training(record, "gpt2_step/fp32/gpt2/np2/zero2",
-               {skipped("p2p", "3 ranks do not divide them"), skipped("host", "the same")});
-  EXPECT_THAT(training_tables(RunSummary(record)),
-              HasSubstr("gpt2_step fp32 gpt2 zero2 was not measured: 3 ranks "
-                        "do not divide them\n"));
-  record.cases.erase(record.cases.begin());
-  EXPECT_THAT(training_tables(RunSummary(record)),
-              HasSubstr("gpt2_step fp32 gpt2 none: a step without"));
-}
-
 TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
-  Record record = page_record();
-  record.settings.variants.push_back({"net", {}});
-  for (CaseResult& result : record.cases) result.variants.push_back(on_path("net", Path::network));
-  add_blocks(record, 0, 2, 0.9, 10.98);
-  const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
-  for (int variant = 0; variant < 3; ++variant) add_blocks(record, zero2, variant, 0.6, 10.98);
-  finish(record);
-  const std::string text = training_tables(RunSummary(record));
+  const std::string text = training_tables(RunSummary(three_variants()));
   for (const char* variant : {"| fp32 ddp     | p2p     |", "|              | host    |",
                               "| fp32 zero2 † | p2p     |", "|              | net     |"}) {
     EXPECT_THAT(text, HasSubstr(variant));
   }
-  EXPECT_THAT(text, HasSubstr("p2p against the row's variant"));
 }
 
 TEST(TrainingTables, AreEmptyWithoutTrainings) {
