@@ -143,20 +143,6 @@ TEST_F(BenchOperationNames, FollowTheGrammarAndRoundSizesDown) {
               ElementsAre("ping_pong/float32/8B/np3/pair=2-0"));
 }
 
-TEST_F(BenchOperationNames, RefuseWhatCannotBe) {
-  const auto error = [](const std::vector<std::string>& arguments) {
-    const Outcome outcome = run_program(bench(2, arguments));
-    EXPECT_EQ(outcome.status, 2) << outcome.error;
-    return outcome.error;
-  };
-  EXPECT_THAT(error({"--buffers", "registered"}), HasSubstr("plain buffers only"));
-  EXPECT_THAT(error({"--only", "gather", "--buffers", "symmetric"}),
-              HasSubstr("no symmetric buffers"));
-  EXPECT_THAT(error({"--only", "all_gather", "--root", "1"}), HasSubstr("--root goes with"));
-  EXPECT_THAT(error({"--only", "gather", "--root", "2"}), HasSubstr("root=2"));
-  EXPECT_THAT(error({"--only", "gather", "--sizes", "4"}), HasSubstr("no size is large enough"));
-}
-
 TEST_F(BenchOperationNames, RunEndToEndIntoARecordAndAReport) {
   const ScratchFolder folder;
   const Outcome outcome = run_program(

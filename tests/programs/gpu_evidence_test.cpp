@@ -144,9 +144,8 @@ TEST_F(RunOnGpus, DoctorLooksAtEveryGpuUnderLoad) {
   EXPECT_THAT(values_of(outcome.output, "load"), ::testing::IsEmpty()) << outcome.output;
   const auto links = values_of(outcome.output, "pcie-link");
   EXPECT_THAT(links, AllOf(::testing::SizeIs(Ge(2U)), ::testing::Each(HasSubstr(" under load"))));
-  EXPECT_THAT(
-      values_of(outcome.output, "power-brake"),
-      AllOf(::testing::SizeIs(Ge(2U)), ::testing::Each(HasSubstr("while host copies ran"))));
+  EXPECT_THAT(values_of(outcome.output, "power-brake"),
+              AllOf(::testing::SizeIs(Ge(2U)), ::testing::Each(HasSubstr("host copies"))));
   expect_limits_of_nvidia_smi(outcome.output);
 }
 
@@ -156,7 +155,7 @@ TEST_F(RunOnGpus, DoctorIsQuickWithoutLoad) {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   EXPECT_THAT(outcome.status, ::testing::AnyOf(0, 1)) << outcome.output;
   EXPECT_LT(taken.count(), 3.0);
-  EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("while host copies ran")));
+  EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("host copies")));
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(Includes, GoDownTheTableOnly) {
   const std::string engine = "#include \"linkgain/runtime/engine.hpp\"\n";
   EXPECT_THAT(violations("bench/worker/backends/mpi/calls.cpp", engine), IsEmpty());
   EXPECT_THAT(violations("bench/common/cases/case.cpp", engine),
-              ElementsAre(HasSubstr("is of runtime, which cases may not include")));
+              ElementsAre(AllOf(HasSubstr("runtime"), HasSubstr("cases"))));
   EXPECT_THAT(violations("include/linkgain/run/job.hpp", engine).size(), 1);
   EXPECT_THAT(
       violations("bench/coordinator/run/job.cpp", "#include <linkgain/runtime/engine.hpp>").size(),
@@ -229,7 +229,7 @@ TEST(PlaceViolation, AsksWhoIncludesTheHeader) {
   const SourceFile user{"bench/common/cases/case.cpp", "#include \"linkgain/base/units.hpp\"\n"};
   EXPECT_THAT(violation({header}), HasSubstr("nobody includes it"));
   EXPECT_THAT(violation({header, source}), HasSubstr("beside its source"));
-  EXPECT_THAT(violation({header, user}), HasSubstr("no source of its name"));
+  EXPECT_THAT(violation({header, user}), HasSubstr("no source"));
   EXPECT_THAT(violation({header, source, user}), IsEmpty());
   const SourceFile parts{"bench/common/base/parts.hpp", "int f();"};
   EXPECT_THAT(violation({parts}), HasSubstr("nobody"));

@@ -54,17 +54,14 @@ TEST_F(TrainingProgram, PrintsThePagesTable) {
   const std::vector<std::string> lines = lines_of(outcome.output);
   EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | Time ")));
   EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
-  EXPECT_THAT(lines, Contains(HasSubstr("Exposed communication: ")));
-  EXPECT_THAT(lines, Contains(AllOf(
-                         HasSubstr("a tiny GPT-2, fp64, ddp (1 bucket), 2 ranks of 4 x 32 tokens"),
-                         HasSubstr("run were 20 in "))));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("fp64, ddp (1 bucket)"), HasSubstr("2 ranks"),
+                                    HasSubstr("4 x 32 tokens"))));
   const json cases = record()["cases"];
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_EQ(cases[0]["case"], "gpt2_step/fp64/tiny/np2");
   EXPECT_EQ(cases[1]["case"], "gpt2_step/fp64/tiny/np2/none");
   EXPECT_TRUE(cases[0]["variants"][0]["busbw_gb_per_s"].is_null());
-  EXPECT_EQ(cases[1]["variants"][1]["skipped"],
-            "uses no link between ranks, so one variant is enough");
+  EXPECT_TRUE(cases[1]["variants"][1]["skipped"].is_string()) << "it uses no link";
   for (const json& variant : cases[0]["variants"]) {
     EXPECT_EQ(variant["training"]["steps"], 20);
     EXPECT_EQ(variant["execution"]["discarded_per_sample"], 1);
@@ -96,8 +93,7 @@ TEST_F(TrainingProgram, ReducesInAsManyBucketsAsAskedFor) {
   const Outcome outcome =
       train({"--strategy", "ddp,zero2", "--bucket-mb", "0.1", "--np", "2"}, "10");
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(lines_of(outcome.output),
-              Contains(HasSubstr("fp64, ddp, buckets of 0.1 MiB (7), 2 ranks")));
+  EXPECT_THAT(lines_of(outcome.output), Contains(HasSubstr("0.1 MiB (7), 2 ranks")));
   const json cases = record()["cases"];
   ASSERT_EQ(cases.size(), 3U);
   EXPECT_EQ(cases[0]["case"], "gpt2_step/fp64/tiny/np2/bucket-mb=0.1");
@@ -118,9 +114,7 @@ TEST_F(TrainingProgram, FindsRanksThatHaveGoneApart) {
   ::unsetenv("LINKGAIN_TEST_FAULT");
   EXPECT_EQ(outcome.status, 4) << outcome.error;
   EXPECT_THAT(outcome.output, HasSubstr("WRONG DATA"));
-  EXPECT_THAT(outcome.output, HasSubstr("1 of 2 ranks has wrong data, first: rank 1, parameters "
-                                        "after a step have hash "));
-  EXPECT_THAT(outcome.output, HasSubstr(", those of rank 0 have "));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("1 of 2 ranks"), HasSubstr("rank 1, parameters")));
 }
 
 TEST_F(TrainingProgram, RefusesWhatDoesNotFit) {
@@ -130,20 +124,19 @@ TEST_F(TrainingProgram, RefusesWhatDoesNotFit) {
     return outcome.error;
   };
   EXPECT_THAT(refused({}, "15"), HasSubstr("no multiple of 10"));
-  EXPECT_THAT(refused({"--sequence", "33"}, "10"), HasSubstr("sequences of 1 to 32 tokens"));
+  EXPECT_THAT(refused({"--sequence", "33"}, "10"), HasSubstr("1 to 32 tokens"));
   EXPECT_THAT(refused({"--training-precision", "bf16"}, "10"), HasSubstr("fp64/tiny"));
   EXPECT_THAT(refused({"--strategy", "zero"}, "10"), HasSubstr("did you mean zero2?"));
   const Outcome unused = run_program(
       linkgain(folder_, {"run", "--backend", "mpi", "--only", "all_reduce", "--steps", "10"}));
   EXPECT_EQ(unused.status, 2);
-  EXPECT_THAT(unused.error, HasSubstr("--steps goes with gpt2_step"));
+  EXPECT_THAT(unused.error, AllOf(HasSubstr("--steps"), HasSubstr("gpt2_step")));
 }
 
 TEST_F(TrainingProgram, SaysWhichRanksShardsAllow) {
   const Outcome outcome = train({"--strategy", "ddp,zero3", "--np", "3"}, "10");
   EXPECT_EQ(outcome.status, 2) << outcome.output;
-  EXPECT_THAT(outcome.error, HasSubstr("3 ranks do not divide them"));
-  EXPECT_THAT(outcome.error, HasSubstr("take 2, 4 or 8 ranks, or the strategy ddp"));
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("3 ranks"), HasSubstr("2, 4 or 8 ranks")));
 }
 
 TEST_F(TrainingProgram, OfOneVariantHasAReportToo) {
@@ -166,18 +159,18 @@ TEST_F(TrainingProgram, TrainsOnATokenFile) {
   EXPECT_NEAR(first_loss(), kLossOfTokenFile, kLossBound);
   const Outcome missing = train({"--tokens", "/nowhere/tokens.bin"}, "10");
   EXPECT_EQ(missing.status, 2);
-  EXPECT_THAT(missing.error, HasSubstr("cannot read the token file /nowhere/tokens.bin"));
+  EXPECT_THAT(missing.error, HasSubstr("/nowhere/tokens.bin"));
   tokens.resize(20);
   write_token_file((folder_.path() / "short.bin").string(), tokens);
   const Outcome too_short = train_on("short.bin");
   EXPECT_EQ(too_short.status, 2) << too_short.output;
-  EXPECT_THAT(too_short.error, HasSubstr("has 20 tokens: not one sequence of 32"));
+  EXPECT_THAT(too_short.error, HasSubstr("20 tokens"));
   tokens.assign(4096, 5);
   tokens[100] = 195;
   write_token_file((folder_.path() / "unknown.bin").string(), tokens);
   const Outcome unknown = train_on("unknown.bin");
   EXPECT_EQ(unknown.status, 2) << unknown.output;
-  EXPECT_THAT(unknown.error, HasSubstr("has token 195 at place 100: the model knows 131 tokens"));
+  EXPECT_THAT(unknown.error, AllOf(HasSubstr("token 195"), HasSubstr("131 tokens")));
 }
 
 }  // namespace

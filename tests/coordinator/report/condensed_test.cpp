@@ -227,8 +227,8 @@ TEST(CondensedReport, HasTheStepsOfAllCurves) {
     size *= 2;
   }
   const std::string text = size_tables(RunSummary(record));
-  EXPECT_THAT(text, HasSubstr("- all_gather: Step from 1 MiB to 2 MiB with p2p: "));
-  EXPECT_THAT(text, HasSubstr("- all_gather graph: Step from 1 MiB to 2 MiB with p2p: "));
+  EXPECT_THAT(text, HasSubstr("- all_gather: Step"));
+  EXPECT_THAT(text, HasSubstr("- all_gather graph: Step"));
 }
 
 TEST(CondensedReport, HasARowForEachOfManyVariants) {

@@ -8,9 +8,7 @@
 namespace linkgain {
 namespace {
 
-using test::refusal;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 BaselineOptions baseline_with(const std::vector<std::string>& arguments) {
   return test::options_of<BaselineOptions>({"baseline"}, arguments);
@@ -26,14 +24,6 @@ TEST(BaselineCommandLine, TakesRecordsAndAFile) {
             (Tolerance{-0.02, 0.02}));
   const BaselineOptions printed = baseline_with({"a", "--json"});
   EXPECT_TRUE(printed.json && !printed.output);
-}
-
-TEST(BaselineCommandLine, RefusesWhatLeadsNowhere) {
-  EXPECT_THAT(refusal({"baseline", "-o", "b.json"}), HasSubstr("record is required"));
-  EXPECT_EQ(refusal({"baseline", "a"}), "nowhere to write the baseline to");
-  EXPECT_EQ(refusal({"baseline", "a", "-o", ""}), "-o needs the name of a file");
-  EXPECT_EQ(refusal({"baseline", "a", "-o", "b", "--tolerance", "5"}),
-            "--tolerance '5' is no share of 0.1 % to 99 %");
 }
 
 }  // namespace

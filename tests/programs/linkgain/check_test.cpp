@@ -8,9 +8,7 @@
 namespace linkgain {
 namespace {
 
-using test::refusal;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 CheckOptions check_with(const std::vector<std::string>& arguments) {
   return test::options_of<CheckOptions>({"check", "--baseline", "b.json"}, arguments);
@@ -34,17 +32,6 @@ TEST(CheckCommandLine, TakesFormatsAndFiles) {
   EXPECT_EQ(options.junit, "c.xml");
   EXPECT_EQ(options.prometheus, "c.prom");
   EXPECT_EQ(options.tolerance, (Tolerance{-0.025, 0.025}));
-}
-
-TEST(CheckCommandLine, RefusesWhatCannotBeMeant) {
-  EXPECT_THAT(refusal({"check", "a"}), HasSubstr("--baseline is required"));
-  EXPECT_THAT(refusal({"check", "--baseline", "b"}), HasSubstr("record is required"));
-  EXPECT_THAT(refusal({"check", "a", "--baseline", "b", "--format", "xml"}),
-              HasSubstr("did you mean"));
-  EXPECT_EQ(refusal({"check", "a", "--baseline", "b", "--tolerance", "-5%"}),
-            "--tolerance '-5%' is no share of 0.1 % to 99 %");
-  EXPECT_EQ(refusal({"check", "a", "--baseline", "b", "--juint", "c"}),
-            "unknown option '--juint': did you mean --junit?");
 }
 
 }  // namespace

@@ -8,9 +8,7 @@
 namespace linkgain {
 namespace {
 
-using test::refusal;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 CompareCommandOptions compare_with(const std::vector<std::string>& arguments) {
   return test::options_of<CompareCommandOptions>({"compare"}, arguments);
@@ -32,12 +30,6 @@ TEST(CommandLine, OfCompare) {
   EXPECT_THAT(full.compare.operations,
               ElementsAre(OperationKind::send_recv, OperationKind::all_reduce));
   EXPECT_EQ(compare_with({"a", "b", "--json"}).format, OutputFormat::json);
-  EXPECT_THAT(refusal({"compare"}), HasSubstr("runs is required"));
-  EXPECT_EQ(refusal({"compare", "a"}), "compare needs two runs or more");
-  EXPECT_THAT(refusal({"compare", "a", "b", "--metric", "busw"}), HasSubstr("did you mean busbw?"));
-  EXPECT_THAT(refusal({"compare", "a", "b", "--format", "mdd"}), HasSubstr("did you mean md?"));
-  EXPECT_THAT(refusal({"compare", "a", "b", "--threshold", "80%"}), HasSubstr("0.1 % to 50 %"));
-  EXPECT_THAT(refusal({"compare", "a", "b", "--threshold", "few"}), HasSubstr("'few'"));
 }
 
 }  // namespace

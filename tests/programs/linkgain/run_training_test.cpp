@@ -6,22 +6,28 @@
 
 #include "linkgain/run/run_plan.hpp"
 #include "parsing.hpp"
+#include "support/golden.hpp"
 #include "support/process_support.hpp"
 #include "support/run_plan_support.hpp"
+#include "support/situations.hpp"
 #include "support/token_file.hpp"
 
 /// Values of training's options that cannot be meant.
 namespace linkgain {
 namespace {
 
+using test::expect_golden;
+using test::refusal_of;
+using test::Situations;
 using test::TemporaryFolder;
 using test::usage_error;
+using test::with_gpus;
+using test::with_replaced;
 using testing::AllOf;
 using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
-using testing::StartsWith;
 
 std::string refusal(const std::string& option, const std::string& value) {
   return test::refusal({"run", "--only", "gpt2_step", option, value});
@@ -31,25 +37,8 @@ TokenFacts facts_of(const std::string& path) {
   return test::options_of<RunOptions>({"run", "--only", "gpt2_step", "--tokens", path}).token_facts;
 }
 
-TEST(TrainingOptions, SayWhatKindOfNumberTheyTake) {
-  EXPECT_EQ(refusal("--batch", "1.5"), "--batch 1.5 is no whole number");
-  EXPECT_EQ(refusal("--bucket-mb", "2.5x"), "--bucket-mb 2.5x is no number");
-  EXPECT_EQ(refusal("--steps", "many"), "--steps many is no number");
-  EXPECT_EQ(refusal("--sequence", "12x"), "--sequence 12x is no number");
-  EXPECT_EQ(refusal("--batch", "99999999999999999999"),
-            "--batch 99999999999999999999 is out of range");
-  EXPECT_EQ(refusal("--dropout", "half"), "--dropout half is no number");
-}
-
 TEST(TrainingOptions, TakeFractionsOfABucketsSize) {
   EXPECT_EQ(refusal("--bucket-mb", "0.25"), "accepted");
-}
-
-TEST(TrainingOptions, RefuseAnEmptyValue) {
-  for (const char* option :
-       {"--batch", "--sequence", "--dropout", "--bucket-mb", "--steps", "--tokens"}) {
-    EXPECT_EQ(refusal(option, ""), std::string(option) + " has an empty value");
-  }
 }
 
 /// 256 numbers of 32 bits, of which three say something, and tokens of 16 bits.
@@ -67,13 +56,18 @@ void write_tokens(const std::filesystem::path& path, std::int32_t magic, std::in
 TEST(TokenFiles, AreRefusedBeforeAnythingIsStarted) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "tokens.bin").string();
-  EXPECT_THAT(refusal("--tokens", path), StartsWith("cannot read the token file " + path));
-  EXPECT_EQ(refusal("--tokens", folder.path().string()),
-            folder.path().string() + " is a folder, no token file");
+  Situations refusals;
+  const auto add = [&](const std::string& situation, const std::string& tokens) {
+    refusals.add(situation,
+                 with_replaced(refusal("--tokens", tokens), folder.path().string(), "FOLDER"));
+  };
+  add("not there", path);
+  add("a folder", folder.path().string());
   std::ofstream(path) << "a text";
-  EXPECT_THAT(refusal("--tokens", path), HasSubstr("6 bytes, less than the header"));
+  add("a text", path);
   write_tokens(path, 1, 100);
-  EXPECT_THAT(refusal("--tokens", path), HasSubstr("its first number is 1, not 20240520"));
+  add("another first number", path);
+  expect_golden(refusals.text(), "refused_token_files.txt");
   write_tokens(path, 20240520, 100);
   EXPECT_EQ(facts_of(path).count, 100);
 }
@@ -83,8 +77,7 @@ TEST(TokenFiles, NeedOneSequenceAndTheTokenAfterIt) {
   options.operations = {OperationKind::gpt2_step};
   options.tokens = "short.bin";
   options.token_facts.count = 1024;
-  EXPECT_EQ(usage_error(options),
-            "short.bin has 1024 tokens: not one sequence of 1024 and the token after");
+  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("short.bin"), HasSubstr("1024 tokens")));
   options.token_facts.count = 1025;
   EXPECT_EQ(test::refusal(options).text, "accepted");
   options.token_facts.count = 33;
@@ -114,15 +107,12 @@ TEST(TokenFiles, HaveOnlyTokensThatTheModelKnows) {
   options.token_facts = {.count = 2000, .largest = 50256, .largest_at = 17};
   EXPECT_EQ(test::refusal(options).text, "accepted");
   options.token_facts.largest = 50257;
-  EXPECT_EQ(usage_error(options),
-            "text.bin has token 50257 at place 17: the model knows 50257 tokens");
+  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("text.bin"), HasSubstr("50257")));
   options.token_facts.largest = 131;
   EXPECT_EQ(test::refusal(options).text, "accepted");
   options.training.models = {ModelSize::gpt2, ModelSize::tiny};
   options.training.length = 32;
-  const test::Refusal found = test::refusal(options);
-  EXPECT_EQ(found.text, "text.bin has token 131 at place 17: the model knows 131 tokens");
-  EXPECT_EQ(found.advice, "take a larger model, or a text with fewer tokens");
+  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("text.bin"), HasSubstr("131")));
 }
 
 std::vector<std::string> names_of(const RunPlan& plan) {
@@ -139,9 +129,8 @@ TEST(Shards, AreRefusedWhereRanksDoNotDivideThem) {
   options.training.models = {ModelSize::tiny};
   const test::Refusal found = test::refusal(options);
   EXPECT_EQ(found.exit_code, ExitCode::usage);
-  EXPECT_EQ(found.text,
-            "zero3 needs equal shares of the parameters, and 3 ranks do not divide them");
-  EXPECT_EQ(found.advice, "take 2, 4 or 8 ranks, or the strategy ddp");
+  EXPECT_THAT(found.text, AllOf(HasSubstr("zero3"), HasSubstr("3 ranks")));
+  EXPECT_THAT(found.advice, AllOf(HasSubstr("2, 4 or 8"), HasSubstr("ddp")));
   options.training.strategies = {TrainingStrategy::ddp};
   EXPECT_EQ(test::refusal(options).text, "accepted");
 }
@@ -151,9 +140,8 @@ TEST(Shards, AreRefusedOfBucketsAndOnCpusToo) {
   options.backend = BackendKind::mpi;
   options.training.strategies = {TrainingStrategy::zero2};
   options.ranks = 3;
-  EXPECT_EQ(usage_error(options),
-            "zero2 needs equal shares of the parameters, and 3 ranks do not divide them");
-  EXPECT_EQ(test::refusal(options).advice, "take 2, 4 or 8 ranks, or the strategy ddp");
+  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("zero2"), HasSubstr("3 ranks")));
+  EXPECT_THAT(test::refusal(options).advice, HasSubstr("2, 4 or 8"));
   options.ranks = 4;
   EXPECT_EQ(test::refusal(options).text, "accepted");
 }
@@ -162,17 +150,15 @@ TEST(Shards, AreLeftOutWhereOnlyAProfileBroughtThem) {
   RunOptions options;
   options.profile = Profile::full;
   options.ranks = 5;
-  const RunPlan plan = make_plan(options, test::with_gpus(8));
+  const RunPlan plan = make_plan(options, with_gpus(8));
   EXPECT_THAT(names_of(plan), Contains("gpt2_step/fp32/gpt2/np5"));
   EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("zero"))));
   const auto warning = std::ranges::find(plan.warnings, "left-out", &Warning::code);
   ASSERT_NE(warning, plan.warnings.end());
-  EXPECT_THAT(warning->text, StartsWith("left out, because zero2 needs equal shares of the "
-                                        "parameters, and 5 ranks do not divide them: "
-                                        "gpt2_step/fp32/gpt2/np5/zero2, "));
-  EXPECT_EQ(warning->advice, "take 2, 3, 4, 6 or 8 ranks, or the strategy ddp");
+  EXPECT_THAT(warning->text, HasSubstr("gpt2_step/fp32/gpt2/np5/zero2, "));
+  EXPECT_THAT(warning->advice, HasSubstr("2, 3, 4, 6 or 8"));
   options.ranks = 4;
-  EXPECT_THAT(names_of(make_plan(options, test::with_gpus(8))),
+  EXPECT_THAT(names_of(make_plan(options, with_gpus(8))),
               Contains("gpt2_step/fp32/gpt2/np4/zero2"));
 }
 
@@ -180,24 +166,57 @@ TEST(OptionsOfTrainings, AreNamedWhereThereIsNone) {
   RunOptions options;
   options.operations = {OperationKind::all_reduce};
   options.steps = 10;
-  test::Refusal found = test::refusal(options);
-  EXPECT_EQ(found.text, "--steps goes with gpt2_step");
-  EXPECT_EQ(found.advice, "add --only gpt2_step, or leave it out");
+  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("--steps"), Not(HasSubstr("--tokens"))));
   options.tokens = "text.bin";
-  found = test::refusal(options);
-  EXPECT_EQ(found.text, "--steps and --tokens go with gpt2_step");
-  EXPECT_EQ(found.advice, "add --only gpt2_step, or leave them out");
+  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("--steps"), HasSubstr("--tokens")));
   options.steps.reset();
-  EXPECT_EQ(usage_error(options), "--tokens goes with gpt2_step");
+  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("--tokens"), Not(HasSubstr("--steps"))));
 }
 
-TEST(Steps, AreOfferedInBlocks) {
+TEST(TrainingPlans, SayWhyTheyAreRefused) {
+  Situations refusals;
+  const auto add = [&](const std::string& situation, const RunOptions& options) {
+    refusals.add(situation, refusal_of<UsageError>([&] { make_plan(options, with_gpus(4)); }));
+  };
   RunOptions options;
   options.operations = {OperationKind::gpt2_step};
+  options.tokens = "text.bin";
+  options.token_facts = {.count = 1024, .largest = 0, .largest_at = 0};
+  add("a token too few", options);
+  options.token_facts = {.count = 2000, .largest = 50257, .largest_at = 17};
+  add("a token that the model does not know", options);
+  options.token_facts.largest = 131;
+  options.training.models = {ModelSize::gpt2, ModelSize::tiny};
+  options.training.length = 32;
+  add("a token that the smaller of two models does not know", options);
+  options = {};
+  options.training.models = {ModelSize::tiny};
+  options.training.strategies = {TrainingStrategy::ddp, TrainingStrategy::zero3};
+  options.ranks = 3;
+  add("shards of parameters for 3 ranks", options);
+  options.backend = BackendKind::mpi;
+  options.training.strategies = {TrainingStrategy::zero2};
+  add("shards of buckets for 3 ranks on CPUs", options);
+  options = {};
+  options.operations = {OperationKind::gpt2_step};
   options.steps = 15;
-  const test::Refusal found = test::refusal(options);
-  EXPECT_EQ(found.text, "--steps 15 is no multiple of 10");
-  EXPECT_THAT(found.advice, HasSubstr("take 10 or 20"));
+  add("steps that are no multiple of a block's", options);
+  options.operations = {OperationKind::all_reduce};
+  options.steps = 10;
+  add("steps of an all_reduce", options);
+  options.tokens = "text.bin";
+  add("steps and tokens of an all_reduce", options);
+  options.steps.reset();
+  add("tokens of an all_reduce", options);
+  options = {};
+  options.profile = Profile::full;
+  options.ranks = 5;
+  const RunPlan plan = make_plan(options, with_gpus(8));
+  const auto warning = std::ranges::find(plan.warnings, "left-out", &Warning::code);
+  ASSERT_NE(warning, plan.warnings.end());
+  refusals.add("shards that a profile brought for 5 ranks: left out",
+               warning->text + "\nAdvice: " + warning->advice);
+  expect_golden(refusals.text(), "refused_trainings.txt");
 }
 
 }  // namespace

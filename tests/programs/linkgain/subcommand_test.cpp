@@ -7,7 +7,6 @@
 namespace linkgain {
 namespace {
 
-using test::refusal;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -53,21 +52,6 @@ TEST(Help, OfTheProgramListsCommandsAndExitStatuses) {
 TEST(Version, SaysWhatWasBuilt) {
   EXPECT_THAT(text_of({"--version"}),
               AllOf(HasSubstr("linkgain " + build_info().version), HasSubstr(build_info().text)));
-}
-
-TEST(CommandLine, RefusesUnknownOptionsAndCommandsWithTheNearest) {
-  EXPECT_EQ(refusal({"run", "--size", "8"}), "unknown option '--size': did you mean --sizes?");
-  EXPECT_EQ(refusal({"run", "--varaint=p2p"}),
-            "unknown option '--varaint': did you mean --variant?");
-  EXPECT_EQ(refusal({"report", "r", "--csv"}).substr(0, 24), "unknown option '--csv': ");
-  EXPECT_EQ(
-      refusal({"rum"}),
-      "unknown command 'rum': did you mean run? (run, topo, doctor, compare, baseline, check, "
-      "fleet, report)");
-  EXPECT_EQ(refusal({"topology"}).substr(0, 44), "unknown command 'topology': did you mean top");
-  EXPECT_THAT(refusal({"docter"}), HasSubstr("did you mean doctor?"));
-  EXPECT_EQ(refusal({"--verison"}), "unknown option '--verison': did you mean --version?");
-  EXPECT_EQ(refusal({"run", "quick"}), "linkgain run takes no 'quick'");
 }
 
 TEST(CommandLine, ErrorsPointToTheHelpOfTheirCommand) {

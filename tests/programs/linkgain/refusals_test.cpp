@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include "parsing.hpp"
+#include "support/golden.hpp"
+#include "support/situations.hpp"
+
+/// Command lines that cannot be meant, of every subcommand.
+namespace linkgain::test {
+namespace {
+
+const std::vector<std::vector<std::string>> kCommandLines{
+    {"rum"},
+    {"topology"},
+    {"docter"},
+    {"--verison"},
+    {"run", "--size", "8"},
+    {"run", "--varaint=p2p"},
+    {"run", "quick"},
+    {"run", "--backend", "ncl"},
+    {"run", "--profile", "ful"},
+    {"run", "--only", "all_reduc"},
+    {"run", "--type", "float23"},
+    {"run", "--reduction", "mx"},
+    {"run", "--launch", "grpah"},
+    {"run", "--pattern", "one_way"},
+    {"run", "--schedule", "pair"},
+    {"run", "--sizes", "0"},
+    {"run", "--sizes", "-8"},
+    {"run", "--sizes", "1Q"},
+    {"run", "--sizes", ""},
+    {"run", "--gpus", "0,x"},
+    {"run", "--gpus", ""},
+    {"run", "--pair", "0+1"},
+    {"run", "--np", "two"},
+    {"run", "--launches", "2.5"},
+    {"run", "--only", "gpt2_step", "--batch", "1.5"},
+    {"run", "--only", "gpt2_step", "--batch", "99999999999999999999"},
+    {"run", "--only", "gpt2_step", "--batch", ""},
+    {"run", "--only", "gpt2_step", "--bucket-mb", "2.5x"},
+    {"run", "--only", "gpt2_step", "--bucket-mb", ""},
+    {"run", "--only", "gpt2_step", "--steps", "many"},
+    {"run", "--only", "gpt2_step", "--steps", ""},
+    {"run", "--only", "gpt2_step", "--sequence", "12x"},
+    {"run", "--only", "gpt2_step", "--sequence", ""},
+    {"run", "--only", "gpt2_step", "--dropout", "half"},
+    {"run", "--only", "gpt2_step", "--dropout", ""},
+    {"run", "--only", "gpt2_step", "--tokens", ""},
+    {"topo", "--jsno"},
+    {"topo", "-m"},
+    {"topo", "all"},
+    {"doctor", "--laod"},
+    {"doctor", "now"},
+    {"compare"},
+    {"compare", "a"},
+    {"compare", "a", "b", "--metric", "busw"},
+    {"compare", "a", "b", "--format", "mdd"},
+    {"compare", "a", "b", "--threshold", "80%"},
+    {"compare", "a", "b", "--threshold", "few"},
+    {"baseline", "-o", "b.json"},
+    {"baseline", "a"},
+    {"baseline", "a", "-o", ""},
+    {"baseline", "a", "-o", "b", "--tolerance", "5"},
+    {"check", "a"},
+    {"check", "--baseline", "b"},
+    {"check", "a", "--baseline", "b", "--format", "xml"},
+    {"check", "a", "--baseline", "b", "--tolerance", "-5%"},
+    {"check", "a", "--baseline", "b", "--juint", "c"},
+    {"fleet"},
+    {"fleet", "a", "--expect", "n[1-"},
+    {"fleet", "a", "--tolerance", "0"},
+    {"report"},
+    {"report", "r", "--format", "cvs"},
+    {"report", "r", "--csv"},
+};
+
+TEST(CommandLine, RefusalsSayWhatIsAccepted) {
+  Situations refusals;
+  for (const std::vector<std::string>& words : kCommandLines) {
+    std::string command = "linkgain";
+    for (const std::string& word : words) command += " " + (word.empty() ? "''" : word);
+    EXPECT_NE(refusal(words), "accepted") << command;
+    refusals.add(command, refusal_of<UsageError>([&] { parse(words); }));
+  }
+  expect_golden(refusals.text(), "refusals.txt");
+}
+
+}  // namespace
+}  // namespace linkgain::test
