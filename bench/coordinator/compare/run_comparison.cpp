@@ -43,7 +43,8 @@ double largest(const std::optional<double>& a, const std::optional<double>& b) {
 }
 
 DeviationSource deviation_source(const RunFigures& run) {
-  return run.settings.backend == BackendKind::mpi ? DeviationSource::cpu_memory : DeviationSource::gpus;
+  return run.settings.backend == BackendKind::mpi ? DeviationSource::cpu_memory
+                                                  : DeviationSource::gpus;
 }
 
 /// Of a case of both runs. Never less than what the samples of either show.
@@ -349,7 +350,8 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
 
 void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
   if (run.status != RunStatus::complete) {
-    cautions.push_back({"incomplete", fmt::format("{} is not complete ({})", run.name, name_of(run.status)),
+    cautions.push_back({"incomplete",
+                        fmt::format("{} is not complete ({})", run.name, name_of(run.status)),
                         "what it lacks is not compared; measure it again"});
   }
   add_throttling(cautions, run);
