@@ -1,10 +1,13 @@
 // A stand-in for libnvidia-ml.so.1. nvml_double.hpp lists what it can stand for.
 #include "nvml_double.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace linkgain::nvml_double {
 
@@ -119,6 +122,17 @@ Result answer_text(Handle device, char* out, unsigned int length, const Text& te
   return result == kSuccess ? copy_text(text_of(*gpu), out, length) : result;
 }
 
+/// Once in a process; see nvml_double.hpp.
+void start_own_thread() {
+  static const bool started = [] {
+    std::thread([] {
+      while (true) pause();
+    }).detach();
+    return true;
+  }();
+  static_cast<void>(started);
+}
+
 }  // namespace
 
 extern "C" {
@@ -132,6 +146,7 @@ Result nvmlInit_v2() {
   }
   if (scenario->init == kSuccess) {
     build_machine(*scenario);
+    start_own_thread();
   }
   return scenario->init;
 }

@@ -58,6 +58,9 @@
 /// The step is LINKGAIN_NVML_COUNTER_STEP bytes for NVLink sent and received over all links (a
 /// single link's is that divided by the number of links), LINKGAIN_NVML_PCIE_STEP bytes for PCIe,
 /// 0 where not set. Every field counts its own readings.
+///
+/// As NVIDIA's library does, it starts a thread at the first nvmlInit_v2, which has the signal mask
+/// of its creator, may be handed any signal sent to the process, and outlives nvmlShutdown.
 namespace linkgain::nvml_double {
 
 using nvml_api::ComputeMode;

@@ -1,17 +1,42 @@
 #include "linkgain/process/signals.hpp"
 
 #include <fmt/format.h>
-#include <sys/signalfd.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 namespace linkgain {
 namespace {
 
 constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP};
+
+/// What the handler may touch. Handlers belong to the process and take no argument of ours.
+struct HandlersState {
+  std::array<std::atomic<bool>, kWatched.size()> caught{};
+  std::atomic<int> wake = -1;  ///< an eventfd
+};
+HandlersState handlers_state;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+/// In whichever thread the system chose, in the middle of anything.
+void note(int signal_number) {
+  const int error_before = errno;
+  for (std::size_t i = 0; i < kWatched.size(); ++i) {
+    if (kWatched[i] == signal_number) handlers_state.caught[i] = true;
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(handlers_state.wake, &one, sizeof one);
+  errno = error_before;
+}
+
+void forget_caught() {
+  for (std::atomic<bool>& each : handlers_state.caught) each = false;
+}
 
 bool is_ignored(int signal_number) {
   struct sigaction action {};
@@ -29,36 +54,41 @@ Interrupted::Interrupted(int signal_number)
     : Error(fmt::format("interrupted by {}", signal_name(signal_number)), {}, ExitCode::incomplete),
       signal_number_(signal_number) {}
 
-SignalWatch::SignalWatch() {
-  sigemptyset(&watched_);
-  for (const int signal_number : kWatched) {
-    if (!is_ignored(signal_number)) sigaddset(&watched_, signal_number);
-  }
-  descriptor_ = Descriptor(signalfd(-1, &watched_, SFD_CLOEXEC | SFD_NONBLOCK));
+SignalWatch::SignalWatch() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!descriptor_) {
     throw MachineError(fmt::format("cannot watch for signals: {}", std::strerror(errno)));
   }
-  pthread_sigmask(SIG_BLOCK, &watched_, &mask_before_);
+  wake_before_ = handlers_state.wake.exchange(descriptor_.get());
+  struct sigaction handle {};
+  handle.sa_handler = note;
+  handle.sa_flags = SA_RESTART;
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int signal_number : kWatched) {
+    if (is_ignored(signal_number)) continue;
+    actions_before_.emplace_back(signal_number);
+    sigaction(signal_number, &handle, &actions_before_.back().action);
+    sigaddset(&watched, signal_number);
+  }
+  // Whoever started this program may have blocked them.
+  pthread_sigmask(SIG_UNBLOCK, &watched, &mask_before_);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &pipe_before_);
+  actions_before_.emplace_back(SIGPIPE);
+  sigaction(SIGPIPE, &ignore, &actions_before_.back().action);
 }
 
 SignalWatch::~SignalWatch() {
-  signalfd_siginfo taken{};
-  while (read(descriptor_.get(), &taken, sizeof taken) == sizeof taken) {
-  }
-  sigaction(SIGPIPE, &pipe_before_, nullptr);
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  for (const ActionBefore& each : actions_before_)
+    sigaction(each.signal_number, &each.action, nullptr);
+  handlers_state.wake = wake_before_;
+  forget_caught();
 }
 
 std::optional<int> SignalWatch::caught() const {
-  sigset_t pending;
-  sigpending(&pending);
-  for (const int signal_number : kWatched) {
-    if (sigismember(&watched_, signal_number) == 1 && sigismember(&pending, signal_number) == 1) {
-      return signal_number;
-    }
+  for (std::size_t i = 0; i < kWatched.size(); ++i) {
+    if (handlers_state.caught[i]) return kWatched[i];
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/process/descriptor.hpp"
@@ -23,11 +24,11 @@ class Interrupted : public Error {
   int signal_number_;
 };
 
-/// While one is alive, SIGINT, SIGTERM and SIGHUP wait to be noticed instead of ending the program,
-/// and SIGPIPE is ignored, so that writing to a dead job is an error and not the end. A signal that
-/// was ignored before (nohup, a shell's background job) stays ignored. The destructor restores what
-/// it found and discards what was caught. Signals are blocked in the creating thread: create it
-/// before any thread is started, and destroy it in the same thread, last one first.
+/// While one is alive, SIGINT, SIGTERM and SIGHUP are noticed instead of ending the program,
+/// whichever of its threads they reach, libraries' own included; and SIGPIPE is ignored, so that
+/// writing to a dead job is an error and not the end. A signal that was ignored before (nohup, a
+/// shell's background job) stays ignored. The destructor restores what it found and discards what
+/// was caught: last one first, in the thread that made it.
 class SignalWatch {
  public:
   /// Throws MachineError where the system refuses.
@@ -46,10 +47,16 @@ class SignalWatch {
   void throw_if_caught() const;
 
  private:
-  sigset_t watched_{};
-  sigset_t mask_before_{};
-  struct sigaction pipe_before_ {};
+  struct ActionBefore {
+    explicit ActionBefore(int number) : signal_number(number) {}
+    int signal_number;
+    struct sigaction action {};
+  };
+
   Descriptor descriptor_;
+  int wake_before_ = -1;  ///< descriptor of the watch around this one
+  std::vector<ActionBefore> actions_before_;
+  sigset_t mask_before_{};
 };
 
 }  // namespace linkgain

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <semaphore>
+#include <thread>
 
 #include "linkgain/process/process.hpp"
 
@@ -55,15 +57,45 @@ TEST(SignalWatch, RestoresWhatItFoundAndDropsWhatItCaught) {
   ASSERT_EQ(handler_of(SIGPIPE), SIG_DFL);
   {
     const SignalWatch watch;
-    EXPECT_TRUE(is_blocked(SIGINT));
+    EXPECT_NE(handler_of(SIGINT), SIG_DFL);
     EXPECT_EQ(handler_of(SIGPIPE), SIG_IGN);
     kill(getpid(), SIGINT);
     kill(getpid(), SIGTERM);
   }
-  EXPECT_FALSE(is_blocked(SIGINT));
-  EXPECT_FALSE(is_blocked(SIGTERM));
   EXPECT_EQ(handler_of(SIGPIPE), SIG_DFL);
   EXPECT_EQ(handler_of(SIGINT), SIG_DFL);
+  EXPECT_EQ(handler_of(SIGTERM), SIG_DFL);
+  const SignalWatch next;
+  EXPECT_EQ(next.caught(), std::nullopt);
+  EXPECT_FALSE(is_readable(next.descriptor()));
+}
+
+TEST(SignalWatch, NoticesASignalInAThreadThatWasThereBefore) {
+  std::binary_semaphore started{0};
+  std::jthread other([&](const std::stop_token& stop) {
+    started.release();
+    while (!stop.stop_requested()) usleep(1000);
+  });
+  started.acquire();
+  const SignalWatch watch;
+  pthread_kill(other.native_handle(), SIGTERM);
+  pollfd entry{watch.descriptor(), POLLIN, 0};
+  EXPECT_EQ(poll(&entry, 1, 10000), 1);
+  EXPECT_EQ(watch.caught(), SIGTERM);
+}
+
+TEST(SignalWatch, NoticesASignalThatWasBlockedBefore) {
+  sigset_t hangup;
+  sigemptyset(&hangup);
+  sigaddset(&hangup, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &hangup, nullptr);
+  {
+    const SignalWatch watch;
+    kill(getpid(), SIGHUP);
+    EXPECT_EQ(watch.caught(), SIGHUP);
+  }
+  EXPECT_TRUE(is_blocked(SIGHUP));
+  pthread_sigmask(SIG_UNBLOCK, &hangup, nullptr);
 }
 
 TEST(SignalWatch, WritingToNobodyIsAnError) {

@@ -1,0 +1,96 @@
+#include <sys/stat.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "programs.hpp"
+
+/// Signals that come while a library has threads of its own, as NVIDIA's has.
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+/// On the NVML double's machine, whose library has a thread of its own.
+ProgramRequest with_nvml(ProgramRequest request) {
+  request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+  request.environment["LINKGAIN_NVML_SCENARIO"] = "h200x2";
+  return request;
+}
+
+class RunBesideNvml : public MpiTest, public testing::WithParamInterface<int> {};
+
+TEST_P(RunBesideNvml, KeepsRecordAndReport) {
+  const ScratchFolder folder;
+  Program program(
+      with_nvml(run_request(folder, {"--only", "all_reduce", "--sizes", "64K,128K,256K,512K,1M",
+                                     "--precision", "0.0001", "--budget", "20"})));
+  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0))
+      << program.error();
+  program.signal(GetParam());
+  const Outcome outcome = program.finish(20.0);
+  EXPECT_EQ(outcome.status, 128 + GetParam());
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  const auto report = folder.path() / "out" / "report.md";
+  ASSERT_TRUE(std::filesystem::exists(report)) << outcome.error;
+  EXPECT_THAT(read_text(report), HasSubstr("64 KiB"));
+  const Json record = read_record(folder);
+  EXPECT_EQ(record.at("status"), "interrupted");
+  EXPECT_EQ(record.at("exit_code"), 128 + GetParam());
+  EXPECT_GT(record.at("cases")[0].at("variants")[0].at("busbw_gb_per_s"), 0.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, RunBesideNvml, testing::ValuesIn(kSignals));
+
+class WaitingCommand : public testing::TestWithParam<int> {
+ protected:
+  /// Whether it is in a system call that waits, as for a program or a reader.
+  static bool is_asleep(pid_t id) {
+    const std::string stat = read_text("/proc/" + std::to_string(id) + "/stat");
+    const std::size_t name_end = stat.rfind(')');
+    return name_end != std::string::npos && stat.compare(name_end + 2, 1, "S") == 0;
+  }
+
+  /// Sends the signal once the command waits.
+  void expect_end(const ProgramRequest& request) {
+    Program program(request);
+    ASSERT_TRUE(comes_true([&] { return program.processes_named("linkgain").size() == 1; }, 10.0));
+    pause_for(0.3);
+    ASSERT_TRUE(comes_true([&] { return is_asleep(program.id()); }, 10.0));
+    program.signal(GetParam());
+    const Outcome outcome = program.finish(10.0);
+    EXPECT_EQ(outcome.status, 128 + GetParam()) << request.arguments.at(1) << outcome.error;
+    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_P(WaitingCommand, ThatReadsEnds) {
+  ASSERT_EQ(mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"report", "pipe"},
+                                             {"compare", "pipe", "pipe"},
+                                             {"baseline", "pipe", "--output", "baseline.json"},
+                                             {"check", "pipe", "--baseline", "pipe"},
+                                             {"fleet", "pipe"}}) {
+    expect_end(linkgain(folder_, arguments));
+  }
+}
+
+TEST_P(WaitingCommand, ThatAsksProgramsEnds) {
+  const auto mpirun = folder_.path() / "mpirun";
+  std::ofstream(mpirun) << "#!/bin/sh\nexec sleep 100\n";
+  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+  ProgramRequest request = with_nvml(linkgain(folder_, {"doctor"}));
+  request.environment["PATH"] = folder_.path().string() + ":/usr/bin:/bin";
+  expect_end(request);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, WaitingCommand, testing::ValuesIn(kSignals));
+
+}  // namespace
+}  // namespace linkgain::test
