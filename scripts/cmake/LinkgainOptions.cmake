@@ -7,8 +7,10 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
-# Installed programs find NCCL where it was found when they were linked.
+# Programs find NCCL where it was found when they were linked. Where they are to be installed with another list of
+# folders CMake pads that of the build tree with an empty one, which stands for the current folder.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 set(_host_flags -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion

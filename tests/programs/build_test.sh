@@ -79,6 +79,37 @@ for program in linkgain linkgain-bench; do
   fi
 done
 
+# Whoever can write into the folder that a program is started in must not choose its libraries.
+mkdir "$work/planted"
+printf '#include <cstdio>\n#include <cstdlib>\n__attribute__((constructor)) static void tell() {\n'\
+'  if (FILE* file = std::fopen(std::getenv("PLANTED_LOADED"), "a")) std::fclose(file);\n}\n' >"$work/planted.cpp"
+"${CXX:-g++}" -shared -fPIC -o "$work/planted/libnvidia-ml.so.1" "$work/planted.cpp"
+
+# expect_own_libraries PROGRAM: none of the folders that it looks for libraries in is the current one
+expect_own_libraries() {
+  local program=$1 paths library
+  paths=$(readelf -d "$program" | sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]$/\2/p')
+  if [[ -n $paths ]] && grep -qE '(^|:)([^/$:]|:|$)' <<<"$paths"; then
+    printf 'FAILED: %s looks for libraries in an empty or relative folder: %s\n' "$program" "$paths"
+    failures=$((failures + 1))
+  fi
+  # But for those that the planted one itself needs.
+  for library in $(readelf -d "$program" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]$/\1/p' | grep -vE '^lib(c|m|gcc_s|stdc\+\+|asan|ubsan)\.'); do
+    [[ -e $work/planted/$library ]] || cp "$work/planted/libnvidia-ml.so.1" "$work/planted/$library"
+  done
+  rm -f "$work/loaded"
+  (cd "$work/planted" && PLANTED_LOADED=$work/loaded "$program" --version >"$work/planted.log" 2>&1) || true
+  expect "${program##*/} " "$work/planted.log" "$program starts beside libraries of the current folder"
+  if [[ -e $work/loaded ]]; then
+    printf 'FAILED: %s loads libraries of the current folder\n' "$program"
+    failures=$((failures + 1))
+  fi
+}
+for program in linkgain linkgain-bench; do
+  expect_own_libraries "$build_dir/bin/$program"
+  expect_own_libraries "$work/installed/bin/$program"
+done
+
 if ((failures > 0)); then
   exit 1
 fi
