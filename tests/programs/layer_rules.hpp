@@ -100,8 +100,7 @@ inline constexpr std::string_view kEverywhereOnHosts = "fmt/";
 /// What the operating system has; every other header with a folder or ".h" needs a row above.
 inline constexpr std::string_view kSystemHeaders =
     "dirent.h dlfcn.h fcntl.h glob.h netdb.h poll.h pthread.h pwd.h sched.h signal.h spawn.h "
-    "termios.h "
-    "unistd.h";
+    "stdio_ext.h termios.h unistd.h";
 inline constexpr std::string_view kSystemFolders = "arpa linux net netinet sys";
 
 inline bool has_word(std::string_view words, std::string_view word) {

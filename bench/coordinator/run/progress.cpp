@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "linkgain/base/standard_streams.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -105,38 +107,31 @@ Progress::~Progress() { clear_line(); }
 
 void Progress::clear_line() {
   if (!line_open_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  print_message(stderr, "\r\033[K");
   line_open_ = false;
 }
 
 void Progress::note(const std::string& text) {
   clear_line();
-  if (!quiet_) fmt::print(stderr, "{}\n", text);
-  if (log_ != nullptr) {
-    fmt::print(log_, "{}\n", text);
-    std::fflush(log_);
-  }
+  if (!quiet_) print_message(stderr, text + "\n");
+  if (log_ != nullptr) print_message(log_, text + "\n");
 }
 
 void Progress::measuring(int step, int steps, const Case& c, int round, double seconds_left) {
   if (quiet_ || !terminal_) return;
   const std::string left =
       seconds_left < 0 ? "" : fmt::format(", about {:.0f} s left", seconds_left);
-  fmt::print(stderr, "\r\033[K[{:>3}/{}] {}, round {}{}", step, steps, case_name(c), round, left);
-  std::fflush(stderr);
+  print_message(stderr, fmt::format("\r\033[K[{:>3}/{}] {}, round {}{}", step, steps, case_name(c),
+                                    round, left));
   line_open_ = true;
 }
 
 void Progress::finished(int step, int steps, const CaseResult& result) {
-  const std::string text = fmt::format("[{:>3}/{}] {}: {}", step, steps,
+  const std::string text = fmt::format("[{:>3}/{}] {}: {}\n", step, steps,
                                        case_name(result.definition), summary_of(result));
   clear_line();
-  if (!quiet_ && !terminal_) fmt::print(stderr, "{}\n", text);
-  if (log_ != nullptr) {
-    fmt::print(log_, "{}\n", text);
-    std::fflush(log_);
-  }
+  if (!quiet_ && !terminal_) print_message(stderr, text);
+  if (log_ != nullptr) print_message(log_, text);
 }
 
 std::string summary_of(const CaseResult& result) {

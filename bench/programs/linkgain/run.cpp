@@ -12,6 +12,7 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
@@ -242,7 +243,8 @@ int carry_out(const RunOptions& options) {
   } catch (const Interrupted& interruption) {
     record.status = RunStatus::interrupted;
     status = kSignalExitBase + interruption.signal_number();
-    fmt::print(stderr, "linkgain: {}; what was measured is kept\n", interruption.what());
+    print_message(stderr,
+                  fmt::format("linkgain: {}; what was measured is kept\n", interruption.what()));
   }
   record.wall_seconds = world.now().value - start;
   note_exposed_communication(record);
@@ -250,8 +252,10 @@ int carry_out(const RunOptions& options) {
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
   write_files(record, directory);
-  print_result(options, record, directory);
-  return status;
+  return with_output_in_full([&] {
+    print_result(options, record, directory);
+    return status;
+  });
 }
 
 const Registration kRegistration(Subcommand<RunOptions>{

@@ -3,21 +3,27 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <string>
 
 #include "bench_modes.hpp"
 #include "bench_options.hpp"
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
 
 namespace {
 
+using linkgain::print_message;
+using linkgain::with_output_in_full;
 using linkgain::WorkerOptions;
 
 /// Tells on standard error, once for all ranks where they all threw the same.
 int report(const linkgain::Error& error, bool speaks) {
   if (speaks) {
-    fmt::print(stderr, "linkgain-bench: {}\n", error.what());
-    if (!error.advice().empty()) fmt::print(stderr, "                {}\n", error.advice());
+    print_message(stderr, fmt::format("linkgain-bench: {}\n", error.what()));
+    if (!error.advice().empty()) {
+      print_message(stderr, fmt::format("                {}\n", error.advice()));
+    }
   }
   return static_cast<int>(error.exit_code());
 }
@@ -32,10 +38,11 @@ int run_ranks(int argc, char** argv, const WorkerOptions& options,
       linkgain::serve_mode(session, options, *channel);
       return 0;
     }
-    if (options.mode == WorkerOptions::Mode::nccl_tests) {
-      return linkgain::nccl_tests_mode(session, options);
-    }
-    return linkgain::benchmark_mode(session, options);
+    return with_output_in_full([&] {
+      return options.mode == WorkerOptions::Mode::nccl_tests
+                 ? linkgain::nccl_tests_mode(session, options)
+                 : linkgain::benchmark_mode(session, options);
+    });
   } catch (const linkgain::UsageError& error) {
     return report(error, session.is_root());
   } catch (const linkgain::AgreedError& error) {
@@ -43,7 +50,7 @@ int run_ranks(int argc, char** argv, const WorkerOptions& options,
   } catch (const linkgain::Error& error) {
     session.abort(report(error, true));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "linkgain-bench: {}\n", error.what());
+    print_message(stderr, fmt::format("linkgain-bench: {}\n", error.what()));
     session.abort(static_cast<int>(linkgain::ExitCode::incomplete));
   }
 }
@@ -59,18 +66,24 @@ int refuse(int argc, char** argv, const linkgain::UsageError& error) {
   return status;
 }
 
+int print_in_full(const std::string& text) {
+  return with_output_in_full([&] {
+    fmt::print("{}", text);
+    return 0;
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  linkgain::open_closed_standard_descriptors();
   try {
     const WorkerOptions options = linkgain::parse_worker_options(argc, argv);
     switch (options.mode) {
       case WorkerOptions::Mode::text:
-        fmt::print("{}", options.text);
-        return 0;
+        return print_in_full(options.text);
       case WorkerOptions::Mode::describe:
-        fmt::print("{}\n", linkgain::describe());
-        return 0;
+        return print_in_full(linkgain::describe() + "\n");
       case WorkerOptions::Mode::load:
         linkgain::load_gpu_links(options.load_time);
         return 0;
@@ -87,7 +100,7 @@ int main(int argc, char** argv) {
   } catch (const linkgain::Error& error) {
     return report(error, true);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "linkgain-bench: {}\n", error.what());
+    print_message(stderr, fmt::format("linkgain-bench: {}\n", error.what()));
   }
-  return static_cast<int>(linkgain::ExitCode::problem_found);
+  return static_cast<int>(linkgain::ExitCode::usage);
 }

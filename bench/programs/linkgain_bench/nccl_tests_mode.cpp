@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench_modes.hpp"
+#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/nccl_tests/nccl_tests_cases.hpp"
 #include "linkgain/nccl_tests/nccl_tests_output.hpp"
 #include "linkgain/runtime/engine.hpp"
@@ -129,7 +130,7 @@ std::unique_ptr<NcclTestsFile> open_file(Session& session, const std::string& pa
       const bool wanted = session.is_root() && !path.empty();
       return wanted ? std::make_unique<NcclTestsFile>(path) : nullptr;
     });
-    if (file) fmt::print("# Writing JSON output to {}\n", file->name());
+    if (file) print_message(stdout, fmt::format("# Writing JSON output to {}\n", file->name()));
     return file;
   } catch (const AgreedError& error) {
     throw UsageError(error.what(), error.advice());
@@ -202,8 +203,7 @@ class Table {
  private:
   void print(const std::string& text) const {
     if (!session_.is_root()) return;
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    print_message(stdout, text);  // main() tells where it was not written: other ranks wait now
   }
 
   void leave_out_what_is_empty() {
