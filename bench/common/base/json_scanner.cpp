@@ -127,7 +127,7 @@ std::string JsonScanner::string() {
   if (raw.find('\\') == std::string_view::npos) return std::string(raw);
   try {
     return nlohmann::json::parse(fmt::format("\"{}\"", raw)).get<std::string>();
-  } catch (const nlohmann::json::parse_error&) {
+  } catch (const nlohmann::json::exception&) {
     fail("text");
   }
 }

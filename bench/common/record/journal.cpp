@@ -145,9 +145,10 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 
 Record read_record(const std::filesystem::path& named) {
   std::filesystem::path path = named;
-  if (std::filesystem::is_directory(path)) {
-    path /= "record.json";
-    if (!std::filesystem::exists(path)) path.replace_filename("journal.jsonl");
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    path /= "journal.jsonl";
+    if (!std::filesystem::exists(path, unknown)) path.replace_filename("record.json");
   }
   const std::optional<std::string> text = whole_file(path);
   if (!text) {

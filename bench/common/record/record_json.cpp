@@ -521,17 +521,14 @@ std::string to_json(const Record& record) {
 }
 
 Record parse_record(std::string_view text, const std::string& origin) {
-  json::In document;
   try {
-    document = json::In::parse(text);
-  } catch (const json::In::parse_error& error) {
-    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte),
-                     "give a record.json that `linkgain run` wrote");
-  }
-  try {
+    const json::In document = json::In::parse(text);
     json::require_known_schema(document);
     require_schema(document);
     return read_document(document);
+  } catch (const json::In::parse_error& error) {
+    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte),
+                     "give a record.json that `linkgain run` wrote");
   } catch (const json::In::exception& error) {
     throw UsageError(fmt::format("{}: {}", origin, error.what()));
   } catch (const UsageError& error) {

@@ -194,7 +194,8 @@ Baseline parse_baseline(std::string_view text, const std::string& origin) {
 
 Baseline read_baseline(const std::filesystem::path& path) {
   const std::optional<std::string> text = whole_file(path);
-  if (!text || std::filesystem::is_directory(path)) {
+  std::error_code unknown;
+  if (!text || std::filesystem::is_directory(path, unknown)) {
     throw UsageError(fmt::format("cannot read {}", path.string()), kAdvice);
   }
   return parse_baseline(*text, path.string());

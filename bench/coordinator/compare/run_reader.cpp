@@ -448,6 +448,8 @@ nlohmann::json parse_document(std::string_view text, const std::string& name) {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     throw UsageError(fmt::format("{}: not JSON, from byte {} on", name, error.byte), kWhatToGive);
+  } catch (const nlohmann::json::exception& error) {  // as of a number that is out of range
+    throw UsageError(fmt::format("{}: {}", name, error.what()), kWhatToGive);
   }
 }
 
@@ -491,10 +493,17 @@ RunFigures read_file(const fs::path& path) {
 /// By name.
 std::vector<fs::path> documents_in(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".json") {
-      files.push_back(entry.path());
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    if (entry->is_regular_file(gone) && entry->path().extension() == ".json") {
+      files.push_back(entry->path());
     }
+  }
+  if (error) {
+    throw UsageError(fmt::format("cannot read {}: {}", folder.string(), error.message()),
+                     kWhatToGive);
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -512,7 +521,9 @@ RunFigures read_launches(const std::vector<fs::path>& files, const std::string& 
                        "several files make one side where another program wrote them; several "
                        "launches of linkgain's are one record: linkgain run --launches 8");
     }
-    if (!known.insert(fs::canonical(file)).second) {
+    std::error_code gone;
+    const fs::path same = fs::canonical(file, gone);
+    if (!known.insert(gone ? file : same).second) {
       throw UsageError(fmt::format("{} is given twice as a launch", runs.back().name),
                        "each launch counts once");
     }
@@ -524,12 +535,14 @@ RunFigures read_launches(const std::vector<fs::path>& files, const std::string& 
 
 RunFigures read_run(const std::filesystem::path& path) {
   const std::string name = path.string();
-  if (fs::is_directory(path)) {
-    const bool own = fs::exists(path / "record.json") || fs::exists(path / "journal.jsonl");
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) {
+    const bool own =
+        fs::exists(path / "record.json", unknown) || fs::exists(path / "journal.jsonl", unknown);
     const std::vector<fs::path> files = own ? std::vector<fs::path>{} : documents_in(path);
     return files.empty() ? figures_of(read_record(path), name) : read_launches(files, name);
   }
-  if (name.find(',') == std::string::npos || fs::exists(path)) return read_file(path);
+  if (name.find(',') == std::string::npos || fs::exists(path, unknown)) return read_file(path);
   std::vector<fs::path> files;
   for (const std::string& each : split(name, ',')) files.emplace_back(each);
   return read_launches(files,

@@ -427,19 +427,27 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kMostThreads = 16;
 
-/// A journal that a finished run left nothing of, or whose run goes on.
-bool is_lone_journal(const fs::path& path) {
+/// A record, but not beside the journal of a later run that has none yet; or a journal.
+bool is_of_a_run(const fs::path& path) {
+  const fs::path folder = path.parent_path();
   std::error_code error;
-  return path.extension() == ".jsonl" && !fs::exists(path.parent_path() / "record.json", error);
+  if (path.extension() == ".jsonl") {
+    return path.filename() == "journal.jsonl" || !fs::exists(folder / "record.json", error);
+  }
+  if (path.extension() != ".json") return false;
+  return path.filename() != "record.json" || !fs::exists(folder / "journal.jsonl", error);
 }
 
+/// Folders below it that go away meanwhile, or cannot be read, have none.
 void add_below(const fs::path& folder, std::vector<fs::path>& files) {
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, options)) {
-    std::error_code error;
-    if (!entry.is_regular_file(error)) continue;
-    if (entry.path().extension() == ".json" || is_lone_journal(entry.path())) {
-      files.push_back(entry.path());
+  std::error_code error;
+  fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::error_code gone;
+    if (entry->is_directory(gone) && !entry->is_symlink(gone)) {
+      add_below(entry->path(), files);
+    } else if (entry->is_regular_file(gone) && is_of_a_run(entry->path())) {
+      files.push_back(entry->path());
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -35,7 +36,37 @@ std::filesystem::path default_path(const RunPlan& plan, const Site& site) {
   return path;
 }
 
+/// "p2p-1.log": what a job wrote to standard error, to which a later one of its name would add.
+bool is_job_log(const std::string& name) {
+  constexpr std::string_view kEnd = ".log";
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string::npos || !name.ends_with(kEnd)) return false;
+  const std::string number = name.substr(dash + 1, name.size() - dash - 1 - kEnd.size());
+  return !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool is_of_a_run(const std::string& name) {
+  return name == RunDirectory::kRecord || name == RunDirectory::kReport ||
+         name == RunDirectory::kJournal || name == RunDirectory::kLog || is_job_log(name);
+}
+
 }  // namespace
+
+void set_aside_earlier_run(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> files;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_of_a_run(entry->path().filename())) files.push_back(entry->path());
+  }
+  for (const std::filesystem::path& file : files) {
+    std::filesystem::rename(file, file.string() + ".old", error);
+    if (!error) continue;
+    throw UsageError(fmt::format("{} is of an earlier run and cannot be renamed to *.old: {}",
+                                 file.string(), error.message()),
+                     "name another directory with --out DIR");
+  }
+}
 
 RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site)
     : path_(std::filesystem::absolute(options.out.value_or(default_path(plan, site)))) {

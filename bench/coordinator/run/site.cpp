@@ -25,6 +25,8 @@ namespace linkgain {
 namespace {
 
 constexpr std::string_view kSlots = "slots=";
+/// A device, as /dev/zero, may have no end.
+constexpr std::size_t kMostHostfileBytes = std::size_t{16} << 20;
 
 std::optional<int> parse_count(std::string_view text) {
   int number = 0;
@@ -101,10 +103,14 @@ Hosts parse_hostfile(std::string_view text) {
 
 Hosts read_hostfile(const std::filesystem::path& path) {
   std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw no_hostfile(fmt::format("cannot read {}", path.string()));
-  return parse_hostfile(text.str());
+  std::string text(kMostHostfileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.eof() && file.fail()) throw no_hostfile(fmt::format("cannot read {}", path.string()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMostHostfileBytes) {
+    throw no_hostfile(fmt::format("{} has more than 16 MiB", path.string()));
+  }
+  return parse_hostfile(text);
 }
 
 std::optional<Hosts> slurm_allocation(const Environment& environment) {

@@ -195,8 +195,8 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
 
 void write_files(const Record& record, const RunDirectory& directory) {
   write_file_atomically(directory.record(), to_json(record));
+  std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
   write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
-  std::filesystem::remove(directory.journal());
 }
 
 /// Warnings go to the person, in colour on a terminal that has it.
@@ -222,6 +222,7 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
 /// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
 int carry_out(const RunOptions& options) {
+  if (options.out) set_aside_earlier_run(*options.out);
   const Site site = survey_site(options.hostfile);
   const RunPlan plan = make_plan(options, site);
   require_launcher(options.launcher);

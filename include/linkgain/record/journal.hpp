@@ -37,9 +37,9 @@ Record parse_journal(std::string_view text, const std::string& origin);
 /// whole until then. Throws UsageError where it cannot.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
-/// Reads a record or a journal, or of a run's directory the one that is there. Checks the schema
-/// first; throws UsageError that says where the document departs from it. A journal gives what its
-/// complete lines hold.
+/// Reads a record or a journal, or of a run's directory the journal, which only an unfinished run
+/// leaves, else the record. Checks the schema first; throws UsageError that says where the document
+/// departs from it. A journal gives what its complete lines hold.
 Record read_record(const std::filesystem::path& path);
 
 }  // namespace linkgain

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "linkgain/run/run_plan.hpp"
 
@@ -11,15 +12,20 @@ namespace linkgain {
 /// variant and launch the job's output (p2p-1.log) and NCCL's log (nccl-p2p-1.<host>.<pid>.log).
 class RunDirectory {
  public:
+  static constexpr std::string_view kRecord = "record.json";
+  static constexpr std::string_view kReport = "report.md";
+  static constexpr std::string_view kLog = "run.log";
+  static constexpr std::string_view kJournal = "journal.jsonl";
+
   /// Makes the directory asked for, or results/<UTC time>_<host>_<gpus> below the working one.
   /// Throws UsageError where it cannot be written.
   RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site);
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path record() const { return path_ / "record.json"; }
-  std::filesystem::path report() const { return path_ / "report.md"; }
-  std::filesystem::path log() const { return path_ / "run.log"; }
-  std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
+  std::filesystem::path record() const { return path_ / kRecord; }
+  std::filesystem::path report() const { return path_ / kReport; }
+  std::filesystem::path log() const { return path_ / kLog; }
+  std::filesystem::path journal() const { return path_ / kJournal; }
   std::filesystem::path job_log(const std::string& variant, int launch) const;
   /// Start of the names of NCCL's files, and the value for NCCL_DEBUG_FILE.
   std::string nccl_log_prefix(const std::string& variant, int launch) const;
@@ -31,6 +37,11 @@ class RunDirectory {
 
   std::filesystem::path path_;
 };
+
+/// Renames what an earlier run left in a directory (record, report, journal, logs) to *.old, so
+/// that nothing of it passes for the next one's, however that ends. Nothing where there is no such
+/// directory. Throws UsageError where a file cannot be renamed.
+void set_aside_earlier_run(const std::filesystem::path& folder);
 
 /// A folder of this process's own in the one for temporary files ($TMPDIR, else /tmp), removed with
 /// all that is in it at the end. Neither copied nor moved.

@@ -32,9 +32,10 @@ class FleetFiles : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(FleetFiles, FindsRecordsAndLoneJournals) {
-  const auto first = write("a/record.json", "{}");
-  write("a/journal.jsonl", "");
+TEST_F(FleetFiles, FindsRecordsAndJournalsOfUnfinishedRuns) {
+  write("a/record.json", "{}");
+  write("a/record.json.old", "{}");
+  const auto first = write("a/journal.jsonl", "");
   write("a/report.md", "");
   const auto second = write("b/journal.jsonl", "");
   const auto third = write("node7.json", "{}");

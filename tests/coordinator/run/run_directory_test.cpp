@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/whole_file.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain {
@@ -54,6 +55,24 @@ TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
 TEST_F(RunDirectoryTest, RefusesAFileInItsPlace) {
   std::ofstream(folder_ / "file") << "here";
   EXPECT_THROW(open(folder_ / "file"), UsageError);
+}
+
+TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {
+  const std::vector<std::string> left{"record.json", "report.md", "journal.jsonl",
+                                      "run.log",     "p2p-1.log", "my-own-12.log"};
+  const std::vector<std::string> others{"notes.log", "notes-a.log", "check.md", "other.json"};
+  for (const std::string& name : left) std::ofstream(folder_ / name) << "earlier " << name;
+  for (const std::string& name : others) std::ofstream(folder_ / name) << "other";
+  std::ofstream(folder_ / "record.json.old") << "much earlier";
+  set_aside_earlier_run(folder_);
+  for (const std::string& name : left) {
+    EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
+    EXPECT_EQ(whole_file(folder_ / (name + ".old")), "earlier " + name);
+  }
+  for (const std::string& name : others) EXPECT_EQ(whole_file(folder_ / name), "other") << name;
+  set_aside_earlier_run(folder_);
+  EXPECT_EQ(whole_file(folder_ / "record.json.old"), "earlier record.json");
+  EXPECT_NO_THROW(set_aside_earlier_run(folder_ / "none"));
 }
 
 TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {

@@ -1,0 +1,89 @@
+#include <csignal>
+
+#include "programs.hpp"
+
+/// What a run finds in its folder, and what it leaves there, as other commands see it.
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class RunFolder : public MpiTest {
+ protected:
+  std::filesystem::path out() const { return folder_.path() / "out"; }
+
+  Outcome run_to_end(const std::string& size) const {
+    return run_program(
+        run_request(folder_, {"--only", "all_reduce", "--sizes", size, "--precision", "0.5"}));
+  }
+
+  /// A run that is killed once it has measured a case of 128 KiB.
+  void run_and_kill() const {
+    Program program(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
+                                          "--precision", "0.0001", "--budget", "12"}));
+    ASSERT_TRUE(
+        comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0))
+        << program.error();
+    program.signal(SIGKILL);
+    EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
+  }
+
+  Outcome linkgain_on(const std::vector<std::string>& arguments) const {
+    return run_program(linkgain(folder_, arguments));
+  }
+
+  /// Readers of the folder see the run that was killed, not the one before.
+  void expect_readers_of_the_killed_run() const {
+    const Outcome report = linkgain_on({"report", "out"});
+    EXPECT_EQ(report.status, 0) << report.error;
+    EXPECT_THAT(report.output,
+                AllOf(HasSubstr("128 KiB"), HasSubstr("incomplete"), Not(HasSubstr("64 KiB |"))));
+    const Outcome check = linkgain_on({"check", "out", "--baseline", "baseline.json"});
+    EXPECT_NE(check.status, 0) << "a case of the baseline was not measured";
+    EXPECT_THAT(check.output + check.error, HasSubstr("incomplete"));
+    const Outcome comparison = linkgain_on({"compare", "earlier.json", "out"});
+    EXPECT_EQ(comparison.status, 0) << comparison.error;
+    EXPECT_THAT(comparison.output, HasSubstr("incomplete"));
+    const Outcome baseline = linkgain_on({"baseline", "out", "--json"});
+    EXPECT_THAT(baseline.output + baseline.error, HasSubstr("incomplete"));
+    const Outcome fleet = linkgain_on({"fleet", "out", "--json"});
+    EXPECT_THAT(fleet.output, AllOf(HasSubstr("journal.jsonl"), HasSubstr("incomplete")))
+        << fleet.error;
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(RunFolder, OfAKilledRunHasNoRecordOfAnEarlierOne) {
+  ASSERT_EQ(run_to_end("64K").status, 0);
+  std::filesystem::copy_file(out() / "record.json", folder_.path() / "earlier.json");
+  ASSERT_EQ(linkgain_on({"baseline", "out", "--output", "baseline.json"}).status, 0);
+  const std::string earlier = read_text(out() / "record.json");
+  run_and_kill();
+  EXPECT_FALSE(std::filesystem::exists(out() / "record.json"));
+  EXPECT_FALSE(std::filesystem::exists(out() / "report.md"));
+  EXPECT_EQ(read_text(out() / "record.json.old"), earlier);
+  EXPECT_THAT(read_text(out() / "report.md.old"), HasSubstr("64 KiB"));
+  EXPECT_THAT(read_text(out() / "run.log"), Not(HasSubstr("64KiB")));
+  expect_readers_of_the_killed_run();
+  // As a linkgain left it that did not set records aside.
+  std::filesystem::rename(out() / "record.json.old", out() / "record.json");
+  expect_readers_of_the_killed_run();
+  ASSERT_EQ(run_to_end("64K").status, 0);
+  EXPECT_TRUE(std::filesystem::exists(out() / "journal.jsonl.old"));
+  EXPECT_THAT(linkgain_on({"report", "out"}).output, Not(HasSubstr("incomplete")));
+}
+
+TEST_F(RunFolder, OfARunThatCouldNotStartHasNoRecordOfAnEarlierOne) {
+  ASSERT_EQ(run_to_end("64K").status, 0);
+  ProgramRequest request = run_request(folder_, {"--only", "all_reduce", "--sizes", "64K"});
+  request.environment["PATH"] = "/nowhere";
+  EXPECT_EQ(run_program(request).status, 3);
+  EXPECT_FALSE(std::filesystem::exists(out() / "record.json"));
+  EXPECT_TRUE(std::filesystem::exists(out() / "record.json.old"));
+}
+
+}  // namespace
+}  // namespace linkgain::test

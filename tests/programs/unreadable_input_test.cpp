@@ -1,0 +1,140 @@
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "programs.hpp"
+
+/// Input that cannot be read is no verdict: status 2, where 1 means that a case fails or a node is
+/// slow.
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const std::string kRecord = RESULTS_FOLDER "/2xH200-all_reduce-1/record.json";
+
+class UnreadableInput : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+  }
+
+  /// A file's text with what stands between `begin` and the next `end` replaced.
+  static std::string replaced(const std::string& file, const std::string& begin,
+                              const std::string& end, const std::string& by) {
+    std::string text = read_text(file);
+    const std::size_t from = text.find(begin);
+    if (from == std::string::npos) throw std::runtime_error(file + " has no " + begin);
+    const std::size_t first = from + begin.size();
+    return text.replace(first, text.find(end, first) - first, by);
+  }
+
+  void expect_refusal(const std::vector<std::string>& arguments) const {
+    const Outcome outcome = run_program(linkgain(folder_, arguments));
+    std::string line;
+    for (const std::string& argument : arguments) line += argument + " ";
+    EXPECT_EQ(outcome.status, 2) << line << outcome.error;
+    EXPECT_THAT(outcome.error, StartsWith("linkgain: ")) << line;
+    EXPECT_EQ(outcome.output, "") << line;
+  }
+
+  /// By every command that reads records.
+  void expect_refused_record(const std::string& file) const {
+    expect_refusal({"report", file});
+    expect_refusal({"compare", kRecord, file});
+    expect_refusal({"baseline", file, "--json"});
+    expect_refusal({"check", file, "--baseline", "baseline.json"});
+    expect_refusal({"check", kRecord, "--baseline", file});
+  }
+
+  void SetUp() override {
+    const Outcome made =
+        run_program(linkgain(folder_, {"baseline", kRecord, "--output", "baseline.json"}));
+    ASSERT_EQ(made.status, 0) << made.error;
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(UnreadableInput, OfANumberThatIsOutOfRange) {
+  write("record.json", replaced(kRecord, "\"wall_s\": ", ",", "1e400"));
+  expect_refused_record("record.json");
+  write("changed.json",
+        replaced((folder_.path() / "baseline.json").string(), "\"time_s\":", ",", "1e400"));
+  expect_refusal({"check", kRecord, "--baseline", "changed.json"});
+}
+
+TEST_F(UnreadableInput, OfALinkToItself) {
+  std::filesystem::create_symlink("loop", folder_.path() / "loop");
+  expect_refused_record("loop");
+  expect_refusal({"fleet", "loop"});
+  expect_refusal({"run", "--hostfile", "loop"});
+  expect_refusal({"run", "--only", "gpt2_step", "--tokens", "loop"});
+  std::filesystem::create_directory(folder_.path() / "folder");
+  std::filesystem::create_symlink("record.json", folder_.path() / "folder" / "record.json");
+  expect_refused_record("folder");
+}
+
+TEST_F(UnreadableInput, OfAFolderWithoutRecord) {
+  std::filesystem::create_directory(folder_.path() / "folder");
+  expect_refused_record("folder");
+  expect_refusal({"fleet", "folder"});
+}
+
+TEST_F(UnreadableInput, OfNcclTestsWithoutDevices) {
+  const std::string document = CORE_TEST_DATA "/nccl_tests.json";
+  for (const char* value : {"null", "7", "{}", "[null]", "[{\"rank\": \"a\"}]", "1e400"}) {
+    Json changed = Json::parse(read_text(document));
+    changed["config"]["devices"] = "here";
+    std::string text = changed.dump();
+    const std::string here = "\"here\"";
+    write("nccl-tests.json", text.replace(text.find(here), here.size(), value));
+    const Outcome outcome =
+        run_program(linkgain(folder_, {"compare", document, "nccl-tests.json"}));
+    EXPECT_EQ(outcome.status, 2) << value << outcome.error;
+  }
+}
+
+TEST_F(UnreadableInput, OfAHostfileWithoutEnd) {
+  if (access("/dev/zero", R_OK) != 0) GTEST_SKIP() << "no /dev/zero";
+  expect_refusal({"run", "--hostfile", "/dev/zero"});
+}
+
+TEST_F(UnreadableInput, InAFolderThatIsGone) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"report", "record.json"},
+                                             {"fleet", "nodes"},
+                                             {"check", "out", "--baseline", "b.json"},
+                                             {"run", "--backend", "mpi", "--np", "2"}}) {
+    ProgramRequest request = linkgain(folder_, arguments);
+    const std::vector<std::string> shell{
+        "/bin/sh", "-c", "mkdir gone && cd gone && rmdir ../gone && exec \"$@\"", "sh"};
+    request.arguments.insert(request.arguments.begin(), shell.begin(), shell.end());
+    // Status 3 where there is no MPI.
+    const Outcome outcome = run_program(request);
+    EXPECT_THAT(outcome.status, testing::AnyOf(2, 3)) << arguments.front() << outcome.error;
+    EXPECT_THAT(outcome.error, StartsWith("linkgain: "));
+  }
+}
+
+/// Folders come and go below it for as long as it looks.
+TEST_F(UnreadableInput, OfFoldersThatGoAwayEndsInNoException) {
+  ProgramRequest changes;
+  changes.arguments = {
+      "/bin/sh", "-c",
+      "while :; do mkdir -p nodes/a/b/c/d nodes/e/f; rm -rf nodes/a nodes/e; done"};
+  changes.directory = folder_.path();
+  std::filesystem::create_directories(folder_.path() / "nodes" / "z");
+  std::filesystem::copy_file(kRecord, folder_.path() / "nodes" / "z" / "record.json");
+  const Program meanwhile(changes);
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    const Outcome outcome = run_program(linkgain(folder_, {"fleet", "nodes"}));
+    EXPECT_EQ(outcome.error, "");
+    EXPECT_THAT(outcome.output, Not(HasSubstr("cannot be read")));
+  }
+}
+
+}  // namespace
+}  // namespace linkgain::test
