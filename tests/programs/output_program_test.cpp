@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "programs.hpp"
+#include "redirection.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -44,19 +44,6 @@ TEST(Output, ThatIsClosedIsAnError) {
   EXPECT_EQ(outcome.error, "linkgain: cannot write the output: Bad file descriptor\n");
 }
 
-/// A program as "$@" of a shell's script.
-Outcome in_shell(const ScratchFolder& folder, const std::string& script, ProgramRequest request) {
-  const std::vector<std::string> shell{"/bin/sh", "-c", script, "sh"};
-  request.arguments.insert(request.arguments.begin(), shell.begin(), shell.end());
-  request.directory = folder.path();
-  return run_program(request);
-}
-
-Outcome with_streams(const ScratchFolder& folder, const std::string& redirection,
-                     const ProgramRequest& request) {
-  return in_shell(folder, "exec \"$@\" " + redirection, request);
-}
-
 ProgramRequest worker(const std::string& option) {
   ProgramRequest request;
   request.arguments = {LINKGAIN_BENCH, option};
@@ -83,52 +70,6 @@ TEST(Messages, ThatCannotBeWrittenLeaveTheStatusAsItIs) {
         << nowhere;
     EXPECT_EQ(with_streams(folder, nowhere, worker("--no-such-option")).status, 2) << nowhere;
   }
-}
-
-class RunOutput : public MpiTest {
- protected:
-  ProgramRequest one_case() const {
-    return run_request(folder_, {"--only", "all_reduce", "--sizes", "64K", "--precision", "0.5"});
-  }
-
-  void expect_record(const std::string& of) const {
-    ASSERT_TRUE(std::filesystem::exists(folder_.path() / "out" / "record.json")) << of;
-    const Json record = read_record(folder_);
-    EXPECT_EQ(record.at("status"), "complete") << of;
-    EXPECT_GT(record.at("cases")[0].at("variants")[0].at("busbw_gb_per_s"), 0.0) << of;
-    EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "report.md")) << of;
-  }
-
-  ScratchFolder folder_;
-};
-
-TEST_F(RunOutput, WithoutProgressIsAsGood) {
-  for (const char* nowhere : {"2>/dev/full", "2>&-"}) {
-    const Outcome outcome = with_streams(folder_, nowhere, one_case());
-    EXPECT_EQ(outcome.status, 0) << nowhere;
-    EXPECT_THAT(outcome.output, testing::HasSubstr("all_reduce")) << nowhere;
-    expect_record(nowhere);
-  }
-}
-
-TEST_F(RunOutput, ThatCannotBeWrittenIsAnErrorAndTheRecordIsKept) {
-  for (const char* nowhere : {">/dev/full", ">&-", ">&- 2>&-", "<&- >&- 2>&-"}) {
-    EXPECT_EQ(with_streams(folder_, nowhere, one_case()).status, 2) << nowhere;
-    expect_record(nowhere);
-  }
-}
-
-TEST_F(RunOutput, ThatNobodyReadsIsAnErrorAndTheRecordIsKept) {
-  in_shell(folder_, "{ \"$@\" 2>&1; echo $? >status; } | true", one_case());
-  EXPECT_EQ(read_text(folder_.path() / "status"), "2\n");
-  expect_record("no reader");
-}
-
-TEST_F(RunOutput, WithoutAReaderOfTheProgressIsAsGood) {
-  in_shell(folder_, "{ \"$@\" 2>&1 >table; echo $? >status; } | true", one_case());
-  EXPECT_EQ(read_text(folder_.path() / "status"), "0\n");
-  EXPECT_THAT(read_text(folder_.path() / "table"), testing::HasSubstr("all_reduce"));
-  expect_record("no reader of the progress");
 }
 
 }  // namespace

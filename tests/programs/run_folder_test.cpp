@@ -15,8 +15,8 @@ class RunFolder : public MpiTest {
   std::filesystem::path out() const { return folder_.path() / "out"; }
 
   Outcome run_to_end(const std::string& size) const {
-    return run_program(
-        run_request(folder_, {"--only", "all_reduce", "--sizes", size, "--precision", "0.5"}));
+    return run_program(run_request(
+        folder_, {"--only", "all_reduce", "--sizes", size, "--precision", "0.5", "--budget", "4"}));
   }
 
   /// A run that is killed once it has measured a case of 128 KiB.

@@ -80,8 +80,9 @@ SignalWatch::SignalWatch() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
 
 SignalWatch::~SignalWatch() {
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
-  for (const ActionBefore& each : actions_before_)
+  for (const ActionBefore& each : actions_before_) {
     sigaction(each.signal_number, &each.action, nullptr);
+  }
   handlers_state.wake = wake_before_;
   forget_caught();
 }

@@ -70,8 +70,8 @@ class RunPace {
 };
 
 /// Tells a person on standard error how far a run is: one line that changes on a terminal, a line
-/// for each finished case elsewhere, nothing when quiet. Every line also goes to the run's log. What
-/// cannot be written is dropped.
+/// for each finished case elsewhere, nothing when quiet. Every line also goes to the run's log.
+/// What cannot be written is dropped.
 class Progress {
  public:
   /// `log` may be null; it is not owned.
