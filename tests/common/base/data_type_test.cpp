@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

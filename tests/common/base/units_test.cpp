@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "common/answers.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "plan_cases.hpp"
+#include "support/answers.hpp"
 
 /// Options that name a parameter, and the operations that have it.
 namespace linkgain {

@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "common/answers.hpp"
 #include "linkgain/base/errors.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

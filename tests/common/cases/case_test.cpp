@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

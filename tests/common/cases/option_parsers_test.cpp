@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/answers.hpp"
 #include "linkgain/base/errors.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

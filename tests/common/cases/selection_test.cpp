@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "common/answers.hpp"
 #include "plan_cases.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

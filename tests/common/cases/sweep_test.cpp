@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/answers.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

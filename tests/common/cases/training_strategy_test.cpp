@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "common/answers.hpp"
 #include "linkgain/cases/case.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

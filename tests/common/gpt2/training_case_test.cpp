@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 
 namespace linkgain {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/evidence_cases.hpp"
 
 /// What is expected of the operations beside all_reduce and send_recv, against sums by hand.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/evidence_cases.hpp"
 
 namespace linkgain {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/launch_records.hpp"
 
 namespace linkgain::test {

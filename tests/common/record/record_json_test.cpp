@@ -5,9 +5,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/answers.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/record/journal.hpp"
+#include "support/answers.hpp"
 #include "support/full_record.hpp"
 
 namespace linkgain::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/nvml_scenario.hpp"
 
 namespace linkgain {

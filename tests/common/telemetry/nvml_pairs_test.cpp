@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/answers.hpp"
 #include "linkgain/telemetry/nvml.hpp"
+#include "support/answers.hpp"
 #include "support/nvml_scenario.hpp"
 
 namespace linkgain {

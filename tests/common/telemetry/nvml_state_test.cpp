@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/nvml_scenario.hpp"
 
 namespace linkgain {

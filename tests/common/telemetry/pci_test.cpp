@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/fake_sys.hpp"
 #include "support/program.hpp"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/answers.hpp"
+#include "support/answers.hpp"
 #include "support/fake_sys.hpp"
 #include "support/scoped_environment.hpp"
 
