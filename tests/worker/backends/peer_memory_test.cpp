@@ -48,10 +48,12 @@ class PeerMemoryTest : public test::RankTest {
     return memory;
   }
 
+  static inline const std::string kForbidden = "forbidden";
+
   /// `rank` alone keeps from windows, which must keep all from them.
   static PeerTransport by_ipc(int rank) {
     if (session->rank() != rank) return {};
-    return {false, "a test forbids it"};
+    return {false, kForbidden};
   }
   static PeerTransport by_windows() { return {false, device_api_problem()}; }
 
@@ -134,7 +136,7 @@ TEST_F(PeerMemoryTest, ReachesEveryRankThroughWindows) { expect_reach(make(by_wi
 TEST_F(PeerMemoryTest, OneRankWithoutWindowsTakesAllToCudaIpc) {
   for (int rank = 0; rank < session->ranks(); ++rank) {
     const PeerMemory memory = make(by_ipc(rank));
-    EXPECT_EQ(memory.transport(), "CUDA IPC (a test forbids it)");
+    EXPECT_EQ(memory.transport(), "CUDA IPC (" + kForbidden + ")");
     expect_right_sum(memory);
     expect_reach(memory);
   }

@@ -30,16 +30,16 @@ bool is_loaded(const std::string& name) {
 
 TEST(CublasLibrary, OneThatIsMissingIsNamedWithAdvice) {
   const MachineError error = error_of({"libcublasLt.so.0", "/nowhere/libcublasLt.so.0"});
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("cuBLASLt could not be loaded: libcublasLt.so.0: "),
-                                  HasSubstr("; /nowhere/libcublasLt.so.0: ")));
-  EXPECT_THAT(error.advice(), AllOf(HasSubstr("Install cuBLAS"), HasSubstr("LD_LIBRARY_PATH")));
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr(" libcublasLt.so.0: "), HasSubstr(" /nowhere/libcublasLt.so.0: ")));
+  EXPECT_THAT(error.advice(), HasSubstr("LD_LIBRARY_PATH"));
   EXPECT_EQ(error.exit_code(), ExitCode::machine_cannot);
 }
 
 TEST(CublasLibrary, OneWithoutTheFunctionsIsRefused) {
   const MachineError error = error_of({"/nowhere/libcublasLt.so.0", "libm.so.6"});
-  EXPECT_THAT(error.what(), HasSubstr("libm.so.6 has no cublasLtGetStatusName"));
-  EXPECT_THAT(error.advice(), HasSubstr("Install cuBLAS"));
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("libm.so.6"), HasSubstr("cublasLtGetStatusName")));
+  EXPECT_THAT(error.advice(), HasSubstr("LD_LIBRARY_PATH"));
 }
 
 TEST(CublasLibrary, IsLookedForByTheNameOfTheVersionCompiledAgainst) {

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "support/golden.hpp"
+#include "support/situations.hpp"
 #include "support/token_file.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -28,8 +30,8 @@ class TokenFileTest : public ::testing::Test {
  protected:
   ~TokenFileTest() override { std::filesystem::remove(path_); }
 
-  void write(const test::TokenFileHeader& header, const std::vector<std::uint16_t>& tokens) const {
-    test::write_token_file(path_, header, tokens);
+  void write(const TokenFileHeader& header, const std::vector<std::uint16_t>& tokens) const {
+    write_token_file(path_, header, tokens);
   }
 
   /// Tokens 0, 1, 2, …
@@ -41,13 +43,9 @@ class TokenFileTest : public ::testing::Test {
 
   /// What reading the file is refused with, and the advice.
   std::string refusal() const {
-    try {
-      read_token_file(path_, kVocabulary);
-    } catch (const UsageError& error) {
-      EXPECT_FALSE(error.advice().empty());
-      return error.what();
-    }
-    return "";
+    const std::string refusal =
+        refusal_of<UsageError>([&] { read_token_file(path_, kVocabulary); });
+    return with_replaced(refusal, path_, "FILE");
   }
 
   const std::string path_ =
@@ -74,23 +72,24 @@ TEST_F(TokenFileTest, IsCutIntoSequencesThatShareTheirEnds) {
 }
 
 TEST_F(TokenFileTest, IsRefusedWithAReason) {
-  EXPECT_THAT(refusal(), HasSubstr("cannot read"));
+  Situations situations;
+  const auto add = [&](const std::string& situation) { situations.add(situation, refusal()); };
+  add("no file");
   std::ofstream(path_) << "some text";
-  EXPECT_THAT(refusal(), HasSubstr("9 bytes, less than the header"));
-  write({1, 1, 10}, counting(10));
-  EXPECT_THAT(refusal(), HasSubstr("first number is 1, not 20240520"));
-  write({20240520, 2, 10}, counting(10));
-  EXPECT_THAT(refusal(), HasSubstr("version 2"));
-  write({20240520, 1, 11}, counting(10));
-  EXPECT_THAT(refusal(), HasSubstr("11 tokens, which would be 1046 bytes, but has 1044"));
-  write({20240520, 1, 9}, counting(10));
-  EXPECT_THAT(refusal(), HasSubstr("9 tokens"));
-  write({20240520, 1, -5}, counting(10));
-  EXPECT_THAT(refusal(), HasSubstr("-5 tokens"));
-  write({20240520, 1, 1}, counting(1));
-  EXPECT_THAT(refusal(), HasSubstr("1 tokens"));
-  write({20240520, 1, 140}, counting(140));
-  EXPECT_THAT(refusal(), HasSubstr("token 131 at place 131"));
+  add("a text of 9 bytes");
+  const auto add_file = [&](const std::string& situation, const TokenFileHeader& header,
+                            int tokens) {
+    write(header, counting(tokens));
+    add(situation);
+  };
+  add_file("the first number is 1", {1, 1, 10}, 10);
+  add_file("version 2", {20240520, 2, 10}, 10);
+  add_file("11 tokens in the header, 10 in the file", {20240520, 1, 11}, 10);
+  add_file("9 tokens in the header, 10 in the file", {20240520, 1, 9}, 10);
+  add_file("-5 tokens in the header", {20240520, 1, -5}, 10);
+  add_file("one token", {20240520, 1, 1}, 1);
+  add_file("a token of 131 where the vocabulary has 131", {20240520, 1, 140}, 140);
+  expect_golden(situations.text(), "refused_token_files.txt");
 }
 
 TEST_F(TokenFileTest, IsNoFolder) { EXPECT_THROW(read_token_file("/", kVocabulary), UsageError); }
@@ -144,4 +143,4 @@ TEST(ReadBatch, GivesRanksTogetherWhatOneRankWouldHave) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -19,10 +19,12 @@
 namespace linkgain {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class Ranks : public test::RankTest {
  protected:
@@ -182,8 +184,10 @@ TEST_F(EngineOnRanks, BatchesAreWholeGraphs) {
   lead([](Engine& engine) {
     const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
     EXPECT_EQ(opened.execution.operations_per_sample, 12) << "10 would fill the time";
-    EXPECT_THAT(error_of(engine.lead(protocol::Run{opened.handle, 10})), HasSubstr("no multiple"));
-    EXPECT_THAT(error_of(engine.lead(protocol::Run{opened.handle, 0})), HasSubstr("no multiple"));
+    EXPECT_THAT(error_of(engine.lead(protocol::Run{opened.handle, 10})),
+                AllOf(HasSubstr(" 10 "), HasSubstr(" 4 ")));
+    EXPECT_THAT(error_of(engine.lead(protocol::Run{opened.handle, 0})),
+                AllOf(HasSubstr(" 0 "), HasSubstr(" 4 ")));
     get<protocol::RunReply>(engine.lead(protocol::Run{opened.handle, 8}));
   });
 }
@@ -268,8 +272,10 @@ TEST_F(EngineOnRanks, HandlesLiveFromOpenToClose) {
     const int second = get<protocol::OpenReply>(engine.lead(all_reduce("128B"))).handle;
     EXPECT_NE(first, second);
     get<protocol::DoneReply>(engine.lead(protocol::Close{first}));
-    EXPECT_THAT(error_of(engine.lead(protocol::Run{first, 3})), HasSubstr("no open case"));
-    EXPECT_THAT(error_of(engine.lead(protocol::Close{first})), HasSubstr("no open case"));
+    EXPECT_THAT(error_of(engine.lead(protocol::Run{first, 3})),
+                HasSubstr("handle " + std::to_string(first)));
+    EXPECT_THAT(error_of(engine.lead(protocol::Close{first})),
+                HasSubstr("handle " + std::to_string(first)));
     get<protocol::VerifyReply>(engine.lead(protocol::Verify{second}));
   });
 }
@@ -281,7 +287,8 @@ TEST_F(EngineOnRanks, VerificationAddsUpOverRanks) {
         const auto reply = get<protocol::VerifyReply>(engine.lead(protocol::Verify{handle}));
         EXPECT_EQ(reply.verification.checked, 30);
         EXPECT_EQ(reply.verification.wrong, 2);
-        EXPECT_EQ(reply.verification.first_wrong, "rank 1, element 4: 1 instead of 2");
+        EXPECT_THAT(reply.verification.first_wrong,
+                    AllOf(StartsWith("rank 1"), HasSubstr("element 4")));
       },
       Fault{Fault::Kind::corrupt, 1, 1});
 }
@@ -289,7 +296,7 @@ TEST_F(EngineOnRanks, VerificationAddsUpOverRanks) {
 TEST_F(EngineOnRanks, ATooLongCommandIsRefusedBeforeItIsSent) {
   lead([](Engine& engine) {
     const protocol::Open open{std::string(Session::kLongestCommand, 'x'), Seconds{0.01}};
-    EXPECT_THAT(error_of(engine.lead(open)), HasSubstr("longer than"));
+    EXPECT_THAT(error_of(engine.lead(open)), HasSubstr(std::to_string(Session::kLongestCommand)));
     get<protocol::HelloReply>(engine.lead(protocol::Hello{}));
   });
 }

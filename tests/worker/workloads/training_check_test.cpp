@@ -4,33 +4,38 @@
 
 #include <vector>
 
-namespace linkgain {
+#include "support/answers.hpp"
+
+namespace linkgain::test {
 namespace {
 
 using testing::IsEmpty;
 
-TEST(ProblemOfGradients, NamesWhoseTheyAreAndBothHashes) {
+TEST(ProblemOfGradients, IsNoneWhereHashesAreTheSame) {
   EXPECT_THAT(problem_of_gradients(1, 0xabc, 0xabc), IsEmpty());
-  EXPECT_EQ(problem_of_gradients(1, 0xabc, 0xabd),
-            "gradients of rank 1 alone came out of communication with hash abc instead of abd");
 }
 
 TEST(ProblemOfParameters, TakesWhatMostRanksHaveAsRight) {
   const std::vector<std::uint64_t> hashes{0x7, 0x5, 0x5, 0x5};
-  EXPECT_EQ(problem_of_parameters(hashes, 0),
-            "parameters after a step have hash 7, those of ranks 1, 2, 3 have 5");
   for (const int rank : {1, 2, 3}) EXPECT_THAT(problem_of_parameters(hashes, rank), IsEmpty());
 }
 
 TEST(ProblemOfParameters, TakesTheLowestRanksAsRightWhereNoMoreAgree) {
   EXPECT_THAT(problem_of_parameters(std::vector<std::uint64_t>{9, 4}, 0), IsEmpty());
-  EXPECT_EQ(problem_of_parameters(std::vector<std::uint64_t>{9, 4}, 1),
-            "parameters after a step have hash 4, those of rank 0 have 9");
   const std::vector<std::uint64_t> halves{4, 9, 9, 4};
   EXPECT_THAT(problem_of_parameters(halves, 3), IsEmpty());
-  EXPECT_EQ(problem_of_parameters(halves, 2),
-            "parameters after a step have hash 9, those of ranks 0, 3 have 4");
+}
+
+TEST(ProblemsOfTraining, NameRanksAndHashes) {
+  Answers answers;
+  answers.add("gradients of rank 1 with hash abc, not abd", problem_of_gradients(1, 0xabc, 0xabd));
+  const auto add = [&](const std::string& question, const std::vector<std::uint64_t>& hashes,
+                       int rank) { answers.add(question, problem_of_parameters(hashes, rank)); };
+  add("parameters of rank 0 among hashes 7 5 5 5", {7, 5, 5, 5}, 0);
+  add("parameters of rank 1 among hashes 9 4", {9, 4}, 1);
+  add("parameters of rank 2 among hashes 4 9 9 4", {4, 9, 9, 4}, 2);
+  answers.expect_golden("problems.txt");
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

