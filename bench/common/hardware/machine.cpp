@@ -109,6 +109,12 @@ std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links,
   return same ? first : std::nullopt;
 }
 
+std::string gpu_label(const Machine& machine, int rank) {
+  const RankInfo* found = find_rank(machine, rank);
+  return found != nullptr && found->gpu ? fmt::format("GPU{}", found->gpu->cuda_index)
+                                        : fmt::format("rank {}", rank);
+}
+
 std::string describe_ranks(const Machine& machine) {
   std::vector<std::pair<std::string, int>> counts;
   for (const RankInfo& rank : machine.ranks) {

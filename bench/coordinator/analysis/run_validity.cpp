@@ -54,7 +54,7 @@ std::vector<std::string> inherited_switches(const Record& record, std::size_t va
 }
 
 /// What could make variants part that took one road.
-std::string part_roads(const Record& record) {
+std::string advice_to_part(const Record& record) {
   for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
     if (const std::string assignment = forbidden_by_caller(record, i); !assignment.empty()) {
       return fmt::format("unset {}, also in NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf",
@@ -75,12 +75,12 @@ std::string part_roads(const Record& record) {
          "host bridge";
 }
 
-void judge_roads(Record& record) {
+void judge_paths(Record& record) {
   std::set<std::string> roads;
   for (const CaseResult& result : record.cases) {
     for (std::size_t i = 1; i < result.variants.size(); ++i) {
-      if (!same_road(result.variants[0], result.variants[i]) ||
-          !choose_roads(record, result.variants[0], result.variants[i])) {
+      if (!same_path(result.variants[0], result.variants[i]) ||
+          !choose_path(record, result.variants[0], result.variants[i])) {
         continue;
       }
       roads.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
@@ -88,8 +88,8 @@ void judge_roads(Record& record) {
     }
   }
   for (const std::string& text : roads) {
-    add_once(record,
-             {"same-road", text, "their ratio says nothing about the link; " + part_roads(record)});
+    add_once(record, {"same-road", text,
+                      "their ratio says nothing about the link; " + advice_to_part(record)});
   }
 }
 
@@ -362,7 +362,7 @@ bool is_p2p_off(const Record& record, const std::string& variant) {
   return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
 }
 
-bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other) {
+bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other) {
   static constexpr std::array<std::string_view, 8> kRoadVariables{
       "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
       "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
@@ -371,7 +371,7 @@ bool choose_roads(const Record& record, const VariantResult& first, const Varian
   });
 }
 
-bool same_road(const VariantResult& a, const VariantResult& b) {
+bool same_path(const VariantResult& a, const VariantResult& b) {
   return a.time && b.time && a.path == b.path && a.path != Path::unknown && a.path != Path::mixed;
 }
 
@@ -381,7 +381,7 @@ ExitCode judge(Record& record) {
   judge_losses(record);
   const bool wrong_path = judge_paths(record);
   judge_evidence(record);
-  judge_roads(record);
+  judge_paths(record);
   judge_convergence(record);
   judge_budget(record);
   const bool is_unhealthy = judge_health(record);

@@ -255,12 +255,6 @@ std::string_view name_of(ChangeKind kind) {
   throw std::invalid_argument("no such kind of change");
 }
 
-std::string gpu_label(const Machine& machine, int rank) {
-  const RankInfo* found = find_rank(machine, rank);
-  return found != nullptr && found->gpu ? fmt::format("GPU{}", found->gpu->cuda_index)
-                                        : fmt::format("rank {}", rank);
-}
-
 std::vector<Change> changes_between(const RunFigures& before, const RunFigures& after) {
   Changes changes;
   add_links(changes, before.machine, after.machine);

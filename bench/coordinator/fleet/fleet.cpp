@@ -14,7 +14,7 @@
 #include "fleet_kinds.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/compare/machine_changes.hpp"
+#include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/statistics/statistics.hpp"
 

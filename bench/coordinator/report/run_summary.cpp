@@ -34,8 +34,8 @@ Outcome outcome_of(const Record& record, const Comparison& comparison) {
   if (comparison.ratio == nullptr || !first.time.has_value() || !other.time.has_value()) {
     return Outcome::not_measured;
   }
-  if (record.settings.backend == BackendKind::nccl && same_road(first, other) &&
-      choose_roads(record, first, other)) {
+  if (record.settings.backend == BackendKind::nccl && same_path(first, other) &&
+      choose_path(record, first, other)) {
     return Outcome::same_path;
   }
   return judge(*comparison.ratio);

@@ -9,8 +9,8 @@
 #include "linkgain/analysis/rank_blame.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/hostlist.hpp"
-#include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
 

@@ -35,8 +35,8 @@ std::vector<std::pair<std::string, std::string>> context_of(const protocol::Hell
   if (software.driver) context.emplace_back("driver", *software.driver);
   std::string variables;
   for (const auto& [name, value] : hello.environment) {
-    const bool chooses_road = name == "OMPI_MCA_btl" || name == "OMPI_MCA_pml";
-    if (name.starts_with("NCCL_") || chooses_road) variables += fmt::format(" {}={}", name, value);
+    const bool chooses_path = name == "OMPI_MCA_btl" || name == "OMPI_MCA_pml";
+    if (name.starts_with("NCCL_") || chooses_path) variables += fmt::format(" {}={}", name, value);
   }
   if (!variables.empty()) context.emplace_back("environment", variables.substr(1));
   return context;

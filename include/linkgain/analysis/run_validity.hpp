@@ -36,9 +36,9 @@ bool is_p2p_off(const Record& record, const std::string& variant);
 
 /// Whether the variants differ in a switch of NCCL's that opens or closes a road. Algorithms and
 /// protocols go down whatever road there is.
-bool choose_roads(const Record& record, const VariantResult& first, const VariantResult& other);
+bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other);
 
 /// Whether two variants of a case are known to have taken the same road.
-bool same_road(const VariantResult& a, const VariantResult& b);
+bool same_path(const VariantResult& a, const VariantResult& b);
 
 }  // namespace linkgain

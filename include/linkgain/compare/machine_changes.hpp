@@ -34,9 +34,6 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
-/// "GPU0", by CUDA index; "rank 0" where the rank has no GPU or is not known.
-std::string gpu_label(const Machine& machine, int rank);
-
 /// What differs between the machines and settings of two runs, links first. Ranks are matched by
 /// number. What only one of the two tells is left out, variables excepted.
 std::vector<Change> changes_between(const RunFigures& before, const RunFigures& after);

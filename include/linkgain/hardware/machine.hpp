@@ -157,6 +157,9 @@ std::string link_label(const Machine& machine, const PairLink& link);
 bool links_differ(const Machine& machine, const PairLink& link, const Machine& other_machine,
                   const PairLink& other);
 
+/// "GPU0", by CUDA index; "rank 0" where the rank has no GPU or is not known.
+std::string gpu_label(const Machine& machine, int rank);
+
 /// "2 x NVIDIA H200", "NVIDIA H200 + NVIDIA L4", or "4 ranks" without GPUs.
 std::string describe_ranks(const Machine& machine);
 

@@ -210,13 +210,13 @@ TEST(IsP2pOff, WhoeverSetIt) {
 
 TEST(SameRoad, IsOnlyWhatIsKnown) {
   const VariantResult host = measured("a", Path::host_memory);
-  EXPECT_TRUE(same_road(host, measured("b", Path::host_memory)));
-  EXPECT_FALSE(same_road(host, measured("b", Path::nvlink)));
-  EXPECT_FALSE(same_road(measured("a", Path::unknown), measured("b", Path::unknown)));
-  EXPECT_FALSE(same_road(measured("a", Path::mixed), measured("b", Path::mixed)));
+  EXPECT_TRUE(same_path(host, measured("b", Path::host_memory)));
+  EXPECT_FALSE(same_path(host, measured("b", Path::nvlink)));
+  EXPECT_FALSE(same_path(measured("a", Path::unknown), measured("b", Path::unknown)));
+  EXPECT_FALSE(same_path(measured("a", Path::mixed), measured("b", Path::mixed)));
   VariantResult skipped = host;
   skipped.time.reset();
-  EXPECT_FALSE(same_road(host, skipped));
+  EXPECT_FALSE(same_path(host, skipped));
 }
 
 }  // namespace

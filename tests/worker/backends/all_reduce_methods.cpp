@@ -95,7 +95,7 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, AllReducePat
 /// Collective.
 AllReducePath road_of(Session& session, const Options& options) {
   if (options.through_host) return AllReducePath::host_memory;
-  return peer_road(session, session.share(gpu::device_info(session.local_rank()).pci_bus_id));
+  return peer_path(session, session.share(gpu::device_info(session.local_rank()).pci_bus_id));
 }
 
 void run(Session& session, const Options& options) {

@@ -75,7 +75,7 @@ struct RankWorld {
   /// P2P joins some of the GPUs only: going through the host would hide that.
   bool partly_joined = false;
   bool has_path = true;  ///< false where host memory is forbidden as well
-  kernels::AllReducePath all_reduce_road = kernels::AllReducePath::host_memory;
+  kernels::AllReducePath all_reduce_path = kernels::AllReducePath::host_memory;
   int multiprocessors = 0;  ///< of the smallest device, as grids must be alike
   Bytes cache{};            ///< of the largest, as pools must be alike
 };
@@ -89,8 +89,8 @@ RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   world.partly_joined = session.max(world.through_host && some ? 1.0 : 0.0) > 0.0;
   const char* no_shared_memory = std::getenv("NCCL_SHM_DISABLE");
   const bool forbidden = no_shared_memory != nullptr && std::string_view(no_shared_memory) != "0";
-  world.all_reduce_road =
-      world.through_host ? kernels::AllReducePath::host_memory : peer_road(session, gpus);
+  world.all_reduce_path =
+      world.through_host ? kernels::AllReducePath::host_memory : peer_path(session, gpus);
   world.has_path = session.max(world.through_host && forbidden ? 1.0 : 0.0) == 0.0;
   world.multiprocessors = static_cast<int>(-session.max(-own.multiprocessors));
   world.cache = Bytes{static_cast<std::int64_t>(session.max(static_cast<double>(own.l2_bytes)))};
@@ -131,7 +131,7 @@ std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& pl
   }
   if (!is_copy(c.operation)) {
     return std::make_unique<KernelAllReduce>(c, plan, context, session, world.multiprocessors,
-                                             world.all_reduce_road);
+                                             world.all_reduce_path);
   }
   if (!world.through_host) return make_memory_copy(c, plan, context, session);
   if (c.kernel) {

@@ -25,7 +25,7 @@ std::int64_t piece_bytes(Bytes size, bool through_host) {
 
 }  // namespace
 
-kernels::AllReducePath peer_road(Session& session, const std::vector<std::string>& gpus) {
+kernels::AllReducePath peer_path(Session& session, const std::vector<std::string>& gpus) {
   const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
   return session.max(atomics ? 0.0 : 1.0) == 0.0 ? kernels::AllReducePath::p2p_atomics
                                                  : kernels::AllReducePath::p2p;

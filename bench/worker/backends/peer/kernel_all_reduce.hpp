@@ -12,7 +12,7 @@
 namespace linkgain {
 
 /// Collective: what joins the ranks where P2P does. `gpus` are the PCI ids of all.
-kernels::AllReducePath peer_road(Session& session, const std::vector<std::string>& gpus);
+kernels::AllReducePath peer_path(Session& session, const std::vector<std::string>& gpus);
 
 /// An all-reduce by our own kernels. With P2P they reach the other ranks' memory; else they go
 /// through host memory that the ranks share.
