@@ -75,7 +75,7 @@ std::string advice_to_part(const Record& record) {
          "host bridge";
 }
 
-void judge_paths(Record& record) {
+void judge_same_paths(Record& record) {
   std::set<std::string> roads;
   for (const CaseResult& result : record.cases) {
     for (std::size_t i = 1; i < result.variants.size(); ++i) {
@@ -381,7 +381,7 @@ ExitCode judge(Record& record) {
   judge_losses(record);
   const bool wrong_path = judge_paths(record);
   judge_evidence(record);
-  judge_paths(record);
+  judge_same_paths(record);
   judge_convergence(record);
   judge_budget(record);
   const bool is_unhealthy = judge_health(record);
