@@ -45,7 +45,7 @@ void judge_losses(Record& record);
 /// where MPI carried the messages.
 void judge_evidence(Record& record);
 
-/// Whether some variant took another path than its name promises (design.md, exit codes).
+/// Whether some variant took another path than its name promises.
 bool judge_paths(Record& record);
 
 /// Whether the run must end as unhealthy: asked for, and some sample's GPU was held back or did not

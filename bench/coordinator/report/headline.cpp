@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "case_table.hpp"
+#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
-#include "outcome_sentences.hpp"
 #include "training_tables.hpp"
 
 namespace linkgain {

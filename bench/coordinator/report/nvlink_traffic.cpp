@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
+#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "outcome_sentences.hpp"
 
 namespace linkgain {
 namespace {

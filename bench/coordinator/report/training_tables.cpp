@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
@@ -17,7 +18,6 @@
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
-#include "outcome_sentences.hpp"
 
 namespace linkgain {
 namespace {

@@ -43,7 +43,7 @@ struct CaseLaunches {
 };
 
 /// One entry for each case and variant of any record, in the order in which they are first seen.
-/// Launches are the replicates (design.md, rule 6), so samples go no further than this.
+/// Launches are the replicates of a measurement, so samples go no further than this.
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records);
 
 /// Mean of the logarithms of the launches' medians; there must be one.

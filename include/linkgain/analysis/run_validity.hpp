@@ -9,7 +9,7 @@ namespace linkgain {
 /// other work used, evidence that is missing, GPUs that were held back, cases that did not
 /// converge, variants that took the same road and variables inherited from the caller that steer
 /// NCCL. Where nothing was measured of what was asked for, the status becomes "incomplete". Returns
-/// the exit code in design.md's order: incomplete, wrong data, wrong path, unhealthy,
+/// the exit code in this order: incomplete, wrong data, wrong path, unhealthy,
 /// success.
 ///
 /// Wrong path, by the links' counters where they may judge, and by NCCL's transport lines or,

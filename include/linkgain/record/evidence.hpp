@@ -13,7 +13,7 @@
 
 namespace linkgain {
 
-/// What the links' counters say of some batches of one variant of a case (design.md, rule 8).
+/// What the links' counters say of some batches of one variant of a case.
 struct WireEvidence {
   TransferPlan plan;
   std::int64_t operations = 0;  ///< in the counted batches

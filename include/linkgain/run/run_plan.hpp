@@ -9,12 +9,10 @@
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/run/job.hpp"
 #include "linkgain/run/site.hpp"
 
 namespace linkgain {
-
-/// How long a job may be silent beyond the time its work takes, unless another time is asked for.
-inline constexpr Seconds kDefaultDeadline{60.0};
 
 /// `linkgain run` as it was asked for; absent means not asked for.
 struct RunOptions : SelectionOptions {

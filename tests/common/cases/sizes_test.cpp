@@ -1,7 +1,9 @@
+#include "linkgain/cases/sizes.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "support/answers.hpp"
 
 namespace linkgain {

@@ -1,4 +1,4 @@
-#include "outcome_sentences.hpp"
+#include "less_time_sentences.hpp"
 
 #include <fmt/format.h>
 

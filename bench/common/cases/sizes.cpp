@@ -1,0 +1,84 @@
+#include "linkgain/cases/sizes.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <system_error>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+
+namespace linkgain {
+namespace {
+
+[[noreturn]] void refuse(std::string_view text, std::string_view reason) {
+  throw UsageError(
+      fmt::format("sizes '{}': {} (a list 8,64K,1G, a ladder 8:1G:x4 with a factor "
+                  "from 2, or 1M:64M:+1M)",
+                  text, reason));
+}
+
+void add(std::set<Bytes>& sizes, Bytes size, std::string_view text) {
+  sizes.insert(size);
+  if (sizes.size() > static_cast<std::size_t>(kMaxSweepSizes)) {
+    refuse(text, fmt::format("more than {} sizes", kMaxSweepSizes));
+  }
+}
+
+std::int64_t parse_factor(std::string_view digits, std::string_view text) {
+  std::int64_t factor = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, status] = std::from_chars(digits.data(), end, factor);
+  if (status != std::errc{} || rest != end || factor < 2) {
+    refuse(text, fmt::format("the factor '{}' is no whole number from 2", digits));
+  }
+  return factor;
+}
+
+/// Adds begin, every step below `end`, and `end`.
+void add_ladder(std::set<Bytes>& sizes, const std::vector<std::string>& parts,
+                std::string_view text) {
+  const Bytes begin = parse_bytes(parts[0]);
+  const Bytes end = parse_bytes(parts[1]);
+  if (begin > end) {
+    refuse(text, fmt::format("{} is above {}, a ladder must rise", parts[0], parts[1]));
+  }
+  const std::string_view step = parts[2];
+  const bool times = step.starts_with('x');
+  if (!times && !step.starts_with('+')) {
+    refuse(text, fmt::format("the step '{}' begins with neither x nor +", step));
+  }
+  const std::int64_t amount =
+      times ? parse_factor(step.substr(1), text) : parse_bytes(step.substr(1)).value;
+  std::int64_t value = begin.value;
+  // The bound is rearranged so that nothing overflows near the largest size.
+  while (value < end.value) {
+    add(sizes, Bytes{value}, text);
+    const bool beyond = times ? value > end.value / amount : value > end.value - amount;
+    value = beyond ? end.value : (times ? value * amount : value + amount);
+  }
+  add(sizes, end, text);
+}
+
+}  // namespace
+
+std::vector<Bytes> parse_sizes(std::string_view text) {
+  if (text.empty()) refuse(text, "nothing given");
+  std::set<Bytes> sizes;
+  for (const std::string& item : split(text, ',')) {
+    const std::vector<std::string> parts = split(item, ':');
+    if (parts.size() == 1) {
+      add(sizes, parse_bytes(parts[0]), text);
+    } else if (parts.size() == 3) {
+      add_ladder(sizes, parts, text);
+    } else {
+      refuse(text, fmt::format("'{}' is neither a size nor a ladder begin:end:step", item));
+    }
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+}  // namespace linkgain
