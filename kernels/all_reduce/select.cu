@@ -4,9 +4,9 @@
 #include "kernels/all_reduce/layout.cuh"
 #include "kernels/common/memory_order.cuh"
 
-// Where one method overtakes another, as tests/worker/backends/all_reduce_methods.cpp found it on two, three
-// and four H200 (README.md has a table). `bytes` are an operation's, `sent` are bytes * (ranks -
-// 1): what a rank sends that gives all others everything.
+// Where one method overtakes another, as tests/worker/backends/all_reduce_methods.cpp found it on
+// two, three and four H200 (README.md has a table). `bytes` are an operation's, `sent` are bytes *
+// (ranks - 1): what a rank sends that gives all others everything.
 
 namespace linkgain::kernels {
 namespace {
