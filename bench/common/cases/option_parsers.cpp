@@ -12,7 +12,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 
 namespace linkgain {
 namespace {

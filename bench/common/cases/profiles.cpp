@@ -9,7 +9,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 
 /// What the profiles contain.
 namespace linkgain {

@@ -1,5 +1,3 @@
-#include "linkgain/cases/sizes.hpp"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -10,6 +8,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/selection.hpp"
 
 namespace linkgain {
 namespace {

@@ -80,4 +80,12 @@ ProfilePlan plan_of(Profile profile, BackendKind backend);
 /// The sizes at which an operation is measured that no profile in force contains.
 Selection usual_selection(OperationKind operation, BackendKind backend);
 
+inline constexpr int kMaxSweepSizes = 10'000;
+
+/// Reads sizes: `8:1G:x4` (times 4 from 8 up), `1M:64M:+1M` (plus 1 MiB), a list `8,64K,1G`, or any
+/// of these joined by commas. A ladder always includes its end. The result ascends, without
+/// repetition. Throws UsageError on zero, a falling ladder, a factor below 2, a step of zero, or
+/// more than kMaxSweepSizes sizes.
+std::vector<Bytes> parse_sizes(std::string_view text);
+
 }  // namespace linkgain

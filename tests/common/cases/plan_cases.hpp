@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 
 /// For tests of how selections become cases.
 namespace linkgain {

@@ -1,9 +1,7 @@
-#include "linkgain/cases/sizes.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/cases/sizes.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "support/answers.hpp"
 
 namespace linkgain {

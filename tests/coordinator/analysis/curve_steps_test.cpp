@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/cases/sizes.hpp"
+#include "linkgain/cases/selection.hpp"
 #include "step_curves.hpp"
 
 namespace linkgain {

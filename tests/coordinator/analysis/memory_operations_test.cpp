@@ -10,7 +10,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 #include "support/evidence_cases.hpp"
 #include "support/golden.hpp"
 

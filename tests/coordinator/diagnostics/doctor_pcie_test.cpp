@@ -11,8 +11,6 @@ using namespace linkgain::test;
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 
-/// Both GPUs with this many links, joined by bridges.
-
 /// GPU0's link now, of generation 5 with 16 lanes at most.
 Survey with_link(int generation, int width) {
   Survey survey = healthy_survey();

@@ -3,7 +3,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "support/golden.hpp"
 

@@ -17,7 +17,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl/api.hpp"
