@@ -114,7 +114,7 @@ inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus =
     result.definition = definition;
     result.variants = {fleet_variant(definition, "p2p", p2p, Path::nvlink),
                        fleet_variant(definition, "host", other, Path::host_memory)};
-    result.ratios = {{"host", {other / p2p, other / p2p * 0.99, other / p2p * 1.01, 20, 1, false}}};
+    result.ratios = {{"host", {other / p2p, other / p2p * 0.99, other / p2p * 1.01, 6}}};
     result.converged = true;
     result.stopped = StopReason::converged;
     record.cases.push_back(std::move(result));

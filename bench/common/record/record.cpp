@@ -16,19 +16,6 @@
 namespace linkgain {
 namespace {
 
-/// Times of one variant by launch and round.
-using TimesByRound = std::map<std::pair<int, int>, double>;
-
-/// Every variant's times of one case.
-std::vector<TimesByRound> rounds_of(const CaseResult& result) {
-  std::vector<TimesByRound> rounds(result.variants.size());
-  for (const Sample& sample : result.samples) {
-    rounds.at(static_cast<std::size_t>(sample.variant))[{sample.launch, sample.round}] =
-        sample.time().value;
-  }
-  return rounds;
-}
-
 double skew_of(const Sample& sample) {
   double fastest = 0.0;
   double slowest = 0.0;
@@ -40,34 +27,9 @@ double skew_of(const Sample& sample) {
   return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
 }
 
-/// Times of two variants in the rounds that sampled both, by launch.
-using PairedTimes = std::map<int, std::pair<std::vector<double>, std::vector<double>>>;
-
-PairedTimes paired_times(const TimesByRound& first, const TimesByRound& other) {
-  PairedTimes launches;
-  for (const auto& [key, time] : first) {
-    const auto match = other.find(key);
-    if (match == other.end()) continue;
-    auto& [first_times, other_times] = launches[key.first];
-    first_times.push_back(time);
-    other_times.push_back(match->second);
-  }
-  return launches;
-}
-
-/// The ratio of each launch; combined if there are several.
-std::optional<Ratio> ratio_between(const TimesByRound& first, const TimesByRound& other) {
-  const PairedTimes launches = paired_times(first, other);
-  if (launches.empty()) return std::nullopt;
-  std::vector<Ratio> ratios;
-  for (const auto& [launch, times] : launches) {
-    ratios.push_back(estimate_ratio(times.first, times.second));
-  }
-  return ratios.size() == 1 ? ratios.front() : combine_launches(ratios);
-}
-
 void summarise_variant(VariantResult& result, const Case& definition,
-                       const std::vector<const Sample*>& samples) {
+                       const std::vector<const Sample*>& samples,
+                       std::span<const LaunchMedian> launches) {
   std::vector<double> times;
   std::vector<double> skews;
   result.health = {};
@@ -77,7 +39,7 @@ void summarise_variant(VariantResult& result, const Case& definition,
     skews.push_back(skew_of(*sample));
   }
   if (times.empty()) return;
-  result.time = Seconds{median(times)};
+  result.time = launches.empty() ? Seconds{median(times)} : geometric_mean(launches);
   result.skew = median(skews);
   if (!moves_its_size(definition.operation)) return;
   result.algbw = algorithm_bandwidth(definition, *result.time);
@@ -100,20 +62,6 @@ TrainingResult training_result(const std::vector<const Sample*>& samples,
   }
   if (&samples != &first) result.loss_difference = largest_difference(losses_of(first), losses);
   return result;
-}
-
-bool is_precise(const Ratio& ratio, double precision) {
-  const std::optional<double> width = ratio.relative_half_width();
-  return width && *width <= precision && !ratio.correlated;
-}
-
-/// The place among the case's variants of the one that a ratio is of.
-std::size_t place_of(const RatioResult& ratio, const CaseResult& result) {
-  const auto& all = result.variants;
-  const auto own = std::find_if(all.begin(), all.end(), [&](const VariantResult& variant) {
-    return variant.variant == ratio.variant;
-  });
-  return static_cast<std::size_t>(own - all.begin());
 }
 
 double relative_difference(double first, double other) {
@@ -207,14 +155,29 @@ std::optional<double> largest_difference(const Losses& first, const Losses& othe
   return largest;
 }
 
-LaunchTimes launch_times(const CaseResult& result, std::size_t variant) {
-  LaunchTimes times;
+std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t variant) {
+  std::map<int, std::vector<double>> times;
   for (const Sample& sample : result.samples) {
     const double time = sample.time().value;
     if (sample.variant != static_cast<int>(variant) || !(time > 0.0)) continue;
     times[sample.launch].push_back(time);
   }
-  return times;
+  const std::size_t fewest = is_training(result.definition.operation) ? 1 : kFewestSamples;
+  std::vector<LaunchMedian> medians;
+  for (const auto& [launch, values] : times) {
+    if (values.size() >= fewest) medians.push_back({launch, Seconds{median(values)}});
+  }
+  return medians;
+}
+
+double mean_log(std::span<const LaunchMedian> launches) {
+  double sum = 0.0;
+  for (const LaunchMedian& launch : launches) sum += std::log(launch.time.value);
+  return sum / static_cast<double>(launches.size());
+}
+
+Seconds geometric_mean(std::span<const LaunchMedian> launches) {
+  return launches.size() == 1 ? launches.front().time : Seconds{std::exp(mean_log(launches))};
 }
 
 int count_samples(const Record& record) {
@@ -254,46 +217,39 @@ void summarise(CaseResult& result) {
   for (const Sample& sample : result.samples) {
     by_variant.at(static_cast<std::size_t>(sample.variant)).push_back(&sample);
   }
-  for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    summarise_variant(result.variants[i], result.definition, by_variant[i]);
-    if (!is_training(result.definition.operation) || by_variant[i].empty()) continue;
-    TrainingResult& training =
-        result.variants[i].training.emplace(training_result(by_variant[i], by_variant.front()));
-    if (result.definition.training) training.buckets = bucket_count(*result.definition.training);
-  }
-  const std::vector<TimesByRound> rounds = rounds_of(result);
   result.ratios.clear();
-  for (std::size_t i = 1; i < result.variants.size(); ++i) {
-    if (const auto ratio = ratio_between(rounds[0], rounds[i])) {
-      result.ratios.push_back({result.variants[i].variant, *ratio});
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    VariantResult& variant = result.variants[i];
+    summarise_variant(variant, result.definition, by_variant[i], launch_medians(result, i));
+    if (by_variant[i].empty()) continue;
+    if (is_training(result.definition.operation)) {
+      TrainingResult& training =
+          variant.training.emplace(training_result(by_variant[i], by_variant.front()));
+      if (result.definition.training) training.buckets = bucket_count(*result.definition.training);
     }
+    const std::optional<Seconds>& first = result.variants.front().time;
+    if (i == 0 || !first || by_variant.front().empty()) continue;
+    Ratio ratio;
+    ratio.estimate = variant.time->value / first->value;
+    result.ratios.push_back({variant.variant, ratio});
   }
 }
 
-void settle(CaseResult& result, double precision) {
-  result.converged = false;
-  if (result.ratios.empty() || broke_off(result)) return;
-  const std::vector<TimesByRound> rounds = rounds_of(result);
-  bool differ = result.stopped == StopReason::converged;
-  result.converged = true;
-  for (const RatioResult& each : result.ratios) {
-    if (is_precise(each.ratio, precision)) continue;
-    result.converged = false;
-    differ = differ || paired_times(rounds[0], rounds[place_of(each, result)]).size() > 1;
-  }
-  if (result.converged) {
-    result.stopped = StopReason::converged;
-  } else if (differ) {
-    result.stopped = StopReason::launches_differ;
-  }
+double default_precision(const Case& definition) {
+  constexpr Bytes kLarge{std::int64_t{16} << 20};
+  constexpr Bytes kMiddle{std::int64_t{1} << 20};
+  if (definition.training || definition.size >= kLarge) return 0.01;
+  return definition.size >= kMiddle ? 0.02 : 0.05;
+}
+
+double precision_of(const Settings& settings, const Case& definition) {
+  return settings.precision.value_or(default_precision(definition));
 }
 
 std::string_view option_of(Remedy remedy) {
   switch (remedy) {
     case Remedy::time:
       return "--budget";
-    case Remedy::steps:
-      return "--steps";
     case Remedy::launches:
       return "--launches";
   }
@@ -302,10 +258,7 @@ std::string_view option_of(Remedy remedy) {
 
 std::optional<Remedy> remedy_for(const CaseResult& result) {
   if (result.ratios.empty() || result.converged || broke_off(result)) return std::nullopt;
-  if (result.stopped == StopReason::launches_differ) return Remedy::launches;
-  const bool ran_all_steps =
-      result.definition.training && result.stopped != StopReason::out_of_time;
-  return ran_all_steps ? Remedy::steps : Remedy::time;
+  return result.stopped == StopReason::out_of_time ? Remedy::time : Remedy::launches;
 }
 
 }  // namespace linkgain

@@ -71,10 +71,11 @@ HealthSummary read_health_summary(const In& json) {
 
 Out write_ratio(const RatioResult& result) {
   const Ratio& ratio = result.ratio;
-  return {{"variant", result.variant},     {"ratio", ratio.estimate},
-          {"low", nullable(ratio.low)},    {"high", nullable(ratio.high)},
-          {"rounds", ratio.rounds},        {"rounds_per_group", ratio.rounds_per_group},
-          {"correlated", ratio.correlated}};
+  return {{"variant", result.variant},
+          {"ratio", ratio.estimate},
+          {"low", nullable(ratio.low)},
+          {"high", nullable(ratio.high)},
+          {"launches", ratio.launches}};
 }
 
 RatioResult read_ratio(const In& json) {
@@ -82,9 +83,7 @@ RatioResult read_ratio(const In& json) {
   ratio.estimate = json.at("ratio");
   ratio.low = optional_at<double>(json, "low");
   ratio.high = optional_at<double>(json, "high");
-  ratio.rounds = json.at("rounds");
-  ratio.rounds_per_group = json.at("rounds_per_group");
-  ratio.correlated = json.at("correlated");
+  ratio.launches = optional_at<int>(json, "launches").value_or(1);
   return {json.at("variant"), ratio};
 }
 
@@ -372,7 +371,7 @@ Out write_settings(const Settings& settings) {
           {"variants", array_of(settings.variants, write_variant)},
           {"environment_in_force", settings.environment_in_force},
           {"launches", settings.launches},
-          {"precision", settings.precision},
+          {"precision", nullable(settings.precision)},
           {"budget_s", nullable(seconds_of(settings.budget))},
           {"sample_target_s", settings.sample_target.value},
           {"require_healthy", settings.require_healthy}};
@@ -393,7 +392,7 @@ Settings read_settings(const In& json) {
   });
   settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
   settings.launches = json.at("launches");
-  settings.precision = json.at("precision");
+  settings.precision = optional_at<double>(json, "precision");
   if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};
   settings.sample_target = Seconds{json.at("sample_target_s")};
   settings.require_healthy = optional_at<bool>(json, "require_healthy").value_or(false);

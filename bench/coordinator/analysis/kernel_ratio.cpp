@@ -1,61 +1,37 @@
 #include "linkgain/analysis/kernel_ratio.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
-#include <stdexcept>
-#include <vector>
 
 namespace linkgain {
 namespace {
 
-const VariantResult& timed_variant(const CaseResult& result, std::string_view name) {
-  const VariantResult* found = find_variant(result, name);
-  if (found == nullptr || !found->time) {
-    throw std::invalid_argument("the case has no time of that variant");
-  }
-  return *found;
-}
-
-LaunchTimes times_of(const CaseResult& result, const VariantResult& variant) {
-  return launch_times(result, static_cast<std::size_t>(&variant - result.variants.data()));
-}
-
-bool has_right_time(const CaseResult& result, std::string_view variant) {
+/// Null where there is none, or of wrong data.
+const LaunchMean* right_mean(const CaseResult& result,
+                             const std::vector<std::optional<LaunchMean>>& means,
+                             std::string_view variant) {
   const VariantResult* found = find_variant(result, variant);
-  return found != nullptr && found->time && !has_wrong_data(*found);
+  if (found == nullptr || has_wrong_data(*found)) return nullptr;
+  const auto& mean = means.at(static_cast<std::size_t>(found - result.variants.data()));
+  return mean ? &*mean : nullptr;
 }
 
 }  // namespace
 
-Ratio ratio_of_cases(const CaseResult& own, const CaseResult& other, std::string_view variant) {
-  const VariantResult& of_own = timed_variant(own, variant);
-  const VariantResult& of_other = timed_variant(other, variant);
-  const LaunchTimes others = times_of(other, of_other);
-  std::vector<Ratio> launches;
-  for (const auto& [launch, times] : times_of(own, of_own)) {
-    const auto found = others.find(launch);
-    if (found == others.end()) continue;
-    const std::size_t count = std::min(times.size(), found->second.size());
-    launches.push_back(
-        estimate_ratio(std::span(times).first(count), std::span(found->second).first(count)));
-  }
-  if (!launches.empty()) return combine_launches(launches);
-  Ratio ratio;
-  ratio.estimate = of_other.time->value / of_own.time->value;
-  return ratio;
-}
-
-std::optional<Ratio> library_ratio(const Record& record, const CaseResult& result,
-                                   std::string_view variant) {
-  if (!result.definition.kernel || !has_right_time(result, variant)) return std::nullopt;
+std::optional<Ratio> library_ratio(const Record& record, const LaunchMeans& means,
+                                   std::size_t place, std::string_view variant) {
+  const CaseResult& result = record.cases.at(place);
+  if (!result.definition.kernel) return std::nullopt;
   Case definition = result.definition;
   definition.kernel = false;
   const auto twin =
       std::find_if(record.cases.begin(), record.cases.end(),
                    [&](const CaseResult& each) { return each.definition == definition; });
-  if (twin == record.cases.end() || !has_right_time(*twin, variant)) return std::nullopt;
-  return ratio_of_cases(result, *twin, variant);
+  if (twin == record.cases.end()) return std::nullopt;
+  const LaunchMean* own = right_mean(result, means.at(place), variant);
+  const auto twin_place = static_cast<std::size_t>(twin - record.cases.begin());
+  const LaunchMean* library = right_mean(*twin, means.at(twin_place), variant);
+  if (own == nullptr || library == nullptr) return std::nullopt;
+  return ratio_between(*own, *library);
 }
 
 }  // namespace linkgain

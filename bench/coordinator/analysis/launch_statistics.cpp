@@ -30,34 +30,33 @@ class Entries {
   std::vector<CaseLaunches> entries_;
 };
 
-std::string why_missing(const VariantResult& result, const LaunchTimes& times) {
-  if (result.skipped) return "skipped: " + *result.skipped;
-  if (times.empty()) return "no samples";
+std::string why_missing(const CaseResult& result, std::size_t variant) {
+  if (result.variants[variant].skipped) return "skipped: " + *result.variants[variant].skipped;
+  const bool sampled = std::any_of(
+      result.samples.begin(), result.samples.end(),
+      [&](const Sample& sample) { return sample.variant == static_cast<int>(variant); });
+  if (!sampled) return "no samples";
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
-void add_result(CaseLaunches& entry, const VariantResult& result, const LaunchTimes& times,
-                int first_launch) {
-  for (const auto& [launch, values] : times) {
-    if (values.size() < static_cast<std::size_t>(kFewestSamples)) continue;
-    entry.launches.push_back({first_launch + launch, Seconds{median(values)}});
+void add_result(CaseLaunches& entry, const CaseResult& of, std::size_t place, int first_launch) {
+  const VariantResult& result = of.variants[place];
+  const std::vector<LaunchMedian> medians = launch_medians(of, place);
+  for (const LaunchMedian& median : medians) {
+    entry.launches.push_back({first_launch + median.launch, median.time});
   }
-  if (entry.launches.empty()) {
-    entry.missing = why_missing(result, times);
-  } else {
-    entry.missing.clear();
-  }
-  if (!times.empty() && result.path == Path::unknown) entry.path_unknown = true;
+  entry.missing = entry.launches.empty() ? why_missing(of, place) : "";
+  const bool measured = result.time.has_value();
+  if (measured && result.path == Path::unknown) entry.path_unknown = true;
   const bool is_new =
       std::find(entry.paths.begin(), entry.paths.end(), result.path) == entry.paths.end();
-  if (!times.empty() && result.path != Path::unknown && is_new) entry.paths.push_back(result.path);
+  if (measured && result.path != Path::unknown && is_new) entry.paths.push_back(result.path);
   if (has_wrong_data(result) && entry.wrong_data.empty()) {
     entry.wrong_data = describe_wrong(entry.definition, *result.verification);
   }
   entry.unhealthy_samples += result.health.unhealthy_samples;
 }
 
-constexpr Bytes kLatencyBound{std::int64_t{256} << 10};
 /// Chance that some case of a pool in which all scatter alike is left out of it.
 constexpr double kLeftOutByChance = 0.01;
 
@@ -125,7 +124,7 @@ int degrees_of_freedom(const SumOfSquares& total, const SumOfSquares& between) {
   return std::clamp(static_cast<int>(found + kRounding), 1, total.degrees_of_freedom);
 }
 
-Spread spread_of(const std::vector<Residuals>& pool) {
+LaunchDeviation deviation_of(const std::vector<Residuals>& pool) {
   const SumOfSquares total = total_of(pool);
   return {.deviation = std::sqrt(total.value / total.degrees_of_freedom),
           .degrees_of_freedom = degrees_of_freedom(total, between_launches(pool))};
@@ -147,15 +146,15 @@ std::vector<Residuals>::iterator find_stranger(std::vector<Residuals>& pool, std
   return chance * static_cast<double>(cases) < kLeftOutByChance ? widest : pool.end();
 }
 
-using Spreads = std::vector<std::optional<Spread>>;
+using Deviations = std::vector<std::optional<LaunchDeviation>>;
 
-void take_out_strangers(std::vector<Residuals>& pool, Spreads& spreads) {
+void take_out_strangers(std::vector<Residuals>& pool, Deviations& deviations) {
   const std::size_t cases = pool.size();
   for (auto stranger = find_stranger(pool, cases); stranger != pool.end();
        stranger = find_stranger(pool, cases)) {
-    spreads[stranger->place] = {.deviation = std::sqrt(stranger->variance()),
-                                .degrees_of_freedom = stranger->degrees_of_freedom(),
-                                .alone = true};
+    deviations[stranger->place] = {.deviation = std::sqrt(stranger->variance()),
+                                   .degrees_of_freedom = stranger->degrees_of_freedom(),
+                                   .alone = true};
     pool.erase(stranger);
   }
 }
@@ -199,7 +198,7 @@ std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
     for (const CaseResult& result : source.record.cases) {
       for (std::size_t j = 0; j < result.variants.size(); ++j) {
         CaseLaunches& entry = entries.entry(result.definition, result.variants[j].variant);
-        add_result(entry, result.variants[j], launch_times(result, j), first_launch);
+        add_result(entry, result, j, first_launch);
       }
     }
     first_launch += count_launches(source.record);
@@ -207,71 +206,174 @@ std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
   return entries.take();
 }
 
-double mean_log(std::span<const LaunchMedian> launches) {
-  double sum = 0.0;
-  for (const LaunchMedian& launch : launches) sum += std::log(launch.time.value);
-  return sum / static_cast<double>(launches.size());
-}
-
-Seconds geometric_mean(std::span<const LaunchMedian> launches) {
-  return launches.size() == 1 ? launches.front().time : Seconds{std::exp(mean_log(launches))};
-}
-
-SizeClass size_class_of(Bytes size) {
-  if (size < kLatencyBound) return SizeClass::latency;
-  return size < kJudgedSize ? SizeClass::middle : SizeClass::bandwidth;
-}
-
-std::string_view name_of(SizeClass size_class) {
-  switch (size_class) {
-    case SizeClass::latency:
-      return "latency";
-    case SizeClass::middle:
-      return "middle";
-    case SizeClass::bandwidth:
-      return "bandwidth";
-  }
-  return "unknown";
-}
-
-std::string spread_pool(const Case& definition, const std::string& variant) {
-  return fmt::format("{}/{}/{}{}/{}", variant, name_of(definition.operation),
+std::string deviation_pool(const Case& definition, const std::string& variant) {
+  constexpr std::int64_t kFactor = 16;
+  std::int64_t low = 1;
+  while (low <= definition.size.value / kFactor) low *= kFactor;
+  return fmt::format("{}/{}/{}{}/{}-{}", variant, name_of(definition.operation),
                      name_of(definition.launch), definition.kernel ? "/kernel" : "",
-                     name_of(size_class_of(definition.size)));
+                     exact_bytes(Bytes{low}), exact_bytes(Bytes{low * kFactor}));
 }
 
-std::vector<std::optional<Spread>> pooled_spreads(std::span<const CaseLaunches> cases) {
+std::vector<std::optional<LaunchDeviation>> pooled_deviations(std::span<const CaseLaunches> cases) {
   std::map<std::string, std::vector<std::size_t>> members;
   std::map<std::string, std::vector<Residuals>> pools;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const std::string name = spread_pool(cases[i].definition, cases[i].variant);
+    const std::string name = deviation_pool(cases[i].definition, cases[i].variant);
     members[name].push_back(i);
     if (cases[i].launches.size() > 1) pools[name].push_back(residuals_of(cases[i], i));
   }
-  Spreads spreads(cases.size());
+  Deviations deviations(cases.size());
   for (auto& [name, pool] : pools) {
-    take_out_strangers(pool, spreads);
+    take_out_strangers(pool, deviations);
     if (!(total_of(pool).value > 0.0)) continue;
-    const Spread shared = spread_of(pool);
+    const LaunchDeviation shared = deviation_of(pool);
     for (const std::size_t place : members[name]) {
-      if (!spreads[place]) spreads[place] = shared;
+      if (!deviations[place]) deviations[place] = shared;
     }
   }
-  return spreads;
+  return deviations;
 }
 
 double assumed_deviation(Bytes size) {
-  return size >= kSteadySize ? kAssumedSpread : kAssumedSmallSpread;
+  return size >= kSteadySize ? kAssumedDeviation : kAssumedSmallDeviation;
 }
 
-std::optional<Spread> combine_spreads(const std::optional<Spread>& a,
-                                      const std::optional<Spread>& b) {
+LaunchMeans launch_means(const Record& record) {
+  std::vector<CaseLaunches> all;
+  for (const CaseResult& result : record.cases) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      all.push_back({result.definition, result.variants[i].variant, launch_medians(result, i)});
+    }
+  }
+  const Deviations deviations = pooled_deviations(all);
+  LaunchMeans means;
+  std::size_t next = 0;
+  for (const CaseResult& result : record.cases) {
+    means.emplace_back();
+    for (std::size_t i = 0; i < result.variants.size(); ++i, ++next) {
+      const std::vector<LaunchMedian>& launches = all[next].launches;
+      std::optional<LaunchMean>& mean = means.back().emplace_back();
+      if (!launches.empty()) {
+        mean = {geometric_mean(launches), static_cast<int>(launches.size()), deviations[next]};
+      } else if (result.variants[i].time) {
+        mean = {*result.variants[i].time};
+      }
+    }
+  }
+  return means;
+}
+
+namespace {
+
+/// Half width of the 95 % interval of the difference of two means, the deviations of one launch
+/// scaled by these factors. Absent where a side has one launch or no known deviation.
+std::optional<double> welch_half_width(const LaunchMean& own, double own_scale,
+                                       const LaunchMean& other, double other_scale) {
+  double variance = 0.0;
+  double by_freedom = 0.0;
+  for (const auto& [mean, scale] : {std::pair(&own, own_scale), std::pair(&other, other_scale)}) {
+    if (mean->launches < 2 || !mean->deviation) return std::nullopt;
+    const double of_mean = scale * mean->deviation->deviation / std::sqrt(mean->launches);
+    variance += of_mean * of_mean;
+    by_freedom += std::pow(of_mean, 4) / mean->deviation->degrees_of_freedom;
+  }
+  if (!(variance > 0.0)) return 0.0;
+  const int freedom = std::max(1, static_cast<int>(variance * variance / by_freedom));
+  return student_t_quantile(0.975, freedom) * std::sqrt(variance);
+}
+
+bool is_precise(const Ratio& ratio, double precision) {
+  const std::optional<double> width = ratio.relative_half_width();
+  return width && *width <= precision;
+}
+
+/// After summarise() of the case and with its intervals.
+void judge_convergence(CaseResult& result, double precision) {
+  result.converged = false;
+  const bool broke_off =
+      result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
+  if (result.ratios.empty() || broke_off) return;
+  result.converged =
+      std::all_of(result.ratios.begin(), result.ratios.end(),
+                  [&](const RatioResult& each) { return is_precise(each.ratio, precision); });
+  if (result.converged) {
+    result.stopped = StopReason::converged;
+  } else if (result.stopped != StopReason::out_of_time) {
+    result.stopped = StopReason::launches_differ;
+  }
+}
+
+/// Place of the variant of that name; there is one.
+std::size_t place_of(const CaseResult& result, const std::string& variant) {
+  const auto found =
+      std::find_if(result.variants.begin(), result.variants.end(),
+                   [&](const VariantResult& each) { return each.variant == variant; });
+  return static_cast<std::size_t>(found - result.variants.begin());
+}
+
+}  // namespace
+
+Ratio ratio_between(const LaunchMean& own, const LaunchMean& other) {
+  Ratio ratio;
+  ratio.estimate = other.time.value / own.time.value;
+  ratio.launches = std::min(own.launches, other.launches);
+  if (const auto half_width = welch_half_width(own, 1.0, other, 1.0)) {
+    ratio.low = ratio.estimate * std::exp(-*half_width);
+    ratio.high = ratio.estimate * std::exp(*half_width);
+  }
+  return ratio;
+}
+
+TimeDifference difference_between(const LaunchMean& own, const LaunchMean& other) {
+  const double estimate = other.time.value - own.time.value;
+  const auto half_width = welch_half_width(own, own.time.value, other, other.time.value);
+  if (!half_width) return {{estimate}};
+  return {{estimate}, Seconds{estimate - *half_width}, Seconds{estimate + *half_width}};
+}
+
+void summarise(Record& record) {
+  for (CaseResult& result : record.cases) {
+    if (!result.samples.empty()) summarise(result);
+  }
+  const LaunchMeans means = launch_means(record);
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    CaseResult& result = record.cases[i];
+    if (result.samples.empty()) continue;
+    for (RatioResult& each : result.ratios) {
+      const std::optional<LaunchMean>& first = means[i].front();
+      const std::optional<LaunchMean>& other = means[i][place_of(result, each.variant)];
+      if (first && other) each.ratio = ratio_between(*first, *other);
+    }
+    judge_convergence(result, precision_of(record.settings, result.definition));
+  }
+}
+
+std::vector<int> cases_worth_more(const Record& record, int planned, int launches) {
+  std::vector<int> worth;
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    const CaseResult& result = record.cases[i];
+    if (result.converged || result.ratios.empty()) continue;
+    const double precision = precision_of(record.settings, result.definition);
+    const double gain = std::sqrt(static_cast<double>(launches) / (2.0 * planned));
+    const bool within_reach =
+        std::all_of(result.ratios.begin(), result.ratios.end(), [&](const RatioResult& each) {
+          const std::optional<double> width = each.ratio.relative_half_width();
+          return width && *width * gain <= precision;
+        });
+    if (within_reach) worth.push_back(static_cast<int>(i));
+  }
+  return worth;
+}
+
+std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDeviation>& a,
+                                                  const std::optional<LaunchDeviation>& b) {
   if (!a || !b) return a ? a : b;
   if (a->alone || b->alone) return a->deviation >= b->deviation ? a : b;
   const int degrees = a->degrees_of_freedom + b->degrees_of_freedom;
   const double squares = a->degrees_of_freedom * a->deviation * a->deviation +
                          b->degrees_of_freedom * b->deviation * b->deviation;
-  return Spread{.deviation = std::sqrt(squares / degrees), .degrees_of_freedom = degrees};
+  return LaunchDeviation{.deviation = std::sqrt(squares / degrees), .degrees_of_freedom = degrees};
 }
 
 double standard_error(const LaunchShift& shift) {

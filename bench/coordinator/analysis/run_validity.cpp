@@ -103,40 +103,47 @@ std::string first_of(std::vector<std::string> names) {
 }
 
 void judge_convergence(Record& record) {
-  std::vector<std::string> open;
-  std::vector<std::string> trainings;
+  std::vector<std::string> out_of_time;
   std::vector<std::string> differing;
+  std::vector<std::string> without_interval;
   for (const CaseResult& result : record.cases) {
     const std::optional<Remedy> remedy = remedy_for(result);
     if (!remedy) continue;
-    auto& group = *remedy == Remedy::launches ? differing
-                  : *remedy == Remedy::steps  ? trainings
-                                              : open;
+    const bool has_interval =
+        std::any_of(result.ratios.begin(), result.ratios.end(),
+                    [](const RatioResult& each) { return each.ratio.low.has_value(); });
+    auto& group = !has_interval             ? without_interval
+                  : *remedy == Remedy::time ? out_of_time
+                                            : differing;
     group.push_back(case_name(result.definition));
   }
-  const double percent = 100 * record.settings.precision;
-  if (!open.empty()) {
-    add_once(record, {"not-converged",
-                      fmt::format("the interval is wider than {:.3g} % of the ratio, or rounds are "
-                                  "correlated, for {}",
-                                  percent, first_of(open)),
-                      "their rows are marked; give more time with --budget, or keep other work off "
-                      "this machine"});
-  }
-  if (!trainings.empty()) {
-    add_once(record, {"not-converged",
-                      fmt::format("the steps that were run give no interval within {:.3g} % of the "
-                                  "ratio, or neighbouring blocks are correlated, for {}",
-                                  percent, first_of(trainings)),
-                      "ask for more with --steps, or keep other work off this machine"});
+  const std::string asked =
+      record.settings.precision
+          ? fmt::format("{:.3g} % of the ratio", 100 * *record.settings.precision)
+          : "1 % of the ratio (2 % below 16 MiB, 5 % below 1 MiB)";
+  if (!out_of_time.empty()) {
+    add_once(record,
+             {"not-converged",
+              fmt::format("the time was used up while the interval was wider than {}, for {}",
+                          asked, first_of(out_of_time)),
+              "their rows are marked; give more time with --budget, or keep other work off "
+              "this machine"});
   }
   if (!differing.empty()) {
-    add_once(record, {"not-converged",
-                      fmt::format("launches differ, so that their interval is wider than {:.3g} % "
-                                  "of the ratio, for {}",
-                                  percent, first_of(differing)),
-                      "their rows are marked; ask for more launches with --launches: each counts "
-                      "once, however much time it has"});
+    add_once(
+        record,
+        {"not-converged",
+         fmt::format("launches differ, so that the interval is wider than {}, for {}", asked,
+                     first_of(differing)),
+         "their rows are marked; ask for more launches with --launches, or keep other work off "
+         "this machine"});
+  }
+  if (!without_interval.empty()) {
+    add_once(record,
+             {"one-launch",
+              fmt::format("one launch has no confidence interval: {}", first_of(without_interval)),
+              "ask for six launches with --launches 6: what differs from launch to launch, "
+              "as the placement of buffers, cannot be seen in one"});
   }
 }
 

@@ -1,11 +1,7 @@
 #include "linkgain/analysis/training_summary.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <stdexcept>
 #include <vector>
-
-#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
@@ -17,31 +13,6 @@ Losses judged_losses(const CaseResult& result, std::size_t variant) {
     if ((sample.round + 1) * kStepsPerBlock <= kJudgedSteps) samples.push_back(&sample);
   }
   return losses_of(samples);
-}
-
-/// Of one launch: how much longer `training` takes than `computing`.
-SignedRankEstimate difference_between(const std::vector<double>& computing,
-                                      const std::vector<double>& training) {
-  SignedRankEstimate difference = welch_difference(grouped_while_correlated(computing).values,
-                                                   grouped_while_correlated(training).values);
-  difference.estimate = median(training) - median(computing);
-  return difference;
-}
-
-SignedRankEstimate over_launches(const std::vector<SignedRankEstimate>& launches) {
-  if (launches.size() == 1) return launches.front();
-  std::vector<double> differences;
-  for (const SignedRankEstimate& launch : launches) differences.push_back(launch.estimate);
-  SignedRankEstimate all = student_mean(differences);
-  all.estimate = median(differences);
-  return all;
-}
-
-ExposedCommunication exposed_of(const SignedRankEstimate& difference) {
-  ExposedCommunication exposed{.time = {difference.estimate}};
-  if (difference.low) exposed.low = Seconds{std::min(*difference.low, difference.estimate)};
-  if (difference.high) exposed.high = Seconds{std::max(*difference.high, difference.estimate)};
-  return exposed;
 }
 
 }  // namespace
@@ -62,21 +33,17 @@ bool ExposedCommunication::may_be_zero() const {
 }
 
 std::optional<ExposedCommunication> exposed_communication(const Record& record,
-                                                          const CaseResult& result,
-                                                          std::size_t variant) {
-  const CaseResult* const alone = without_communication(record, result.definition);
-  if (alone == nullptr) return std::nullopt;
-  LaunchTimes computing;
-  for (std::size_t i = 0; i < alone->variants.size() && computing.empty(); ++i) {
-    computing = launch_times(*alone, i);
-  }
-  std::vector<SignedRankEstimate> launches;
-  for (const auto& [launch, blocks] : launch_times(result, variant)) {
-    const auto match = computing.find(launch);
-    if (match != computing.end()) launches.push_back(difference_between(match->second, blocks));
-  }
-  if (launches.empty()) return std::nullopt;
-  return exposed_of(over_launches(launches));
+                                                          const LaunchMeans& means,
+                                                          std::size_t place, std::size_t variant) {
+  const CaseResult* const alone = without_communication(record, record.cases.at(place).definition);
+  const std::optional<LaunchMean>& training = means.at(place).at(variant);
+  if (alone == nullptr || !training) return std::nullopt;
+  const auto& computing = means.at(static_cast<std::size_t>(alone - record.cases.data()));
+  const auto first = std::find_if(computing.begin(), computing.end(),
+                                  [](const auto& mean) { return mean.has_value(); });
+  if (first == computing.end()) return std::nullopt;
+  const TimeDifference difference = difference_between(**first, *training);
+  return ExposedCommunication{difference.estimate, difference.low, difference.high};
 }
 
 std::optional<double> judged_loss_difference(const CaseResult& result, std::size_t variant) {
@@ -91,11 +58,14 @@ bool have_losses_parted(const CaseResult& result, std::size_t variant) {
 }
 
 void note_exposed_communication(Record& record) {
-  for (CaseResult& result : record.cases) {
+  const LaunchMeans means = launch_means(record);
+  for (std::size_t place = 0; place < record.cases.size(); ++place) {
+    CaseResult& result = record.cases[place];
     if (!may_stand_for_run(result.definition)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       std::optional<TrainingResult>& training = result.variants[i].training;
-      const std::optional<ExposedCommunication> exposed = exposed_communication(record, result, i);
+      const std::optional<ExposedCommunication> exposed =
+          exposed_communication(record, means, place, i);
       if (!training || !exposed) continue;
       training->exposed_s = exposed->time.value;
       if (exposed->low) training->exposed_low_s = exposed->low->value;

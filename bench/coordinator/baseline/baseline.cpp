@@ -30,7 +30,8 @@ std::string why_unfit(const CaseLaunches& launches) {
   return fmt::format("its launches took different paths: {}", fmt::join(names, ", "));
 }
 
-BaselineCase reference_of(const CaseLaunches& launches, const std::optional<Spread>& spread,
+BaselineCase reference_of(const CaseLaunches& launches,
+                          const std::optional<LaunchDeviation>& spread,
                           const Tolerance& tolerance) {
   BaselineCase reference{.definition = launches.definition,
                          .variant = launches.variant,
@@ -175,7 +176,7 @@ Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& toler
           fmt::format("{} ({})", label(launches.definition, launches.variant), reason));
     }
   }
-  const std::vector<std::optional<Spread>> spreads = pooled_spreads(fit);
+  const std::vector<std::optional<LaunchDeviation>> spreads = pooled_deviations(fit);
   for (std::size_t i = 0; i < fit.size(); ++i) {
     baseline.cases.push_back(reference_of(fit[i], spreads[i], tolerance));
   }
@@ -227,14 +228,14 @@ namespace {
 
 struct Pool {
   int cases = 0;
-  std::optional<Spread> spread;
+  std::optional<LaunchDeviation> spread;
 };
 
 std::string spread_table(const Baseline& baseline) {
   std::map<std::string, Pool> pools;
   for (const BaselineCase& reference : baseline.cases) {
     if (reference.spread && reference.spread->alone) continue;
-    Pool& pool = pools[spread_pool(reference.definition, reference.variant)];
+    Pool& pool = pools[deviation_pool(reference.definition, reference.variant)];
     ++pool.cases;
     pool.spread = reference.spread;
   }

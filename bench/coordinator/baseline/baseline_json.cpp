@@ -38,7 +38,7 @@ json::Out write_override(const ToleranceOverride& change) {
 json::Out write_reference(const BaselineCase& reference) {
   json::Out times = json::Out::array();
   for (const Seconds time : reference.launch_times) times.push_back(time.value);
-  const std::optional<Spread>& spread = reference.spread;
+  const std::optional<LaunchDeviation>& spread = reference.spread;
   return {{"case", case_name(reference.definition)},
           {"variant", reference.variant},
           {"path", name_of(reference.path)},
@@ -50,7 +50,7 @@ json::Out write_reference(const BaselineCase& reference) {
           {"spread", spread ? json::Out(spread->deviation) : json::Out(nullptr)},
           {"degrees_of_freedom", spread ? spread->degrees_of_freedom : 0},
           {"own_spread", spread && spread->alone},
-          {"pool", spread_pool(reference.definition, reference.variant)},
+          {"pool", deviation_pool(reference.definition, reference.variant)},
           {"launch_times_s", times}};
 }
 
@@ -100,7 +100,7 @@ BaselineCase read_reference(const json::In& in) {
   const auto deviation = json::optional_at<double>(in, "spread");
   const int degrees = in.at("degrees_of_freedom");
   if (deviation && degrees > 0) {
-    reference.spread = Spread{*deviation, degrees, in.value("own_spread", false)};
+    reference.spread = LaunchDeviation{*deviation, degrees, in.value("own_spread", false)};
   }
   for (const json::In& time : in.value("launch_times_s", json::In::array())) {
     reference.launch_times.push_back(Seconds{time.get<double>()});

@@ -67,8 +67,8 @@ void add_reason(CaseCheck& check, const std::string& reason) {
   check.reason += (check.reason.empty() ? "" : "; ") + reason;
 }
 
-void measure(CaseCheck& check, const CaseLaunches& launches, const std::optional<Spread>& spread,
-             ShiftQuantiles& quantiles) {
+void measure(CaseCheck& check, const CaseLaunches& launches,
+             const std::optional<LaunchDeviation>& spread, ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return;
   check.time = geometric_mean(launches.launches);
   check.launches = static_cast<int>(launches.launches.size());
@@ -152,7 +152,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   for (std::size_t i = 0; i < launches.size(); ++i) {
     places[name_of(launches[i].definition, launches[i].variant)] = i;
   }
-  const std::vector<std::optional<Spread>> spreads = pooled_spreads(launches);
+  const std::vector<std::optional<LaunchDeviation>> spreads = pooled_deviations(launches);
   std::vector<bool> held(launches.size(), false);
   ShiftQuantiles quantiles;
   CheckResult result;
@@ -166,7 +166,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     judge_facts(check, reference, own);
     if (own != nullptr) {
       held[found->second] = true;
-      measure(check, *own, combine_spreads(reference.spread, spreads[found->second]), quantiles);
+      measure(check, *own, combine_deviations(reference.spread, spreads[found->second]), quantiles);
     }
     result.cases.push_back(std::move(check));
   }

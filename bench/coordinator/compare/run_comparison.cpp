@@ -23,17 +23,17 @@ namespace {
 /// What times depend on, and with it by how much launches differ.
 enum class DeviationSource {
   gpus,        ///< cases of linkgain's on GPUs: assumed_deviation() of the size
-  cpu_memory,  ///< cases of the mpi backend: kAssumedCpuSpread
+  cpu_memory,  ///< cases of the mpi backend: kAssumedCpuDeviation
 };
 
 std::string text_of(DeviationSource source) {
   switch (source) {
     case DeviationSource::gpus:
-      return fmt::format("{:.1f} % from 1 MiB on, {:.0f} % for all else", 100 * kAssumedSpread,
-                         100 * kAssumedSmallSpread);
+      return fmt::format("{:.1f} % from 1 MiB on, {:.0f} % for all else", 100 * kAssumedDeviation,
+                         100 * kAssumedSmallDeviation);
     case DeviationSource::cpu_memory:
       return fmt::format("{:.0f} % in CPU memory, where the load of the host decides",
-                         100 * kAssumedCpuSpread);
+                         100 * kAssumedCpuDeviation);
   }
   throw std::invalid_argument("no such source of a spread");
 }
@@ -55,7 +55,7 @@ BetweenLaunchDeviation assumed_between_launches(DeviationSource source, const Ca
     case DeviationSource::gpus:
       return {std::max(assumed_deviation(before.definition.size), error), std::nullopt};
     case DeviationSource::cpu_memory:
-      return {std::max(kAssumedCpuSpread, error), std::nullopt};
+      return {std::max(kAssumedCpuDeviation, error), std::nullopt};
   }
   throw std::invalid_argument("no such source of a spread");
 }
@@ -122,7 +122,7 @@ class VariantMatch {
   bool by_name_ = false;
 };
 
-using Spreads = std::vector<std::optional<Spread>>;
+using Spreads = std::vector<std::optional<LaunchDeviation>>;
 
 /// How launches of each case of a run differ.
 Spreads deviations_of(const RunFigures& run) {
@@ -131,7 +131,7 @@ Spreads deviations_of(const RunFigures& run) {
     all.push_back({figures.definition, figures.variant, {}});
     if (figures.no_time.empty()) all.back().launches = figures.launches;
   }
-  return pooled_spreads(all);
+  return pooled_deviations(all);
 }
 
 /// The deviations of two runs.
@@ -145,8 +145,8 @@ class BothDeviations {
 
   /// Of a case of both, which are part of them.
   BetweenLaunchDeviation of(const CaseFigures& before, const CaseFigures& after) const {
-    const auto pooled = combine_spreads(before_deviations_.at(place_of(before, before_)),
-                                        after_deviations_.at(place_of(after, after_)));
+    const auto pooled = combine_deviations(before_deviations_.at(place_of(before, before_)),
+                                           after_deviations_.at(place_of(after, after_)));
     return pooled ? BetweenLaunchDeviation{pooled->deviation, pooled->degrees_of_freedom}
                   : assumed_between_launches(deviation_source(before_), before, after);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <numeric>
 #include <stdexcept>
@@ -20,11 +21,16 @@ std::string why_no_time(const Case& definition, const VariantResult& result) {
 }
 
 /// A launch that was cut short is no replicate.
-void add_launches(CaseFigures& figures, const LaunchTimes& launches) {
-  for (const auto& [launch, times] : launches) {
-    if (times.size() < static_cast<std::size_t>(kFewestSamples)) continue;
-    figures.launches.push_back({launch, Seconds{median(times)}});
-    const std::optional<double> error = log_median_error(times);
+void add_launches(CaseFigures& figures, const CaseResult& result, std::size_t variant) {
+  figures.launches = launch_medians(result, variant);
+  std::map<int, std::vector<double>> times;
+  for (const Sample& sample : result.samples) {
+    if (sample.variant == static_cast<int>(variant)) {
+      times[sample.launch].push_back(sample.time().value);
+    }
+  }
+  for (const LaunchMedian& launch : figures.launches) {
+    const std::optional<double> error = log_median_error(times[launch.launch]);
     if (error) figures.sample_error = std::max(figures.sample_error.value_or(0.0), *error);
   }
   if (figures.launches.empty() && figures.time) figures.launches.push_back({0, *figures.time});
@@ -97,7 +103,7 @@ RunFigures figures_of(const Record& record, const std::string& name) {
   for (const CaseResult& result : record.cases) {
     for (std::size_t variant = 0; variant < result.variants.size(); ++variant) {
       CaseFigures figures = case_figures(result, result.variants[variant]);
-      add_launches(figures, launch_times(result, variant));
+      add_launches(figures, result, variant);
       set_time_by_launches(figures);
       run.cases.push_back(std::move(figures));
     }

@@ -8,6 +8,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "outcome_sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -85,10 +86,12 @@ std::string CaseRows::convergence_mark(const CaseSummary& each) {
   const bool shown = std::any_of(each.comparisons.begin(), each.comparisons.end(),
                                  [](const Comparison& entry) { return entry.has_speed_up(); });
   if (each.result->converged || !shown) return {};
-  return footnotes_.mark(
-      "*", fmt::format("not converged: the interval did not come within ±{} of the ratio, or "
-                       "neighbouring rounds are correlated, so that it may be too narrow",
-                       percent_of_digits(summary_.record.settings.precision)));
+  const bool has_interval = std::any_of(
+      each.comparisons.begin(), each.comparisons.end(),
+      [](const Comparison& entry) { return entry.has_speed_up() && entry.ratio->low.has_value(); });
+  if (!has_interval) return {};
+  return footnotes_.mark("*", fmt::format("not converged: the interval is wider than {}",
+                                          precision_text(summary_.record.settings)));
 }
 
 /// Of one variant: more than the limit, warm data, samples that were held back or at the power

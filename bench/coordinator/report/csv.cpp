@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
-    "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,rounds,"
+    "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,launches,"
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
@@ -74,7 +74,7 @@ void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
   fields.push_back(csv_field(ratio->low));
   fields.push_back(csv_field(ratio->high));
   fields.push_back(csv_field(std::optional(less_time(ratio->estimate))));
-  fields.push_back(fmt::format("{}", ratio->rounds));
+  fields.push_back(fmt::format("{}", ratio->launches));
 }
 
 void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary& summary) {

@@ -110,8 +110,7 @@ std::string pairs_sentence(const RunSummary& summary, const Curve& curve,
   const VariantResult& variant = strongest.result->variants.front();
   if (!summary.differ(times)) {
     return fmt::format("\nThe {} pairs compared do not differ by more than {} with {}.\n",
-                       compared.size(), percent_of_digits(summary.record.settings.precision),
-                       variant.variant);
+                       compared.size(), percent_of_digits(summary.distinct()), variant.variant);
   }
   const Comparison& comparison = strongest.comparisons.front();
   const std::string speed_up =

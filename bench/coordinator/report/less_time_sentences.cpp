@@ -31,8 +31,10 @@ Sentence sentence_of(const CaseSummary& each, const Comparison& comparison) {
           named ? fmt::format(" than with {}", comparison.other->variant) : std::string{}};
 }
 
-std::string interval_of(const RatioText& text) {
-  return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
+std::string interval_of(const Ratio& ratio) {
+  const RatioText text = readable_ratio(ratio);
+  return fmt::format("{}, 95 % CI {} to {} over {} launches", text.estimate, *text.low, *text.high,
+                     ratio.launches);
 }
 
 std::string wrong_data_sentence(const CaseSummary& each, const Comparison& comparison) {
@@ -77,8 +79,8 @@ std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {
       ratio.estimate > 1.0 ? fmt::format("took {} less time{}",
                                          readable_percent(less_time(ratio.estimate)), words.than)
                            : fmt::format("did not take less time{}", words.than);
-  return fmt::format("{} {} ({}) in {}, too few for a confidence interval.", words.subject, took,
-                     estimate, counted(ratio.rounds, "round", "rounds"));
+  return fmt::format("{} {} ({}) in one launch, too few for a confidence interval.", words.subject,
+                     took, estimate);
 }
 
 std::string no_difference_sentence(const CaseSummary& each, const Comparison& comparison) {
@@ -87,8 +89,7 @@ std::string no_difference_sentence(const CaseSummary& each, const Comparison& co
           ? fmt::format("with {} and with {}", comparison.first->variant, comparison.other->variant)
           : fmt::format("with {} and without", words_of(each.contrast).subject);
   return fmt::format("No difference was found between the same {} {} ({}).",
-                     spoken_operation(each.definition()), sides,
-                     interval_of(readable_ratio(*comparison.ratio)));
+                     spoken_operation(each.definition()), sides, interval_of(*comparison.ratio));
 }
 
 /// A half width above `precision`, with as many digits as it takes to see that.
@@ -133,14 +134,20 @@ std::string outcome_sentence(const CaseSummary& each, const Comparison& comparis
     case Outcome::less_time:
       return fmt::format("{} takes {} less time{} ({}).", words.subject,
                          readable_percent(less_time(comparison.ratio->estimate)), words.than,
-                         interval_of(readable_ratio(*comparison.ratio)));
+                         interval_of(*comparison.ratio));
     case Outcome::more_time:
       return fmt::format("{} does not take less time{}, it takes {} longer ({}).", words.subject,
                          words.than,
                          readable_percent(-less_time(comparison.ratio->estimate), Whole::no),
-                         interval_of(readable_ratio(*comparison.ratio)));
+                         interval_of(*comparison.ratio));
   }
   return {};
+}
+
+std::string precision_text(const Settings& settings) {
+  if (settings.precision)
+    return fmt::format("±{} of the ratio", percent_of_digits(*settings.precision));
+  return "±1 % of the ratio from 16 MiB on and of trainings, ±2 % from 1 MiB on, ±5 % below";
 }
 
 std::string convergence_sentence(const RunSummary& summary, const CaseSummary& each,
@@ -151,13 +158,9 @@ std::string convergence_sentence(const RunSummary& summary, const CaseSummary& e
   if (!shown || each.result->converged) {
     return {};
   }
-  const double precision = summary.record.settings.precision;
+  const double precision = precision_of(summary.record.settings, each.definition());
   const double half_width = comparison.ratio->relative_half_width().value_or(0.0);
-  if (half_width <= precision) {
-    return comparison.ratio->correlated ? " Not converged: neighbouring rounds are correlated, the "
-                                          "interval may be too narrow."
-                                        : "";
-  }
+  if (half_width <= precision) return {};
   const std::optional<StopReason>& stopped = each.result->stopped;
   const std::string why = stopped ? fmt::format(" ({})", name_of(*stopped)) : "";
   return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,

@@ -19,6 +19,10 @@ Words words_of(Contrast contrast);
 /// takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x)."
 std::string outcome_sentence(const CaseSummary& each, const Comparison& comparison);
 
+/// The half width that intervals were to have: "±0.5 % of the ratio", or by size where none was
+/// asked for.
+std::string precision_text(const Settings& settings);
+
 /// How far its interval is from what was asked for, with a space before it. Empty where it is as
 /// narrow as that, or where none is shown.
 std::string convergence_sentence(const RunSummary& summary, const CaseSummary& each,

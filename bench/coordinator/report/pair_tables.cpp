@@ -92,7 +92,7 @@ std::string beside_others(const RunSummary& summary, const PairMatrix& matrix,
   const std::string distance =
       summary.differ({pair.value, *pair.median})
           ? fmt::format("{} {}", readable_percent(*shortfall), side)
-          : fmt::format("within {} of", percent_of_digits(summary.record.settings.precision));
+          : fmt::format("within {} of", percent_of_digits(summary.distinct()));
   const std::string kind = pair.label.empty() ? "" : pair.label + " ";
   const std::string others =
       pair.others == 1
@@ -107,7 +107,7 @@ std::string no_difference_line(const RunSummary& summary, const PairMatrixSummar
   const std::string low = readable_value(each.matrix, least);
   const std::string high = readable_value(each.matrix, most);
   return fmt::format("\n- No pair differs by more than {} with {}: {}{}\n",
-                     percent_of_digits(summary.record.settings.precision), each.matrix.variant, low,
+                     percent_of_digits(summary.distinct()), each.matrix.variant, low,
                      low == high ? "" : " to " + high);
 }
 

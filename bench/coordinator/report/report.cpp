@@ -15,6 +15,7 @@
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
+#include "outcome_sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -103,26 +104,45 @@ std::string health_section(const RunSummary& summary) {
       text, variants);
 }
 
+/// What a time and its interval are of: "the mean of 6 launches' medians, intervals over these
+/// launches".
+std::string launches_text(const Record& record) {
+  int least = 0;
+  int most = 0;
+  for (const CaseResult& result : record.cases) {
+    for (const RatioResult& each : result.ratios) {
+      const int own = each.ratio.launches;
+      least = least == 0 ? own : std::min(least, own);
+      most = std::max(most, own);
+    }
+  }
+  if (most == 0) least = most = count_launches(record);
+  if (most <= 1) return "medians of one launch, which has no confidence interval";
+  return fmt::format(
+      "the geometric mean of the medians of {} launches, intervals over these",
+      least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most));
+}
+
 std::string sizes_section(const RunSummary& summary) {
   const std::string tables = size_tables(summary);
   return tables.empty()
              ? tables
-             : "## By size\n\nTimes are medians for one operation; busbw compares with the "
-               "limit of the path that carried the bytes, where that is known. Less time is 1 − "
-               "1/speed-up.\n\n" +
-                   tables;
+             : fmt::format(
+                   "## By size\n\nTimes are of one operation, {}; busbw compares with the limit of "
+                   "the path that carried the bytes, where that is known. Less time is 1 − "
+                   "1/speed-up.\n\n{}",
+                   launches_text(summary.record), tables);
 }
 
 std::string pairs_section(const RunSummary& summary) {
   const std::string tables = pair_tables(summary);
   return tables.empty()
              ? tables
-             : "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, else "
-               "time, medians for one operation; beside each what joins the two, as `linkgain "
-               "topo` "
-               "names it, whichever way the bytes took. Speed-ups are estimated round by "
-               "round.\n\n" +
-                   tables;
+             : fmt::format(
+                   "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, "
+                   "else time, of one operation, {}; beside each what joins the two, as `linkgain "
+                   "topo` names it, whichever way the bytes took.\n\n{}",
+                   launches_text(summary.record), tables);
 }
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
@@ -288,21 +308,6 @@ std::string ranks_table(const Machine& machine) {
   return table.markdown();
 }
 
-/// "20", or "20 to 45" where cases differ; empty where no ratio was formed.
-std::string rounds_of(const Record& record) {
-  std::vector<int> rounds;
-  for (const CaseResult& result : record.cases) {
-    for (const RatioResult& ratio : result.ratios) {
-      rounds.push_back(ratio.ratio.rounds);
-    }
-  }
-  if (rounds.empty()) {
-    return {};
-  }
-  const auto [least, most] = std::minmax_element(rounds.begin(), rounds.end());
-  return *least == *most ? std::to_string(*least) : fmt::format("{} to {}", *least, *most);
-}
-
 std::string warnings_section(const Record& record) {
   if (record.warnings.empty()) {
     return {};
@@ -382,9 +387,7 @@ std::string repeat_section(const Record& record) {
   add_item(text, "Profile", settings.profile);
   add_item(text, "Schedule", settings.schedule);
   add_item(text, "Launches", std::to_string(settings.launches));
-  add_item(text, "Rounds per case", rounds_of(record));
-  add_item(text, "Interval asked for",
-           "±" + percent_of_digits(settings.precision) + " of the ratio");
+  add_item(text, "Interval asked for", precision_text(settings));
   add_item(text, "Sample", readable_time(settings.sample_target));
   if (settings.budget.has_value()) {
     add_item(text, "Budget", readable_time(*settings.budget));

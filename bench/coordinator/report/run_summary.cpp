@@ -74,23 +74,26 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
   return comparisons;
 }
 
-VariantSummary summary_of(const Record& record, const CaseResult& result, std::size_t place) {
+VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::size_t index,
+                          std::size_t place) {
+  const CaseResult& result = record.cases[index];
   const VariantResult& variant = result.variants[place];
   VariantSummary summary{.result = &variant, .wrong_data = has_wrong_data(variant)};
   summary.limit_share = shown_fraction(result.definition, variant);
-  summary.library_ratio = library_ratio(record, result, variant.variant);
+  summary.library_ratio = library_ratio(record, means, index, variant.variant);
   if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
   if (may_stand_for_run(result.definition)) {
-    summary.exposed = exposed_communication(record, result, place);
+    summary.exposed = exposed_communication(record, means, index, place);
     summary.losses_parted = place > 0 && have_losses_parted(result, place);
   }
   return summary;
 }
 
-CaseSummary summary_of(const Record& record, const CaseResult& result) {
+CaseSummary summary_of(const Record& record, const LaunchMeans& means, std::size_t index) {
+  const CaseResult& result = record.cases[index];
   CaseSummary summary{.result = &result, .contrast = contrast_of(record, result)};
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
-    summary.variants.push_back(summary_of(record, result, i));
+    summary.variants.push_back(summary_of(record, means, index, i));
     const bool measured = result.variants[i].time.has_value();
     summary.is_compared =
         summary.is_compared || (i > 0 && measured && result.variants.front().time.has_value());
@@ -260,7 +263,10 @@ bool Curve::has_pairs() const {
 
 RunSummary::RunSummary(const Record& of)
     : record(of), ranks_are_gpus(have_ranks_gpu_numbers(record)) {
-  for (const CaseResult& result : record.cases) cases.push_back(summary_of(record, result));
+  const LaunchMeans means = launch_means(record);
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    cases.push_back(summary_of(record, means, i));
+  }
   curves_by_size = all_curves();
   add_headline(curves_by_size);
   add_pairs();
@@ -277,9 +283,11 @@ RunSummary::RunSummary(const Record& of)
   add_health();
 }
 
+double RunSummary::distinct() const { return record.settings.precision.value_or(0.01); }
+
 bool RunSummary::differ(const std::vector<double>& values) const {
   const auto [least, most] = std::ranges::minmax(values);
-  return most > (1.0 + record.settings.precision) * least;
+  return most > (1.0 + distinct()) * least;
 }
 
 std::vector<Curve> RunSummary::all_curves() const {

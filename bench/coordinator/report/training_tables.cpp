@@ -107,7 +107,7 @@ std::string exposed_sentence(const CaseSummary& each) {
   const bool is_sharded = shards_optimizer(each.definition().training->strategy);
   return fmt::format(" Exposed communication{}: {}{}.",
                      is_sharded ? ", less what sharding saves" : "", fmt::join(parts, ", "),
-                     lacks_interval ? "; too few blocks for an interval" : "");
+                     lacks_interval ? "; one launch has no interval" : "");
 }
 
 /// What the time is made of: by whom the steps were really run, and for how long.
@@ -154,20 +154,10 @@ std::string loss_text(const CaseSummary& each) {
   return text + ".";
 }
 
-/// Why a speed-up above may differ from the quotient of the times beside it.
-std::string estimate_text(const std::vector<Comparison>& comparisons) {
-  const bool any_speed_up =
-      std::any_of(comparisons.begin(), comparisons.end(), [](const Comparison& comparison) {
-        return comparison.ratio != nullptr && comparison.outcome != Outcome::wrong_data &&
-               comparison.outcome != Outcome::same_path;
-      });
-  return any_speed_up ? " Speed-ups are estimated round by round, not from these medians." : "";
-}
-
 std::string conditions(const Settings& settings, const CaseSummary& each) {
-  return fmt::format("\n{}, {}. {}{}{}\n", training_sentence(each.definition()),
+  return fmt::format("\n{}, {}. {}{}\n", training_sentence(each.definition()),
                      readable_tokens(settings), steps_text(settings, *each.result),
-                     estimate_text(each.comparisons), loss_text(each));
+                     loss_text(each));
 }
 
 std::string first_training(const RunSummary& summary, const CaseSummary& each) {
@@ -331,10 +321,8 @@ std::string convergence_note(const Legend& legend) {
                                  ? "the run ended early"
                                  : fmt::format("ask for more {}{}", fmt::join(options, " or "),
                                                options.size() > 1 ? ", as the warnings say" : "");
-  return fmt::format(
-      "not converged: no interval within {} of the ratio, or neighbouring rounds are correlated; "
-      "{}",
-      percent_of_digits(legend.settings.precision), advice);
+  return fmt::format("not converged: the interval is wider than {}; {}",
+                     precision_text(legend.settings), advice);
 }
 
 std::string legend_text(const std::vector<std::string>& variants, const Legend& legend) {
@@ -346,14 +334,13 @@ std::string legend_text(const std::vector<std::string>& variants, const Legend& 
         "- exposed: a step's time less that of one without communication: what computing did not "
         "hide, and by how much communication slows computing down\n";
     if (legend.exposed_without_interval) {
-      text.insert(text.size() - 1, "; without an interval where blocks are too few for one");
+      text.insert(text.size() - 1, "; without an interval where one launch measured it");
     }
   }
   if (legend.speed_up) {
-    text += fmt::format(
-        "- Less time, speed-up: {} against {}; estimated round by round, not from the medians "
-        "beside them\n",
-        first, other);
+    text +=
+        fmt::format("- Less time, speed-up: {} against {}; the quotient of the times beside them\n",
+                    first, other);
   }
   if (legend.difference) {
     text += fmt::format(

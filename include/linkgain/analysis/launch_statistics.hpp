@@ -18,23 +18,14 @@ struct NamedRecord {
   Record record;
 };
 
-/// A launch's median over its samples, each the slowest rank's.
-struct LaunchMedian {
-  int launch = 0;  ///< counted through all records, so that no two of different records are one
-  Seconds time;
-  bool operator==(const LaunchMedian&) const = default;
-};
-
-/// A median of fewer samples is no median: one disturbed sample could be it.
-inline constexpr int kFewestSamples = 3;
-
 /// What several launches say of one variant of one case.
 struct CaseLaunches {
   Case definition;
   std::string variant;
-  std::vector<LaunchMedian> launches;  ///< in the order of the records and of their launches
-  std::vector<Path> paths{};           ///< those known, each once
-  std::string wrong_data{};            ///< what was wrong, empty where nothing was
+  /// In the order of the records and of their launches, which are counted through all records.
+  std::vector<LaunchMedian> launches;
+  std::vector<Path> paths{};  ///< those known, each once
+  std::string wrong_data{};   ///< what was wrong, empty where nothing was
   /// Why there are no launches: skipped, not sampled, too few samples. Empty where there are.
   std::string missing{};
   /// Whether some record that measured it does not know the path.
@@ -43,37 +34,22 @@ struct CaseLaunches {
 };
 
 /// One entry for each case and variant of any record, in the order in which they are first seen.
-/// Launches are the replicates of a measurement, so samples go no further than this.
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records);
 
-/// Mean of the logarithms of the launches' medians; there must be one.
-double mean_log(std::span<const LaunchMedian> launches);
-
-/// What stands for several launches: its logarithm is mean_log(). That of one launch is its median.
-Seconds geometric_mean(std::span<const LaunchMedian> launches);
-
-/// What bounds an operation's time, by its size, and with it why launches differ. Below 256 KiB the
-/// launch of the work and the hand-shake between the ranks are most of it, and these depend on
-/// where a launch's threads came to run; from 16 MiB on (kJudgedSize) messages go by one protocol
-/// and the link's rate decides, which moves little; in between NCCL changes algorithm and protocol.
-enum class SizeClass { latency, middle, bandwidth };
-
-SizeClass size_class_of(Bytes size);
-std::string_view name_of(SizeClass size_class);
-
 /// Which cases are like each other, so that their launches scatter alike: those of one variant,
-/// operation, launch mode and size class, NCCL's apart from our kernels'.
-/// "p2p/all_reduce/stream/bandwidth".
-std::string spread_pool(const Case& definition, const std::string& variant);
+/// operation and launch mode whose sizes are within a factor of 16, NCCL's apart from our kernels'.
+/// On two H200 launches differ by 1.9 % at 8 B and by 0.2 % at 256 MiB, in steps that are small
+/// over such a factor. "p2p/all_reduce/stream/1MiB-16MiB".
+std::string deviation_pool(const Case& definition, const std::string& variant);
 
 /// By how much the log of a launch's median differs between launches.
-struct Spread {
+struct LaunchDeviation {
   double deviation = 0.0;
   int degrees_of_freedom = 1;
   /// The case scatters so much more than those like it that it was left out of their pool, and this
   /// is its own.
   bool alone = false;
-  bool operator==(const Spread&) const = default;
+  bool operator==(const LaunchDeviation&) const = default;
 };
 
 /// The spread of each case, pooled over the cases like it; absent where no case of its pool has two
@@ -86,12 +62,51 @@ struct Spread {
 /// there are cases. The sum of squares is split into that between launches and the rest, and the
 /// degrees of freedom of the sum are Satterthwaite's (Biometrics Bulletin 2, 1946): K (n - 1) for
 /// K cases that are independent of each other, n - 1 for cases that move as one.
-std::vector<std::optional<Spread>> pooled_spreads(std::span<const CaseLaunches> cases);
+std::vector<std::optional<LaunchDeviation>> pooled_deviations(std::span<const CaseLaunches> cases);
+
+/// What one variant's launches of one case say together.
+struct LaunchMean {
+  Seconds time;  ///< geometric mean of the launches' medians
+  int launches = 0;
+  std::optional<LaunchDeviation> deviation{};  ///< of one launch; absent where none is known
+};
+
+/// By case and variant of a record, in its order; absent where there is no time. A time of too few
+/// samples is of no launch.
+using LaunchMeans = std::vector<std::vector<std::optional<LaunchMean>>>;
+
+/// With pooled_deviations().
+LaunchMeans launch_means(const Record& record);
+
+/// How many times longer `other` takes than `own`: the quotient of the two times, with Welch's t
+/// interval of the difference of their logs, in which each side has its own deviation (B. L. Welch,
+/// Biometrika 34, 1947; degrees of freedom rounded down). Without an interval where a side has one
+/// launch or no known deviation.
+Ratio ratio_between(const LaunchMean& own, const LaunchMean& other);
+
+/// How much longer `other` takes, in seconds, in the same way: the deviation of a time is that of
+/// its log times the time itself.
+struct TimeDifference {
+  Seconds estimate;
+  std::optional<Seconds> low{};  ///< 95 % interval
+  std::optional<Seconds> high{};
+};
+TimeDifference difference_between(const LaunchMean& own, const LaunchMean& other);
+
+/// Gives every ratio of the record its interval, by launch_means() of all its cases, and says of
+/// every case whether it converged: each interval within precision_of() the case. One that lost a
+/// job or was interrupted has not. Calls summarise() of every case that has samples first, so that
+/// records of any age are read by the same rule.
+void summarise(Record& record);
+
+/// Cases that more launches are reckoned to bring to their precision: those that `launches`
+/// launches have not, and twice as many of the run's will (`planned`), if they scatter as before.
+std::vector<int> cases_worth_more(const Record& record, int planned, int launches);
 
 /// Both together, weighted by their degrees of freedom; where one of them stands alone the larger
 /// of the two. Absent where both are.
-std::optional<Spread> combine_spreads(const std::optional<Spread>& a,
-                                      const std::optional<Spread>& b);
+std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDeviation>& a,
+                                                  const std::optional<LaunchDeviation>& b);
 
 /// From this size on transfers are bound by the link, and launches agree closely; smaller
 /// operations are bound by their launch and wander.
@@ -101,13 +116,13 @@ inline constexpr Bytes kSteadySize{std::int64_t{1} << 20};
 /// H200 (results/README.md): at most 4.3 % apart from 1 MiB on, which is 1.96 sqrt(2) times the
 /// first deviation; below, the three runs of all_reduce in results/ had root mean square
 /// differences of 10 to 24 % with P2P, the larger ones sqrt(2) times the second.
-inline constexpr double kAssumedSpread = 0.015;
-inline constexpr double kAssumedSmallSpread = 0.15;
+inline constexpr double kAssumedDeviation = 0.015;
+inline constexpr double kAssumedSmallDeviation = 0.15;
 
 /// In CPU memory a transfer's time is that of its CPUs, and other work on them may double it: eight
 /// launches of all_reduce on two cores that were also compiling differed by up to a factor of ten.
 /// With this, only a factor of four or more shows between single launches.
-inline constexpr double kAssumedCpuSpread = 0.5;
+inline constexpr double kAssumedCpuDeviation = 0.5;
 
 /// On GPUs, for cases of this size.
 double assumed_deviation(Bytes size);
@@ -116,8 +131,8 @@ double assumed_deviation(Bytes size);
 /// positive.
 struct LaunchShift {
   double log = 0.0;
-  Spread spread;   ///< of one launch, on either side
-  int before = 1;  ///< launches
+  LaunchDeviation spread;  ///< of one launch, on either side
+  int before = 1;          ///< launches
   int after = 1;
 };
 

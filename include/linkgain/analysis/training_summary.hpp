@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -14,23 +15,19 @@ const CaseResult* without_communication(const Record& record, const Case& traini
 /// What a step takes longer than one without communication.
 struct ExposedCommunication {
   Seconds time{};
-  std::optional<Seconds> low{};  ///< 95 % interval; absent where there are too few blocks
+  std::optional<Seconds> low{};  ///< 95 % interval; of one launch none
   std::optional<Seconds> high{};
 
   /// Whether there is an interval and 0 lies in it: the figure may then as well be none.
   bool may_be_zero() const;
 };
 
-/// The difference of the two medians of the same launch, and of several launches the median.
-/// `result` is a case of `record`; the step without communication is the first variant's that
-/// measured it. Absent where no launch has both. The interval of one launch is that of
-/// welch_difference() between its blocks, neighbours of which are averaged as estimate_ratio() does
-/// where there are enough of them. It knows nothing of a drift between the two. Of several launches
-/// each is one value, and the t interval theirs. It is widened where the difference of medians lies
-/// outside.
+/// difference_between() the step without communication, the first variant's that measured it, and
+/// that of the case at `place` of the record. `means` are the record's. Absent where either has no
+/// time.
 std::optional<ExposedCommunication> exposed_communication(const Record& record,
-                                                          const CaseResult& result,
-                                                          std::size_t variant);
+                                                          const LaunchMeans& means,
+                                                          std::size_t place, std::size_t variant);
 
 /// Writes exposed_communication() into every training of a run that is over.
 void note_exposed_communication(Record& record);

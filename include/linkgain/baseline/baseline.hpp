@@ -27,7 +27,8 @@ struct BaselineCase {
   Seconds time;      ///< per operation: geometric mean of the launches' medians
   int launches = 0;  ///< that `time` is the mean of
   Tolerance tolerance;
-  std::optional<Spread> spread;  ///< between launches; absent where no like case has two of them
+  std::optional<LaunchDeviation>
+      spread;  ///< between launches; absent where no like case has two of them
   std::vector<Seconds> launch_times;  ///< the launches' medians, for readers
 };
 

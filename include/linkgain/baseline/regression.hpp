@@ -76,7 +76,7 @@ inline constexpr double kMostInconclusive = 0.2;
 
 /// Holds launches against a baseline. The replicate is the launch: shift of the mean log of launch
 /// medians, its error from the spread of launches of both sides pooled over like cases
-/// (pooled_spreads). A case is slower where a one-sided t test says that the shift is beyond the
+/// (pooled_deviations). A case is slower where a one-sided t test says that the shift is beyond the
 /// tolerance, by benjamini_hochberg_beyond() over all cases and variants; faster likewise on the
 /// other side; same where the 95 % interval lies within the tolerance; else inconclusive. Where the
 /// baseline knows the path and the launches do not, a case that would be one of the last two is

@@ -63,11 +63,11 @@ struct RunComparison {
 };
 
 /// The replicate is the launch: the difference of the means of log launch medians, with Student's t
-/// interval from the spreads of both runs (pooled_spreads(), combine_spreads()), or the normal one
-/// from an assumption where there is none (assumed_deviation(), kAssumedCpuSpread), or from what
-/// the samples show if that is more. Variants are matched by name, and the first ones with each
-/// other where no name is common or a source has no names. The result points into both runs, which
-/// must outlive it.
+/// interval from the spreads of both runs (pooled_deviations(), combine_deviations()), or the
+/// normal one from an assumption where there is none (assumed_deviation(), kAssumedCpuDeviation),
+/// or from what the samples show if that is more. Variants are matched by name, and the first ones
+/// with each other where no name is common or a source has no names. The result points into both
+/// runs, which must outlive it.
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
                            const CompareOptions& options);
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,7 +105,7 @@ struct VariantResult {
   std::string variant;
   std::optional<std::string>
       skipped;                  ///< the reason, when it could not run; the rest is then unset
-  std::optional<Seconds> time;  ///< median over samples
+  std::optional<Seconds> time;  ///< geometric mean of the launches' medians
   std::optional<double> algbw;  ///< 1e9 B/s
   std::optional<double> busbw;
   std::optional<double> skew;  ///< median over samples of (slowest - fastest rank) / slowest
@@ -137,9 +138,9 @@ struct RatioResult {
 /// Why the sampling of a case ended.
 enum class StopReason {
   converged,
-  out_of_rounds,
+  out_of_rounds,  ///< in records of the time before launches were the replicates
   out_of_time,
-  launches_differ,     ///< several, whatever ended the last one
+  launches_differ,     ///< by so much that the interval is wider than asked for, or there is one
   nothing_to_compare,  ///< one variant ran
   skipped,             ///< none did
   job_lost,
@@ -162,11 +163,26 @@ struct CaseResult {
 /// What the variant of that name gave; null where the case has none.
 const VariantResult* find_variant(const CaseResult& result, std::string_view name);
 
-/// By launch, in the order measured.
-using LaunchTimes = std::map<int, std::vector<double>>;
+/// A launch's median over its samples, each the slowest rank's.
+struct LaunchMedian {
+  int launch = 0;
+  Seconds time;
+  bool operator==(const LaunchMedian&) const = default;
+};
 
-/// Of the samples of one variant, by its place. A time of zero is none.
-LaunchTimes launch_times(const CaseResult& result, std::size_t variant);
+/// A median of fewer samples is no median: one disturbed sample could be it. A training's sample is
+/// itself the mean of a block of steps, so that one is enough.
+inline constexpr int kFewestSamples = 3;
+
+/// Of one variant, by its place: the launches with enough samples, in their order. They are the
+/// replicates of a measurement, so samples go no further than this.
+std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t variant);
+
+/// Mean of the logarithms of the launches' medians; there must be one.
+double mean_log(std::span<const LaunchMedian> launches);
+
+/// What stands for several launches: its logarithm is mean_log(). That of one launch is its median.
+Seconds geometric_mean(std::span<const LaunchMedian> launches);
 
 /// Losses of one variant by launch and round.
 using Losses = std::map<std::pair<int, int>, double>;
@@ -197,7 +213,8 @@ struct Settings {
   std::vector<Environment>
       environment_in_force;  ///< per variant, by allow-list, as the worker saw it
   int launches = 1;
-  double precision = kDefaultPrecision;
+  /// Half width that every ratio's interval was to have; absent: default_precision() of the case.
+  std::optional<double> precision;
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
   std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
@@ -242,24 +259,27 @@ int count_samples(const Record& record);
 /// Launches that any case was sampled in.
 int count_launches(const Record& record);
 
-/// Everything a case's table row shows, from its samples: medians, bandwidths, ratios. `result`
-/// keeps its definition, execution, verification, path and samples; the numbers are written anew.
+/// Everything a case's table row shows but intervals, from its samples: times, bandwidths, ratios.
+/// `result` keeps its definition, execution, verification, path and samples; the numbers are
+/// written anew. Where no launch has enough samples the time is their median, without a ratio's
+/// interval to come.
 void summarise(CaseResult& result);
 
-/// Decides from the ratios that stand in the end whether the case converged: every interval within
-/// `precision` and no correlation left. A case that lost a job or was interrupted has not. Where
-/// the ratio of several launches is too wide `stopped` becomes launches_differ, whatever ended the
-/// last one: each gives one value, and more launches narrow it, not more rounds in one.
-void settle(CaseResult& result, double precision);
+/// Half width, as a share of the ratio, that a case's interval is to have where none was asked for:
+/// 1 % from 16 MiB on and for trainings, 2 % from 1 MiB on, 5 % below. That is what six launches
+/// reach on a quiet machine: placement decides more of a small operation's time.
+double default_precision(const Case& definition);
+
+/// That of `settings`, or the default.
+double precision_of(const Settings& settings, const Case& definition);
 
 /// What a run must be given more of for a ratio to come as close as was asked for.
 enum class Remedy {
-  time,   ///< the budget ended sampling, or the rounds that a case other than a training may have
-  steps,  ///< a training ran all that were asked for
+  time,      ///< the budget ended sampling
   launches,  ///< they differ: each counts once, however much time it has
 };
 
-/// The option that gives more of it: "--budget", "--steps", "--launches".
+/// The option that gives more of it: "--budget", "--launches".
 std::string_view option_of(Remedy remedy);
 
 /// The remedy for a case that did not converge. Absent where it did, where it has no ratio, and

@@ -125,6 +125,8 @@ class RunSummary {
   /// Whether values of pairs, above 0, lie further apart than the run's precision: the largest of
   /// them over the smallest. Nearer ones do not tell which pair is weaker.
   bool differ(const std::vector<double>& values) const;
+  /// Share by which values must differ(): the precision asked for, else 1 %.
+  double distinct() const;
 
   const Record& record;
   std::vector<CaseSummary> cases;  ///< in the record's order

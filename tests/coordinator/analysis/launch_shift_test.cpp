@@ -15,7 +15,7 @@ using ::testing::Optional;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 LaunchShift shift_of(double log, int before, int after, double deviation = 0.01) {
-  return {log, Spread{deviation, 28, false}, before, after};
+  return {log, LaunchDeviation{deviation, 28, false}, before, after};
 }
 
 TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
@@ -60,7 +60,7 @@ TEST(Settling, TakesMoreOnBothSidesWhereMoreAfterWouldNotDo) {
 TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
   // One degree of freedom now, t = 12.7; with n launches after n of them. t(n) 0.005 sqrt(1/2 +
   // 1/n) is 0.01075 for n = 5 and 0.00999 for n = 6.
-  const LaunchShift shift{0.01, Spread{0.005, 1, false}, 2, 1};
+  const LaunchShift shift{0.01, LaunchDeviation{0.005, 1, false}, 2, 1};
   EXPECT_THAT(settling_of(shift), Optional(Settling{6, false}));
 }
 

@@ -29,16 +29,16 @@ TEST(SizeClass, ChangesAt256KiBAnd16MiB) {
 
 TEST(SpreadPool, NamesWhatCasesHaveInCommon) {
   Case definition = sized(16 << 20);
-  EXPECT_EQ(spread_pool(definition, "p2p"), "p2p/all_reduce/stream/bandwidth");
+  EXPECT_EQ(deviation_pool(definition, "p2p"), "p2p/all_reduce/stream/bandwidth");
   definition.launch = LaunchMode::graph;
   definition.kernel = true;
   definition.size = Bytes{8};
-  EXPECT_EQ(spread_pool(definition, "host"), "host/all_reduce/graph/kernel/latency");
+  EXPECT_EQ(deviation_pool(definition, "host"), "host/all_reduce/graph/kernel/latency");
 }
 
 TEST(PooledSpreads, OfOneCaseAreItsStandardDeviation) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.0, 0.01, -0.01, 0.0})};
-  const auto spreads = pooled_spreads(cases);
+  const auto spreads = pooled_deviations(cases);
   ASSERT_TRUE(spreads[0]);
   EXPECT_NEAR(spreads[0]->deviation, std::sqrt(2e-4 / 3.0), 1e-12);
   EXPECT_EQ(spreads[0]->degrees_of_freedom, 3);
@@ -49,7 +49,7 @@ TEST(PooledSpreads, AreSharedWithinAPoolAndNotAcross) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.01, -0.01}), logs(sized(16), {0.0, 0.0}),
                                         logs(sized(32), {0.5}), logs(sized(1 << 20), {0.1, 0.2}),
                                         logs(sized(16 << 20), {0.3})};
-  const auto spreads = pooled_spreads(cases);
+  const auto spreads = pooled_deviations(cases);
   EXPECT_NEAR(spreads[0]->deviation, std::sqrt(2e-4 / 2.0), 1e-12);
   EXPECT_EQ(spreads[1], spreads[0]);
   EXPECT_EQ(spreads[2], spreads[0]) << "one launch, but like the others";
@@ -63,13 +63,13 @@ TEST(PooledSpreads, HaveAsManyDegreesOfFreedomAsCasesThatAreIndependentGive) {
                                         logs(sized(16), {0.0, 0.0, 0.01, -0.01}),
                                         logs(sized(32), {-0.01, 0.01, 0.0, 0.0})};
   // Between launches: (0 + 0 + 1e-4 + 1e-4) / 3, the rest of 6e-4 inside; by Satterthwaite 7.8.
-  EXPECT_EQ(pooled_spreads(cases)[0]->degrees_of_freedom, 7);
+  EXPECT_EQ(pooled_deviations(cases)[0]->degrees_of_freedom, 7);
 }
 
 TEST(PooledSpreads, HaveOnlyTheLaunchesDegreesOfFreedomWhereAllCasesMoveAsOne) {
   std::vector<CaseLaunches> cases;
   for (int i = 0; i < 10; ++i) cases.push_back(logs(sized(8 << i), {0.01, -0.01, 0.005, -0.005}));
-  const auto spreads = pooled_spreads(cases);
+  const auto spreads = pooled_deviations(cases);
   EXPECT_EQ(spreads[0]->degrees_of_freedom, 3) << "four launches, however many cases";
   EXPECT_NEAR(spreads[0]->deviation, std::sqrt(2.5e-4 / 3.0), 1e-12);
 }
@@ -81,7 +81,7 @@ TEST(PooledSpreads, LeaveAnUnsteadyCaseAlone) {
     cases.push_back(logs(sized(8 << i), {0.004 * sign, -0.004 * sign, 0.005, -0.005, 0.003}));
   }
   cases.push_back(logs(sized(64 << 10), {0.3, 0.0, 0.3, 0.0, 0.0}));
-  const auto spreads = pooled_spreads(cases);
+  const auto spreads = pooled_deviations(cases);
   EXPECT_TRUE(spreads[8]->alone);
   EXPECT_NEAR(spreads[8]->deviation, std::sqrt(0.108 / 4.0), 1e-9);
   EXPECT_EQ(spreads[8]->degrees_of_freedom, 4);
@@ -91,30 +91,30 @@ TEST(PooledSpreads, LeaveAnUnsteadyCaseAlone) {
 
 TEST(PooledSpreads, OfIdenticalLaunchesAreNotKnown) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.0, 0.0, 0.0})};
-  EXPECT_EQ(pooled_spreads(cases)[0], std::nullopt) << "zero would make any difference certain";
+  EXPECT_EQ(pooled_deviations(cases)[0], std::nullopt) << "zero would make any difference certain";
 }
 
 TEST(AssumedDeviation, ChangesAt1MiB) {
-  EXPECT_EQ(assumed_deviation(Bytes{(1 << 20) - 1}), kAssumedSmallSpread);
-  EXPECT_EQ(assumed_deviation(Bytes{1 << 20}), kAssumedSpread);
+  EXPECT_EQ(assumed_deviation(Bytes{(1 << 20) - 1}), kAssumedSmallDeviation);
+  EXPECT_EQ(assumed_deviation(Bytes{1 << 20}), kAssumedDeviation);
 }
 
 TEST(CombinedSpreads, AreWeightedByDegreesOfFreedom) {
-  const std::optional<Spread> a = Spread{0.01, 30, false};
-  const std::optional<Spread> b = Spread{0.02, 10, false};
-  const auto both = combine_spreads(a, b);
+  const std::optional<LaunchDeviation> a = LaunchDeviation{0.01, 30, false};
+  const std::optional<LaunchDeviation> b = LaunchDeviation{0.02, 10, false};
+  const auto both = combine_deviations(a, b);
   EXPECT_NEAR(both->deviation, std::sqrt((30 * 1e-4 + 10 * 4e-4) / 40.0), 1e-12);
   EXPECT_EQ(both->degrees_of_freedom, 40);
-  EXPECT_EQ(combine_spreads(a, {}), a);
-  EXPECT_EQ(combine_spreads({}, b), b);
-  EXPECT_EQ(combine_spreads({}, {}), std::nullopt);
+  EXPECT_EQ(combine_deviations(a, {}), a);
+  EXPECT_EQ(combine_deviations({}, b), b);
+  EXPECT_EQ(combine_deviations({}, {}), std::nullopt);
 }
 
 TEST(CombinedSpreads, KeepTheLargerOneThatStandsAlone) {
-  const std::optional<Spread> pooled = Spread{0.01, 30, false};
-  const std::optional<Spread> alone = Spread{0.2, 7, true};
-  EXPECT_EQ(combine_spreads(pooled, alone), alone);
-  EXPECT_EQ(combine_spreads(alone, pooled), alone);
+  const std::optional<LaunchDeviation> pooled = LaunchDeviation{0.01, 30, false};
+  const std::optional<LaunchDeviation> alone = LaunchDeviation{0.2, 7, true};
+  EXPECT_EQ(combine_deviations(pooled, alone), alone);
+  EXPECT_EQ(combine_deviations(alone, pooled), alone);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace linkgain::test {
 namespace {
 
 BaselineCase reference(std::int64_t bytes, const std::string& variant, int launches,
-                       const std::optional<Spread>& spread) {
+                       const std::optional<LaunchDeviation>& spread) {
   BaselineCase result;
   result.definition.size = Bytes{bytes};
   result.variant = variant;
@@ -21,10 +21,10 @@ TEST(BaselineSummary, ShowsPoolsAndWarnings) {
   baseline.key.ranks = 2;
   baseline.key.gpus = {"NVIDIA H200", "NVIDIA H200"};
   baseline.key.nccl = "2.28";
-  baseline.cases = {reference(8, "p2p", 8, Spread{0.031, 40, false}),
-                    reference(16, "p2p", 8, Spread{0.031, 40, false}),
-                    reference(32, "p2p", 7, Spread{0.21, 6, true}),
-                    reference(1 << 30, "p2p", 8, Spread{0.0042, 7, false}),
+  baseline.cases = {reference(8, "p2p", 8, LaunchDeviation{0.031, 40, false}),
+                    reference(16, "p2p", 8, LaunchDeviation{0.031, 40, false}),
+                    reference(32, "p2p", 7, LaunchDeviation{0.21, 6, true}),
+                    reference(1 << 30, "p2p", 8, LaunchDeviation{0.0042, 7, false}),
                     reference(1 << 30, "host", 1, std::nullopt)};
   baseline.warnings = {{"weak-baseline", "few launches", "measure more"}};
   expect_golden(baseline_summary(baseline), "baseline.txt");

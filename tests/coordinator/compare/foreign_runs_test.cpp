@@ -169,7 +169,7 @@ TEST(ForeignComparison, FindsWhatIsFarBeyondTheScatterOfRepetitions) {
   const RunFigures before = parse_run(benchmark_of(times), "before.json");
   const CaseComparison row = first_case(before, parse_run(benchmark_of(slow), "after.json"));
   EXPECT_EQ(row.verdict, CaseVerdict::slower);
-  EXPECT_EQ(row.between_launches->deviation, kAssumedSpread)
+  EXPECT_EQ(row.between_launches->deviation, kAssumedDeviation)
       << "of which the repetitions show less";
   EXPECT_EQ(first_case(before, before).verdict, CaseVerdict::inconclusive)
       << "one start each shows no sameness";

@@ -82,8 +82,8 @@ TEST(CompareRuns, AssumesASpreadWhereNoLikeCaseHasTwoLaunches) {
       run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0}), wrong});
   const RunComparison alike = compare_runs(run, run, {});
   EXPECT_FALSE(alike.cases.at(0).between_launches->degrees_of_freedom);
-  EXPECT_EQ(alike.cases.at(0).between_launches->deviation, kAssumedSpread);
-  EXPECT_EQ(alike.cases.at(1).between_launches->deviation, kAssumedSmallSpread);
+  EXPECT_EQ(alike.cases.at(0).between_launches->deviation, kAssumedDeviation);
+  EXPECT_EQ(alike.cases.at(1).between_launches->deviation, kAssumedSmallDeviation);
   CaseFigures wild = timed(kLarge, "p2p", {1.0});
   wild.sample_error = 0.2;
   const RunFigures other = run_with("b", {wild});
