@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
+
+#include "linkgain/statistics/distributions.hpp"
 
 namespace linkgain {
 namespace {
@@ -31,6 +34,19 @@ double median(std::span<const double> values) { return quantile(sorted_values(va
 Quartiles quartiles(std::span<const double> values) {
   const std::vector<double> sorted = sorted_values(values);
   return {quantile(sorted, 0.25), quantile(sorted, 0.75)};
+}
+
+StudentMean student_mean(std::span<const double> values, double confidence) {
+  if (values.empty()) throw std::invalid_argument("an estimate needs at least one value");
+  const auto count = static_cast<double>(values.size());
+  StudentMean result{std::accumulate(values.begin(), values.end(), 0.0) / count};
+  if (values.size() < 2) return result;
+  double squares = 0.0;
+  for (const double value : values) squares += std::pow(value - result.mean, 2);
+  const int freedom = static_cast<int>(values.size()) - 1;
+  result.half_width =
+      student_t_quantile(0.5 + confidence / 2.0, freedom) * std::sqrt(squares / freedom / count);
+  return result;
 }
 
 }  // namespace linkgain

@@ -266,17 +266,16 @@ LaunchMeans launch_means(const Record& record) {
 
 namespace {
 
-/// Half width of the 95 % interval of the difference of two means, the deviations of one launch
-/// scaled by these factors. Absent where a side has one launch or no known deviation.
-std::optional<double> welch_half_width(const LaunchMean& own, double own_scale,
-                                       const LaunchMean& other, double other_scale) {
+/// Half width of the 95 % interval of the difference of two means' logs. Absent where a side has
+/// one launch or no known deviation.
+std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& other) {
   double variance = 0.0;
   double by_freedom = 0.0;
-  for (const auto& [mean, scale] : {std::pair(&own, own_scale), std::pair(&other, other_scale)}) {
+  for (const LaunchMean* mean : {&own, &other}) {
     if (mean->launches < 2 || !mean->deviation) return std::nullopt;
-    const double of_mean = scale * mean->deviation->deviation / std::sqrt(mean->launches);
-    variance += of_mean * of_mean;
-    by_freedom += std::pow(of_mean, 4) / mean->deviation->degrees_of_freedom;
+    const double of_mean = std::pow(mean->deviation->deviation, 2) / mean->launches;
+    variance += of_mean;
+    by_freedom += of_mean * of_mean / mean->deviation->degrees_of_freedom;
   }
   if (!(variance > 0.0)) return 0.0;
   const int freedom = std::max(1, static_cast<int>(variance * variance / by_freedom));
@@ -318,18 +317,11 @@ Ratio ratio_between(const LaunchMean& own, const LaunchMean& other) {
   Ratio ratio;
   ratio.estimate = other.time.value / own.time.value;
   ratio.launches = std::min(own.launches, other.launches);
-  if (const auto half_width = welch_half_width(own, 1.0, other, 1.0)) {
+  if (const auto half_width = welch_half_width(own, other)) {
     ratio.low = ratio.estimate * std::exp(-*half_width);
     ratio.high = ratio.estimate * std::exp(*half_width);
   }
   return ratio;
-}
-
-TimeDifference difference_between(const LaunchMean& own, const LaunchMean& other) {
-  const double estimate = other.time.value - own.time.value;
-  const auto half_width = welch_half_width(own, own.time.value, other, other.time.value);
-  if (!half_width) return {{estimate}};
-  return {{estimate}, Seconds{estimate - *half_width}, Seconds{estimate + *half_width}};
 }
 
 void summarise(Record& record) {

@@ -1,7 +1,10 @@
 #include "linkgain/analysis/training_summary.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
+
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
@@ -33,17 +36,29 @@ bool ExposedCommunication::may_be_zero() const {
 }
 
 std::optional<ExposedCommunication> exposed_communication(const Record& record,
-                                                          const LaunchMeans& means,
-                                                          std::size_t place, std::size_t variant) {
-  const CaseResult* const alone = without_communication(record, record.cases.at(place).definition);
-  const std::optional<LaunchMean>& training = means.at(place).at(variant);
-  if (alone == nullptr || !training) return std::nullopt;
-  const auto& computing = means.at(static_cast<std::size_t>(alone - record.cases.data()));
-  const auto first = std::find_if(computing.begin(), computing.end(),
-                                  [](const auto& mean) { return mean.has_value(); });
-  if (first == computing.end()) return std::nullopt;
-  const TimeDifference difference = difference_between(**first, *training);
-  return ExposedCommunication{difference.estimate, difference.low, difference.high};
+                                                          const CaseResult& result,
+                                                          std::size_t variant) {
+  const CaseResult* const alone = without_communication(record, result.definition);
+  if (alone == nullptr) return std::nullopt;
+  std::map<int, double> computing;
+  for (std::size_t i = 0; i < alone->variants.size() && computing.empty(); ++i) {
+    for (const LaunchMedian& each : launch_medians(*alone, i)) {
+      computing[each.launch] = each.time.value;
+    }
+  }
+  std::vector<double> differences;
+  for (const LaunchMedian& each : launch_medians(result, variant)) {
+    const auto match = computing.find(each.launch);
+    if (match != computing.end()) differences.push_back(each.time.value - match->second);
+  }
+  if (differences.empty()) return std::nullopt;
+  const StudentMean mean = student_mean(differences);
+  ExposedCommunication exposed{.time = {mean.mean}};
+  if (mean.half_width) {
+    exposed.low = Seconds{mean.mean - *mean.half_width};
+    exposed.high = Seconds{mean.mean + *mean.half_width};
+  }
+  return exposed;
 }
 
 std::optional<double> judged_loss_difference(const CaseResult& result, std::size_t variant) {
@@ -58,14 +73,11 @@ bool have_losses_parted(const CaseResult& result, std::size_t variant) {
 }
 
 void note_exposed_communication(Record& record) {
-  const LaunchMeans means = launch_means(record);
-  for (std::size_t place = 0; place < record.cases.size(); ++place) {
-    CaseResult& result = record.cases[place];
+  for (CaseResult& result : record.cases) {
     if (!may_stand_for_run(result.definition)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       std::optional<TrainingResult>& training = result.variants[i].training;
-      const std::optional<ExposedCommunication> exposed =
-          exposed_communication(record, means, place, i);
+      const std::optional<ExposedCommunication> exposed = exposed_communication(record, result, i);
       if (!training || !exposed) continue;
       training->exposed_s = exposed->time.value;
       if (exposed->low) training->exposed_low_s = exposed->low->value;

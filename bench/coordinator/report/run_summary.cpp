@@ -83,7 +83,7 @@ VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::s
   summary.library_ratio = library_ratio(record, means, index, variant.variant);
   if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
   if (may_stand_for_run(result.definition)) {
-    summary.exposed = exposed_communication(record, means, index, place);
+    summary.exposed = exposed_communication(record, result, place);
     summary.losses_parted = place > 0 && have_losses_parted(result, place);
   }
   return summary;

@@ -84,15 +84,6 @@ LaunchMeans launch_means(const Record& record);
 /// launch or no known deviation.
 Ratio ratio_between(const LaunchMean& own, const LaunchMean& other);
 
-/// How much longer `other` takes, in seconds, in the same way: the deviation of a time is that of
-/// its log times the time itself.
-struct TimeDifference {
-  Seconds estimate;
-  std::optional<Seconds> low{};  ///< 95 % interval
-  std::optional<Seconds> high{};
-};
-TimeDifference difference_between(const LaunchMean& own, const LaunchMean& other);
-
 /// Gives every ratio of the record its interval, by launch_means() of all its cases, and says of
 /// every case whether it converged: each interval within precision_of() the case. One that lost a
 /// job or was interrupted has not. Calls summarise() of every case that has samples first, so that

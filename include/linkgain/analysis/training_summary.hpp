@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -22,12 +21,13 @@ struct ExposedCommunication {
   bool may_be_zero() const;
 };
 
-/// difference_between() the step without communication, the first variant's that measured it, and
-/// that of the case at `place` of the record. `means` are the record's. Absent where either has no
-/// time.
+/// The mean over launches of what a step took longer than one without communication in the same
+/// launch, with Student's t interval: the two share the GPUs' pace at the time. `result` is a case
+/// of `record`; the step without communication is the first variant's that measured it. Absent
+/// where no launch has both.
 std::optional<ExposedCommunication> exposed_communication(const Record& record,
-                                                          const LaunchMeans& means,
-                                                          std::size_t place, std::size_t variant);
+                                                          const CaseResult& result,
+                                                          std::size_t variant);
 
 /// Writes exposed_communication() into every training of a run that is over.
 void note_exposed_communication(Record& record);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 namespace linkgain {
@@ -22,5 +23,13 @@ struct Quartiles {
   double high = 0.0;
 };
 Quartiles quartiles(std::span<const double> values);
+
+/// Mean with half the width of Student's t interval, which needs two values. Throws
+/// std::invalid_argument when empty.
+struct StudentMean {
+  double mean = 0.0;
+  std::optional<double> half_width{};
+};
+StudentMean student_mean(std::span<const double> values, double confidence = 0.95);
 
 }  // namespace linkgain

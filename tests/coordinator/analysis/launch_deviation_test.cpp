@@ -19,45 +19,44 @@ CaseLaunches logs(const Case& definition, const std::vector<double>& values) {
   return launches_of(definition, times);
 }
 
-TEST(SizeClass, ChangesAt256KiBAnd16MiB) {
-  EXPECT_EQ(size_class_of(Bytes{8}), SizeClass::latency);
-  EXPECT_EQ(size_class_of(Bytes{(256 << 10) - 8}), SizeClass::latency);
-  EXPECT_EQ(size_class_of(Bytes{256 << 10}), SizeClass::middle);
-  EXPECT_EQ(size_class_of(Bytes{(16 << 20) - 8}), SizeClass::middle);
-  EXPECT_EQ(size_class_of(Bytes{16 << 20}), SizeClass::bandwidth);
-}
-
-TEST(SpreadPool, NamesWhatCasesHaveInCommon) {
+TEST(DeviationPool, NamesWhatCasesHaveInCommon) {
   Case definition = sized(16 << 20);
-  EXPECT_EQ(deviation_pool(definition, "p2p"), "p2p/all_reduce/stream/bandwidth");
+  EXPECT_EQ(deviation_pool(definition, "p2p"), "p2p/all_reduce/stream/16MiB-256MiB");
   definition.launch = LaunchMode::graph;
   definition.kernel = true;
   definition.size = Bytes{8};
-  EXPECT_EQ(deviation_pool(definition, "host"), "host/all_reduce/graph/kernel/latency");
+  EXPECT_EQ(deviation_pool(definition, "host"), "host/all_reduce/graph/kernel/1B-16B");
 }
 
-TEST(PooledSpreads, OfOneCaseAreItsStandardDeviation) {
+TEST(DeviationPool, HoldsSizesWithinAFactorOf16) {
+  const std::string pool = deviation_pool(sized(1 << 20), "p2p");
+  EXPECT_EQ(deviation_pool(sized((16 << 20) - 8), "p2p"), pool);
+  EXPECT_NE(deviation_pool(sized(16 << 20), "p2p"), pool);
+  EXPECT_NE(deviation_pool(sized((1 << 20) - 8), "p2p"), pool);
+}
+
+TEST(PooledDeviations, OfOneCaseAreItsStandardDeviation) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.0, 0.01, -0.01, 0.0})};
-  const auto spreads = pooled_deviations(cases);
-  ASSERT_TRUE(spreads[0]);
-  EXPECT_NEAR(spreads[0]->deviation, std::sqrt(2e-4 / 3.0), 1e-12);
-  EXPECT_EQ(spreads[0]->degrees_of_freedom, 3);
-  EXPECT_FALSE(spreads[0]->alone);
+  const auto deviations = pooled_deviations(cases);
+  ASSERT_TRUE(deviations[0]);
+  EXPECT_NEAR(deviations[0]->deviation, std::sqrt(2e-4 / 3.0), 1e-12);
+  EXPECT_EQ(deviations[0]->degrees_of_freedom, 3);
+  EXPECT_FALSE(deviations[0]->alone);
 }
 
-TEST(PooledSpreads, AreSharedWithinAPoolAndNotAcross) {
+TEST(PooledDeviations, AreSharedWithinAPoolAndNotAcross) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.01, -0.01}), logs(sized(16), {0.0, 0.0}),
                                         logs(sized(32), {0.5}), logs(sized(1 << 20), {0.1, 0.2}),
                                         logs(sized(16 << 20), {0.3})};
-  const auto spreads = pooled_deviations(cases);
-  EXPECT_NEAR(spreads[0]->deviation, std::sqrt(2e-4 / 2.0), 1e-12);
-  EXPECT_EQ(spreads[1], spreads[0]);
-  EXPECT_EQ(spreads[2], spreads[0]) << "one launch, but like the others";
-  EXPECT_NEAR(spreads[3]->deviation, std::sqrt(0.005), 1e-12);
-  EXPECT_EQ(spreads[4], std::nullopt) << "nothing like it has two launches";
+  const auto deviations = pooled_deviations(cases);
+  EXPECT_NEAR(deviations[0]->deviation, std::sqrt(2e-4 / 2.0), 1e-12);
+  EXPECT_EQ(deviations[1], deviations[0]);
+  EXPECT_EQ(deviations[2], deviations[0]) << "one launch, but like the others";
+  EXPECT_NEAR(deviations[3]->deviation, std::sqrt(0.005), 1e-12);
+  EXPECT_EQ(deviations[4], std::nullopt) << "nothing like it has two launches";
 }
 
-TEST(PooledSpreads, HaveAsManyDegreesOfFreedomAsCasesThatAreIndependentGive) {
+TEST(PooledDeviations, HaveAsManyDegreesOfFreedomAsCasesThatAreIndependentGive) {
   // Orthogonal to each other: no launch is slow for all.
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.01, -0.01, 0.0, 0.0}),
                                         logs(sized(16), {0.0, 0.0, 0.01, -0.01}),
@@ -66,30 +65,30 @@ TEST(PooledSpreads, HaveAsManyDegreesOfFreedomAsCasesThatAreIndependentGive) {
   EXPECT_EQ(pooled_deviations(cases)[0]->degrees_of_freedom, 7);
 }
 
-TEST(PooledSpreads, HaveOnlyTheLaunchesDegreesOfFreedomWhereAllCasesMoveAsOne) {
+TEST(PooledDeviations, HaveOnlyTheLaunchesDegreesOfFreedomWhereAllCasesMoveAsOne) {
   std::vector<CaseLaunches> cases;
   for (int i = 0; i < 10; ++i) cases.push_back(logs(sized(8 << i), {0.01, -0.01, 0.005, -0.005}));
-  const auto spreads = pooled_deviations(cases);
-  EXPECT_EQ(spreads[0]->degrees_of_freedom, 3) << "four launches, however many cases";
-  EXPECT_NEAR(spreads[0]->deviation, std::sqrt(2.5e-4 / 3.0), 1e-12);
+  const auto deviations = pooled_deviations(cases);
+  EXPECT_EQ(deviations[0]->degrees_of_freedom, 3) << "four launches, however many cases";
+  EXPECT_NEAR(deviations[0]->deviation, std::sqrt(2.5e-4 / 3.0), 1e-12);
 }
 
-TEST(PooledSpreads, LeaveAnUnsteadyCaseAlone) {
+TEST(PooledDeviations, LeaveAnUnsteadyCaseAlone) {
   std::vector<CaseLaunches> cases;
   for (int i = 0; i < 8; ++i) {
     const double sign = i % 2 == 0 ? 1.0 : -1.0;
     cases.push_back(logs(sized(8 << i), {0.004 * sign, -0.004 * sign, 0.005, -0.005, 0.003}));
   }
   cases.push_back(logs(sized(64 << 10), {0.3, 0.0, 0.3, 0.0, 0.0}));
-  const auto spreads = pooled_deviations(cases);
-  EXPECT_TRUE(spreads[8]->alone);
-  EXPECT_NEAR(spreads[8]->deviation, std::sqrt(0.108 / 4.0), 1e-9);
-  EXPECT_EQ(spreads[8]->degrees_of_freedom, 4);
-  EXPECT_FALSE(spreads[0]->alone);
-  EXPECT_LT(spreads[0]->deviation, 0.006) << "the others do not pay for it";
+  const auto deviations = pooled_deviations(cases);
+  EXPECT_TRUE(deviations[8]->alone);
+  EXPECT_NEAR(deviations[8]->deviation, std::sqrt(0.108 / 4.0), 1e-9);
+  EXPECT_EQ(deviations[8]->degrees_of_freedom, 4);
+  EXPECT_FALSE(deviations[0]->alone);
+  EXPECT_LT(deviations[0]->deviation, 0.006) << "the others do not pay for it";
 }
 
-TEST(PooledSpreads, OfIdenticalLaunchesAreNotKnown) {
+TEST(PooledDeviations, OfIdenticalLaunchesAreNotKnown) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.0, 0.0, 0.0})};
   EXPECT_EQ(pooled_deviations(cases)[0], std::nullopt) << "zero would make any difference certain";
 }
