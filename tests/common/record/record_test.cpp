@@ -54,115 +54,63 @@ TEST(Summarise, TakesMediansOverSamplesAndRanks) {
   EXPECT_TRUE(result.ratios.empty());
 }
 
-TEST(Summarise, TakesRatiosWithinRounds) {
-  CaseResult result = unmeasured(3);
-  std::vector<Sample> samples;
-  for (int round = 0; round < 20; ++round) {
-    const double drift = std::exp(0.1 * round);
-    samples.push_back(sample(1, 0, round, {3e-3 * drift}));
-    samples.push_back(sample(0, 0, round, {1e-3 * drift}));
-  }
-  // A round that only one variant finished counts for its median, not for the ratio.
-  samples.push_back(sample(1, 0, 20, {5.0}));
-  result.samples = samples;
-  summarise(result);
-  ASSERT_EQ(result.ratios.size(), 1U) << "the third variant was not sampled";
-  EXPECT_EQ(result.ratios[0].variant, "1");
-  EXPECT_NEAR(result.ratios[0].ratio.estimate, 3.0, 1e-12);
-  EXPECT_EQ(result.ratios[0].ratio.rounds, 20);
-  EXPECT_FALSE(result.variants[2].time);
-  EXPECT_NE(result.variants[1].time->value, 3 * result.variants[0].time->value);
-}
-
-TEST(Summarise, MatchesRoundsByNumberNotByPlace) {
-  CaseResult result = unmeasured(2);
-  std::vector<Sample> samples;
-  for (int round = 0; round < 10; ++round) {
-    samples.push_back(sample(0, 0, round, {1.0 + round}));
-    samples.insert(samples.begin(), sample(1, 0, round, {2.0 * (1.0 + round)}));
-  }
-  result.samples = samples;
-  summarise(result);
-  EXPECT_NEAR(result.ratios.at(0).ratio.estimate, 2.0, 1e-12);
-  EXPECT_NEAR(*result.ratios.at(0).ratio.low, 2.0, 1e-12);
-}
-
-TEST(Summarise, TakesALaunchAsOneReplicate) {
-  CaseResult result = unmeasured(2);
-  std::vector<Sample> samples;
-  const std::vector<double> of_launch{2.0, 2.0 * std::exp(0.3), 2.0 * std::exp(0.6)};
-  for (int launch = 0; launch < 3; ++launch) {
-    for (int round = 0; round < 6 + launch; ++round) {
-      samples.push_back(sample(0, launch, round, {1e-3}));
-      samples.push_back(sample(1, launch, round, {of_launch[launch] * 1e-3}));
+/// Launches in which a variant takes so long, with three samples about that.
+void add_launches(CaseResult& result, int variant, const std::vector<double>& seconds) {
+  for (std::size_t launch = 0; launch < seconds.size(); ++launch) {
+    for (int round = 0; round < 3; ++round) {
+      const double time = seconds[launch] * (round == 0 ? 1.1 : round == 1 ? 1.0 : 0.5);
+      result.samples.push_back(sample(variant, static_cast<int>(launch), round, {time}));
     }
   }
-  result.samples = samples;
+}
+
+TEST(Summarise, TakesTheGeometricMeanOfLaunchMedians) {
+  CaseResult result = unmeasured(3);
+  add_launches(result, 0, {1e-3, 4e-3});
+  add_launches(result, 1, {3e-3, 3e-3, 9e-3});
+  result.samples.push_back(sample(1, 3, 0, {5.0}));  // too few for a median
   summarise(result);
-  const Ratio& ratio = result.ratios.at(0).ratio;
-  EXPECT_NEAR(ratio.estimate, 2.0 * std::exp(0.3), 1e-9);
-  // Standard error of the three logs: 0.3 / sqrt(3); Student's t for two degrees of freedom.
-  EXPECT_NEAR(std::log(*ratio.high / ratio.estimate), 4.302653 * 0.3 / std::sqrt(3.0), 1e-5);
-  EXPECT_EQ(ratio.rounds, 21);
+  EXPECT_NEAR(result.variants[0].time->value, 2e-3, 1e-15);
+  EXPECT_NEAR(result.variants[1].time->value, 3e-3 * std::cbrt(3.0), 1e-15);
+  EXPECT_FALSE(result.variants[2].time);
+  ASSERT_EQ(result.ratios.size(), 1U) << "the third variant was not sampled";
+  EXPECT_EQ(result.ratios[0].variant, "1");
+  EXPECT_EQ(result.ratios[0].ratio.estimate,
+            result.variants[1].time->value / result.variants[0].time->value)
+      << "the quotient of the times shown";
 }
 
-/// Rounds of one launch in which the second variant takes `ratio` times as long as the first, more
-/// or less by `scatter` from one round to the next.
-void add_launch(std::vector<Sample>& samples, int launch, double ratio, double scatter) {
-  for (int round = 0; round < 20; ++round) {
-    const double factor = std::exp(round % 2 == 0 ? scatter : -scatter);
-    samples.push_back(sample(0, launch, round, {1e-3}));
-    samples.push_back(sample(1, launch, round, {1e-3 * ratio * factor}));
-  }
-}
-
-/// Settled to 1 % where the last launch ended so.
-CaseResult settled(const std::vector<Sample>& samples, StopReason ended) {
+TEST(Summarise, KeepsTheTimeOfALaunchThatWasCutShort) {
   CaseResult result = unmeasured(2);
-  result.samples = samples;
+  result.samples = {sample(0, 0, 0, {1.0}), sample(1, 0, 0, {2.0}), sample(0, 0, 1, {3.0})};
   summarise(result);
-  result.stopped = ended;
-  settle(result, 0.01);
-  return result;
+  EXPECT_EQ(result.variants[0].time, Seconds{2.0});
+  EXPECT_EQ(result.ratios.at(0).ratio.estimate, 1.0);
+  EXPECT_TRUE(launch_medians(result, 0).empty());
 }
 
-TEST(Settle, SeveralLaunchesDifferWhateverEndedTheLast) {
-  std::vector<Sample> samples;
-  add_launch(samples, 0, 2.0, 0.1);
-  add_launch(samples, 1, 2.2, 0.1);
-  for (const StopReason ended : {StopReason::converged, StopReason::out_of_time,
-                                 StopReason::out_of_rounds, StopReason::launches_differ}) {
-    const CaseResult result = settled(samples, ended);
-    EXPECT_FALSE(result.converged);
-    EXPECT_EQ(result.stopped, StopReason::launches_differ) << name_of(ended);
+TEST(LaunchMedians, NeedThreeSamplesOrABlockOfSteps) {
+  CaseResult result = unmeasured(1);
+  add_launches(result, 0, {1.0, 2.0});
+  result.samples.pop_back();
+  EXPECT_EQ(launch_medians(result, 0), (std::vector<LaunchMedian>{{0, Seconds{1.0}}}));
+  result.definition = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  EXPECT_EQ(launch_medians(result, 0).size(), 2U);
+}
+
+TEST(Precision, IsThatOfTheSizeUnlessOneWasAskedFor) {
+  Case definition;
+  for (const auto& [bytes, precision] : {std::pair{std::int64_t{16} << 20, 0.01},
+                                         {(std::int64_t{16} << 20) - 8, 0.02},
+                                         {std::int64_t{1} << 20, 0.02},
+                                         {(std::int64_t{1} << 20) - 8, 0.05}}) {
+    definition.size = Bytes{bytes};
+    EXPECT_EQ(precision_of(Settings{}, definition), precision) << bytes;
   }
-}
-
-TEST(Settle, OneLaunchKeepsWhatEndedIt) {
-  std::vector<Sample> samples;
-  add_launch(samples, 0, 2.0, 0.1);
-  for (const StopReason ended : {StopReason::out_of_time, StopReason::out_of_rounds}) {
-    const CaseResult result = settled(samples, ended);
-    EXPECT_FALSE(result.converged);
-    EXPECT_EQ(result.stopped, ended);
-  }
-}
-
-TEST(Settle, ALaunchOfOneVariantIsNoneThatCouldDiffer) {
-  std::vector<Sample> samples;
-  add_launch(samples, 0, 2.0, 0.1);
-  for (int round = 0; round < 20; ++round) samples.push_back(sample(0, 1, round, {1e-3}));
-  EXPECT_EQ(settled(samples, StopReason::out_of_time).stopped, StopReason::out_of_time);
-}
-
-TEST(Settle, ANarrowIntervalHasConvergedWhateverEndedTheLast) {
-  std::vector<Sample> samples;
-  add_launch(samples, 0, 2.0, 0.0);
-  EXPECT_EQ(settled(samples, StopReason::out_of_time).stopped, StopReason::converged);
-  add_launch(samples, 1, 2.001, 0.1);
-  const CaseResult result = settled(samples, StopReason::out_of_time);
-  EXPECT_TRUE(result.converged) << "each launch is one value";
-  EXPECT_EQ(result.stopped, StopReason::converged);
+  EXPECT_EQ(precision_of(Settings{}, parse_case_name("gpt2_step/fp32/tiny/np2")), 0.01);
+  Settings asked;
+  asked.precision = 0.003;
+  EXPECT_EQ(precision_of(asked, definition), 0.003);
 }
 
 TEST(Summarise, SumsUpTheHealthOfAVariantsSamples) {
@@ -197,31 +145,30 @@ TEST(Summarise, KeepsWhatSamplesDoNotTell) {
   EXPECT_FALSE(result.variants[2].time);
 }
 
-/// Rule 10: from the record alone, by the functions of statistics, without summarise().
+/// Rule 10: from the record alone, without summarise().
 TEST(Summarise, GivesNumbersThatTheRecordsSamplesGiveAgain) {
   Record record = full_record();
   for (CaseResult& result : record.cases) summarise(result);
   const Record back = parse_record(to_json(record), "");
   for (const CaseResult& shown : back.cases) {
-    std::vector<std::vector<double>> times(2);
-    std::vector<std::vector<Ratio>> ratios(1);
+    std::vector<double> product(2, 1.0);
     for (int launch = 0; launch < 2; ++launch) {
-      std::vector<std::vector<double>> of_launch(2);
-      for (const Sample& one : shown.samples) {
-        if (one.launch != launch) continue;
-        times[one.variant].push_back(one.time().value);
-        of_launch[one.variant].push_back(one.time().value);
+      for (int variant = 0; variant < 2; ++variant) {
+        std::vector<double> times;
+        for (const Sample& one : shown.samples) {
+          if (one.launch == launch && one.variant == variant) times.push_back(one.time().value);
+        }
+        product[variant] *= median(times);
       }
-      ratios[0].push_back(estimate_ratio(of_launch[0], of_launch[1]));
     }
     for (int variant = 0; variant < 2; ++variant) {
-      const Seconds time{median(times[variant])};
-      EXPECT_EQ(shown.variants[variant].time, time);
+      const Seconds time = shown.variants[variant].time.value();
+      EXPECT_NEAR(time.value, std::sqrt(product[variant]), 1e-15);
       EXPECT_EQ(shown.variants[variant].algbw, algorithm_bandwidth(shown.definition, time));
       EXPECT_EQ(shown.variants[variant].busbw, bus_bandwidth(shown.definition, time));
       EXPECT_THAT(shown.variants[variant].skew, Optional(::testing::DoubleNear(2.0 / 3, 1e-12)));
     }
-    EXPECT_TRUE(same(shown.ratios.at(0).ratio, combine_launches(ratios[0])));
+    EXPECT_DOUBLE_EQ(shown.ratios.at(0).ratio.estimate, std::sqrt(product[1] / product[0]));
   }
 }
 
