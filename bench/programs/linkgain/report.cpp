@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
 
@@ -29,7 +30,8 @@ void declare(CommandLine& line, ReportOptions& options) {
 /// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where
 /// the record cannot be read.
 int carry_out(const ReportOptions& options) {
-  const Record record = read_record(options.record);
+  Record record = read_record(options.record);
+  summarise(record);
   switch (options.format) {
     case OutputFormat::table:
     case OutputFormat::markdown:
