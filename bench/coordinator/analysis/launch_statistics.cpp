@@ -30,12 +30,15 @@ class Entries {
   std::vector<CaseLaunches> entries_;
 };
 
-std::string why_missing(const CaseResult& result, std::size_t variant) {
-  if (result.variants[variant].skipped) return "skipped: " + *result.variants[variant].skipped;
-  const bool sampled = std::any_of(
+bool is_sampled(const CaseResult& result, std::size_t variant) {
+  return std::any_of(
       result.samples.begin(), result.samples.end(),
       [&](const Sample& sample) { return sample.variant == static_cast<int>(variant); });
-  if (!sampled) return "no samples";
+}
+
+std::string why_missing(const CaseResult& result, std::size_t variant) {
+  if (result.variants[variant].skipped) return "skipped: " + *result.variants[variant].skipped;
+  if (!is_sampled(result, variant)) return "no samples";
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
@@ -46,7 +49,7 @@ void add_result(CaseLaunches& entry, const CaseResult& of, std::size_t place, in
     entry.launches.push_back({first_launch + median.launch, median.time});
   }
   entry.missing = entry.launches.empty() ? why_missing(of, place) : "";
-  const bool measured = result.time.has_value();
+  const bool measured = is_sampled(of, place);
   if (measured && result.path == Path::unknown) entry.path_unknown = true;
   const bool is_new =
       std::find(entry.paths.begin(), entry.paths.end(), result.path) == entry.paths.end();

@@ -300,7 +300,7 @@ std::string case_table(const RunSummary& summary, const Curve& curve, const RowL
 
 std::string interval_cell(const RatioText& text) {
   return text.low ? fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high)
-                  : "too few rounds";
+                  : "one launch";
 }
 
 }  // namespace linkgain

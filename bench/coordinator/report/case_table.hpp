@@ -41,7 +41,7 @@ struct RowLabels {
 /// are more than two, a row for each case and variant.
 std::string case_table(const RunSummary& summary, const Curve& curve, const RowLabels& rows);
 
-/// "11.8–12.0x"; "too few rounds" without an interval.
+/// "11.8–12.0x"; "one launch" without an interval.
 std::string interval_cell(const RatioText& text);
 
 }  // namespace linkgain

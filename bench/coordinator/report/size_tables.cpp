@@ -257,7 +257,7 @@ std::string condensed_tables(const RunSummary& summary) {
       "that differ in nothing but what their row names; `linkgain report --format csv` has every "
       "case.\n\n### First curve of each operation\n\n{}\n### Other curves\n\n{}\n{}"
       "- Faster, inconclusive, slower: cases in which {} takes less time; in which the 95 % CI "
-      "includes 1, or there are too few rounds; in which it takes more\n"
+      "includes 1, or there is one launch; in which it takes more\n"
       "- Least and most speed-up: over all cases of the row, each with its case\n{}",
       curves, first_curves(summary), group_table(summary), steps, first, kernels);
 }

@@ -65,7 +65,7 @@ TEST(CompareRuns, HasTheRatioOfTheTimesThatItShows) {
 TEST(CompareRuns, PoolsTheSpreadOfLikeCases) {
   const RunFigures before =
       run_with("a", {timed(kLarge, "p2p", {1.0, 1.0}),
-                     timed("all_reduce/float32/sum/64MiB/np2", "p2p", {1.0, std::exp(0.02)}),
+                     timed("all_reduce/float32/sum/512MiB/np2", "p2p", {1.0, std::exp(0.02)}),
                      timed("send_recv/float32/64MiB/np2", "p2p", {1.0, std::exp(0.5)}),
                      timed(kSmall, "p2p", {1.0, std::exp(0.5)}),
                      timed(kLarge, "host", {1.0, std::exp(0.5)})});
