@@ -45,8 +45,8 @@ TEST(PooledDeviations, OfOneCaseAreItsStandardDeviation) {
 }
 
 TEST(PooledDeviations, AreSharedWithinAPoolAndNotAcross) {
-  const std::vector<CaseLaunches> cases{logs(sized(8), {0.01, -0.01}), logs(sized(16), {0.0, 0.0}),
-                                        logs(sized(32), {0.5}), logs(sized(1 << 20), {0.1, 0.2}),
+  const std::vector<CaseLaunches> cases{logs(sized(16), {0.01, -0.01}), logs(sized(32), {0.0, 0.0}),
+                                        logs(sized(64), {0.5}), logs(sized(1 << 20), {0.1, 0.2}),
                                         logs(sized(16 << 20), {0.3})};
   const auto deviations = pooled_deviations(cases);
   EXPECT_NEAR(deviations[0]->deviation, std::sqrt(2e-4 / 2.0), 1e-12);
@@ -58,16 +58,17 @@ TEST(PooledDeviations, AreSharedWithinAPoolAndNotAcross) {
 
 TEST(PooledDeviations, HaveAsManyDegreesOfFreedomAsCasesThatAreIndependentGive) {
   // Orthogonal to each other: no launch is slow for all.
-  const std::vector<CaseLaunches> cases{logs(sized(8), {0.01, -0.01, 0.0, 0.0}),
-                                        logs(sized(16), {0.0, 0.0, 0.01, -0.01}),
-                                        logs(sized(32), {-0.01, 0.01, 0.0, 0.0})};
+  const std::vector<CaseLaunches> cases{logs(sized(16), {0.01, -0.01, 0.0, 0.0}),
+                                        logs(sized(32), {0.0, 0.0, 0.01, -0.01}),
+                                        logs(sized(64), {-0.01, 0.01, 0.0, 0.0})};
   // Between launches: (0 + 0 + 1e-4 + 1e-4) / 3, the rest of 6e-4 inside; by Satterthwaite 7.8.
   EXPECT_EQ(pooled_deviations(cases)[0]->degrees_of_freedom, 7);
 }
 
 TEST(PooledDeviations, HaveOnlyTheLaunchesDegreesOfFreedomWhereAllCasesMoveAsOne) {
   std::vector<CaseLaunches> cases;
-  for (int i = 0; i < 10; ++i) cases.push_back(logs(sized(8 << i), {0.01, -0.01, 0.005, -0.005}));
+  for (int i = 0; i < 10; ++i)
+    cases.push_back(logs(sized(16 + 8 * i), {0.01, -0.01, 0.005, -0.005}));
   const auto deviations = pooled_deviations(cases);
   EXPECT_EQ(deviations[0]->degrees_of_freedom, 3) << "four launches, however many cases";
   EXPECT_NEAR(deviations[0]->deviation, std::sqrt(2.5e-4 / 3.0), 1e-12);
@@ -77,9 +78,9 @@ TEST(PooledDeviations, LeaveAnUnsteadyCaseAlone) {
   std::vector<CaseLaunches> cases;
   for (int i = 0; i < 8; ++i) {
     const double sign = i % 2 == 0 ? 1.0 : -1.0;
-    cases.push_back(logs(sized(8 << i), {0.004 * sign, -0.004 * sign, 0.005, -0.005, 0.003}));
+    cases.push_back(logs(sized(16 + 8 * i), {0.004 * sign, -0.004 * sign, 0.005, -0.005, 0.003}));
   }
-  cases.push_back(logs(sized(64 << 10), {0.3, 0.0, 0.3, 0.0, 0.0}));
+  cases.push_back(logs(sized(96), {0.3, 0.0, 0.3, 0.0, 0.0}));
   const auto deviations = pooled_deviations(cases);
   EXPECT_TRUE(deviations[8]->alone);
   EXPECT_NEAR(deviations[8]->deviation, std::sqrt(0.108 / 4.0), 1e-9);
@@ -98,7 +99,7 @@ TEST(AssumedDeviation, ChangesAt1MiB) {
   EXPECT_EQ(assumed_deviation(Bytes{1 << 20}), kAssumedDeviation);
 }
 
-TEST(CombinedSpreads, AreWeightedByDegreesOfFreedom) {
+TEST(CombinedDeviations, AreWeightedByDegreesOfFreedom) {
   const std::optional<LaunchDeviation> a = LaunchDeviation{0.01, 30, false};
   const std::optional<LaunchDeviation> b = LaunchDeviation{0.02, 10, false};
   const auto both = combine_deviations(a, b);
@@ -109,7 +110,7 @@ TEST(CombinedSpreads, AreWeightedByDegreesOfFreedom) {
   EXPECT_EQ(combine_deviations({}, {}), std::nullopt);
 }
 
-TEST(CombinedSpreads, KeepTheLargerOneThatStandsAlone) {
+TEST(CombinedDeviations, KeepTheLargerOneThatStandsAlone) {
   const std::optional<LaunchDeviation> pooled = LaunchDeviation{0.01, 30, false};
   const std::optional<LaunchDeviation> alone = LaunchDeviation{0.2, 7, true};
   EXPECT_EQ(combine_deviations(pooled, alone), alone);

@@ -92,8 +92,8 @@ TEST(Baseline, LeavesOutWhatIsNoReferenceAndSaysSo) {
 
 TEST(Baseline, WarnsOfUnsteadyCasesAndOfGpusHeldBack) {
   std::vector<Measured> all;
-  for (int i = 0; i < 8; ++i) all.push_back({sized(8 << i), "p2p", kEight});
-  all.push_back({sized(128 << 10), "p2p", {1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3}});
+  for (int i = 0; i < 4; ++i) all.push_back({sized(4096 << i), "p2p", kEight});
+  all.push_back({sized(48 << 10), "p2p", {1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3}});
   Record record = run_of(all);
   record.cases[3].variants[0].health.unhealthy_samples = 1;
   EXPECT_THAT(warning_codes(baseline_from({record})), ElementsAre("held-back", "unsteady"));
