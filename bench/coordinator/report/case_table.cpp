@@ -8,7 +8,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "outcome_sentences.hpp"
+#include "less_time_sentences.hpp"
 
 namespace linkgain {
 namespace {

@@ -15,7 +15,7 @@
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
-#include "outcome_sentences.hpp"
+#include "less_time_sentences.hpp"
 
 namespace linkgain {
 namespace {
