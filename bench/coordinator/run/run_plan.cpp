@@ -434,6 +434,16 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
 
 }  // namespace
 
+int rounds_in_launch(const RunPlan& plan, const Case& c, int launch) {
+  constexpr std::int64_t kMostAlone = 3;
+  if (!c.training) return kRoundsPerLaunch;
+  const std::int64_t blocks = plan.training->steps / kStepsPerBlock;
+  const std::int64_t launches = std::min<std::int64_t>(plan.launches, blocks);
+  const bool has_one_more = launch < blocks % launches;
+  const std::int64_t own = launch < launches ? blocks / launches + (has_one_more ? 1 : 0) : 0;
+  return static_cast<int>(uses_link(c) ? own : std::min(own, kMostAlone));
+}
+
 RunPlan make_plan(const RunOptions& options, const Site& site) {
   RunPlan plan;
   const std::optional<Hosts> hosts = choose_hosts(options, site);
@@ -461,7 +471,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.precision = options.precision;
   plan.deadline = options.deadline;
   require_range(plan.launches, 1, 1000, "--launches");
-  require_range(plan.precision, 1e-4, 0.5, "--precision");
+  if (plan.precision) require_range(*plan.precision, 1e-4, 0.5, "--precision");
   require_range(plan.deadline.value, 1, 86400, "--deadline");
   if (plan.budget) require_range(plan.budget->value, 1, 604800, "--budget");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
