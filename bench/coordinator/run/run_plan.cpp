@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "launch_groups.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
@@ -422,14 +423,22 @@ void MemoryFit::choose_schedule() {
 /// `--schedule paired` asks for that, is left out with a warning if only a profile brought it, else
 /// refused: sizes by `--sizes`, trainings by `--only` or any option of theirs. Where no case is
 /// left all are refused. Where the jobs do not fit together, they run one after the other, with a
-/// warning that names the largest case. Throws UsageError for what it refuses.
+/// warning that names the largest case; where only the launches' do not, the launches run in
+/// groups. Throws UsageError for what it refuses.
 void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const bool gpu = plan.backend == BackendKind::nccl;
-  const std::optional<std::int64_t> memory = gpu ? site.gpu_memory_bytes : site.host_memory_bytes;
-  if (!memory || plan.cases.empty()) return;
-  MemoryFit fit(options, *memory, plan);
-  fit.leave_out();
-  fit.choose_schedule();
+  std::optional<std::int64_t> memory = gpu ? free_gpu_memory(site, plan) : site.host_memory_bytes;
+  if (gpu && !memory) memory = site.gpu_memory_bytes;
+  if (memory && !plan.cases.empty()) {
+    MemoryFit fit(options, *memory, plan);
+    fit.leave_out();
+    fit.choose_schedule();
+  }
+  std::int64_t largest = 0;
+  for (const Case& c : plan.cases) {
+    largest = std::max(largest, case_bytes(c, plan.backend) / (gpu ? 1 : plan.hosts));
+  }
+  choose_groups(site, largest, options.sequential == false, plan);
 }
 
 }  // namespace
