@@ -21,6 +21,9 @@ std::vector<std::string> quick(const std::string& sizes,
   std::vector<std::string> all{"--only",   "all_reduce", "--sizes",     sizes,
                                "--budget", "20",         "--precision", "0.5"};
   all.insert(all.end(), more.begin(), more.end());
+  if (std::find(all.begin(), all.end(), "--launches") == all.end()) {
+    all.insert(all.end(), {"--launches", "1"});
+  }
   return all;
 }
 
@@ -98,8 +101,9 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
 INSTANTIATE_TEST_SUITE_P(Ranks, RunOnRanks, testing::Values(2, 4));
 
 TEST_F(RunProgram, ShowsPairsAsMatrices) {
-  const Outcome outcome = run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K",
-                               "--np", "3", "--budget", "60", "--precision", "0.5"});
+  const Outcome outcome =
+      run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K", "--np", "3",
+           "--launches", "1", "--budget", "60", "--precision", "0.5"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   for (const std::string& text : {outcome.output, file("report.md")}) {
     const std::vector<std::string> lines = lines_of(text);
@@ -193,6 +197,16 @@ TEST_F(RunProgram, HoldsThreeVariantsAgainstTheFirst) {
     EXPECT_EQ(result.at("ratios")[0].at("variant"), "shared-memory");
     EXPECT_EQ(result.at("ratios")[1].at("variant"), "eager");
   }
+}
+
+TEST_F(RunProgram, HasTheJobsOfAllLaunchesUpTogether) {
+  Program program(run_request(folder_, quick("64,4K", {"--launches", "3"})));
+  EXPECT_TRUE(comes_true([&] { return program.processes_named("mpirun").size() == 6; }, 30.0));
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  const Json record = read_record(folder_);
+  EXPECT_THAT(record.at("samples").at("launch"), AllOf(Contains(0), Contains(1), Contains(2)));
 }
 
 TEST_F(RunProgram, StartsTheJobsAnewForEachLaunch) {

@@ -28,7 +28,7 @@ expect_nothing_left() {
 # What a batch job printed, which may be nothing.
 add_output() { output+=$(cat "$work/$1" 2>/dev/null || true); }
 
-readonly short=(--backend mpi --only all_reduce --sizes 1K:64K:x64 --precision 0.2 --budget 20)
+readonly short=(--backend mpi --only all_reduce --sizes 1K:64K:x64 --precision 0.2 --budget 20 --launches 1)
 
 test_srun_measures_both_variants_in_turn_on_a_node() {
   run salloc --nodes=1 --ntasks=2 "$program" run --launcher srun "${short[@]}" --out node
@@ -89,7 +89,7 @@ wait "$job"
 SCRIPT
   } >"$work/signal"
   run salloc --nodes=1 --ntasks=2 bash "$work/signal" "$1" "$2" "$workers" "$program" run --launcher srun --backend mpi \
-    --only all_reduce --sizes 1K:4M:x2 --precision 0.001 --out "$2" --deadline "$3"
+    --only all_reduce --sizes 64K:16M:+64K --launches 1 --out "$2" --deadline "$3"
 }
 
 test_a_killed_rank_ends_its_step_only() {

@@ -30,7 +30,7 @@ constexpr double kLossBound = 1e-9;
 class TrainingProgram : public MpiTest {
  protected:
   Outcome train(const std::vector<std::string>& more, const std::string& steps = "20") {
-    std::vector<std::string> arguments{"--only", "gpt2_step", "--steps", steps};
+    std::vector<std::string> arguments{"--only", "gpt2_step", "--steps", steps, "--launches", "1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     Program program(run_request(folder_, arguments));
     const Outcome outcome = program.finish();

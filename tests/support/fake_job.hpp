@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -96,9 +97,10 @@ struct FakeTrace {
   std::vector<std::string> commands;  ///< by name, in order
   std::map<std::string, int> runs;    ///< of every case
   std::map<std::string, int> opens;
-  std::set<int> open_handles;  ///< opened and not closed
-  bool finished = false;       ///< said bye and waited for the end
-  bool gone = false;           ///< the Job was destroyed
+  std::set<int> open_handles;                            ///< opened and not closed
+  bool finished = false;                                 ///< said bye and waited for the end
+  bool gone = false;                                     ///< the Job was destroyed
+  std::function<void(const std::string&)> on_command{};  ///< told of each
 };
 
 /// An exact double of a resident job: understands the protocol's lines as a worker does, takes the
@@ -122,6 +124,7 @@ class FakeJob : public Job {
     const protocol::Command command = protocol::decode_command(line);
     if (over_) throw std::logic_error("a job was spoken to after its end");
     trace_.commands.emplace_back(protocol::name_of(command));
+    if (trace_.on_command) trace_.on_command(trace_.commands.back());
     const std::optional<FakeFailure::Kind> failure = failure_at(command);
     if (failure && *failure != FakeFailure::Kind::wrong_data) {
       if (const auto refusal = fail(*failure, deadline)) return protocol::encode(*refusal);

@@ -190,7 +190,7 @@ Selection every_power_of_two(BackendKind backend) {
 
 ProfilePlan full_plan(BackendKind backend) {
   ProfilePlan plan;
-  plan.launches = 5;
+  plan.launches = 8;
   plan.budget = Seconds{900};
   Selection reduce = usual_selection(OperationKind::all_reduce, backend);
   Selection exchange = usual_selection(OperationKind::send_recv, backend);

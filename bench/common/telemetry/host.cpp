@@ -1,6 +1,9 @@
 #include "linkgain/telemetry/host.hpp"
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -9,6 +12,7 @@
 #include <ctime>
 #include <fstream>
 #include <system_error>
+#include <vector>
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
@@ -27,6 +31,36 @@ std::optional<std::string> field_of(const char* file, const std::string& key) {
     return start == std::string::npos ? std::string() : line.substr(start);
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> smaller(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+/// What a cgroup's limit of processes leaves; absent where it has none ("max").
+std::optional<std::int64_t> room_of_group(const std::filesystem::path& folder) {
+  std::int64_t most = 0;
+  std::int64_t now = 0;
+  std::ifstream limit(folder / "pids.max");
+  std::ifstream current(folder / "pids.current");
+  if (!(limit >> most) || !(current >> now)) return std::nullopt;
+  return std::max<std::int64_t>(0, most - now);
+}
+
+/// Threads of all of this user's processes.
+std::int64_t own_threads() {
+  std::int64_t threads = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    struct stat info {};
+    if (::stat(entry.path().c_str(), &info) != 0 || info.st_uid != ::getuid()) continue;
+    // Beside ".", ".." each thread is a folder.
+    struct stat tasks {};
+    if (::stat((entry.path() / "task").c_str(), &tasks) != 0) continue;
+    threads += static_cast<std::int64_t>(tasks.st_nlink) - 2;
+  }
+  return threads;
 }
 
 }  // namespace
@@ -73,6 +107,41 @@ std::optional<std::int64_t> available_memory() {
   const auto text = field_of("/proc/meminfo", "MemAvailable");
   if (!text) return std::nullopt;
   return std::stoll(*text) * 1024;
+}
+
+std::optional<std::int64_t> free_shared_memory() {
+  struct statvfs info {};
+  if (::statvfs("/dev/shm", &info) != 0) return std::nullopt;
+  return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
+}
+
+std::optional<std::int64_t> cgroup_process_room(const std::filesystem::path& root) {
+  std::optional<std::int64_t> room;
+  std::ifstream groups(root / "proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    // "0::/user.slice" of version 2, "8:pids:/user.slice" of version 1.
+    const std::vector<std::string> parts = split(line, ':');
+    if (parts.size() < 3 || (!parts[1].empty() && parts[1] != "pids")) continue;
+    const std::filesystem::path top =
+        root / (parts[1].empty() ? "sys/fs/cgroup" : "sys/fs/cgroup/pids");
+    // In a container the path may be the host's, of which nothing but the top is there.
+    std::filesystem::path below = std::filesystem::path(parts[2]).relative_path();
+    while (true) {
+      room = smaller(room, room_of_group(top / below));
+      if (below.empty()) break;
+      below = below.parent_path();
+    }
+  }
+  return room;
+}
+
+std::optional<std::int64_t> startable_processes() {
+  std::optional<std::int64_t> room = cgroup_process_room();
+  rlimit limit{};
+  const bool bound =
+      ::geteuid() != 0 && ::getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  if (bound) room = smaller(room, static_cast<std::int64_t>(limit.rlim_cur) - own_threads());
+  return room;
 }
 
 std::optional<std::int64_t> last_level_cache() {

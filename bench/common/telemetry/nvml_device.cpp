@@ -56,6 +56,12 @@ std::optional<std::int64_t> Nvml::Device::memory_bytes() const {
   return static_cast<std::int64_t>(memory.total);
 }
 
+std::optional<std::int64_t> Nvml::Device::free_memory_bytes() const {
+  nvml_api::Memory memory;
+  if (library_->memory_info(handle_, &memory) != kSuccess) return std::nullopt;
+  return static_cast<std::int64_t>(memory.free);
+}
+
 std::optional<bool> Nvml::Device::exclusive_compute_mode() const {
   ComputeMode mode = ComputeMode::shared;
   if (library_->compute_mode(handle_, &mode) != kSuccess) {

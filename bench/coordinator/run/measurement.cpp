@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
+
+#include "linkgain/analysis/more_launches.hpp"
 
 namespace linkgain {
 namespace {
@@ -12,21 +13,6 @@ namespace {
 /// A variant that no launch measured says why.
 void note_loss(VariantResult& result) {
   if (!result.time && !result.skipped) result.skipped = kJobWasLost;
-}
-
-/// Of a decision to stop.
-StopReason reason_of(StoppingRule::Decision decision) {
-  switch (decision) {
-    case StoppingRule::Decision::converged:
-      return StopReason::converged;
-    case StoppingRule::Decision::out_of_rounds:
-      return StopReason::out_of_rounds;
-    case StoppingRule::Decision::out_of_time:
-      return StopReason::out_of_time;
-    case StoppingRule::Decision::go_on:
-      break;
-  }
-  throw std::logic_error("sampling goes on");
 }
 
 /// One case in one launch, from opening to closing.
@@ -39,12 +25,14 @@ class CaseRun {
         place_(place),
         next_sequence_(place.samples_before),
         settings_(settings),
-        times_(jobs.size()),
+        sampled_(jobs.size()),
+        handling_(static_cast<int>(jobs.size()),
+                  seed_of(Order::opening, settings.plan.seed, place.launch, place.case_index)),
         wires_(jobs.size(),
                WireCount(result.definition, default_plan(result.definition), settings.wires)) {}
 
   void open();
-  void sample(const StoppingRule& rule);
+  void sample(int rounds);
   void finish();
 
  private:
@@ -64,7 +52,7 @@ class CaseRun {
   protocol::RunReply run_batch(const Opened& opened, std::int64_t operations);
   protocol::CountersReply read_counters(Job& job) const;
   void keep_evidence();
-  std::vector<Ratio> ratios() const;
+  bool is_compared() const;
   StopReason why_none_is_open() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
   VariantResult& result_of(std::size_t place);
@@ -76,8 +64,9 @@ class CaseRun {
   int next_sequence_;
   const MeasurementSettings& settings_;
   std::vector<Opened> opened_;
-  std::vector<std::vector<double>> times_;  ///< this launch's, by place and round
-  std::vector<WireCount> wires_;            ///< this launch's, by place
+  std::vector<bool> sampled_;     ///< in this launch, by place
+  BalancedOrder handling_;        ///< of opening and verifying
+  std::vector<WireCount> wires_;  ///< this launch's, by place
   /// The counters after the round's last batch, where no job has run since.
   bool counts_round_ = false;
   std::optional<protocol::CountersReply> last_reading_;
@@ -92,7 +81,7 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
   last_reading_.reset();
   std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
   result_.stopped = StopReason::job_lost;
-  if (times_[place].empty()) note_loss(result_of(place));
+  if (!sampled_[place]) note_loss(result_of(place));
   settings_.observer.warn({"job-lost", loss.what(), loss.advice()});
 }
 
@@ -121,7 +110,8 @@ void CaseRun::open_in(std::size_t place) {
 }
 
 void CaseRun::open() {
-  for (std::size_t place = 0; place < jobs_.size(); ++place) {
+  for (const int index : handling_.next()) {
+    const auto place = static_cast<std::size_t>(index);
     if (jobs_[place].job) {
       open_in(place);
     } else {
@@ -177,7 +167,7 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
     throw JobLost(fmt::format("a batch of {} operations took no time on any rank", operations),
                   "linkgain and linkgain-bench must come from the same build");
   }
-  times_[opened.place].push_back(sample.time().value);
+  sampled_[opened.place] = true;
   result_.samples.push_back(std::move(sample));
 }
 
@@ -186,8 +176,8 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
   const std::vector<Opened> opened = opened_;
   last_reading_.reset();
   const WireSettings& wires = settings_.wires;
-  counts_round_ = wires.counting && WireCount::counts(result_.definition, round) &&
-                  (round == 0 || settings_.observer.may_count_again());
+  counts_round_ =
+      wires.counting && round == 0 && (place_.launch == 0 || settings_.observer.may_count_again());
   int position = 0;
   for (int index : order.next()) {
     const Opened& one = opened[static_cast<std::size_t>(index)];
@@ -202,14 +192,9 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
   return opened_.size() == opened.size();
 }
 
-/// Of every other sampled variant against the first; none where the first was not sampled.
-std::vector<Ratio> CaseRun::ratios() const {
-  std::vector<Ratio> result;
-  for (std::size_t place = 1; place < times_.size(); ++place) {
-    if (times_[0].empty() || times_[place].size() != times_[0].size()) continue;
-    result.push_back(estimate_ratio(times_[0], times_[place]));
-  }
-  return result;
+/// Whether this launch sampled the first variant and another one.
+bool CaseRun::is_compared() const {
+  return sampled_[0] && std::count(sampled_.begin(), sampled_.end(), true) > 1;
 }
 
 /// Where variants run one after the other an earlier one may have been all there is to measure.
@@ -220,29 +205,18 @@ StopReason CaseRun::why_none_is_open() const {
   return measured ? StopReason::nothing_to_compare : StopReason::skipped;
 }
 
-void CaseRun::sample(const StoppingRule& rule) {
-  const auto seed = static_cast<unsigned>(place_.case_index * 7919 + place_.launch + 1);
-  const double start = settings_.observer.now().value;
+void CaseRun::sample(int rounds) {
+  const unsigned seed =
+      seed_of(Order::rounds, settings_.plan.seed, place_.launch, place_.case_index);
   if (opened_.empty() && result_.stopped != StopReason::job_lost)
     result_.stopped = why_none_is_open();
   BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
-  int round = 0;
-  for (int look = 0; !opened_.empty(); ++look) {
-    for (; round < rule.rounds_at_look(look) && !opened_.empty(); ++round) {
-      if (!sample_round(order, round)) {
-        order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
-      }
-      settings_.observer.round_finished(result_.definition, round + 1);
-    }
-    const std::vector<Ratio> now = ratios();
-    const Seconds elapsed{settings_.observer.now().value - start};
-    const StoppingRule::Decision decision =
-        now.empty() ? StoppingRule::Decision::out_of_rounds : rule.decide(look, now, elapsed);
-    if (decision == StoppingRule::Decision::go_on) continue;
-    if (result_.stopped == StopReason::job_lost) return;
-    result_.stopped = now.empty() ? StopReason::nothing_to_compare : reason_of(decision);
-    return;
+  for (int round = 0; round < rounds && !opened_.empty(); ++round) {
+    if (sample_round(order, round)) continue;
+    order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
   }
+  if (opened_.empty() || result_.stopped == StopReason::job_lost) return;
+  result_.stopped = is_compared() ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
 }
 
 /// To what earlier launches counted.
@@ -256,8 +230,12 @@ void CaseRun::keep_evidence() {
 
 void CaseRun::finish() {
   keep_evidence();
-  const std::vector<Opened> opened = opened_;
-  for (const Opened& one : opened) {
+  for (const int index : handling_.next()) {
+    const auto found = std::find_if(opened_.begin(), opened_.end(), [index](const Opened& opened) {
+      return opened.place == static_cast<std::size_t>(index);
+    });
+    if (found == opened_.end()) continue;
+    const Opened one = *found;
     Job& job = *jobs_[one.place].job;
     // A graph verifies all its operations at once.
     const double operations = std::max(1, one.reply.execution.operations_per_graph);
@@ -290,18 +268,23 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
   jobs.clear();
 }
 
+unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index) {
+  return run_seed + static_cast<unsigned>(order) * 0x85ebca77U +
+         static_cast<unsigned>(launch) * 0xc2b2ae3dU + static_cast<unsigned>(case_index) * 7919U;
+}
+
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
-                  const StoppingRule& rule, const MeasurementSettings& settings) {
+                  int rounds, const MeasurementSettings& settings) {
   const bool lost_before = result.stopped == StopReason::job_lost;
   result.stopped = StopReason::interrupted;
   result.converged = false;
   CaseRun run(jobs, result, place, settings);
   run.open();
-  run.sample(rule);
+  run.sample(rounds);
   run.finish();
   if (lost_before) result.stopped = StopReason::job_lost;
   summarise(result);
-  settle(result, settings.plan.precision);
+  settle(result, interval_width(result.definition, settings.plan.precision));
 }
 
 WireCount::WireCount(const Case& c, TransferPlan plan, const WireSettings& settings)
@@ -309,12 +292,6 @@ WireCount::WireCount(const Case& c, TransferPlan plan, const WireSettings& setti
       plan_(std::move(plan)),
       several_hosts_(settings.several_hosts),
       why_no_algorithm_(settings.why_no_algorithm) {}
-
-bool WireCount::counts(const Case& c, int round) {
-  constexpr int kFirstAgain = 10;
-  constexpr int kEvery = 20;
-  return round == 0 || (c.size >= kJudgedSize && round % kEvery == kFirstAgain);
-}
 
 void WireCount::add(const protocol::CountersReply& before, const protocol::CountersReply& after,
                     std::int64_t operations) {

@@ -24,6 +24,7 @@ struct VariantJob {
   int variant = 0;
   std::string name;
   std::unique_ptr<Job> job;
+  protocol::HelloReply hello{};  ///< once it is up
 };
 
 /// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is told of each
@@ -41,15 +42,11 @@ struct WireSettings {
 };
 
 /// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
-/// a millisecond, so not every round is counted: where the share is judged the first, the
-/// eleventh and every twentieth after that, so that a path that changes in between shows; elsewhere
-/// the first. But for the first ones are left out while looking has cost more than a run may pay
-/// for it.
+/// a millisecond, so only the first round of a launch is counted, and in launches after the first
+/// one only while looking has not cost more than a run may pay for it.
 class WireCount {
  public:
   WireCount(const Case& c, TransferPlan plan, const WireSettings& settings);
-
-  static bool counts(const Case& c, int round);
 
   /// Readings of every rank just before and just after a batch of `operations`.
   void add(const protocol::CountersReply& before, const protocol::CountersReply& after,
@@ -80,12 +77,16 @@ struct RunPlace {
   int samples_before = 0;  ///< of all cases
 };
 
-/// Measures one case of one launch: opens it in every live job, samples rounds in balanced order
-/// until `rule` says stop, verifies and closes. A job that is lost (it may also refuse what it had
-/// opened) is reset and the others go on. Samples are appended to `result` as they come, so that
-/// they are there even when this throws (Interrupted). It keeps what earlier launches found and
-/// gets its variants at the first one.
+/// The seed of an order within a run of that seed.
+enum class Order { rounds, opening, start };
+unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index = 0);
+
+/// Measures one case of one launch: opens it in every live job in random order, samples rounds in
+/// balanced order, verifies and closes in the mirror image of the order of opening. A job that is
+/// lost (it may also refuse what it had opened) is reset and the others go on. Samples are appended
+/// to `result` as they come, so that they are there even when this throws (Interrupted). It keeps
+/// what earlier launches found and gets its variants at the first one.
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
-                  const StoppingRule& rule, const MeasurementSettings& settings);
+                  int rounds, const MeasurementSettings& settings);
 
 }  // namespace linkgain

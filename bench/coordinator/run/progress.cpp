@@ -11,28 +11,12 @@
 namespace linkgain {
 namespace {
 
-/// Measuring time that a case may take on average where no budget is given. CPUs' timings scatter
-/// more than GPUs', so their rounds get longer.
-constexpr Seconds kTimePerGpuCase{0.33};
-constexpr Seconds kTimePerCpuCase{1.5};
-/// Short runs may take this long in all, so that few cases get nearer to the precision asked for.
-constexpr Seconds kTimeOfShortRun{10.0};
-/// Part of a budget's share that goes into rounds; the rest is for opening, verifying and closing.
-constexpr double kSampledShare = 0.85;
-
-/// Of `cases` of the plan's.
-int steps_of(const RunPlan& plan, std::size_t cases) {
-  const int passes = plan.sequential ? static_cast<int>(plan.variants.size()) : 1;
-  return static_cast<int>(cases) * plan.launches * passes;
+/// "[  3/12] launch 2 of 6, all_reduce/…".
+std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
+  const std::string launches =
+      pace.launches() == 1 ? "" : fmt::format("launch {} of {}, ", launch + 1, pace.launches());
+  return fmt::format("[{:>3}/{}] {}{}", step, pace.steps(), launches, case_name(c));
 }
-
-std::size_t count_trainings(const RunPlan& plan) {
-  return static_cast<std::size_t>(std::count_if(
-      plan.cases.begin(), plan.cases.end(), [](const Case& c) { return c.training.has_value(); }));
-}
-
-/// Blocks of a training that is not compared, and the fewest of a launch.
-constexpr int kBlocksAlone = 5;
 
 }  // namespace
 
@@ -40,64 +24,90 @@ RunPace::RunPace(const RunPlan& plan, const RunObserver& clock)
     : plan_(plan),
       clock_(clock),
       start_(clock.now().value),
-      steps_(steps_of(plan, plan.cases.size())),
-      training_steps_(steps_of(plan, count_trainings(plan))) {}
+      launches_(plan.launches),
+      cases_(plan.cases.size()) {
+  plan_steps();
+}
 
-void RunPace::finished(const Case& c, double seconds) {
-  Spent& spent = c.training ? trainings_ : others_;
+void RunPace::plan_steps() {
+  const int passes = plan_.sequential ? static_cast<int>(plan_.variants.size()) : 1;
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    cases_[i].planned = 0;
+    for (int launch = 0; launch < launches_; ++launch) {
+      if (rounds_in_launch(plan_, plan_.cases[i], launch) > 0) cases_[i].planned += passes;
+    }
+  }
+}
+
+bool RunPace::lower_launches(double pass, double start, int up) {
+  if (!plan_.budget) return false;
+  const int at_once = plan_.launches_at_once.value_or(plan_.launches);
+  const auto cost_of = [&](int launches) {
+    const int starts = (std::max(0, launches - up) + at_once - 1) / at_once;
+    return (launches - 1) * pass + starts * start;
+  };
+  const int before = launches_;
+  while (launches_ > kFewestLaunches && cost_of(launches_) > seconds_of_budget_left()) --launches_;
+  plan_steps();
+  return launches_ < before;
+}
+
+bool RunPace::holds(const std::vector<int>& cases, double start) const {
+  if (!plan_.budget) return true;
+  double seconds = start;
+  for (const int index : cases) {
+    seconds += step_seconds(static_cast<std::size_t>(index)).value_or(0.0);
+  }
+  return seconds <= seconds_of_budget_left();
+}
+
+void RunPace::add_launch(const std::vector<int>& cases) {
+  ++launches_;
+  const int passes = plan_.sequential ? static_cast<int>(plan_.variants.size()) : 1;
+  for (const int index : cases) cases_[static_cast<std::size_t>(index)].planned += passes;
+}
+
+int RunPace::step() const {
+  int sum = 0;
+  for (const Spent& each : cases_) sum += each.steps;
+  return sum;
+}
+
+int RunPace::steps() const {
+  int sum = 0;
+  for (const Spent& each : cases_) sum += each.planned;
+  return sum;
+}
+
+void RunPace::finished(int case_index, double seconds) {
+  Spent& spent = cases_[static_cast<std::size_t>(case_index)];
   spent.seconds += seconds;
   ++spent.steps;
 }
 
-bool RunPace::out_of_budget() const { return plan_.budget && elapsed() >= plan_.budget->value; }
+std::optional<double> RunPace::step_seconds(std::size_t index) const {
+  if (cases_[index].steps > 0) return cases_[index].seconds / cases_[index].steps;
+  // A training takes its own time, and so tells nothing of the others.
+  Spent others;
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    if (plan_.cases[i].training.has_value() != plan_.cases[index].training.has_value()) continue;
+    others.steps += cases_[i].steps;
+    others.seconds += cases_[i].seconds;
+  }
+  if (others.steps == 0) return std::nullopt;
+  return others.seconds / others.steps;
+}
 
 double RunPace::seconds_left() const {
-  if (step() == 0) return -1.0;
-  const int trainings_left = training_steps_ - trainings_.steps;
-  // Trainings come first unless --only says otherwise: then nothing is known of theirs yet.
-  if (trainings_left > 0 && trainings_.steps == 0) {
-    return plan_.budget ? plan_.budget->value - elapsed() : -1.0;
+  double seconds = 0.0;
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    const int left = cases_[i].planned - cases_[i].steps;
+    if (left <= 0) continue;
+    const std::optional<double> each = step_seconds(i);
+    if (!each) return plan_.budget && step() > 0 ? seconds_of_budget_left() : -1.0;
+    seconds += *each * left;
   }
-  const auto pace = [](const Spent& spent, double unknown) {
-    return spent.steps > 0 ? spent.seconds / spent.steps : unknown;
-  };
-  const double by_pace =
-      pace(trainings_, 0.0) * trainings_left +
-      pace(others_, usual_time().value) * (steps_ - training_steps_ - others_.steps);
-  return plan_.budget ? std::min(by_pace, plan_.budget->value - elapsed()) : by_pace;
-}
-
-StoppingRule RunPace::rule(const Case& c) const {
-  if (is_training(c.operation)) return training_rule(c);
-  const double per_case = std::max(usual_time().value, kTimeOfShortRun.value / steps_);
-  StoppingRule::Limits limits;
-  limits.precision = plan_.precision;
-  limits.most_time = Seconds{std::max(per_case, per_case * (others_.steps + 1) - others_.seconds)};
-  if (plan_.budget) limits.most_time = budget_share();
-  return StoppingRule(limits);
-}
-
-/// The plan's steps are spread over the launches. A budget ends a training once it has the fewest
-/// blocks that say something.
-StoppingRule RunPace::training_rule(const Case& c) const {
-  const auto all = static_cast<int>(plan_.training->steps / kStepsPerBlock);
-  const int fewest = std::min(kBlocksAlone, all);
-  const int share = (all + plan_.launches - 1) / plan_.launches;
-  StoppingRule::Limits limits;
-  limits.precision = plan_.precision;
-  limits.most_rounds = uses_link(c) ? std::max(fewest, share) : fewest;
-  limits.first_look = plan_.budget ? fewest : limits.most_rounds;
-  if (plan_.budget) limits.most_time = budget_share();
-  return StoppingRule(limits);
-}
-
-Seconds RunPace::usual_time() const {
-  return plan_.backend == BackendKind::mpi ? kTimePerCpuCase : kTimePerGpuCase;
-}
-
-Seconds RunPace::budget_share() const {
-  const double share = (plan_.budget->value - elapsed()) / std::max(1, steps_ - step());
-  return Seconds{std::max(0.0, kSampledShare * share)};
+  return plan_.budget ? std::min(seconds, seconds_of_budget_left()) : seconds;
 }
 
 Progress::Progress(bool terminal, bool quiet, std::FILE* log)
@@ -117,18 +127,18 @@ void Progress::note(const std::string& text) {
   if (log_ != nullptr) print_message(log_, text + "\n");
 }
 
-void Progress::measuring(int step, int steps, const Case& c, int round, double seconds_left) {
+void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
   if (quiet_ || !terminal_) return;
-  const std::string left =
-      seconds_left < 0 ? "" : fmt::format(", about {:.0f} s left", seconds_left);
-  print_message(stderr, fmt::format("\r\033[K[{:>3}/{}] {}, round {}{}", step, steps, case_name(c),
-                                    round, left));
+  const double seconds = pace.seconds_left();
+  const std::string left = seconds < 0 ? "" : fmt::format(", about {:.0f} s left", seconds);
+  print_message(stderr,
+                fmt::format("\r\033[K{}{}", place_of(pace, pace.step() + 1, launch, c), left));
   line_open_ = true;
 }
 
-void Progress::finished(int step, int steps, const CaseResult& result) {
-  const std::string text = fmt::format("[{:>3}/{}] {}: {}\n", step, steps,
-                                       case_name(result.definition), summary_of(result));
+void Progress::finished(const RunPace& pace, int launch, const CaseResult& result) {
+  const std::string text = fmt::format(
+      "{}: {}\n", place_of(pace, pace.step(), launch, result.definition), summary_of(result));
   clear_line();
   if (!quiet_ && !terminal_) print_message(stderr, text);
   if (log_ != nullptr) print_message(log_, text);
@@ -145,11 +155,7 @@ std::string summary_of(const CaseResult& result) {
     }
   }
   for (const RatioResult& entry : result.ratios) {
-    const Ratio& ratio = entry.ratio;
-    parts.push_back(ratio.low && ratio.high
-                        ? fmt::format("{:.3f}x ({:.3f}x to {:.3f}x) in {} rounds", ratio.estimate,
-                                      *ratio.low, *ratio.high, ratio.rounds)
-                        : fmt::format("{:.3f}x", ratio.estimate));
+    parts.push_back(fmt::format("{:.3f}x", entry.ratio.estimate));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

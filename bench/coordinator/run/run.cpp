@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
+#include "linkgain/analysis/more_launches.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
@@ -62,6 +65,8 @@ void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver&
   }
 }
 
+constexpr const char* kJobLost = "job-lost";
+
 class Run : private RunObserver {
  public:
   Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
@@ -69,24 +74,43 @@ class Run : private RunObserver {
   void execute();
 
  private:
-  void launch(int number, const std::vector<int>& variants);
-  void start(int number, const std::vector<int>& variants);
-  bool greet();
-  bool on_same_gpus() const;
-  void adopt(const VariantJob& job, const protocol::HelloReply& reply);
+  /// One job of each of some variants.
+  struct Launch {
+    int number;
+    std::vector<VariantJob> jobs;
+  };
+  /// A job that did not come up, and why.
+  struct Missing {
+    int variant;
+    int launch;
+    std::string text;
+    std::string advice;
+  };
+
+  void run_planned();
+  void add_launches();
+  void run_group(int first, int end, const std::vector<int>& cases);
+  void run_jobs(int first, int end, const std::vector<int>& variants,
+                const std::vector<int>& cases);
+  std::vector<Launch> start(int first, int end, const std::vector<int>& variants,
+                            std::vector<Missing>& missing);
+  void greet(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
+  void give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
+  bool on_same_gpus(const Launch& launch) const;
+  void adopt(const VariantJob& job);
   void write_head();
-  void measure(int index, int number);
-  void keep(int index, int number);
-  void skip(int index, const std::string& reason, StopReason stopped);
-  void lost(const VariantJob& job, const Error& error);
+  void measure_launch(Launch& launch, const std::vector<int>& cases);
+  void measure(Launch& launch, int index);
+  void keep(const Launch& launch, int index);
+  void skip(const Launch& launch, int index, const std::string& reason, StopReason stopped);
+  void lower_launches(double pass, int up);
   bool all_gave_up() const;
   void locate(VariantResult& variant, const Case& c, Path by_transport) const;
-  void measure_host_copies();
+  void measure_host_copies(std::vector<Launch>& group);
 
   Seconds now() const override { return world_.now(); }
   void note(const std::string& text) override { progress_.note(text); }
   void warn(const Warning& warning) override;
-  void round_finished(const Case& c, int round) override;
   void probing_took(double seconds) override {
     if (cost_ != nullptr) cost_->probes_s += seconds;
   }
@@ -107,10 +131,12 @@ class Run : private RunObserver {
   JournalWriter& journal_;
   Progress& progress_;
   MeasurementSettings settings_;
-  std::vector<VariantJob> jobs_;
-  std::vector<protocol::HelloReply> hellos_;  ///< by variant, of the current launch
-  std::vector<bool> gave_up_;                 ///< by variant: not started again
+  std::vector<int> all_variants_;
+  std::vector<int> all_cases_;
+  std::vector<bool> gave_up_;  ///< by variant: not started again
+  bool some_lost_ = false;     ///< of all jobs
   std::optional<MachineError> first_problem_;
+  double start_seconds_ = 0.0;  ///< that the last start took
   bool machine_known_ = false;
   bool head_written_ = false;
   RunPace pace_;
@@ -125,7 +151,8 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       journal_(journal),
       progress_(progress),
       settings_{plan, {}, *this},
-      hellos_(plan.variants.size()),
+      all_variants_(plan.variants.size()),
+      all_cases_(plan.cases.size()),
       gave_up_(plan.variants.size()),
       pace_(plan, *this) {
   settings_.wires.counting = plan.backend == BackendKind::nccl;
@@ -133,6 +160,8 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
     cost_ = &record_.evidence_cost.emplace();
     cost_->health_s = 0.0;
   }
+  std::iota(all_variants_.begin(), all_variants_.end(), 0);
+  std::iota(all_cases_.begin(), all_cases_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
   for (const Case& c : plan.cases) {
     CaseResult result;
@@ -146,93 +175,152 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
 }
 
 void Run::warn(const Warning& warning) {
+  some_lost_ = some_lost_ || warning.code == kJobLost;
   record_.warnings.push_back(warning);
   if (head_written_) journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));
 }
 
-void Run::round_finished(const Case& c, int round) {
-  progress_.measuring(pace_.step() + 1, pace_.steps(), c, round, pace_.seconds_left());
-}
-
 void Run::execute() {
-  std::vector<int> all;
-  for (std::size_t i = 0; i < plan_.variants.size(); ++i) all.push_back(static_cast<int>(i));
-  for (int number = 0; number < plan_.launches; ++number) {
-    if (number > 0 && (pace_.out_of_budget() || all_gave_up())) break;
-    if (!plan_.sequential) {
-      launch(number, all);
-      continue;
-    }
-    for (int variant : all) launch(number, {variant});
-  }
-  const bool lost = std::count(gave_up_.begin(), gave_up_.end(), true) > 0;
-  record_.status = lost ? RunStatus::job_lost : RunStatus::complete;
+  run_planned();
+  add_launches();
+  record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
 }
 
-void Run::launch(int number, const std::vector<int>& variants) {
-  start(number, variants);
-  const bool any = greet();
-  if (number == 0 && any) measure_host_copies();
-  if (number == 0 && any) write_head();
-  for (std::size_t i = 0; i < record_.cases.size(); ++i) measure(static_cast<int>(i), number);
-  end_together(jobs_, kFarewell, *this);
-}
-
-/// All at once, so that their start-up overlaps.
-void Run::start(int number, const std::vector<int>& variants) {
-  jobs_.clear();
-  for (int variant : variants) {
-    const auto place = static_cast<std::size_t>(variant);
-    jobs_.push_back({variant, plan_.variants[place].name, nullptr});
-    if (gave_up_[place]) continue;
-    try {
-      jobs_.back().job = world_.start_job(variant, number);
-    } catch (const JobLost& loss) {
-      lost(jobs_.back(), loss);
-    } catch (const MachineError& error) {
-      lost(jobs_.back(), error);
-    }
+void Run::run_planned() {
+  const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
+  for (int first = 0; first < pace_.launches(); first += at_once) {
+    if (first > 0 && (pace_.out_of_budget() || all_gave_up())) return;
+    run_group(first, std::min(pace_.launches(), first + at_once), all_cases_);
   }
 }
 
-/// Whether any job of the launch is up.
-bool Run::greet() {
-  bool any = false;
-  for (VariantJob& job : jobs_) {
-    if (!job.job) continue;
+/// One after the other, for the cases that are worth it.
+void Run::add_launches() {
+  if (pace_.launches() < plan_.launches) return;  // no budget is left for more
+  for (int done = plan_.launches; done < 2 * plan_.launches && !all_gave_up(); ++done) {
+    const std::vector<int> cases = cases_worth_more(record_, plan_.precision, plan_.launches, done);
+    if (cases.empty() || pace_.out_of_budget() || !pace_.holds(cases, start_seconds_)) return;
+    pace_.add_launch(cases);
+    run_group(done, done + 1, cases);
+  }
+}
+
+/// The launches from `first` until before `end`.
+void Run::run_group(int first, int end, const std::vector<int>& cases) {
+  if (!plan_.sequential) return run_jobs(first, end, all_variants_, cases);
+  const double before = pace_.elapsed();
+  BalancedOrder order(static_cast<int>(all_variants_.size()),
+                      seed_of(Order::start, plan_.seed, first));
+  for (const int variant : order.next()) run_jobs(first, end, {variant}, cases);
+  if (first == 0) lower_launches(pace_.elapsed() - before, end);
+}
+
+/// Those of these variants, all up together.
+void Run::run_jobs(int first, int end, const std::vector<int>& variants,
+                   const std::vector<int>& cases) {
+  const double started = world_.now().value;
+  std::vector<Missing> missing;
+  std::vector<Launch> group = start(first, end, variants, missing);
+  greet(group, started, missing);
+  give_up_missing(group, missing);
+  start_seconds_ = plan_.sequential ? 0.0 : world_.now().value - started;
+  if (first == 0 && machine_known_) {
+    measure_host_copies(group);
+    write_head();
+  }
+  for (Launch& launch : group) {
+    if (launch.number > 0 && (launch.number >= pace_.launches() || pace_.out_of_budget())) break;
+    const double before = pace_.elapsed();
+    measure_launch(launch, cases);
+    if (launch.number == 0 && !plan_.sequential) lower_launches(pace_.elapsed() - before, end);
+  }
+  std::vector<VariantJob> jobs;
+  for (Launch& launch : group) {
+    std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
+  }
+  end_together(jobs, kFarewell, *this);
+}
+
+/// All at once, so that their start-up overlaps, in random order, so that none has the first or the
+/// last place oftener.
+std::vector<Run::Launch> Run::start(int first, int end, const std::vector<int>& variants,
+                                    std::vector<Missing>& missing) {
+  std::vector<Launch> group;
+  for (int number = first; number < end; ++number) {
+    group.push_back({number, {}});
+    for (const int variant : variants) {
+      group.back().jobs.push_back(
+          {variant, plan_.variants[static_cast<std::size_t>(variant)].name, nullptr});
+    }
+  }
+  const auto count = static_cast<int>(group.size() * variants.size());
+  BalancedOrder order(count, seed_of(Order::start, plan_.seed, first));
+  for (const int index : order.next()) {
+    const auto place = static_cast<std::size_t>(index);
+    const int number = group[place / variants.size()].number;
+    VariantJob& job = group[place / variants.size()].jobs[place % variants.size()];
+    if (gave_up_[static_cast<std::size_t>(job.variant)]) continue;
     try {
-      adopt(job, job.job->hello(plan_.deadline));
-      any = true;
+      job.job = world_.start_job(job.variant, number);
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
-      lost(job, error);
-      job.job.reset();
+      missing.push_back({job.variant, number, error.what(), error.advice()});
     }
   }
-  settings_.wires.same_gpus = on_same_gpus();
-  if (!any && !head_written_ && all_gave_up()) throw *first_problem_;
-  return any;
+  return group;
 }
 
-bool Run::on_same_gpus() const {
-  return std::all_of(jobs_.begin(), jobs_.end(), [&](const VariantJob& job) {
-    const auto place = static_cast<std::size_t>(job.variant);
-    return !job.job || same_gpus(hellos_[place].machine, record_.machine);
+/// All have the deadline from their common start on.
+void Run::greet(std::vector<Launch>& group, double started, std::vector<Missing>& missing) {
+  constexpr double kLeast = 1.0;
+  for (Launch& launch : group) {
+    for (VariantJob& job : launch.jobs) {
+      if (!job.job) continue;
+      const double left = plan_.deadline.value - (world_.now().value - started);
+      try {
+        job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
+        adopt(job);
+      } catch (const Interrupted&) {
+        throw;
+      } catch (const Error& error) {
+        missing.push_back({job.variant, launch.number, error.what(), error.advice()});
+        job.job.reset();
+      }
+    }
+  }
+}
+
+/// A variant of which no job came up is not started again, and said once.
+void Run::give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing) {
+  for (const Missing& each : missing) {
+    const auto place = static_cast<std::size_t>(each.variant);
+    if (gave_up_[place]) continue;
+    if (!first_problem_) first_problem_.emplace(each.text, each.advice);
+    const std::string& name = plan_.variants[place].name;
+    const bool some_up = std::any_of(group.begin(), group.end(), [&](const Launch& launch) {
+      return std::any_of(launch.jobs.begin(), launch.jobs.end(), [&](const VariantJob& job) {
+        return job.variant == each.variant && job.job;
+      });
+    });
+    gave_up_[place] = !some_up;
+    const std::string which =
+        some_up ? fmt::format("variant {}, launch {}", name, each.launch + 1) : "variant " + name;
+    warn({kJobLost, fmt::format("{}: {}", which, each.text), each.advice});
+  }
+  if (!machine_known_ && all_gave_up()) throw *first_problem_;
+}
+
+bool Run::on_same_gpus(const Launch& launch) const {
+  return std::all_of(launch.jobs.begin(), launch.jobs.end(), [&](const VariantJob& job) {
+    return !job.job || same_gpus(job.hello.machine, record_.machine);
   });
 }
 
-void Run::lost(const VariantJob& job, const Error& error) {
-  gave_up_[static_cast<std::size_t>(job.variant)] = true;
-  if (!first_problem_) first_problem_.emplace(error.what(), error.advice());
-  warn({"job-lost", fmt::format("variant {}: {}", job.name, error.what()), error.advice()});
-}
-
-void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
-  const auto place = static_cast<std::size_t>(job.variant);
-  hellos_[place] = reply;
-  record_.settings.environment_in_force[place] = reply.environment;
+void Run::adopt(const VariantJob& job) {
+  const protocol::HelloReply& reply = job.hello;
+  record_.settings.environment_in_force[static_cast<std::size_t>(job.variant)] = reply.environment;
   if (machine_known_) return;
   record_.machine = reply.machine;
   settings_.wires.several_hosts = !on_one_host(reply.machine);
@@ -243,6 +331,15 @@ void Run::adopt(const VariantJob& job, const protocol::HelloReply& reply) {
       plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);
   progress_.note(fmt::format("{}: {}, {} cases{}, variants up", record_.machine.host,
                              describe_ranks(record_.machine), plan_.cases.size(), launches));
+}
+
+/// To what the budget holds, by the time of the first launch's cases.
+void Run::lower_launches(double pass, int up) {
+  if (!pace_.lower_launches(pass, start_seconds_, up)) return;
+  warn({"fewer-launches",
+        fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
+                    pace_.launches(), plan_.launches, plan_.budget->value),
+        "give more time with --budget, or measure less with --only and --sizes"});
 }
 
 void Run::write_head() {
@@ -257,13 +354,17 @@ bool Run::all_gave_up() const {
 }
 
 /// Notes why this launch's variants were not measured, where no earlier launch measured them.
-void Run::skip(int index, const std::string& reason, StopReason stopped) {
+void Run::skip(const Launch& launch, int index, const std::string& reason, StopReason stopped) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
-  for (const VariantJob& job : jobs_) {
+  for (const VariantJob& job : launch.jobs) {
     VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
     if (!variant.time && !variant.skipped) variant.skipped = reason;
   }
-  if (!result.stopped || result.stopped == StopReason::nothing_to_compare) result.stopped = stopped;
+  const bool ended = result.stopped && result.stopped != StopReason::nothing_to_compare;
+  const bool cut =
+      stopped == StopReason::out_of_time && (result.stopped == StopReason::out_of_rounds ||
+                                             result.stopped == StopReason::launches_differ);
+  if (!ended || cut) result.stopped = stopped;
   if (head_written_) journal_.write_case(index, result);
 }
 
@@ -281,60 +382,67 @@ void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const
 }
 
 /// Once in a run, in the first job that is up.
-void Run::measure_host_copies() {
+void Run::measure_host_copies(std::vector<Launch>& group) {
   if (plan_.backend != BackendKind::nccl || has_host_copies(record_.machine)) return;
-  for (VariantJob& job : jobs_) {
-    if (!job.job) continue;
-    try {
-      return read_host_copies(*job.job, plan_.deadline, record_.machine, *this);
-    } catch (const JobLost& loss) {
-      lost(job, loss);
-      job.job.reset();
+  for (Launch& launch : group) {
+    for (VariantJob& job : launch.jobs) {
+      if (!job.job) continue;
+      try {
+        return read_host_copies(*job.job, plan_.deadline, record_.machine, *this);
+      } catch (const JobLost& loss) {
+        warn({kJobLost, fmt::format("variant {}: {}", job.name, loss.what()), loss.advice()});
+        job.job.reset();
+      }
     }
   }
 }
 
 /// Brings the case's numbers up to date and writes them down.
-void Run::keep(int index, int number) {
+void Run::keep(const Launch& launch, int index) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   summarise(result);
   // Where the variants run one after the other no rule can stop them.
   if (!result.ratios.empty() && result.stopped == StopReason::nothing_to_compare) {
     result.stopped = StopReason::out_of_rounds;
   }
-  settle(result, plan_.precision);
-  for (const VariantJob& job : jobs_) {
-    const auto place = static_cast<std::size_t>(job.variant);
-    VariantResult& variant = result.variants[place];
+  settle(result, interval_width(result.definition, plan_.precision));
+  for (const VariantJob& job : launch.jobs) {
+    VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
     if (variant.skipped) continue;
     const std::string algorithm = variant.evidence ? variant.evidence->plan.algorithm : "";
     const std::optional<Path> own = own_path(record_.machine, result.definition, variant.execution);
     locate(variant, result.definition,
-           own ? *own : world_.find_path(job.variant, number, hellos_[place], algorithm));
+           own ? *own : world_.find_path(job.variant, launch.number, job.hello, algorithm));
   }
   journal_.write_case(index, result);
 }
 
-void Run::measure(int index, int number) {
-  const bool any = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& j) { return !!j.job; });
-  if (!any) return skip(index, kJobWasLost, StopReason::job_lost);
-  if (pace_.out_of_budget()) return skip(index, kBudgetUsedUp, StopReason::out_of_time);
+void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
+  settings_.wires.same_gpus = on_same_gpus(launch);
+  for (const int index : cases) {
+    const Case& c = plan_.cases[static_cast<std::size_t>(index)];
+    if (rounds_in_launch(plan_, c, launch.number) > 0) measure(launch, index);
+  }
+}
+
+void Run::measure(Launch& launch, int index) {
+  const bool any = std::any_of(launch.jobs.begin(), launch.jobs.end(),
+                               [](const VariantJob& job) { return job.job != nullptr; });
+  if (!any) return skip(launch, index, kJobWasLost, StopReason::job_lost);
+  if (pace_.out_of_budget()) return skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   const double before = world_.now().value;
-  const int samples_before = count_samples(record_);
+  progress_.measuring(pace_, launch.number, result.definition);
   try {
-    measure_case(jobs_, result, {index, number, samples_before}, pace_.rule(result.definition),
-                 settings_);
+    measure_case(launch.jobs, result, {index, launch.number, count_samples(record_)},
+                 rounds_in_launch(plan_, result.definition, launch.number), settings_);
   } catch (const Interrupted&) {
-    keep(index, number);
+    keep(launch, index);
     throw;
   }
-  for (const VariantJob& job : jobs_) {
-    if (!job.job) gave_up_[static_cast<std::size_t>(job.variant)] = true;
-  }
-  keep(index, number);
-  pace_.finished(result.definition, world_.now().value - before);
-  progress_.finished(pace_.step(), pace_.steps(), result);
+  keep(launch, index);
+  pace_.finished(index, world_.now().value - before);
+  progress_.finished(pace_, launch.number, result);
 }
 
 }  // namespace

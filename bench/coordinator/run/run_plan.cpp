@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "launch_groups.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
@@ -422,17 +423,35 @@ void MemoryFit::choose_schedule() {
 /// `--schedule paired` asks for that, is left out with a warning if only a profile brought it, else
 /// refused: sizes by `--sizes`, trainings by `--only` or any option of theirs. Where no case is
 /// left all are refused. Where the jobs do not fit together, they run one after the other, with a
-/// warning that names the largest case. Throws UsageError for what it refuses.
+/// warning that names the largest case; where only the launches' do not, the launches run in
+/// groups. Throws UsageError for what it refuses.
 void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const bool gpu = plan.backend == BackendKind::nccl;
-  const std::optional<std::int64_t> memory = gpu ? site.gpu_memory_bytes : site.host_memory_bytes;
-  if (!memory || plan.cases.empty()) return;
-  MemoryFit fit(options, *memory, plan);
-  fit.leave_out();
-  fit.choose_schedule();
+  std::optional<std::int64_t> memory = gpu ? free_gpu_memory(site, plan) : site.host_memory_bytes;
+  if (gpu && !memory) memory = site.gpu_memory_bytes;
+  if (memory && !plan.cases.empty()) {
+    MemoryFit fit(options, *memory, plan);
+    fit.leave_out();
+    fit.choose_schedule();
+  }
+  std::int64_t largest = 0;
+  for (const Case& c : plan.cases) {
+    largest = std::max(largest, case_bytes(c, plan.backend) / (gpu ? 1 : plan.hosts));
+  }
+  choose_groups(site, largest, options.sequential == false, plan);
 }
 
 }  // namespace
+
+int rounds_in_launch(const RunPlan& plan, const Case& c, int launch) {
+  constexpr std::int64_t kMostAlone = 3;
+  if (!c.training) return kRoundsPerLaunch;
+  const std::int64_t blocks = plan.training->steps / kStepsPerBlock;
+  const std::int64_t launches = std::min<std::int64_t>(plan.launches, blocks);
+  const bool has_one_more = launch < blocks % launches;
+  const std::int64_t own = launch < launches ? blocks / launches + (has_one_more ? 1 : 0) : 0;
+  return static_cast<int>(uses_link(c) ? own : std::min(own, kMostAlone));
+}
 
 RunPlan make_plan(const RunOptions& options, const Site& site) {
   RunPlan plan;
@@ -461,7 +480,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.precision = options.precision;
   plan.deadline = options.deadline;
   require_range(plan.launches, 1, 1000, "--launches");
-  require_range(plan.precision, 1e-4, 0.5, "--precision");
+  if (plan.precision) require_range(*plan.precision, 1e-4, 0.5, "--precision");
   require_range(plan.deadline.value, 1, 86400, "--deadline");
   if (plan.budget) require_range(plan.budget->value, 1, 604800, "--budget");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);

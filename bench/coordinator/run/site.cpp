@@ -129,6 +129,8 @@ Site survey_site(const std::optional<std::filesystem::path>& hostfile) {
   site.host = host_name();
   site.processors = usable_processors();
   site.host_memory_bytes = available_memory();
+  site.shared_memory_bytes = free_shared_memory();
+  site.processes = startable_processes();
   site.has_nccl = build_info().has_nccl;
   site.nccl_version = build_info().nccl_version;
   site.nccl_missing = build_info().nccl_missing;
@@ -140,6 +142,7 @@ Site survey_site(const std::optional<std::filesystem::path>& hostfile) {
     if (const auto memory = device.memory_bytes()) {
       site.gpu_memory_bytes = std::min(site.gpu_memory_bytes.value_or(*memory), *memory);
     }
+    site.free_gpu_memory.push_back(device.free_memory_bytes());
     if (device.exclusive_compute_mode().value_or(false)) site.exclusive_compute_mode = true;
   }
   if (site.gpus < 2) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <random>
 #include <string_view>
 
 #include "linkgain/analysis/run_validity.hpp"
@@ -121,7 +122,8 @@ void declare_job(CommandLine& line, RunOptions& options) {
                  "p2p, host, p2p-sys, net (mpi: shared-memory, tcp) or your own as "
                  "ring:NCCL_ALGO=Ring; repeat it, the first is the one the others are held against")
       ->type_name("V");
-  add_number<int>(app, "--launches", options.launches, "Starts of the jobs; each is a replicate")
+  add_number<int>(app, "--launches", options.launches,
+                  "Jobs of every variant, each a replicate; 6 unless given (full, node: 8)")
       ->type_name("N");
   deferred
       .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
@@ -147,9 +149,10 @@ void declare_output(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
   add_number<double>(app, "--budget", options.budget, "Seconds the whole run may take")
       ->type_name("SECONDS");
-  app.add_option("--precision", options.precision,
-                 "Half width of a ratio's 95 % interval at which a case is done")
-      ->capture_default_str()
+  app.add_option(
+         "--precision", options.precision,
+         "Half width of a ratio's 95 % interval at which a case is done; 0.01 from 16 MiB, 0.02 "
+         "from 1 MiB, 0.05 below unless given")
       ->type_name("SHARE");
   line.deferred
       .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
@@ -185,7 +188,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.schedule = plan.sequential ? "sequential" : "paired";
   settings.variants = plan.variants;
   settings.launches = plan.launches;
-  settings.precision = plan.precision;
+  settings.precision = plan.precision.value_or(kDefaultPrecision);
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
   settings.training = plan.training;
@@ -224,7 +227,8 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
 int carry_out(const RunOptions& options) {
   if (options.out) set_aside_earlier_run(*options.out);
   const Site site = survey_site(options.hostfile);
-  const RunPlan plan = make_plan(options, site);
+  RunPlan plan = make_plan(options, site);
+  plan.seed = std::random_device{}();
   require_launcher(options.launcher);
   const RunDirectory directory(options, plan, site);
   const File log(std::fopen(directory.log().c_str(), "ae"));

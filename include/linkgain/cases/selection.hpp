@@ -69,7 +69,7 @@ Profile parse_profile(std::string_view name);
 
 struct ProfilePlan {
   std::vector<Selection> selections;
-  int launches = 1;
+  int launches = 6;
   std::optional<Seconds> budget;
 };
 

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/record/record.hpp"
 #include "linkgain/run/run_plan.hpp"
-#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
 
@@ -17,7 +18,6 @@ class RunObserver {
   virtual Seconds now() const { return {}; }  ///< monotonic
   virtual void note(const std::string&) {}    ///< a line for the person who waits
   virtual void warn(const Warning&) {}        ///< among others of every job that is lost
-  virtual void round_finished(const Case&, int /*round*/) {}
   /// What looking took: asking a job for its algorithms, a reading of the links' counters, health.
   virtual void probing_took(double /*seconds*/) {}
   virtual void counting_took(double /*seconds*/) {}
@@ -26,47 +26,55 @@ class RunObserver {
   virtual bool may_count_again() const { return true; }
 };
 
-/// How far a run is, what time its next case may take, and what is left. A step is one case in one
-/// launch (and, run one after the other, of one variant).
+/// A budget that is too short lowers the launches no further than this: fewer give no interval
+/// worth the name.
+inline constexpr int kFewestLaunches = 3;
+
+/// How far a run is, how many launches its budget holds, and what time is left. A step is one case
+/// in one launch (and, run one after the other, of one variant).
 class RunPace {
  public:
   /// Both must outlive it; time counts from now on.
   RunPace(const RunPlan& plan, const RunObserver& clock);
 
   double elapsed() const { return clock_.now().value - start_; }
+  bool out_of_budget() const { return plan_.budget && seconds_of_budget_left() <= 0.0; }
 
-  int step() const { return trainings_.steps + others_.steps; }
-  int steps() const { return steps_; }
-  /// Trainings take their own time: they neither use up nor leave any of the others'.
-  void finished(const Case& c, double seconds);
+  int launches() const { return launches_; }
+  /// After the first launch, whose cases took `pass` seconds: lowers the launches to what the
+  /// budget holds, where the jobs of `up` launches are up and starting those of more takes `start`
+  /// seconds each time. Whether it did.
+  bool lower_launches(double pass, double start, int up);
+  /// Whether the budget holds a launch more of these cases, and the start of its jobs.
+  bool holds(const std::vector<int>& cases, double start) const;
+  /// Counts a launch more of these cases in.
+  void add_launch(const std::vector<int>& cases);
 
-  /// What earlier cases left of their time is there for later ones. A training has as many blocks
-  /// as the plan's steps make, and few without communication, which nothing is held against.
-  StoppingRule rule(const Case& c) const;
-  bool out_of_budget() const;
-  /// By the pace so far; negative while nothing is known.
+  int step() const;
+  int steps() const;
+  /// Of the case with this index, in one launch.
+  void finished(int case_index, double seconds);
+  /// By what each case took so far; negative while nothing is known.
   double seconds_left() const;
 
  private:
-  StoppingRule training_rule(const Case& c) const;
-  /// Of a case that is no training.
-  Seconds usual_time() const;
-  /// What a step may take so that all that are left get as much; only with a budget.
-  Seconds budget_share() const;
+  /// Finished and planned steps of a case, and the seconds spent on the finished ones.
+  struct Spent {
+    int steps = 0;
+    int planned = 0;
+    double seconds = 0.0;
+  };
+
+  void plan_steps();
+  double seconds_of_budget_left() const { return plan_.budget->value - elapsed(); }
+  /// A step of a case, where it or one like it was measured.
+  std::optional<double> step_seconds(std::size_t index) const;
 
   const RunPlan& plan_;
   const RunObserver& clock_;
   double start_;
-  /// Finished steps and the seconds spent on them.
-  struct Spent {
-    int steps = 0;
-    double seconds = 0.0;
-  };
-
-  Spent trainings_;
-  Spent others_;
-  int steps_;
-  int training_steps_;  ///< of all steps
+  int launches_;
+  std::vector<Spent> cases_;
 };
 
 /// Tells a person on standard error how far a run is: one line that changes on a terminal, a line
@@ -82,10 +90,9 @@ class Progress {
 
   /// A line that stays.
   void note(const std::string& text);
-  /// `step` of `steps` cases (launches counted in) is being measured; left: seconds, negative when
-  /// unknown.
-  void measuring(int step, int steps, const Case& c, int round, double seconds_left);
-  void finished(int step, int steps, const CaseResult& result);
+  /// A case is being measured.
+  void measuring(const RunPace& pace, int launch, const Case& c);
+  void finished(const RunPace& pace, int launch, const CaseResult& result);
 
  private:
   void clear_line();
@@ -96,8 +103,7 @@ class Progress {
   bool line_open_ = false;
 };
 
-/// "p2p 14.90 us, host 64.20 us, 4.310x (4.300x to 4.330x) in 20 rounds"; the reason where a
-/// variant was skipped.
+/// "p2p 14.90 us, host 64.20 us, 4.310x", so far; the reason where a variant was skipped.
 std::string summary_of(const CaseResult& result);
 
 }  // namespace linkgain

@@ -25,8 +25,8 @@ struct RunOptions : SelectionOptions {
   std::optional<Seconds> budget;
   std::optional<int> launches;
   std::optional<bool> sequential;
-  double precision = kDefaultPrecision;
-  bool require_healthy = false;  ///< exit status 8 where a sample is one of an unhealthy GPU
+  std::optional<double> precision;  ///< of every case, instead of what its size has
+  bool require_healthy = false;     ///< exit status 8 where a sample is one of an unhealthy GPU
   Seconds deadline = kDefaultDeadline;
   std::optional<std::int64_t> steps;  ///< of trainings
   std::optional<std::filesystem::path> tokens;
@@ -48,8 +48,11 @@ struct RunPlan {
   int hosts = 1;  ///< that the ranks are put on
   std::vector<int> gpus;
   int launches = 1;
-  bool sequential = false;
-  double precision = kDefaultPrecision;
+  /// Launches whose jobs, one of every variant each, are up at once; absent: all.
+  std::optional<int> launches_at_once;
+  bool sequential = false;  ///< one job at a time
+  unsigned seed = 1;        ///< of every random order
+  std::optional<double> precision;
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
   Seconds deadline = kDefaultDeadline;
@@ -57,6 +60,14 @@ struct RunPlan {
   std::string profile;
   std::vector<Warning> warnings;  ///< decisions the reader must know
 };
+
+/// Samples of every variant that a case has in a launch, in two pairs of mirrored rounds.
+inline constexpr int kRoundsPerLaunch = 4;
+
+/// Rounds of a case in a launch. A training's are blocks of its steps: all of the plan's, spread
+/// evenly over the launches, the first ones having one more, so that it may have none in the last;
+/// without communication three at most.
+int rounds_in_launch(const RunPlan& plan, const Case& c, int launch);
 
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
 /// machine cannot do. Pure: looks at nothing but its arguments.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "linkgain/hardware/machine.hpp"
 
@@ -34,11 +35,14 @@ std::optional<Hosts> slurm_allocation(const Environment& environment);
 struct Site {
   std::string host;
   int processors = 1;
-  int gpus = 0;                                   ///< visible to CUDA
-  std::string gpu_name;                           ///< of the first
-  std::string no_gpus_reason;                     ///< why there are fewer than two
-  std::optional<std::int64_t> gpu_memory_bytes;   ///< of the smallest visible GPU
-  std::optional<std::int64_t> host_memory_bytes;  ///< available now
+  int gpus = 0;                                              ///< visible to CUDA
+  std::string gpu_name;                                      ///< of the first
+  std::string no_gpus_reason;                                ///< why there are fewer than two
+  std::optional<std::int64_t> gpu_memory_bytes;              ///< of the smallest visible GPU
+  std::vector<std::optional<std::int64_t>> free_gpu_memory;  ///< now, of each visible GPU, in bytes
+  std::optional<std::int64_t> host_memory_bytes;             ///< available now
+  std::optional<std::int64_t> shared_memory_bytes;           ///< free in /dev/shm
+  std::optional<std::int64_t> processes;  ///< and threads that may still be started
   bool exclusive_compute_mode = false;
   bool has_nccl = false;  ///< this build has the nccl backend
   std::string nccl_version;

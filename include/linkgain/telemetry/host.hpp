@@ -28,6 +28,17 @@ int usable_processors();
 /// Bytes of memory the kernel thinks can be had without swapping; absent where it does not say.
 std::optional<std::int64_t> available_memory();
 
+/// Bytes that are free in /dev/shm; absent where there is none.
+std::optional<std::int64_t> free_shared_memory();
+
+/// Processes and threads that the pids controllers of this process's cgroups still allow; absent
+/// where none has a limit. `root` is that of the file system.
+std::optional<std::int64_t> cgroup_process_room(const std::filesystem::path& root = "/");
+
+/// Processes and threads that this user may still start here, by RLIMIT_NPROC (which binds all but
+/// root) and cgroup_process_room(); absent where nothing limits them.
+std::optional<std::int64_t> startable_processes();
+
 /// Bytes of the largest data cache of processor 0; absent where the kernel does not say.
 std::optional<std::int64_t> last_level_cache();
 

@@ -86,6 +86,7 @@ class Nvml::Device {
   std::optional<std::string> name() const;
   std::optional<std::string> uuid() const;
   std::optional<std::int64_t> memory_bytes() const;
+  std::optional<std::int64_t> free_memory_bytes() const;
   std::optional<bool> exclusive_compute_mode() const;
 
   /// Temperature, power, SM clock and clock-event reasons: about 1 us each.

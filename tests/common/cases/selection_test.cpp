@@ -118,13 +118,13 @@ TEST(Profiles, FullHasEveryTypeReductionLaunchModeAndPair) {
     EXPECT_EQ(in_place.size(), 2U);
     EXPECT_EQ(pairs.size(), 6U + 3U);
   }
-  EXPECT_EQ(plan_of(Profile::full, BackendKind::nccl).launches, 5);
+  EXPECT_EQ(plan_of(Profile::full, BackendKind::nccl).launches, 8);
   EXPECT_EQ(plan_of(Profile::full, BackendKind::nccl).budget, Seconds{900});
 }
 
-TEST(Profiles, OthersStartOnceAndHaveNoBudget) {
+TEST(Profiles, OthersHaveSixLaunchesAndNoBudget) {
   for (const Profile profile : {Profile::quick, Profile::standard}) {
-    EXPECT_EQ(plan_of(profile, BackendKind::nccl).launches, 1);
+    EXPECT_EQ(plan_of(profile, BackendKind::nccl).launches, 6);
     EXPECT_FALSE(plan_of(profile, BackendKind::nccl).budget);
   }
 }

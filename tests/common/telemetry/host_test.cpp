@@ -43,5 +43,38 @@ TEST_F(FindProgram, LooksWhereTheSystemsAreWithoutAPath) {
   EXPECT_EQ(find_program("no-such-program", {}), std::nullopt);
 }
 
+/// A file system with a process in these cgroups.
+class CgroupProcessRoom : public ::testing::Test {
+ protected:
+  void write(const fs::path& file, const std::string& text) const {
+    fs::create_directories((root() / file).parent_path());
+    std::ofstream(root() / file) << text << '\n';
+  }
+  void limit(const fs::path& group, const std::string& most, int now) const {
+    write(group / "pids.max", most);
+    write(group / "pids.current", std::to_string(now));
+  }
+  fs::path root() const { return folder_.path(); }
+
+  test::ScratchFolder folder_;
+};
+
+TEST_F(CgroupProcessRoom, IsThatOfTheTightestGroupAbove) {
+  write("proc/self/cgroup", "0::/user.slice/session");
+  EXPECT_EQ(cgroup_process_room(root()), std::nullopt);
+  limit("sys/fs/cgroup/user.slice/session", "max", 10);
+  EXPECT_EQ(cgroup_process_room(root()), std::nullopt);
+  limit("sys/fs/cgroup/user.slice", "100", 30);
+  EXPECT_EQ(cgroup_process_room(root()), 70);
+  limit("sys/fs/cgroup/user.slice/session", "20", 25);
+  EXPECT_EQ(cgroup_process_room(root()), 0);
+}
+
+TEST_F(CgroupProcessRoom, IsFoundInVersionOneAndWhereTheGroupIsTheHosts) {
+  write("proc/self/cgroup", "9:memory:/docker/ab\n8:pids:/docker/ab");
+  limit("sys/fs/cgroup/pids", "500", 100);
+  EXPECT_EQ(cgroup_process_room(root()), 400);
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -28,9 +28,7 @@ class Bench : private RunObserver {
     }
   }
 
-  void measure(int launch = 0) {
-    measure_case(jobs, result, {0, launch, 0}, StoppingRule(limits), settings);
-  }
+  void measure(int launch = 0) { measure_case(jobs, result, {0, launch, 0}, rounds, settings); }
 
   std::vector<Sample> of_variant(int variant) const {
     std::vector<Sample> found;
@@ -45,8 +43,7 @@ class Bench : private RunObserver {
   std::vector<VariantJob> jobs;
   CaseResult result;
   std::vector<Warning> warnings;
-  std::vector<int> rounds_seen;
-  StoppingRule::Limits limits;
+  int rounds = 20;
   RunPlan plan;
   std::function<bool()> affordable = [] { return true; };
   MeasurementSettings settings{plan, {}, *this};
@@ -54,7 +51,6 @@ class Bench : private RunObserver {
  private:
   Seconds now() const override { return clock.now(); }
   void warn(const Warning& warning) override { warnings.push_back(warning); }
-  void round_finished(const Case&, int round) override { rounds_seen.push_back(round); }
   bool may_count_again() const override { return affordable(); }
 };
 

@@ -33,15 +33,26 @@ TEST_F(RunPaceTest, CountsCasesLaunchesAndSequentialPasses) {
 TEST_F(RunPaceTest, TimeLeftFollowsThePaceSoFar) {
   RunPace p = pace();
   EXPECT_LT(p.seconds_left(), 0.0) << "unknown";
-  p.finished(Case{}, 2.0);
-  p.finished(Case{}, 4.0);
+  p.finished(0, 2.0);
+  p.finished(1, 4.0);
+  EXPECT_EQ(p.step(), 2);
   EXPECT_DOUBLE_EQ(p.seconds_left(), 3.0 * 38);
+}
+
+TEST_F(RunPaceTest, ACaseTakesInLaterLaunchesWhatItTook) {
+  plan.cases.resize(2);
+  plan.launches = 3;
+  RunPace p = pace();
+  p.finished(0, 2.0);
+  p.finished(1, 10.0);
+  p.finished(0, 4.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 3.0 + 2 * 10.0);
 }
 
 TEST_F(RunPaceTest, ABudgetEndsTheRun) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
-  p.finished(Case{}, 2.0);
+  p.finished(0, 2.0);
   time = 104.0;
   EXPECT_DOUBLE_EQ(p.seconds_left(), 6.0);
   EXPECT_FALSE(p.out_of_budget());
@@ -49,65 +60,85 @@ TEST_F(RunPaceTest, ABudgetEndsTheRun) {
   EXPECT_TRUE(p.out_of_budget());
 }
 
-TEST_F(RunPaceTest, ATrainingTakesNoTimeOfTheOthers) {
-  const Case training = parse_case_name("gpt2_step/fp32/gpt2/np2");
-  const double before = pace().rule(Case{}).limits().most_time.value;
-  plan.cases[0] = training;
-  RunPace p = pace();
-  p.finished(training, 45.0);
-  EXPECT_DOUBLE_EQ(p.rule(Case{}).limits().most_time.value, before);
-  EXPECT_DOUBLE_EQ(p.seconds_left(), 39 * 0.33) << "39 cases that are no trainings";
-  p.finished(Case{}, 0.1);
-  EXPECT_GT(p.rule(Case{}).limits().most_time.value, before) << "what one left is there for others";
-}
-
-TEST_F(RunPaceTest, ABudgetEndsATrainingAfterAFewBlocks) {
-  const Case training = parse_case_name("gpt2_step/fp32/gpt2/np2");
-  plan.budget = Seconds{60.0};
-  const StoppingRule::Limits limits = pace().rule(training).limits();
-  EXPECT_EQ(limits.first_look, 5);
-  EXPECT_EQ(limits.most_rounds, 20);
-  EXPECT_DOUBLE_EQ(limits.most_time.value, 0.85 * 60.0 / 40) << "what is sampled of a 40th";
-}
-
-TEST_F(RunPaceTest, NothingIsKnownOfTrainingsThatComeLast) {
-  const Case training = parse_case_name("gpt2_step/fp32/gpt2/np2");
-  plan.cases[38] = plan.cases[39] = training;
-  RunPace p = pace();
-  for (int i = 0; i < 38; ++i) p.finished(Case{}, 0.5);
-  EXPECT_LT(p.seconds_left(), 0.0) << "not that both take no time";
-  p.finished(training, 45.0);
-  EXPECT_DOUBLE_EQ(p.seconds_left(), 45.0);
-  p.finished(training, 43.0);
-  EXPECT_DOUBLE_EQ(p.seconds_left(), 0.0);
-}
-
-TEST_F(RunPaceTest, OfTrainingsThatComeLastABudgetTells) {
+TEST_F(RunPaceTest, ATrainingTellsNothingOfTheOthers) {
   plan.cases[39] = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  RunPace p = pace();
+  p.finished(0, 2.0);
+  EXPECT_LT(p.seconds_left(), 0.0) << "not that it takes as little";
+  p.finished(39, 45.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 38 * 2.0);
+  plan.budget = Seconds{10.0};
+  RunPace limited = pace();
+  limited.finished(0, 2.0);
+  time = 102.0;
+  EXPECT_DOUBLE_EQ(limited.seconds_left(), 8.0) << "a budget tells";
+}
+
+TEST_F(RunPaceTest, ABudgetLowersLaunchesToThreeAtLeast) {
+  plan.launches = 6;
+  EXPECT_FALSE(pace().lower_launches(1e6, 0.0, 6)) << "no budget";
+  plan.budget = Seconds{60.0};
+  const auto lowered = [&](double pass) {
+    RunPace p = pace();
+    time += pass;
+    const bool fewer = p.lower_launches(pass, 0.0, 6);
+    time -= pass;
+    EXPECT_EQ(fewer, p.launches() < 6);
+    EXPECT_EQ(p.steps(), 40 * p.launches());
+    return p.launches();
+  };
+  EXPECT_EQ(lowered(10.0), 6);
+  EXPECT_EQ(lowered(11.0), 5);
+  EXPECT_EQ(lowered(15.0), 4);
+  EXPECT_EQ(lowered(20.0), 3);
+  EXPECT_EQ(lowered(50.0), 3) << "cases are left out instead";
+  plan.launches = 2;
+  EXPECT_EQ(pace().lower_launches(50.0, 0.0, 2), false);
+}
+
+TEST_F(RunPaceTest, CountsTheStartsOfGroupsToCome) {
+  plan.launches = 6;
+  plan.launches_at_once = 2;
+  plan.budget = Seconds{60.0};
+  RunPace p = pace();
+  EXPECT_FALSE(p.lower_launches(10.0, 5.0, 2)) << "five passes and two starts";
+  EXPECT_TRUE(p.lower_launches(10.0, 6.0, 2));
+  EXPECT_EQ(p.launches(), 5) << "four passes and two starts";
+}
+
+TEST_F(RunPaceTest, HoldsALaunchMoreOfSomeCases) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
-  p.finished(Case{}, 2.0);
+  p.finished(0, 2.0);
+  p.finished(1, 6.0);
   time = 102.0;
-  EXPECT_DOUBLE_EQ(p.seconds_left(), 8.0);
+  EXPECT_TRUE(p.holds({0, 1}, 0.0));
+  EXPECT_FALSE(p.holds({0, 1}, 1.0)) << "with the start of its jobs";
+  p.add_launch({0});
+  EXPECT_EQ(p.launches(), 2);
+  EXPECT_EQ(p.steps(), 41);
 }
 
-TEST_F(RunPaceTest, ATrainingHasTheBlocksOfItsSteps) {
-  const Case ddp = parse_case_name("gpt2_step/fp32/gpt2/np2");
-  const Case none = parse_case_name("gpt2_step/fp32/gpt2/np2/none");
-  const auto blocks = [&](const Case& c) {
-    const StoppingRule rule = pace().rule(c);
-    EXPECT_EQ(rule.limits().most_rounds, rule.limits().first_look);
-    return rule.limits().first_look;
+TEST(RoundsInLaunch, SpreadATrainingsStepsOverTheLaunches) {
+  RunPlan plan;
+  plan.training = TrainingPlan{.steps = 200, .tokens = {}};
+  const auto blocks = [&](const std::string& name) {
+    std::vector<int> all;
+    for (int launch = 0; launch < plan.launches; ++launch) {
+      all.push_back(rounds_in_launch(plan, parse_case_name(name), launch));
+    }
+    return all;
   };
-  EXPECT_EQ(blocks(ddp), 20);
-  EXPECT_EQ(blocks(none), 5);
-  plan.launches = 3;
-  EXPECT_EQ(blocks(ddp), 7) << "200 steps over all launches";
-  plan.launches = 8;
-  EXPECT_EQ(blocks(ddp), 5) << "never fewer, or a launch says nothing";
+  const std::string ddp = "gpt2_step/fp32/gpt2/np2";
+  using Blocks = std::vector<int>;
+  EXPECT_EQ(blocks(ddp), (Blocks{20}));
+  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{3}));
+  plan.launches = 6;
+  EXPECT_EQ(blocks(ddp), (Blocks{4, 4, 3, 3, 3, 3}));
+  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{3, 3, 3, 3, 3, 3}));
+  EXPECT_EQ(blocks("all_reduce/float32/sum/1KiB/np2"), (Blocks{4, 4, 4, 4, 4, 4}));
   plan.training->steps = 20;
-  EXPECT_EQ(blocks(ddp), 2);
-  EXPECT_EQ(blocks(none), 2);
+  EXPECT_EQ(blocks(ddp), (Blocks{1, 1, 0, 0, 0, 0}));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   const RunPlan plan = make_plan({}, with_gpus(4));
   EXPECT_EQ(plan.backend, BackendKind::nccl);
   EXPECT_EQ(plan.ranks, 4);
-  EXPECT_EQ(plan.launches, 1);
+  EXPECT_EQ(plan.launches, 6);
   EXPECT_FALSE(plan.sequential);
   EXPECT_FALSE(plan.budget);
   EXPECT_EQ(plan.profile, "default");

@@ -29,7 +29,7 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
                options.out || options.hostfile || options.pair || options.in_place);
   EXPECT_FALSE(options.json || options.quiet || options.require_healthy);
   EXPECT_TRUE(options.color);
-  EXPECT_EQ(options.precision, 0.01);
+  EXPECT_FALSE(options.precision);
   EXPECT_EQ(options.deadline, Seconds{60});
   EXPECT_EQ(options.launcher, "mpirun");
 }

@@ -1,0 +1,124 @@
+#include "launch_groups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace linkgain {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+/// Of each GPU: a job of two ranks with 64 MiB of buffers took 1.45 GiB of an H200.
+constexpr std::int64_t kIdleGpuBytes = 3 * kGiB / 2;
+/// Of the host for each rank: pinned staging buffers and CUDA's own; without a GPU 18 MiB.
+constexpr std::int64_t kGpuRankBytes = kGiB;
+constexpr std::int64_t kHostRankBytes = 32 * kMiB;
+/// Of /dev/shm for each rank: Open MPI's segment, and where P2P is off NCCL's, 9.2 MiB for each
+/// channel to the next rank, of which two are the fewest.
+constexpr std::int64_t kMpiSegmentBytes = 4 * kMiB;
+constexpr std::int64_t kNcclSegmentBytes = 20 * kMiB;
+/// Processes and their threads: mpirun has four, a rank three; CUDA, NCCL and NVML add some.
+constexpr std::int64_t kLauncherThreads = 4;
+constexpr std::int64_t kHostRankThreads = 3;
+constexpr std::int64_t kGpuRankThreads = 16;
+
+/// Something of which every resident job takes some.
+struct Limit {
+  std::optional<std::int64_t> available;
+  std::int64_t per_job;
+  std::int64_t per_open_case;  ///< more for the one job of a variant that has a case open
+  std::string name;            ///< with the amount: "24.0 GiB of free GPU memory"
+  std::string advice;
+
+  /// Launches of one job of each of `variants` that it holds.
+  std::int64_t launches(std::int64_t variants) const {
+    return std::max<std::int64_t>(0, *available - variants * per_open_case) / (variants * per_job);
+  }
+};
+
+std::string bytes(std::optional<std::int64_t> amount) {
+  const auto value = static_cast<double>(amount.value_or(0));
+  return value < static_cast<double>(kGiB) ? fmt::format("{:.0f} MiB", value / kMiB)
+                                           : fmt::format("{:.1f} GiB", value / kGiB);
+}
+
+/// In the order in which they are named where several are as tight.
+std::vector<Limit> limits_of(const Site& site, std::int64_t largest_case, const RunPlan& plan) {
+  const bool gpu = plan.backend == BackendKind::nccl;
+  const std::int64_t ranks = (plan.ranks + plan.hosts - 1) / plan.hosts;
+  const auto free_gpu = free_gpu_memory(site, plan);
+  std::vector<Limit> limits;
+  if (gpu) {
+    limits.push_back({free_gpu, kIdleGpuBytes, largest_case,
+                      bytes(free_gpu) + " of free GPU memory",
+                      "end what else uses the GPUs to have all at once"});
+  }
+  limits.push_back({site.host_memory_bytes, ranks * (gpu ? kGpuRankBytes : kHostRankBytes),
+                    gpu ? 0 : largest_case,
+                    bytes(site.host_memory_bytes) + " of available host memory",
+                    "free memory to have all at once"});
+  limits.push_back({site.shared_memory_bytes,
+                    ranks * (kMpiSegmentBytes + (gpu ? kNcclSegmentBytes : 0)), 0,
+                    bytes(site.shared_memory_bytes) + " in /dev/shm",
+                    "give a container more of it, as with --shm-size=4g"});
+  limits.push_back({site.processes,
+                    kLauncherThreads + ranks * (gpu ? kGpuRankThreads : kHostRankThreads), 0,
+                    fmt::format("{} more processes and threads", site.processes.value_or(0)),
+                    "raise the limit (ulimit -u, a container's --pids-limit)"});
+  std::erase_if(limits, [](const Limit& limit) { return !limit.available; });
+  return limits;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> free_gpu_memory(const Site& site, const RunPlan& plan) {
+  std::optional<std::int64_t> least;
+  for (std::size_t i = 0; i < site.free_gpu_memory.size(); ++i) {
+    const auto gpu = static_cast<int>(i);
+    const bool used = plan.gpus.empty()
+                          ? gpu < plan.ranks
+                          : std::find(plan.gpus.begin(), plan.gpus.end(), gpu) != plan.gpus.end();
+    const std::optional<std::int64_t>& own = site.free_gpu_memory[i];
+    if (used && own) least = std::min(least.value_or(*own), *own);
+  }
+  return least;
+}
+
+void choose_groups(const Site& site, std::int64_t largest_case, bool paired, RunPlan& plan) {
+  if (plan.sequential) return;
+  const auto variants = static_cast<std::int64_t>(plan.variants.size());
+  const std::vector<Limit> limits = limits_of(site, largest_case, plan);
+  const auto tightest = std::min_element(
+      limits.begin(), limits.end(),
+      [&](const Limit& a, const Limit& b) { return a.launches(variants) < b.launches(variants); });
+  if (tightest == limits.end() || tightest->launches(variants) >= plan.launches) return;
+  const std::int64_t fit = tightest->launches(variants);
+  if (fit < 1 && tightest == limits.end() - 1 && site.processes && !paired) {
+    plan.sequential = true;
+    plan.warnings.push_back(
+        {"sequential",
+         fmt::format("the variants ran one after the other: {} may be started", tightest->name),
+         "drift between them is not cancelled; " + tightest->advice});
+    return;
+  }
+  // Memory is reckoned with something to spare, so one job of every variant is tried.
+  const int most = static_cast<int>(std::max<std::int64_t>(1, fit));
+  const int groups = (plan.launches + most - 1) / most;
+  plan.launches_at_once = (plan.launches + groups - 1) / groups;
+  if (*plan.launches_at_once >= plan.launches) return;
+  plan.warnings.push_back(
+      {"launch-groups",
+       fmt::format("launches ran {} at a time, not all {} at once: {} {} for {} jobs",
+                   *plan.launches_at_once, plan.launches, tightest->name,
+                   tightest->name.ends_with("threads") ? "do not suffice" : "is too little",
+                   plan.launches * variants),
+       "each time with one job of every variant, so the comparison is as good and only takes "
+       "longer; " +
+           tightest->advice});
+}
+
+}  // namespace linkgain

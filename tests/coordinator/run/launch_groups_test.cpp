@@ -1,0 +1,106 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "linkgain/run/run_plan.hpp"
+#include "support/golden.hpp"
+
+namespace linkgain::test {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+/// With plenty of everything.
+Site roomy() {
+  Site site;
+  site.gpus = 4;
+  site.has_nccl = true;
+  site.nccl_version = "2.28.3";
+  site.gpu_memory_bytes = 140 * kGiB;
+  site.free_gpu_memory.assign(4, 139 * kGiB);
+  site.host_memory_bytes = 1024 * kGiB;
+  site.shared_memory_bytes = 64 * kGiB;
+  site.processes = 10000;
+  site.processors = 64;
+  return site;
+}
+
+RunOptions of_size(std::string_view size) {
+  RunOptions options;
+  options.operations = {OperationKind::all_reduce};
+  options.sizes = parse_sizes(size);
+  options.ranks = 2;
+  return options;
+}
+
+TEST(LaunchGroups, AreNotNeededWhereAllFit) {
+  const RunPlan plan = make_plan(of_size("1G"), roomy());
+  EXPECT_FALSE(plan.launches_at_once);
+  EXPECT_TRUE(plan.warnings.empty());
+  EXPECT_EQ(plan.launches, 6);
+}
+
+TEST(LaunchGroups, AreAsLargeAsFreeGpuMemoryAllows) {
+  const auto at_once = [](std::string_view size, std::int64_t free) {
+    Site site = roomy();
+    site.free_gpu_memory.assign(4, free);
+    return make_plan(of_size(size), site).launches_at_once.value_or(6);
+  };
+  // Twelve jobs of 1.5 GiB, and what two of them have open.
+  EXPECT_EQ(at_once("1G", 22 * kGiB), 6);
+  EXPECT_EQ(at_once("1G", 22 * kGiB - 1), 3) << "five fit, and groups are alike";
+  EXPECT_EQ(at_once("2G", 24 * kGiB), 3);
+  EXPECT_EQ(at_once("4G", 24 * kGiB), 2);
+  EXPECT_EQ(at_once("4G", 18 * kGiB), 1) << "a job of every variant as ever";
+}
+
+TEST(LaunchGroups, GoByTheGpusThatAreUsed) {
+  Site site = roomy();
+  site.free_gpu_memory[3] = 8 * kGiB;
+  RunOptions options = of_size("1M");
+  EXPECT_FALSE(make_plan(options, site).launches_at_once);
+  options.gpus = {0, 3};
+  EXPECT_EQ(make_plan(options, site).launches_at_once, 2);
+}
+
+TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
+  Site site = roomy();
+  site.exclusive_compute_mode = true;
+  site.processes = 1;
+  const RunPlan plan = make_plan(of_size("1M"), site);
+  EXPECT_TRUE(plan.sequential);
+  EXPECT_FALSE(plan.launches_at_once);
+}
+
+TEST(LaunchGroups, SayWhatIsTooLittle) {
+  std::string text;
+  const auto add = [&](const std::string& situation, const RunOptions& options, const Site& site) {
+    const RunPlan plan = make_plan(options, site);
+    text += situation + (plan.sequential ? ": sequential\n" : ":\n");
+    for (const Warning& warning : plan.warnings) {
+      text += "  " + warning.code + ": " + warning.text + "\n      " + warning.advice + "\n";
+    }
+  };
+  Site site = roomy();
+  site.free_gpu_memory.assign(4, 24 * kGiB);
+  add("24 GiB of each GPU", of_size("8,2G"), site);
+  site = roomy();
+  site.host_memory_bytes = 16 * kGiB;
+  add("16 GiB of the host", of_size("8"), site);
+  site = roomy();
+  site.shared_memory_bytes = 64 * kMiB;
+  add("a container's usual /dev/shm", of_size("8"), site);
+  site = roomy();
+  site.processes = 200;
+  add("200 processes", of_size("8"), site);
+  site.processes = 50;
+  add("50 processes", of_size("8"), site);
+  RunOptions on_host = of_size("8");
+  on_host.backend = BackendKind::mpi;
+  site.shared_memory_bytes = 64 * kMiB;
+  add("the same with MPI and 64 MiB of /dev/shm", on_host, site);
+  expect_golden(text, "launch_groups.txt");
+}
+
+}  // namespace
+}  // namespace linkgain::test

@@ -1,0 +1,253 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "linkgain/run/run.hpp"
+#include "run_support.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+FakeScript taking(double seconds) {
+  FakeScript script;
+  script.seconds = seconds;
+  return script;
+}
+
+/// Jobs that were started and are not gone.
+int alive(const RunBench& bench) {
+  return static_cast<int>(std::count_if(bench.traces.begin(), bench.traces.end(),
+                                        [](const FakeTrace& trace) { return !trace.gone; }));
+}
+
+std::vector<std::string> sorted(std::vector<std::string> all) {
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+/// Launches that each case was sampled in.
+std::vector<std::set<int>> launches_of(const Record& record) {
+  std::vector<std::set<int>> all;
+  for (const CaseResult& result : record.cases) {
+    std::set<int>& launches = all.emplace_back();
+    for (const Sample& sample : result.samples) launches.insert(sample.launch);
+  }
+  return all;
+}
+
+std::vector<std::string> codes(const Record& record) {
+  std::vector<std::string> found;
+  for (const Warning& warning : record.warnings) found.push_back(warning.code);
+  return found;
+}
+
+TEST(RunLaunches, AllStartBeforeAnyIsSpokenTo) {
+  RunBench bench({taking(1e-4), taking(3e-4)});
+  bench.plan.launches = 3;
+  bench.before_start = [&](int, int) {
+    for (const FakeTrace& trace : bench.traces) EXPECT_THAT(trace.commands, IsEmpty());
+  };
+  bench.execute();
+  EXPECT_THAT(sorted(bench.started),
+              ElementsAre("v0 in 0", "v0 in 1", "v0 in 2", "v1 in 0", "v1 in 1", "v1 in 2"));
+  EXPECT_EQ(alive(bench), 0);
+}
+
+TEST(RunLaunches, StartInAnOrderThatTheSeedDecides) {
+  const auto order = [](unsigned seed) {
+    RunBench bench({taking(1e-4), taking(3e-4)});
+    bench.set_cases({1024});
+    bench.plan.launches = 3;
+    bench.plan.seed = seed;
+    bench.execute();
+    return bench.started;
+  };
+  EXPECT_EQ(order(1), order(1));
+  std::set<std::string> first;
+  for (unsigned seed = 0; seed < 40; ++seed) first.insert(order(seed).front());
+  EXPECT_THAT(first, SizeIs(6)) << "each may be the first";
+}
+
+TEST(RunLaunches, MeasureAllCasesBeforeTheNextOneDoes) {
+  RunBench bench({taking(1e-4), taking(3e-4)});
+  bench.plan.launches = 2;
+  bench.execute();
+  std::vector<std::pair<int, std::size_t>> order;  // launch and case by sequence
+  order.resize(static_cast<std::size_t>(count_samples(bench.record)));
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const Sample& sample : bench.record.cases[i].samples) {
+      order[static_cast<std::size_t>(sample.sequence)] = {sample.launch, i};
+    }
+  }
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  for (const CaseResult& result : bench.record.cases)
+    EXPECT_THAT(result.samples, SizeIs(2 * 2 * 4));
+}
+
+TEST(RunLaunches, ComeInGroupsWhereNotAllFit) {
+  RunBench bench({taking(1e-4), taking(2e-4)});
+  bench.plan.launches = 5;
+  bench.plan.launches_at_once = 2;
+  int most = 0;
+  bench.before_start = [&](int, int) { most = std::max(most, alive(bench) + 1); };
+  bench.execute();
+  EXPECT_EQ(most, 4);
+  ASSERT_THAT(bench.started, SizeIs(10));
+  const auto group = [&](int from, int to) {
+    return sorted({bench.started.begin() + from, bench.started.begin() + to});
+  };
+  EXPECT_THAT(group(0, 4), ElementsAre("v0 in 0", "v0 in 1", "v1 in 0", "v1 in 1"));
+  EXPECT_THAT(group(4, 8), ElementsAre("v0 in 2", "v0 in 3", "v1 in 2", "v1 in 3"));
+  EXPECT_THAT(group(8, 10), ElementsAre("v0 in 4", "v1 in 4"));
+  EXPECT_THAT(launches_of(bench.record), Each(SizeIs(5)));
+}
+
+TEST(RunLaunches, SequentialVariantsAreNeverUpTogetherAndInRandomOrder) {
+  std::set<std::vector<std::string>> orders;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    RunBench bench({taking(1e-4), taking(2e-4)});
+    bench.set_cases({1024});
+    bench.plan.sequential = true;
+    bench.plan.launches = 2;
+    bench.plan.seed = seed;
+    bench.before_start = [&](int, int) { EXPECT_EQ(alive(bench), 0); };
+    bench.path_of = [](int variant, int) { return variant == 0 ? Path::nvlink : Path::network; };
+    bench.execute();
+    orders.insert(bench.started);
+    EXPECT_EQ(sorted({bench.started.begin(), bench.started.begin() + 2}),
+              (std::vector<std::string>{"v0 in 0", "v1 in 0"}));
+    for (const CaseResult& result : bench.record.cases) {
+      EXPECT_NEAR(result.ratios.at(0).ratio.estimate, 2.0, 1e-9);
+      EXPECT_TRUE(result.converged);
+      EXPECT_EQ(result.variants[0].path, Path::nvlink);
+    }
+    const Record journal = read_record(bench.journal_path());
+    EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));
+  }
+  EXPECT_THAT(orders, SizeIs(4));
+}
+
+TEST(RunLaunches, LosingOneJobLeavesTheOthersOfItsVariant) {
+  RunBench bench({taking(1e-4), taking(2e-4)});
+  bench.plan.launches = 3;
+  FakeScript failing = taking(2e-4);
+  failing.failures = {{.command = "run", .occurrence = 2}};
+  bench.script_of_launch[{1, 1}] = failing;
+  bench.execute();
+  EXPECT_EQ(bench.record.status, RunStatus::job_lost);
+  EXPECT_THAT(codes(bench.record), ElementsAre("job-lost"));
+  for (const CaseResult& result : bench.record.cases) {
+    std::set<int> of_other;
+    for (const Sample& sample : result.samples) {
+      if (sample.variant == 1) of_other.insert(sample.launch);
+    }
+    EXPECT_THAT(of_other, testing::IsSupersetOf({0, 2}));
+    EXPECT_FALSE(result.variants[1].skipped);
+    EXPECT_NEAR(result.ratios.at(0).ratio.estimate, 2.0, 1e-9);
+  }
+}
+
+TEST(RunLaunches, OneJobThatDoesNotComeUpLeavesTheOthersOfItsVariant) {
+  RunBench bench({taking(1e-4), taking(2e-4)});
+  bench.plan.launches = 3;
+  FakeScript failing = taking(2e-4);
+  failing.failures = {{.command = "hello"}};
+  bench.script_of_launch[{1, 0}] = failing;
+  bench.execute();
+  EXPECT_EQ(bench.record.status, RunStatus::job_lost);
+  ASSERT_THAT(bench.record.warnings, SizeIs(1));
+  EXPECT_EQ(bench.record.warnings[0].text, "variant v1, launch 1: the fake was lost");
+  for (const CaseResult& result : bench.record.cases) {
+    EXPECT_FALSE(result.variants[1].skipped);
+    EXPECT_EQ(result.ratios.at(0).ratio.rounds, 2 * 4);
+  }
+}
+
+TEST(RunLaunches, AllHaveTheDeadlineTogether) {
+  FakeScript silent = taking(1e-4);
+  silent.failures = {{.command = "hello", .kind = FakeFailure::Kind::hang}};
+  RunBench bench({taking(1e-4), silent});
+  bench.plan.launches = 6;
+  bench.plan.deadline = Seconds{60.0};
+  bench.execute();
+  EXPECT_LT(bench.clock.now().value, 70.0) << "not six times the deadline";
+  EXPECT_EQ(bench.record.cases[0].variants[1].skipped, "the job was lost");
+}
+
+FakeScript opening_in(double seconds) {
+  FakeScript script = taking(1e-4);
+  script.open_time = Seconds{seconds};
+  return script;
+}
+
+TEST(RunLaunches, ABudgetTooShortLowersThemAndSaysSo) {
+  RunBench bench({opening_in(1.0), opening_in(1.0)});
+  bench.plan.launches = 6;
+  bench.plan.budget = Seconds{18.0};
+  bench.execute();
+  EXPECT_THAT(launches_of(bench.record), Each(SizeIs(4)));
+  ASSERT_THAT(codes(bench.record), ElementsAre("fewer-launches"));
+  EXPECT_EQ(bench.record.warnings[0].text,
+            "4 launches instead of 6: the budget of 18 s holds no more");
+  EXPECT_EQ(alive(bench), 0);
+}
+
+TEST(RunLaunches, ABudgetForLessThanThreeLeavesCasesOutOfTheLaterOnes) {
+  RunBench bench({opening_in(1.0), opening_in(1.0)});
+  bench.set_cases({1024, 65536, 131072});
+  bench.plan.launches = 6;
+  bench.plan.budget = Seconds{9.0};
+  bench.execute();
+  EXPECT_THAT(launches_of(bench.record),
+              ElementsAre(std::set<int>{0, 1}, std::set<int>{0, 1}, std::set<int>{0}));
+  EXPECT_TRUE(bench.record.cases[2].variants[1].time);
+  EXPECT_FALSE(bench.record.cases[2].variants[1].skipped);
+  EXPECT_EQ(bench.record.cases[2].stopped, StopReason::out_of_time);
+}
+
+/// The second case's launches differ by so much that twice as many bring it to its width.
+RunBench& differing(RunBench& bench, double by) {
+  bench.plan.launches = 4;
+  bench.plan.precision = 0.02;
+  const std::string second = case_name(bench.plan.cases[1]);
+  for (int launch = 0; launch < 8; ++launch) {
+    FakeScript script = taking(1e-4);
+    script.seconds_of_case[second] = 1e-4 * (launch % 2 == 0 ? 1.0 : 1.0 + by);
+    bench.script_of_launch[{1, launch}] = script;
+  }
+  return bench;
+}
+
+TEST(RunLaunches, AreAddedForTheCasesThatComeToTheirWidthSo) {
+  RunBench bench({taking(1e-4), taking(1e-4)});
+  differing(bench, 0.03).execute();
+  const std::vector<std::set<int>> launches = launches_of(bench.record);
+  EXPECT_EQ(launches[0], (std::set<int>{0, 1, 2, 3}));
+  EXPECT_GT(launches[1].size(), 4U);
+  EXPECT_LE(launches[1].size(), 8U);
+  EXPECT_TRUE(bench.record.cases[1].converged);
+  const std::vector<std::string> added(bench.started.begin() + 8, bench.started.begin() + 10);
+  EXPECT_THAT(sorted(added), ElementsAre("v0 in 4", "v1 in 4"));
+  EXPECT_THAT(codes(bench.record), IsEmpty());
+}
+
+TEST(RunLaunches, AreNotAddedWhereThatWouldNotDoOrNoBudgetIsLeft) {
+  RunBench far({taking(1e-4), taking(1e-4)});
+  differing(far, 0.3).execute();
+  EXPECT_THAT(launches_of(far.record), Each(SizeIs(4)));
+  RunBench short_of_time({taking(1e-4), taking(1e-4)});
+  differing(short_of_time, 0.03);
+  short_of_time.plan.budget = Seconds{0.33};  // four launches take 0.32 s
+  short_of_time.execute();
+  EXPECT_THAT(launches_of(short_of_time.record), Each(SizeIs(4)));
+}
+
+}  // namespace
+}  // namespace linkgain::test
