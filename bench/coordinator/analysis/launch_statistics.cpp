@@ -348,7 +348,7 @@ std::vector<int> cases_worth_more(const Record& record, int planned, int launche
   std::vector<int> worth;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     const CaseResult& result = record.cases[i];
-    if (result.converged || result.ratios.empty()) continue;
+    if (result.converged || result.ratios.empty() || result.definition.training) continue;
     const double precision = precision_of(record.settings, result.definition);
     const double gain = std::sqrt(static_cast<double>(launches) / (2.0 * planned));
     const bool within_reach =

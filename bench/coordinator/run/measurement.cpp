@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "linkgain/analysis/more_launches.hpp"
 
 namespace linkgain {
 namespace {
@@ -284,7 +283,6 @@ void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPl
   run.finish();
   if (lost_before) result.stopped = StopReason::job_lost;
   summarise(result);
-  settle(result, interval_width(result.definition, settings.plan.precision));
 }
 
 WireCount::WireCount(const Case& c, TransferPlan plan, const WireSettings& settings)

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "linkgain/analysis/more_launches.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
@@ -199,7 +199,8 @@ void Run::run_planned() {
 void Run::add_launches() {
   if (pace_.launches() < plan_.launches) return;  // no budget is left for more
   for (int done = plan_.launches; done < 2 * plan_.launches && !all_gave_up(); ++done) {
-    const std::vector<int> cases = cases_worth_more(record_, plan_.precision, plan_.launches, done);
+    summarise(record_);
+    const std::vector<int> cases = cases_worth_more(record_, plan_.launches, done);
     if (cases.empty() || pace_.out_of_budget() || !pace_.holds(cases, start_seconds_)) return;
     pace_.add_launch(cases);
     run_group(done, done + 1, cases);
@@ -405,7 +406,6 @@ void Run::keep(const Launch& launch, int index) {
   if (!result.ratios.empty() && result.stopped == StopReason::nothing_to_compare) {
     result.stopped = StopReason::out_of_rounds;
   }
-  settle(result, interval_width(result.definition, plan_.precision));
   for (const VariantJob& job : launch.jobs) {
     VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
     if (variant.skipped) continue;
@@ -449,7 +449,13 @@ void Run::measure(Launch& launch, int index) {
 
 void run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
          Progress& progress) {
-  Run(plan, world, record, journal, progress).execute();
+  try {
+    Run(plan, world, record, journal, progress).execute();
+  } catch (...) {
+    summarise(record);
+    throw;
+  }
+  summarise(record);
 }
 
 }  // namespace linkgain

@@ -188,7 +188,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.schedule = plan.sequential ? "sequential" : "paired";
   settings.variants = plan.variants;
   settings.launches = plan.launches;
-  settings.precision = plan.precision.value_or(kDefaultPrecision);
+  settings.precision = plan.precision;
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
   settings.training = plan.training;

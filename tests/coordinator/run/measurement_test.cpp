@@ -34,9 +34,6 @@ TEST(MeasureCase, FindsTheScriptedRatio) {
   ASSERT_EQ(bench.result.ratios.size(), 1U);
   EXPECT_EQ(bench.result.ratios[0].variant, "v1");
   EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 3.7, 1e-12);
-  EXPECT_EQ(bench.result.ratios[0].ratio.rounds, 20);
-  EXPECT_TRUE(bench.result.converged);
-  EXPECT_EQ(bench.result.stopped, StopReason::converged);
   EXPECT_EQ(bench.result.variants[0].time, Seconds{1e-4});
   EXPECT_EQ(bench.result.variants[1].time, Seconds{3.7e-4});
   EXPECT_THAT(bench.warnings, IsEmpty());

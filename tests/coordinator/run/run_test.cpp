@@ -33,7 +33,8 @@ FakeScript failing(FakeFailure failure) {
 
 /// The journal on disk holds what the record holds, but for what only the end of a run decides.
 void expect_journal_equals_record(const RunBench& bench) {
-  const Record journal = read_record(bench.journal_path());
+  Record journal = read_record(bench.journal_path());
+  summarise(journal);
   EXPECT_EQ(journal.status, RunStatus::incomplete);
   EXPECT_TRUE(same(journal.machine, bench.record.machine));
   EXPECT_TRUE(same(journal.settings, bench.record.settings));
@@ -72,7 +73,7 @@ TEST(Run, LaunchesAreReplicates) {
   EXPECT_EQ(bench.started.size(), 6U);
   const Ratio& ratio = bench.record.cases[0].ratios.at(0).ratio;
   EXPECT_NEAR(ratio.estimate, 2.0 * std::exp(0.3), 1e-9);
-  EXPECT_EQ(ratio.rounds, 3 * 4);
+  EXPECT_EQ(ratio.launches, 3);
   EXPECT_GT(*ratio.high, 2.0 * std::exp(0.6));
   EXPECT_EQ(bench.record.cases.back().samples.back().launch, 2);
   expect_journal_equals_record(bench);
@@ -124,7 +125,7 @@ TEST(Run, InterruptedKeepsWhatWasMeasured) {
   EXPECT_EQ(bench.record.cases[0].stopped, StopReason::out_of_rounds);
   const CaseResult& cut = bench.record.cases[1];
   EXPECT_EQ(cut.stopped, StopReason::interrupted);
-  EXPECT_EQ(cut.ratios.at(0).ratio.rounds, 3);
+  EXPECT_EQ(cut.ratios.at(0).ratio.launches, 1);
   EXPECT_EQ(cut.variants[1].time, Seconds{1e-4});
   EXPECT_EQ(cut.variants[1].path, Path::host_memory);
   for (const FakeTrace& trace : bench.traces) EXPECT_TRUE(trace.gone);
