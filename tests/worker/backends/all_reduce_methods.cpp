@@ -1,5 +1,5 @@
 // Times the ways in which our all-reduce can go, size by size, beside NCCL's: what the crossover
-// points of kernels/all_reduce_choice.cu are read from. Not a test, as what it prints depends on
+// points of kernels/all_reduce/select.cu are read from. Not a test, as what it prints depends on
 // the GPUs. Started by mpirun. See usage().
 #include <fmt/format.h>
 
