@@ -4,7 +4,7 @@ target_compile_features(linkgain_options INTERFACE cxx_std_20)
 target_include_directories(linkgain_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
 # Programs find NCCL where it was found when they were linked. Where they are to be installed with another list of
@@ -15,6 +15,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 set(_host_flags -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   -Wnon-virtual-dtor -Woverloaded-virtual -Wswitch-enum)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  list(APPEND _host_flags -Wno-array-bounds -Wno-restrict) # wrong about std::string's operator+ (GCC's bug 105651)
+endif()
 if(LINKGAIN_WERROR)
   list(APPEND _host_flags -Werror)
 endif()
@@ -29,20 +32,32 @@ if(LINKGAIN_SANITIZE)
   target_link_options(linkgain_options INTERFACE -fsanitize=address,undefined)
 endif()
 
-# linkgain_precompile(TARGET LINKS...): the heaviest of the headers that its sources include, read once.
-# Only where LINKGAIN_PRECOMPILE is on: a source that forgets an include of its own compiles then.
+# linkgain_precompile(TARGET LINKS...): the heaviest of the headers that its sources include, read once for all targets
+# that link the same of the packages below. Only where LINKGAIN_PRECOMPILE is on: a source that forgets an include of
+# its own compiles then.
 function(linkgain_precompile target)
   if(NOT LINKGAIN_PRECOMPILE)
     return()
   endif()
+  set(fmt_headers <fmt/format.h> <fmt/ranges.h>)
+  set(nlohmann_json_headers <nlohmann/json.hpp>)
+  set(shared linkgain_headers)
   set(headers <algorithm> <array> <filesystem> <map> <optional> <string> <string_view> <vector>)
-  if("fmt::fmt" IN_LIST ARGN)
-    list(APPEND headers <fmt/format.h> <fmt/ranges.h>)
+  set(packages)
+  foreach(package IN ITEMS fmt nlohmann_json)
+    if("${package}::${package}" IN_LIST ARGN)
+      string(APPEND shared _${package})
+      list(APPEND headers ${${package}_headers})
+      list(APPEND packages ${package}::${package})
+    endif()
+  endforeach()
+  if(NOT TARGET ${shared})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${shared}.cpp CONTENT "")
+    add_library(${shared} OBJECT ${PROJECT_BINARY_DIR}/${shared}.cpp)
+    target_link_libraries(${shared} PRIVATE linkgain_options ${packages})
+    target_precompile_headers(${shared} PRIVATE ${headers})
   endif()
-  if("nlohmann_json::nlohmann_json" IN_LIST ARGN)
-    list(APPEND headers <nlohmann/json.hpp>)
-  endif()
-  target_precompile_headers(${target} PRIVATE ${headers})
+  target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
 # linkgain_library(NAME [SOURCES...] [GENERATED...] [LINKS...] [PRIVATE_LINKS...]): a library is a folder, made of all
