@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/run/run.hpp"
@@ -70,7 +71,7 @@ TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
         EXPECT_EQ(result.variants[1 - lost].time, Seconds{1e-4});
       }
       Record journal = read_record(bench.journal_path());
-  summarise(journal);
+      summarise(journal);
       EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));
       ASSERT_EQ(journal.warnings.size(), 1U) << "once";
       EXPECT_THAT(journal.warnings[0].text, HasSubstr("variant v" + std::to_string(lost)));

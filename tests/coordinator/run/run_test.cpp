@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "measurement.hpp"
