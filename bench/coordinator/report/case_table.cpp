@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "less_time_sentences.hpp"
 
 namespace linkgain {
 namespace {
