@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
@@ -66,6 +69,40 @@ void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver&
 }
 
 constexpr const char* kJobLost = "job-lost";
+
+/// How often a variant's job was lost in a case, by case and variant.
+using Losses = std::map<std::pair<int, int>, int>;
+
+/// Takes the jobs that are not to measure a case out of a launch while it lives: of variants that
+/// were lost in it twice. What hangs always would cost a deadline in every launch. Counts who is
+/// lost meanwhile.
+class KeptOut {
+ public:
+  KeptOut(std::vector<VariantJob>& jobs, int index, Losses& losses)
+      : jobs_(jobs), index_(index), losses_(losses) {
+    for (VariantJob& job : jobs) {
+      constexpr int kMostLosses = 2;
+      const bool out = losses[{index, job.variant}] >= kMostLosses;
+      taken_.push_back(out ? std::move(job.job) : nullptr);
+      measures_.push_back(job.job != nullptr);
+    }
+  }
+  ~KeptOut() {
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (measures_[i] && !jobs_[i].job) ++losses_[{index_, jobs_[i].variant}];
+      if (taken_[i]) jobs_[i].job = std::move(taken_[i]);
+    }
+  }
+  KeptOut(const KeptOut&) = delete;
+  KeptOut& operator=(const KeptOut&) = delete;
+
+ private:
+  std::vector<VariantJob>& jobs_;
+  int index_;
+  Losses& losses_;
+  std::vector<std::unique_ptr<Job>> taken_;
+  std::vector<bool> measures_;
+};
 
 class Run : private RunObserver {
  public:
@@ -135,7 +172,8 @@ class Run : private RunObserver {
   std::vector<int> all_variants_;
   std::vector<int> all_cases_;
   std::vector<bool> gave_up_;  ///< by variant: not started again
-  bool some_lost_ = false;     ///< of all jobs
+  Losses losses_;
+  bool some_lost_ = false;  ///< of all jobs
   std::optional<MachineError> first_problem_;
   double start_seconds_ = 0.0;  ///< that the last start took
   bool machine_known_ = false;
@@ -448,6 +486,7 @@ void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
 }
 
 void Run::measure(Launch& launch, int index) {
+  KeptOut kept_out(launch.jobs, index, losses_);
   const bool any = std::any_of(launch.jobs.begin(), launch.jobs.end(),
                                [](const VariantJob& job) { return job.job != nullptr; });
   if (!any) return skip(launch, index, kJobWasLost, StopReason::job_lost);

@@ -110,6 +110,21 @@ TEST(RunLoss, InACaseLeavesTheOtherAndTheNextLaunch) {
   EXPECT_TRUE(same(journal.warnings, bench.record.warnings));
 }
 
+/// A hang of every launch costs two deadlines, not one of each.
+TEST(RunLoss, TwiceInACaseLeavesTheCaseToTheOtherVariant) {
+  RunBench bench(
+      {FakeScript{}, failing({.command = "run", .kind = Kind::hang, .case_name = kFirst})});
+  bench.plan.launches = 6;
+  bench.plan.deadline = Seconds{30.0};
+  bench.execute();
+  EXPECT_LT(bench.clock.now().value, 2 * 30.0 + 10.0);
+  const CaseResult& first = bench.record.cases[0];
+  EXPECT_EQ(first.variants[1].skipped, kJobWasLost);
+  const CaseResult& second = bench.record.cases[1];
+  EXPECT_EQ(second.ratios.at(0).ratio.launches, 4) << "the jobs of the other launches live on";
+  EXPECT_EQ(count_samples(bench.record), 6 * 4 + 6 * 4 + 4 * 4);
+}
+
 TEST(RunLoss, InALaterLaunchKeepsTheEarlierOnes) {
   RunBench bench({FakeScript{}, FakeScript{}});
   bench.plan.launches = 3;
