@@ -1,0 +1,23 @@
+#pragma once
+
+// Faults that a build for tests can have (CMake's LINKGAIN_MUTANT), one at a time, to see whether
+// all_reduce_stress notices them. Each stands where its name is asked for below and nowhere else.
+
+#ifndef LINKGAIN_MUTANT
+#define LINKGAIN_MUTANT none
+#endif
+
+namespace linkgain::kernels {
+
+enum class Mutant {
+  none,
+  no_release,        ///< store_release() orders nothing
+  no_acquire,        ///< load_acquire() orders nothing
+  one_buffer_set,    ///< operations that follow each other use the same buffers
+  flag_before_data,  ///< two_shot signals a chunk before it sends it
+  wrong_share_end,   ///< the last share ends a vector early
+};
+
+inline constexpr Mutant kMutant = Mutant::LINKGAIN_MUTANT;
+
+}  // namespace linkgain::kernels
