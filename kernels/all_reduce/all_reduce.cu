@@ -112,6 +112,8 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
   return kControlBytes + kBufferSets * places * kPlaceBytes;
 }
 
+Mutant all_reduce_mutant() { return kMutant; }
+
 cudaError_t poison_all_reduce_scratch(void* scratch, std::int64_t bytes, cudaStream_t stream) {
   if (bytes < kControlBytes) return cudaErrorInvalidValue;
   return cudaMemsetAsync(static_cast<char*>(scratch) + kControlBytes, kPoisonByte,

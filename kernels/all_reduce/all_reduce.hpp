@@ -6,6 +6,7 @@
 
 #include "kernels/all_reduce/methods.hpp"
 #include "kernels/common/element.hpp"
+#include "kernels/common/mutant.hpp"
 #include "kernels/peer/peer_regions.hpp"
 
 namespace linkgain::kernels {
@@ -39,6 +40,9 @@ bool is_built(AllReduceMethod method);
 /// Bytes of every rank's scratch for operations of `bytes` at most. Operations that share scratch
 /// must be of one method, launched with one grid.
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
+
+/// The fault that this build's kernels have on purpose: none but in builds for tests of tests.
+Mutant all_reduce_mutant();
 
 /// Enqueues: all of a rank's scratch of `bytes` but its counters holds what no operation leaves
 /// there, as long as no rank works with it.

@@ -1,7 +1,8 @@
 #pragma once
 
-// Faults that a build for tests can have (CMake's LINKGAIN_MUTANT), one at a time, to see whether
-// all_reduce_stress notices them. Each stands where its name is asked for below and nowhere else.
+// Faults that the all-reduce kernels of a build for tests can have (CMake's LINKGAIN_MUTANT), one
+// at a time, to see whether all_reduce_stress notices them. Each stands where its name is asked for
+// below and nowhere else.
 
 #ifndef LINKGAIN_MUTANT
 #define LINKGAIN_MUTANT none
