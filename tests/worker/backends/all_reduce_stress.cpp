@@ -10,13 +10,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <random>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "all_reduce_bursts.hpp"
@@ -277,13 +276,14 @@ class Stress {
                                      pattern_of(burst, i), session_.rank(), stream_->get()));
     }
     delay_blocks(random);
+    const int blocks = blocks_of(burst);
     const auto enqueue = [&] {
       for (std::int64_t i = first; i < end; ++i) {
         delay_rank(random);
         const std::int64_t begin = (i - first) * slots.pitch;
         gpu::check(kernels::all_reduce(
             burst.method, memory.regions(), {begin, begin + slots.output}, burst.type,
-            elements_of(burst, i), burst.most_elements, blocks_of(burst), stream_->get()));
+            elements_of(burst, i), burst.most_elements, blocks, stream_->get()));
       }
     };
     if (burst.graph) {
@@ -305,12 +305,9 @@ class Stress {
       gpu::check(kernels::clear_result(results + i, stream_->get()));
       gpu::check(kernels::check_reduction(output, elements_of(burst, i), 0, pattern_of(burst, i),
                                           results + i, stream_->get()));
+      gpu::enqueue_copy(static_cast<char*>(guards_->data()) + i * kGuardBytes,
+                        output + slots.padded, Bytes{kGuardBytes}, *stream_);
     }
-    const auto pitch = static_cast<std::size_t>(slots.pitch);
-    gpu::check(cudaMemcpy2DAsync(static_cast<char*>(guards_->data()) + first * kGuardBytes,
-                                 kGuardBytes, data + slots.output + slots.padded, pitch,
-                                 kGuardBytes, static_cast<std::size_t>(end - first),
-                                 cudaMemcpyDeviceToHost, stream_->get()));
     gpu::enqueue_copy(static_cast<Result*>(found_->data()) + first, results + first,
                       Bytes{(end - first) * static_cast<std::int64_t>(sizeof(Result))}, *stream_);
   }
@@ -471,6 +468,8 @@ int run_program(int argc, char** argv) {
 }  // namespace linkgain::stress
 
 int main(int argc, char** argv) {
+  // A kernel's first launch may wait for the device, which may wait for another rank.
+  ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   try {
     return linkgain::stress::run_program(argc, argv);
   } catch (const std::exception& error) {
