@@ -114,8 +114,8 @@ class Stress {
     if (!session_.on_one_host()) problem = "the ranks are on several hosts";
     if (device >= count) {
       problem =
-          fmt::format("rank {} has no GPU: {} are there {}(--one-device puts all on the first)",
-                      session_.rank(), count, reason);
+          fmt::format("rank {} has no GPU: {} are there{} (--one-device puts all on the first)",
+                      session_.rank(), count, reason.empty() ? "" : ", " + reason);
     }
     if (const auto first = session_.first_text(problem)) throw MachineError(*first);
     gpu::check(cudaSetDevice(device));
