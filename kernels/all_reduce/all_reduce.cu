@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "kernels/all_reduce/ring.cuh"
 #include "kernels/all_reduce/two_shot.cuh"
 #include "kernels/common/device_attribute.hpp"
+#include "kernels/verify/pattern.hpp"
 
 namespace linkgain::kernels {
 namespace {
@@ -108,6 +110,27 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
     places = (ranks + (traits.has(kKeepsOwnShare) ? 1 : 0)) * whole_lines(divide_up(items, ranks));
   }
   return kControlBytes + kBufferSets * places * kPlaceBytes;
+}
+
+Mutant all_reduce_mutant() { return kMutant; }
+
+cudaError_t poison_all_reduce_scratch(void* scratch, std::int64_t bytes, cudaStream_t stream) {
+  if (bytes < kControlBytes) return cudaErrorInvalidValue;
+  return cudaMemsetAsync(static_cast<char*>(scratch) + kControlBytes, kPoisonByte,
+                         static_cast<std::size_t>(bytes - kControlBytes), stream);
+}
+
+cudaError_t set_all_reduce_counters(void* scratch, const AllReduceCounters& counters,
+                                    cudaStream_t stream) {
+  const auto control = std::make_unique<Control>();
+  const auto set = [](auto& all, std::uint32_t value) {
+    auto* first = reinterpret_cast<std::uint32_t*>(&all);
+    std::fill(first, first + sizeof all / sizeof value, value);
+  };
+  set(control->counted, counters.signals);
+  set(control->operations, counters.operations);
+  set(control->arrived, counters.signals);
+  return cudaMemcpyAsync(scratch, control.get(), sizeof *control, cudaMemcpyDefault, stream);
 }
 
 bool has_all_reduce(ElementType type) {

@@ -6,6 +6,7 @@
 
 #include "kernels/all_reduce/methods.hpp"
 #include "kernels/common/element.hpp"
+#include "kernels/common/mutant.hpp"
 #include "kernels/peer/peer_regions.hpp"
 
 namespace linkgain::kernels {
@@ -39,6 +40,24 @@ bool is_built(AllReduceMethod method);
 /// Bytes of every rank's scratch for operations of `bytes` at most. Operations that share scratch
 /// must be of one method, launched with one grid.
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
+
+/// The fault that this build's kernels have on purpose: none but in builds for tests of tests.
+Mutant all_reduce_mutant();
+
+/// Enqueues: all of a rank's scratch of `bytes` but its counters holds what no operation leaves
+/// there, as long as no rank works with it.
+cudaError_t poison_all_reduce_scratch(void* scratch, std::int64_t bytes, cudaStream_t stream);
+
+/// What the counters of an operation's blocks start from. They wrap after 2^32.
+struct AllReduceCounters {
+  std::uint32_t operations = 0;
+  std::uint32_t signals = 0;
+};
+
+/// Enqueues: a rank's counters are these, as if so many operations had been. All ranks must have
+/// the same, and none may work with its scratch. Copies from the host's memory before it returns.
+cudaError_t set_all_reduce_counters(void* scratch, const AllReduceCounters& counters,
+                                    cudaStream_t stream);
 
 /// Whether there is a kernel for sums of such elements: float32, float16 and bfloat16, all added up
 /// in float32, so that every rank gets the same bits: in the order of ranks, or in that which the

@@ -7,6 +7,7 @@
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "kernels/common/element.cuh"
 #include "kernels/common/math.hpp"
+#include "kernels/common/mutant.hpp"
 #include "kernels/common/vectors.cuh"
 #include "kernels/peer/peer_regions.hpp"
 
@@ -51,7 +52,8 @@ class Shares {
   __device__ std::int64_t first_of(int share) const { return share * pitch_; }
   /// Negative where nothing is left.
   __device__ std::int64_t count_of(int share) const {
-    const std::int64_t left = items_ - first_of(share);
+    std::int64_t left = items_ - first_of(share);
+    if constexpr (kMutant == Mutant::wrong_share_end) --left;
     return left < pitch_ ? left : pitch_;
   }
   /// Of a share, with so many vectors for each thread.

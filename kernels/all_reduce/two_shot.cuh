@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/all_reduce/layout.cuh"
+#include "kernels/common/mutant.hpp"
 #include "kernels/common/pdl.cuh"
 #include "kernels/peer/signal.cuh"
 
@@ -34,13 +35,18 @@ class TwoShot {
   /// Sends a chunk of every other rank's share to it.
   __device__ void scatter(std::int64_t chunk) {
     const uint4* input = at<uint4>(regions_.data[regions_.rank], offsets_.input);
+    if constexpr (kMutant == Mutant::flag_before_data) {
+      signals_.template signal<kRanks>(regions_, kSent);
+    }
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (regions_.rank + step) % kRanks;
       uint4* to = at<uint4>(regions_.scratch[peer], buffers_) + regions_.rank * shares_.pitch();
       copy_chunk<kVectors>(input + shares_.first_of(peer), to, chunk, shares_.count_of(peer));
     }
-    signals_.template signal<kRanks>(regions_, kSent);
+    if constexpr (kMutant != Mutant::flag_before_data) {
+      signals_.template signal<kRanks>(regions_, kSent);
+    }
   }
 
   /// Waits for a chunk of this rank's share, adds it up, and stores it into every rank's output or,

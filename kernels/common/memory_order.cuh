@@ -4,18 +4,28 @@
 
 #include <cstdint>
 
+#include "kernels/common/mutant.hpp"
+
 // Accesses to memory that other devices, or the host, read and write at the same time. Names and
 // meaning are those of the PTX ISA, "Memory consistency model"; the scope is the system.
 
 namespace linkgain::kernels {
 
 __device__ inline void store_release(std::uint32_t* to, std::uint32_t value) {
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+  if constexpr (kMutant == Mutant::no_release) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+  } else {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+  }
 }
 
 __device__ inline std::uint32_t load_acquire(const std::uint32_t* from) {
   std::uint32_t value;
-  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  if constexpr (kMutant == Mutant::no_acquire) {
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  } else {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  }
   return value;
 }
 

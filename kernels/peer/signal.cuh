@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/common/memory_order.cuh"
+#include "kernels/common/mutant.hpp"
 #include "kernels/common/wait.cuh"
 #include "kernels/peer/peer_regions.hpp"
 
@@ -42,7 +43,7 @@ __device__ inline Control* control_of(const PeerRegions& regions, int rank) {
   return static_cast<Control*>(regions.scratch[rank]);
 }
 
-inline constexpr int kBufferSets = 2;
+inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 
 /// What this rank knows of one block, from operation to operation. There are two sets of buffers in
 /// turn: whoever sends in operation k+2 has seen everybody's data of k+1, whose senders were then

@@ -99,10 +99,13 @@ TEST_F(KernelsOnGpus, WorkInPlace) {
 }
 
 TEST_F(KernelsOnGpus, WrongDataOfAKernelIsFound) {
-  const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 64K --kernels --variant p2p "
-      "--variant corrupt:LINKGAIN_TEST_FAULT=corrupt@1 --budget 20");
-  EXPECT_EQ(outcome.status, static_cast<int>(ExitCode::wrong_data)) << outcome.output;
+  for (const std::string fault : {"corrupt@1", "stale@1"}) {
+    const Outcome outcome = run_linkgain(
+        "--only all_reduce --sizes 64K --kernels --variant p2p "
+        "--variant wrong:LINKGAIN_TEST_FAULT=" +
+        fault + " --budget 20");
+    EXPECT_EQ(outcome.status, static_cast<int>(ExitCode::wrong_data)) << outcome.output;
+  }
 }
 
 }  // namespace

@@ -99,6 +99,15 @@ TEST_P(GpuOperations, AreRightInPlaceAndFromAnotherRoot) {
                4 * 2 * 2);
 }
 
+/// On many slots and on one.
+TEST_P(GpuOperations, AreWrongWhereOneWasSkipped) {
+  const Outcome outcome =
+      run_worker("--only all_reduce,send_recv,all_gather --sizes 64K,256M " + kBothLaunches,
+                 "-x LINKGAIN_TEST_FAULT=stale@1 ");
+  EXPECT_EQ(outcome.status, 4) << outcome.output;
+  EXPECT_EQ(count_of(outcome.output, "WRONG DATA: "), 3 * 2 * 2) << outcome.output;
+}
+
 TEST_P(GpuOperations, AreRightInBuffersThatNcclAllocated) {
   expect_right("--only " + kAll + "--buffers allocated --sizes 16,64K,16M " + kBothLaunches,
                kOperationsInAll * 3 * 2);

@@ -165,6 +165,16 @@ TEST_F(NcclTestsProgramTest, WrongDataIsCountedAndEndsWithStatus4) {
   EXPECT_EQ(own.foot[0], "# Out of bounds values : 4 FAILED");
 }
 
+/// All operations have one pair of buffers here.
+TEST_F(NcclTestsProgramTest, WhatAnEarlierOperationLeftIsWrong) {
+  ProgramRequest asked = request(2, {"-b", "64K", "-e", "64K", "-n", "1", "-w", "1"});
+  asked.environment["LINKGAIN_TEST_FAULT"] = "stale@1";
+  const NcclTestsTable own = table(asked, 4);
+  ASSERT_THAT(own.rows, SizeIs(1));
+  EXPECT_THAT(own.rows[0].out_of_place.wrong, testing::Optional(testing::Gt(10'000)));
+  EXPECT_THAT(own.rows[0].in_place.wrong, testing::Optional(testing::Gt(10'000)));
+}
+
 TEST_F(NcclTestsProgramTest, TooLittleBandwidthEndsWithStatus1) {
   ProgramRequest asked = request(2, {"-b", "64", "-e", "64"});
   asked.environment["NCCL_TESTS_MIN_BW"] = "1e6";

@@ -235,7 +235,7 @@ TEST_F(RunProgram, WrongDataHasItsOwnExitStatus) {
       quick("64K", {"--variant", "shared-memory", "--variant",
                     "bent:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT=corrupt@1"}));
   EXPECT_EQ(outcome.status, 4) << outcome.error;
-  EXPECT_THAT(outcome.output, HasSubstr("1 of 32768"));
+  EXPECT_THAT(outcome.output, HasSubstr("1 of 262144")) << "eight operations";
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("exit_code"), 4);
   EXPECT_EQ(record.at("cases")[0].at("variants")[0].at("verification").at("wrong"), 0);

@@ -331,6 +331,55 @@ test_gpu_check_builds_for_this_machine_and_ends_with_the_summary() {
   expect_status 3
 }
 
+test_stress_says_which_faults_were_found() {
+  run scripts/validation/stress-all-reduce
+  expect_status 3
+  expect_output 'an all-reduce needs two GPUs, here are 0'
+  printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
+  double mpirun <<<'case $* in
+    *-none*) cat "$work/as_they_are" ;;
+    *-no-acquire*) echo "none of 7000 operations was wrong, 60.1 s" ;;
+    *-no-release*) echo "HUNG after 20.5 s, rank 0"; exit 6 ;;
+    *) echo "WRONG after 1.5 s, rank 1"; exit 4 ;;
+    esac'
+  echo 'none of 1000050 operations was wrong, 500.0 s' >"$work/as_they_are"
+  run scripts/validation/stress-all-reduce --programs "$work" --out "$work/out"
+  expect_status 0
+  expect_output 'none               none of 1000050 wrong, 500.0 s'
+  expect_output 'no-release         caught: HUNG after 20.5 s'
+  expect_output 'no-acquire         not caught: none of 7000 wrong, 60.1 s'
+  expect_output 'wrong-share-end    caught: WRONG after 1.5 s'
+  expect_call 'mpirun -np 2'
+  expect_no_call '^cmake'
+  run scripts/validation/stress-all-reduce --programs "$work" --out "$work/out" --only one-buffer-set --seed 5
+  expect_status 0
+  expect_call '--seed 5'
+  echo 'WRONG after 3.0 s, rank 0' >"$work/as_they_are"
+  double mpirun <<<'[[ $* == *-none* ]] || { echo "none of 7 operations was wrong, 60.1 s"; exit; }
+    cat "$work/as_they_are"'
+  run scripts/validation/stress-all-reduce --programs "$work" --out "$work/out" --only no-release
+  expect_status 1
+  run scripts/validation/stress-all-reduce --programs "$work" --out "$work/out" --only none --one-device
+  expect_status 4
+  expect_output 'ON ONE DEVICE: not across devices'
+  echo 'rank 0 has no GPU' >"$work/as_they_are"
+  run scripts/validation/stress-all-reduce --programs "$work" --out "$work/out" --only none
+  expect_status 3
+}
+
+test_stress_builds_every_fault() {
+  printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
+  cp "$work/bin/linkgain" "$work/bin/all_reduce_stress"
+  double cmake <<<'[[ $1 == --build ]] || exit 0; mkdir -p "$2/bin"; cp "$work/bin/all_reduce_stress" "$2/bin/"'
+  double mpirun <<<'echo "WRONG after 1.5 s, rank 1"; exit 4'
+  run scripts/validation/stress-all-reduce --only no-release --only wrong-share-end -- -DTHIS=that
+  expect_status 0
+  expect_call '-DLINKGAIN_MUTANT=no-release -DTHIS=that'
+  expect_call '-DLINKGAIN_MUTANT=wrong-share-end'
+  expect_call '--target all_reduce_stress'
+  expect_no_call 'LINKGAIN_MUTANT=no-acquire'
+}
+
 test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
   local log
   mkdir -p "$work/staged/usr/include"
@@ -371,13 +420,14 @@ test_wrong_options_start_nothing() {
     'test all' 'validation/gpu-check' 'validation/gpu-check a b' 'lint --fix' 'validation/compare-nccl-tests' \
     'validation/compare-nccl-tests --launches 0 x' 'validation/compare-nccl-tests --only copy_push x' \
     'validation/compare-nccl-tests --operations all_gather,, x' 'validation/compare-nccl-tests --buffers registered x' \
-    'validation/compare-nccl-tests --limit speed x'; do
+    'validation/compare-nccl-tests --limit speed x' 'validation/stress-all-reduce --only nothing' \
+    'validation/stress-all-reduce --ranks'; do
     # shellcheck disable=SC2086 # words
     run scripts/$words
     expect_status 2
   done
   expect_no_call '^\(cmake\|apt-get\|mpirun\)'
-  for words in quickstart test validation/gpu-check lint validation/compare-nccl-tests; do
+  for words in quickstart test validation/gpu-check lint validation/compare-nccl-tests validation/stress-all-reduce; do
     run "scripts/$words" --help
     expect_status 0
     expect_output "usage: scripts/$words"

@@ -50,7 +50,8 @@ TEST_F(Serve, AnswersEveryCommandInOrder) {
   EXPECT_GT(run.at("seconds")[3].get<double>(), 0.0);
 
   const Json verify = ask(job, Json{{"command", "verify"}, {"handle", handle}}.dump());
-  EXPECT_EQ(verify.at("verification").at("checked"), 1024) << "one rank receives 4 KiB";
+  EXPECT_EQ(verify.at("verification").at("checked"), 8 * 1024)
+      << "one rank receives 4 KiB in each of eight operations";
   EXPECT_EQ(verify.at("verification").at("wrong"), 0);
 
   EXPECT_EQ(ask(job, Json{{"command", "close"}, {"handle", handle}}.dump()).at("reply"), "done");

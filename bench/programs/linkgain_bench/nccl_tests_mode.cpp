@@ -39,10 +39,10 @@ bool has_float8(Session& session, const Backend& backend) {
 class HostClock {
  public:
   HostClock(Session& session, Backend& backend, const NcclTestsOptions& options)
-      : session_(session), backend_(backend), options_(options) {
-    const std::optional<Fault> fault = fault_from_environment();
-    corrupts_ = fault && fault->kind == Fault::Kind::corrupt && fault->rank == session.rank();
-  }
+      : session_(session),
+        backend_(backend),
+        options_(options),
+        spoil_(spoil_of(fault_from_environment(), session.rank())) {}
 
   /// -w operations, on a stream and out of place.
   void warm_up(Case c) {
@@ -106,7 +106,7 @@ class HostClock {
   std::int64_t count_wrong(Operation& operation) {
     for (int i = 0; i < options_.checks; ++i) {
       session_.barrier();
-      const auto own = static_cast<double>(operation.verify(corrupts_).wrong);
+      const auto own = static_cast<double>(operation.verify(spoil_).wrong);
       const std::vector<double> all = session_.gather(std::vector<double>{own});
       if (session_.max(own) == 0.0) continue;
       failed_checks_ +=
@@ -119,7 +119,7 @@ class HostClock {
   Session& session_;
   Backend& backend_;
   const NcclTestsOptions& options_;
-  bool corrupts_ = false;
+  Spoil spoil_;
   int failed_checks_ = 0;
 };
 

@@ -1,8 +1,10 @@
 #include "data_mapping.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace linkgain {
 namespace {
@@ -58,6 +60,13 @@ std::vector<Transfer> between_ranks(const Case& c) {
   return transfers;
 }
 
+/// FNV-1a.
+std::uint32_t seed_of(const std::string& name) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash;
+}
+
 }  // namespace
 
 std::uint64_t factor_bits(DataType type, int rank) {
@@ -90,11 +99,32 @@ std::uint64_t factor_bits(DataType type, int rank) {
   throw std::logic_error("unhandled data type");
 }
 
-kernels::Pattern verification_pattern(const Case& c) {
-  constexpr std::uint32_t kSeed = 20240520;
+kernels::Pattern verification_pattern(const Case& c, std::int64_t operation) {
   const kernels::ReductionKind reduction =
       has_reduction(c.operation) ? reduction_kind(c.reduction) : kernels::ReductionKind::max;
-  return kernels::make_pattern(element_type(c.type), reduction, c.ranks, kSeed);
+  const kernels::Pattern first =
+      kernels::make_pattern(element_type(c.type), reduction, c.ranks, seed_of(case_name(c)));
+  return later_pattern(first, operation);
+}
+
+kernels::Pattern later_pattern(const kernels::Pattern& pattern, std::int64_t operations) {
+  kernels::Pattern later = pattern;
+  later.seed += static_cast<std::uint32_t>(operations);
+  return later;
+}
+
+std::int64_t verified_burst(const Case& c, const BufferPlan& plan) {
+  constexpr std::int64_t kMost = 8;
+  constexpr std::int64_t kMostBytes = std::int64_t{8} << 20;
+  return std::min(plan.slots, std::clamp<std::int64_t>(kMostBytes / c.size.value, 1, kMost));
+}
+
+Seconds verification_delay(const kernels::Pattern& pattern, int rank) {
+  constexpr double kLongest = 200e-6;
+  const std::uint32_t bits = kernels::scramble(kernels::scramble(pattern.seed) +
+                                               static_cast<std::uint32_t>(rank) * 0x9e3779b9U);
+  if (bits >> 31 == 0) return Seconds{0.0};
+  return Seconds{kLongest * (bits & 0x7fffffffU) / double{0x7fffffffU}};
 }
 
 int sender_to(const Case& c, int rank) {
@@ -124,6 +154,14 @@ int executor_of(const Case& c, const Transfer& transfer) {
   const bool pulls =
       c.operation == OperationKind::copy_pull || c.operation == OperationKind::one_to_all;
   return pulls ? transfer.to : transfer.from;
+}
+
+void add(Verification& total, const Verification& found) {
+  total.checked += found.checked;
+  total.wrong += found.wrong;
+  total.largest_error = std::max(total.largest_error, found.largest_error);
+  total.bound = std::max(total.bound, found.bound);
+  if (total.first_wrong.empty()) total.first_wrong = found.first_wrong;
 }
 
 std::vector<ExpectedPart> expected_parts(const Case& c, int rank) {

@@ -5,7 +5,10 @@
 
 #include "kernels/common/element.hpp"
 #include "kernels/verify/pattern.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 
@@ -20,8 +23,20 @@ constexpr kernels::ReductionKind reduction_kind(Reduction reduction) {
 /// What mulsum multiplies this rank's data by, as an element of the type in the first bytes.
 std::uint64_t factor_bits(DataType type, int rank);
 
-/// The known data of a case: its reduction's, or plain data where bytes are only moved.
-kernels::Pattern verification_pattern(const Case& c);
+/// The known data of a case's operation of that number, which no other operation has, so that what
+/// one has left is not taken for another's: its reduction's, or plain data where bytes are only
+/// moved.
+kernels::Pattern verification_pattern(const Case& c, std::int64_t operation = 0);
+
+/// The same case's, so many operations on.
+kernels::Pattern later_pattern(const kernels::Pattern& pattern, std::int64_t operations);
+
+/// How many turns a verification has in a row, each on a slot of its own.
+std::int64_t verified_burst(const Case& c, const BufferPlan& plan);
+
+/// How long a rank waits before its turn in a verification, so that ranks come to it apart: for
+/// half of the turns not at all, else up to 200 us.
+Seconds verification_delay(const kernels::Pattern& pattern, int rank);
 
 /// Whose message a rank gets in an operation that may have a pair; -1 where the rank receives
 /// nothing.
@@ -60,6 +75,9 @@ struct ExpectedPart {
   int source = kReduced;
   bool operator==(const ExpectedPart&) const = default;
 };
+
+/// Adds what was found in another output.
+void add(Verification& total, const Verification& found);
 
 /// The whole of a rank's output, part by part; empty where the rank gets no data.
 std::vector<ExpectedPart> expected_parts(const Case& c, int rank);

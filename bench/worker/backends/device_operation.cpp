@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data_mapping.hpp"
+#include "kernels/timing/warm_up.hpp"
 #include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -39,8 +40,9 @@ void add(Verification& total, const kernels::CheckResult& found, const ExpectedP
                                   found.first_got, found.first_expected);
 }
 
-/// Compares every element of every output on the device with what must stand there; each output has
-/// these parts. Blocks until it is done. Throws CudaError.
+/// Compares every element of the outputs, each slot's with the data of so many operations later,
+/// on the device with what must stand there; each output has these parts. Blocks until it is done.
+/// Throws CudaError.
 Verification check_on_device(const std::vector<const void*>& outputs,
                              const kernels::Pattern& pattern,
                              const std::vector<ExpectedPart>& parts, const gpu::Stream& stream) {
@@ -53,8 +55,9 @@ Verification check_on_device(const std::vector<const void*>& outputs,
   total.bound = pattern.relative_error;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     gpu::check(kernels::clear_result(results + i, stream.get()));
-    for (const void* output : outputs) {
-      gpu::check(check_part(output, pattern, parts[i], results + i, stream.get()));
+    for (std::size_t slot = 0; slot < outputs.size(); ++slot) {
+      const kernels::Pattern own = later_pattern(pattern, static_cast<std::int64_t>(slot));
+      gpu::check(check_part(outputs[slot], own, parts[i], results + i, stream.get()));
       total.checked += parts[i].count;
     }
   }
@@ -109,20 +112,27 @@ class DeviceOperation : public Operation {
     context_.stream->synchronize();
   }
 
-  Verification do_verify(bool corrupt) override {
+  Verification do_verify(Spoil spoil) override {
+    const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);
+    const std::int64_t slots = graph_ ? plan_.slots : verified_burst(definition_, plan_);
+    std::optional<gpu::DeviceBuffer> earlier;
+    if (spoil == Spoil::stale && !parts.empty() && slots == 1) earlier = copy_of_output(0);
+    pattern_ = later_pattern(pattern_, plan_.slots);
     call_->fill(pattern_);
-    const std::int64_t slots = graph_ ? plan_.slots : 1;
-    next_slot_ = 0;
     // Some ranks reach into others' buffers, which these must have filled, and have not yet
     // checked.
     context_.timer->line_up(context_.communicator, *context_.stream);
-    launch(slots * plan_.operations_per_slot);
+    run_burst(slots);
     context_.timer->line_up(context_.communicator, *context_.stream);
     context_.stream->synchronize();
-    if (const std::optional<Verification> own = call_->check(corrupt)) return *own;
-    const std::vector<ExpectedPart> parts = expected_parts(definition_, context_.rank);
+    if (const auto own = call_->check(spoil != Spoil::nothing)) return *own;
     if (parts.empty()) return {};
-    if (corrupt) flip_one_bit(slots - 1, parts.front());
+    if (spoil == Spoil::bit) flip_one_bit(slots - 1, parts.front());
+    if (spoil == Spoil::stale) {
+      const void* before = earlier ? earlier->data() : call_->output(slots - 2);
+      gpu::enqueue_copy(call_->output(slots - 1), before,
+                        rank_buffers(definition_, context_.rank).output, *context_.stream);
+    }
     std::vector<const void*> outputs;
     for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(call_->output(slot));
     return check_on_device(outputs, pattern_, parts, *context_.stream);
@@ -158,6 +168,27 @@ class DeviceOperation : public Operation {
     call_->finish();
   }
 
+  /// Turns that are verified, from slot 0 on, before which this rank waits: before each, or before
+  /// their graph.
+  void run_burst(std::int64_t slots) {
+    next_slot_ = 0;
+    const std::int64_t turns = graph_ ? 1 : slots;
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+      const Seconds delay = verification_delay(later_pattern(pattern_, turn), context_.rank);
+      if (delay.value > 0.0) {
+        gpu::check(kernels::warm_up(context_.stream->get(), delay.value * 1e6, 1));
+      }
+      enqueue(plan_.granularity());
+    }
+    call_->finish();
+  }
+
+  gpu::DeviceBuffer copy_of_output(std::int64_t slot) const {
+    gpu::DeviceBuffer copy(rank_buffers(definition_, context_.rank).output);
+    gpu::enqueue_copy(copy.data(), call_->output(slot), copy.size(), *context_.stream);
+    return copy;
+  }
+
   /// In the middle of a part: not every byte of an output need be anybody's data.
   void flip_one_bit(std::int64_t slot, const ExpectedPart& part) const {
     const std::int64_t element = part.begin + part.count / 2;
@@ -171,7 +202,7 @@ class DeviceOperation : public Operation {
   Case definition_;
   BufferPlan plan_;
   NcclContext context_;
-  kernels::Pattern pattern_;
+  kernels::Pattern pattern_;  ///< of what was last filled into slot 0
   std::unique_ptr<DeviceCall> call_;
   std::optional<gpu::GraphExecutable> graph_;
   std::int64_t next_slot_ = 0;

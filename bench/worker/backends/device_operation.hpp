@@ -32,7 +32,9 @@ class DeviceCall {
   void finish() { do_finish(); }
   /// Null where this rank has none.
   void* output(std::int64_t slot) const { return do_output(slot); }
-  /// Puts this rank's known data, the same, into every slot's input and poison everywhere else.
+  /// Puts this rank's known data into the slots' inputs, slot i that of i operations later, and
+  /// poison everywhere else, also into what operations leave other ranks. No rank may be at work
+  /// with it.
   void fill(const kernels::Pattern& pattern) { do_fill(pattern); }
   /// Where what the first turn after fill() has done cannot be told by the outputs' elements: the
   /// call's own check of it, once it is done.

@@ -2,9 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstddef>
 
+#include "data_mapping.hpp"
 #include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/errors.hpp"
 
@@ -42,18 +42,9 @@ void SlotPools::fill(const kernels::Pattern& pattern, const gpu::Stream& stream)
   poison(first_, first_size(), stream);
   poison(second_, second_size(), stream);
   if (buffers_.input.value == 0) return;
-  gpu::check(kernels::fill_input(input(0), buffers_.input.value / element_bytes_, 0, pattern, rank_,
-                                 stream.get()));
-  copy_first_slot(stream);
-}
-
-/// Doubling copies: few calls however many slots there are.
-void SlotPools::copy_first_slot(const gpu::Stream& stream) const {
-  for (std::int64_t filled = 1; filled < slots_; filled *= 2) {
-    const std::int64_t count = std::min(filled, slots_ - filled);
-    gpu::check(cudaMemcpyAsync(first_ + filled * slot_bytes_.first, first_,
-                               static_cast<std::size_t>(count * slot_bytes_.first),
-                               cudaMemcpyDefault, stream.get()));
+  for (std::int64_t slot = 0; slot < slots_; ++slot) {
+    gpu::check(kernels::fill_input(input(slot), buffers_.input.value / element_bytes_, 0,
+                                   later_pattern(pattern, slot), rank_, stream.get()));
   }
 }
 

@@ -27,14 +27,11 @@ class SlotPools {
   void* input(std::int64_t slot) const;
   void* output(std::int64_t slot) const;
 
-  /// Puts this rank's known data into every slot's input and poison everywhere else. Every slot
-  /// gets the same: were the pattern to run on from slot to slot, a check would have to know the
-  /// slot.
+  /// Puts this rank's known data into the slots' inputs, slot i that of i operations later, and
+  /// poison everywhere else.
   void fill(const kernels::Pattern& pattern, const gpu::Stream& stream) const;
 
  private:
-  void copy_first_slot(const gpu::Stream& stream) const;
-
   int rank_;
   RankBuffers buffers_;
   SlotBytes slot_bytes_;

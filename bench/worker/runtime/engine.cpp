@@ -309,10 +309,9 @@ protocol::Reply Engine::run(const protocol::Run& command) {
 }
 
 protocol::Reply Engine::verify(const protocol::Verify& command) {
-  const bool corrupt =
-      fault_ && fault_->kind == Fault::Kind::corrupt && fault_->rank == session_.rank();
   session_.barrier();
-  const Verification own = opened_.at(command.handle).operation->verify(corrupt);
+  const Verification own =
+      opened_.at(command.handle).operation->verify(spoil_of(fault_, session_.rank()));
   return protocol::VerifyReply{gather_verification(session_, own)};
 }
 

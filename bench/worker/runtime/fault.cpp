@@ -23,9 +23,11 @@ std::int64_t parse_number(std::string_view text, std::string_view whole) {
 
 Fault::Kind parse_kind(std::string_view name) {
   if (name == "corrupt") return Fault::Kind::corrupt;
+  if (name == "stale") return Fault::Kind::stale;
   if (name == "die") return Fault::Kind::die;
   if (name == "hang") return Fault::Kind::hang;
-  throw UsageError(fmt::format("LINKGAIN_TEST_FAULT knows corrupt, die and hang, not '{}'", name));
+  throw UsageError(
+      fmt::format("LINKGAIN_TEST_FAULT knows corrupt, stale, die and hang, not '{}'", name));
 }
 
 }  // namespace
@@ -42,6 +44,12 @@ std::optional<Fault> parse_fault(std::string_view text) {
   fault.rank = static_cast<int>(parse_number(rank, text));
   if (colon != std::string_view::npos) fault.batch = parse_number(text.substr(colon + 1), text);
   return fault;
+}
+
+Spoil spoil_of(const std::optional<Fault>& fault, int rank) {
+  if (!fault || fault->rank != rank) return Spoil::nothing;
+  if (fault->kind == Fault::Kind::corrupt) return Spoil::bit;
+  return fault->kind == Fault::Kind::stale ? Spoil::stale : Spoil::nothing;
 }
 
 std::optional<Fault> fault_from_environment() {

@@ -121,7 +121,7 @@ class TrainingOperation : public Operation {
     return TransferPlan{.algorithm = {}, .protocol = std::string(kSimple)};
   }
 
-  Verification do_verify(bool corrupt) override;
+  Verification do_verify(Spoil spoil) override;
   std::string problem_of_sums();
   std::string problem_after_step();
   void corrupt_parameter();
@@ -170,13 +170,13 @@ void TrainingOperation::corrupt_parameter() {
   run_->model().write_parameters({0, 1}, &value);
 }
 
-Verification TrainingOperation::do_verify(bool corrupt) {
+Verification TrainingOperation::do_verify(Spoil spoil) {
   Verification result;
   result.checked = 1;  // this rank
   const bool alone = settings_.strategy == TrainingStrategy::none;
   std::string problem = alone ? "" : problem_of_sums();
   do_run(1);
-  if (corrupt) corrupt_parameter();
+  if (spoil != Spoil::nothing) corrupt_parameter();
   if (!alone) {
     const std::string parameters = problem_after_step();
     if (problem.empty()) problem = parameters;

@@ -6,11 +6,19 @@
 
 namespace linkgain {
 
+/// What a test has wrong with one of a rank's outputs when it is verified.
+enum class Spoil {
+  nothing,
+  bit,    ///< one is flipped
+  stale,  ///< it is what the operation before had left, as if this one had been skipped
+};
+
 /// A failure that tests order through LINKGAIN_TEST_FAULT=kind@rank[:N]: `corrupt` flips one output
-/// element of that rank at verification, `die` ends and `hang` stops the rank at the N-th timed
-/// batch (1 is the first, calibration not counted).
+/// element of that rank at verification, `stale` puts an earlier operation's output there, `die`
+/// ends and `hang` stops the rank at the N-th timed batch (1 is the first, calibration not
+/// counted).
 struct Fault {
-  enum class Kind { corrupt, die, hang };
+  enum class Kind { corrupt, stale, die, hang };
   Kind kind = Kind::corrupt;
   int rank = 0;
   std::int64_t batch = 1;
@@ -18,6 +26,9 @@ struct Fault {
 
 /// Absent for an empty text; throws UsageError for any other that is no fault.
 std::optional<Fault> parse_fault(std::string_view text);
+
+/// What a rank's verifications have wrong by `fault`.
+Spoil spoil_of(const std::optional<Fault>& fault, int rank);
 
 /// What LINKGAIN_TEST_FAULT orders.
 std::optional<Fault> fault_from_environment();

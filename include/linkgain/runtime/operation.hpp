@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "linkgain/record/record.hpp"
+#include "linkgain/runtime/fault.hpp"
 
 namespace linkgain {
 
@@ -29,10 +30,11 @@ class Operation {
   /// done: for the caller's own clock.
   void run(std::int64_t operations) { do_run(operations); }
 
-  /// Refills the buffers with known data, poisons the outputs, runs one operation (one graph) down
-  /// the same path and checks every element of this rank's outputs. `corrupt` flips a bit of one
-  /// output element before the check, for tests of the check itself.
-  Verification verify(bool corrupt) { return do_verify(corrupt); }
+  /// Refills the buffers with known data that no operation before had, poisons everything else,
+  /// runs a burst of operations (one graph) down the same path, the ranks delayed against each
+  /// other, and checks every element of this rank's outputs. `spoil` is for tests of the check
+  /// itself.
+  Verification verify(Spoil spoil) { return do_verify(spoil); }
 
   /// For what has state: a batch is always this long, and warm_up() and every batch leave it as far
   /// on as any other job's. Absent: batches are as long as the caller likes.
@@ -56,7 +58,7 @@ class Operation {
   virtual void do_warm_up() = 0;
   virtual std::optional<Seconds> do_time_batch(std::int64_t operations) = 0;
   virtual void do_run(std::int64_t operations) = 0;
-  virtual Verification do_verify(bool corrupt) = 0;
+  virtual Verification do_verify(Spoil spoil) = 0;
   virtual std::optional<std::int64_t> do_fixed_batch() const { return std::nullopt; }
   virtual std::optional<double> do_loss() { return std::nullopt; }
   virtual std::int64_t do_granularity() const = 0;

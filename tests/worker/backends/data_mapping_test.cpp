@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,50 @@ TEST(DataMapping, WhatIsOnlyMovedHasTheWidestRange) {
   c.reduction = Reduction::prod;
   EXPECT_EQ(verification_pattern(c).reduction, kernels::ReductionKind::prod);
   EXPECT_EQ(verification_pattern(c).ranks, c.ranks);
+}
+
+TEST(DataMapping, EveryOperationHasDataOfItsOwn) {
+  Case c;
+  c.size = Bytes{1 << 10};
+  Case other = c;
+  other.size = Bytes{c.size.value * 2};
+  std::set<std::uint32_t> seeds;
+  for (std::int64_t operation = 0; operation < 100; ++operation) {
+    EXPECT_EQ(verification_pattern(c, operation).seed,
+              later_pattern(verification_pattern(c), operation).seed);
+    seeds.insert(verification_pattern(c, operation).seed);
+    seeds.insert(verification_pattern(other, operation).seed);
+  }
+  EXPECT_EQ(seeds.size(), 200u);
+}
+
+TEST(DataMapping, DelaysDifferBetweenRanksAndAreOftenNone) {
+  constexpr int kOperations = 1000;
+  int none = 0;
+  int alike = 0;
+  double longest = 0.0;
+  for (std::int64_t operation = 0; operation < kOperations; ++operation) {
+    const kernels::Pattern pattern = verification_pattern(Case{}, operation);
+    const double first = verification_delay(pattern, 0).value;
+    if (first == 0.0) ++none;
+    if (first == verification_delay(pattern, 1).value) ++alike;
+    longest = std::max(longest, first);
+  }
+  EXPECT_NEAR(none, kOperations / 2, 100);
+  EXPECT_NEAR(alike, kOperations / 4, 100);  // where neither waits
+  EXPECT_GT(longest, 190e-6);
+  EXPECT_LE(longest, 200e-6);
+}
+
+TEST(DataMapping, ABurstHasAsManySlotsAsAreWorthFilling) {
+  Case c;
+  c.size = Bytes{1 << 10};
+  EXPECT_EQ(verified_burst(c, BufferPlan{.slots = 16}), 8);
+  EXPECT_EQ(verified_burst(c, BufferPlan{.slots = 3}), 3);
+  c.size = Bytes{4 << 20};
+  EXPECT_EQ(verified_burst(c, BufferPlan{.slots = 16}), 2);
+  c.size = Bytes{1 << 30};
+  EXPECT_EQ(verified_burst(c, BufferPlan{.slots = 1}), 1);
 }
 
 Case sending(int ranks, std::optional<Pair> pair) {

@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::int64_t kElements = 37;  // no multiple of any vector width
+constexpr std::int64_t kElements = 97;  // no multiple of any vector width
 
 Verification check_reduction(std::span<const std::byte> bytes, const kernels::Pattern& pattern) {
   return check_part(bytes, pattern, {.count = kElements});

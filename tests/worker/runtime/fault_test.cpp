@@ -18,6 +18,7 @@ void expect_fault(std::string_view text, Fault::Kind kind, int rank, std::int64_
 
 TEST(Fault, HasKindRankAndBatch) {
   expect_fault("corrupt@1", Fault::Kind::corrupt, 1, 1);
+  expect_fault("stale@2", Fault::Kind::stale, 2, 1);
   expect_fault("die@0:5", Fault::Kind::die, 0, 5);
   expect_fault("hang@12:100", Fault::Kind::hang, 12, 100);
 }
@@ -30,6 +31,14 @@ TEST(Fault, RefusesEverythingElse) {
         "die:1@2", "@1", " die@1", "die@1 ", "die@99999999999", "die@1:99999999999999999999"}) {
     EXPECT_THROW(parse_fault(text), UsageError) << text;
   }
+}
+
+TEST(Fault, SpoilsTheVerificationOfItsRankAlone) {
+  EXPECT_EQ(spoil_of(parse_fault("corrupt@1"), 1), Spoil::bit);
+  EXPECT_EQ(spoil_of(parse_fault("stale@1"), 1), Spoil::stale);
+  EXPECT_EQ(spoil_of(parse_fault("stale@1"), 0), Spoil::nothing);
+  EXPECT_EQ(spoil_of(parse_fault("die@1"), 1), Spoil::nothing);
+  EXPECT_EQ(spoil_of(std::nullopt, 0), Spoil::nothing);
 }
 
 TEST(Fault, ComesFromTheEnvironment) {

@@ -34,11 +34,11 @@ class SteadyOperation : public Operation {
     return Seconds{(held_up_-- > 0 ? 1.0 : 0.001) * static_cast<double>(operations)};
   }
   void do_run(std::int64_t) override {}
-  Verification do_verify(bool corrupt) override {
+  Verification do_verify(Spoil spoil) override {
     Verification own;
     own.checked = 10;
-    own.wrong = corrupt ? 2 : 0;
-    if (corrupt) own.first_wrong = "element 4: 1 instead of 2";
+    own.wrong = spoil == Spoil::bit ? 2 : 0;
+    if (own.wrong > 0) own.first_wrong = "element 4: 1 instead of 2";
     return own;
   }
   std::int64_t do_granularity() const override { return granularity_; }

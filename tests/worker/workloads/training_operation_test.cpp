@@ -36,7 +36,7 @@ class TrainingCheck : public test::RankTest {
   test::CommunicationFaults& faults() { return backend_.faults; }
   Verification verify() {
     faults().count_anew();
-    return operation_->verify(false);
+    return operation_->verify(Spoil::nothing);
   }
   static bool is_last() { return session->rank() == session->ranks() - 1; }
 

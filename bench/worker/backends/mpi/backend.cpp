@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -64,6 +65,13 @@ std::span<std::byte> part_of(std::span<std::byte> slot, Bytes offset, Bytes size
   return slot.subspan(static_cast<std::size_t>(offset.value), static_cast<std::size_t>(size.value));
 }
 
+/// Busy, as a rank that comes late is.
+void wait(Seconds time) {
+  const double end = MPI_Wtime() + time.value;
+  while (MPI_Wtime() < end) {
+  }
+}
+
 /// One operation by MPI over MPI_COMM_WORLD, in CPU memory.
 class MpiOperation : public Operation {
  public:
@@ -72,6 +80,7 @@ class MpiOperation : public Operation {
         plan_(plan),
         rank_(rank),
         pattern_(verification_pattern(c)),
+        burst_(verified_burst(c, plan)),
         buffers_(mpi_buffers(c, rank)),
         first_(slot_bytes(c, rank).first, plan.slots),
         second_(slot_bytes(c, rank).second, plan.slots) {
@@ -103,14 +112,30 @@ class MpiOperation : public Operation {
     }
   }
 
-  Verification do_verify(bool corrupt) override {
-    fill(0);
-    run_once(0);
-    const std::span<std::byte> out = output(0);
+  /// A slot a turn, each with data of its own.
+  Verification do_verify(Spoil spoil) override {
+    std::vector<std::byte> earlier;
+    if (spoil == Spoil::stale) earlier.assign(output(0).begin(), output(0).end());
+    pattern_ = later_pattern(pattern_, burst_);
+    for (std::int64_t turn = 0; turn < burst_; ++turn) fill(turn);
+    for (std::int64_t turn = 0; turn < burst_; ++turn) {
+      wait(verification_delay(later_pattern(pattern_, turn), rank_));
+      run_once(turn);
+    }
+    next_slot_ = 0;
+    Verification total;
     const std::vector<ExpectedPart> parts = expected_parts(definition_, rank_);
-    if (out.empty() || parts.empty()) return {};
-    if (corrupt) out[out.size() / 2] ^= std::byte{1};
-    return check_parts(out, pattern_, parts);
+    const std::span<std::byte> last = output(burst_ - 1);
+    if (last.empty() || parts.empty()) return total;
+    if (spoil == Spoil::bit) last[last.size() / 2] ^= std::byte{1};
+    if (spoil == Spoil::stale) {
+      const std::span<const std::byte> before = burst_ > 1 ? output(burst_ - 2) : earlier;
+      std::ranges::copy(before, last.begin());
+    }
+    for (std::int64_t turn = 0; turn < burst_; ++turn) {
+      add(total, check_parts(output(turn), later_pattern(pattern_, turn), parts));
+    }
+    return total;
   }
 
   std::int64_t do_granularity() const override { return plan_.granularity(); }
@@ -130,11 +155,11 @@ class MpiOperation : public Operation {
     return part_of(pool.slot(slot), buffers_.output_offset, buffers_.output);
   }
 
-  /// Known data into the input, poison into everything else.
+  /// Known data into the input, another operation's in each slot, and poison into everything else.
   void fill(std::int64_t slot) {
     poison(first_.slot(slot));
     poison(second_.slot(slot));
-    fill_input(input(slot), pattern_, rank_);
+    fill_input(input(slot), later_pattern(pattern_, slot), rank_);
   }
 
   void run_once(std::int64_t slot) {
@@ -144,7 +169,8 @@ class MpiOperation : public Operation {
   Case definition_;
   BufferPlan plan_;
   int rank_;
-  kernels::Pattern pattern_;
+  kernels::Pattern pattern_;  ///< of what was last filled into slot 0
+  std::int64_t burst_;
   RankBuffers buffers_;
   HostPool first_;   ///< of inputs; in place of both
   HostPool second_;  ///< of outputs; in place of nothing

@@ -108,12 +108,7 @@ Verification check_parts(std::span<const std::byte> output, const kernels::Patte
                          const std::vector<ExpectedPart>& parts) {
   Verification total;
   for (const ExpectedPart& part : parts) {
-    const Verification found = check_part(output, pattern, part);
-    total.checked += found.checked;
-    total.wrong += found.wrong;
-    total.largest_error = std::max(total.largest_error, found.largest_error);
-    total.bound = std::max(total.bound, found.bound);
-    if (total.first_wrong.empty()) total.first_wrong = found.first_wrong;
+    add(total, check_part(output, pattern, part));
   }
   return total;
 }

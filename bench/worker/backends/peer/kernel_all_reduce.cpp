@@ -55,6 +55,14 @@ std::int64_t KernelAllReduce::offset_of(const void* address) const {
   return static_cast<const char*>(address) - static_cast<const char*>(pools_.memory().data());
 }
 
+void KernelAllReduce::do_fill(const kernels::Pattern& pattern) {
+  pools_.fill(pattern);
+  gpu::check(kernels::poison_all_reduce_scratch(
+      pools_.memory().regions().scratch[context_.rank],
+      kernels::all_reduce_scratch(choice_.method, piece_bytes_, definition_.ranks),
+      context_.stream->get()));
+}
+
 void KernelAllReduce::do_enqueue(std::int64_t slot) {
   kernels::AllReduceOffsets where{offset_of(pools_.own().input(slot)),
                                   offset_of(pools_.own().output(slot))};

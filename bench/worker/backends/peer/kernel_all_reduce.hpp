@@ -27,7 +27,7 @@ class KernelAllReduce : public DeviceCall {
   bool do_takes_part() const override { return true; }
   void do_enqueue(std::int64_t slot) override;
   void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
-  void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
+  void do_fill(const kernels::Pattern& pattern) override;
   std::string do_form() const override;
   std::optional<bool> do_through_host() const override { return through_host_; }
   std::optional<TransferPlan> do_plan() const override;
