@@ -278,6 +278,7 @@ std::string size_tables(const RunSummary& summary) {
       compares = compares || !each->result->ratios.empty();
     }
     rows.items = step_lines(curve);
+    rows.launches = curve.mixes_launches();
     text += fmt::format("{}### {}\n\n{}{}", text.empty() ? "" : "\n", curve.name,
                         case_table(summary, curve, rows), kernel_table(curve));
   }

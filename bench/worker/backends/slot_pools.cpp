@@ -22,20 +22,20 @@ void poison(void* memory, Bytes size, const gpu::Stream& stream) {
 SlotPools::SlotPools(const Case& c, const BufferPlan& plan, int rank)
     : rank_(rank),
       buffers_(rank_buffers(c, rank)),
-      slot_bytes_(slot_bytes(c, rank)),
+      strides_(slot_strides(c, plan, rank)),
       slots_(plan.slots),
       element_bytes_(size_of(c.type)),
       in_place_(c.in_place) {}
 
 void* SlotPools::input(std::int64_t slot) const {
   if (buffers_.input.value == 0) return nullptr;
-  return first_ + slot * slot_bytes_.first + buffers_.input_offset.value;
+  return first_ + slot * strides_.first + buffers_.input_offset.value;
 }
 
 void* SlotPools::output(std::int64_t slot) const {
   if (buffers_.output.value == 0) return nullptr;
-  if (in_place_) return first_ + slot * slot_bytes_.first + buffers_.output_offset.value;
-  return second_ + slot * slot_bytes_.second;
+  if (in_place_) return first_ + slot * strides_.first + buffers_.output_offset.value;
+  return second_ + slot * strides_.second;
 }
 
 void SlotPools::fill(const kernels::Pattern& pattern, const gpu::Stream& stream) const {
@@ -51,9 +51,9 @@ void SlotPools::fill(const kernels::Pattern& pattern, const gpu::Stream& stream)
 void SlotPools::copy_first_slot(const gpu::Stream& stream) const {
   for (std::int64_t filled = 1; filled < slots_; filled *= 2) {
     const std::int64_t count = std::min(filled, slots_ - filled);
-    gpu::check(cudaMemcpyAsync(first_ + filled * slot_bytes_.first, first_,
-                               static_cast<std::size_t>(count * slot_bytes_.first),
-                               cudaMemcpyDefault, stream.get()));
+    gpu::check(cudaMemcpyAsync(first_ + filled * strides_.first, first_,
+                               static_cast<std::size_t>(count * strides_.first), cudaMemcpyDefault,
+                               stream.get()));
   }
 }
 

@@ -46,7 +46,7 @@ TEST(MakePlan, TakesWhatIsAskedFor) {
   options.operations = {OperationKind::all_reduce};
   options.types = {DataType::int8};
   options.reductions = {Reduction::max};
-  options.launch_modes = {LaunchMode::graph};
+  options.launch_modes = {LaunchChoice::graph};
   options.in_place = true;
   options.gpus = {3, 1};
   options.variants = {"ring:NCCL_ALGO=Ring", "p2p"};
