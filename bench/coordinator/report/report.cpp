@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -15,7 +16,6 @@
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
-#include "less_time_sentences.hpp"
 
 namespace linkgain {
 namespace {
