@@ -39,7 +39,7 @@ SelectionWords selection_words() {
   words.types.help = "float32 unless told otherwise";
   words.reductions.help = "sum, prod, min, max, avg, mulsum";
   words.launch_modes.help =
-      "auto (graph below 1 MiB, stream from there on; mpi: stream), stream, graph";
+      "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, graph";
   words.patterns.help = "send_recv and copies: ring, one-way, both-ways";
   words.pair.help = "ranks of one-way, both-ways, ping_pong and latencies, for example 0-1";
   words.roots.help = "ranks of broadcast, reduce, gather, scatter, all_to_one, one_to_all";

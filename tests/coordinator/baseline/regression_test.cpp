@@ -206,6 +206,13 @@ TEST(Check, SaysWhy) {
   add("launches that are all alike", alike_too, alike);
   add("one launch against such", alike_too, launches_of(sized(8), {1e-3}));
   add("not measured", reference(), launches_of(sized(16), eight(1e-3)));
+  Case graph = sized(8);
+  graph.launch = LaunchMode::graph;
+  const auto by_graph = launches_of(graph, eight(1e-3));
+  add("by graph instead of by stream", reference(), by_graph);
+  add("by stream instead of by graph", baseline_of(std::vector{by_graph}, {}), in_order);
+  text += "beside the baseline's -> " +
+          check_launches(std::vector{in_order, by_graph}, reference()).cases[1].reason + "\n";
   const auto with = [&](const auto& change) {
     CaseLaunches launches = in_order;
     change(launches);

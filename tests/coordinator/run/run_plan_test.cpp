@@ -90,7 +90,7 @@ TEST(MakePlan, MeasuresAnOperationOfNoProfileAtItsUsualSizes) {
   options.buffers = {Buffers::symmetric};
   const RunPlan plan = make_plan(options, with_gpus(2));
   ASSERT_EQ(plan.cases.size(), 14U + 14U);
-  EXPECT_EQ(case_name(plan.cases.front()), "all_gather/float32/16B/np2/symmetric");
+  EXPECT_EQ(case_name(plan.cases.front()), "all_gather/float32/16B/np2/graph/symmetric");
   EXPECT_EQ(case_name(plan.cases.back()), "broadcast/float32/1GiB/np2/symmetric/root=1");
 }
 
