@@ -216,8 +216,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   skipped.variant = "net";
   skipped.skipped = "no network";
   result.variants = {measured, wrong, skipped};
-  result.ratios = {{"host", {1.5, 1.25, 1.75, 6}},
-                   {"net", {2.5, std::nullopt, std::nullopt, 1}}};
+  result.ratios = {{"host", {1.5, 1.25, 1.75, 6}}, {"net", {2.5, std::nullopt, std::nullopt, 1}}};
   return result;
 }
 
