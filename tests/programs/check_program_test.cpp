@@ -256,7 +256,8 @@ TEST_F(CheckProgram, LeavesOpenWhatTheOtherLaunchModeMeasured) {
   const Outcome outcome = check(Json::parse(text), {"--json"});
   EXPECT_EQ(outcome.status, 7) << "half of the cases";
   std::vector<std::string> verdicts;
-  for (const Json& each : Json::parse(outcome.output)["cases"]) verdicts.push_back(each["verdict"]);
+  const Json json = Json::parse(outcome.output);
+  for (const Json& each : json["cases"]) verdicts.push_back(each["verdict"]);
   EXPECT_THAT(verdicts, UnorderedElementsAre("other-launch", "other-launch", "same", "same",
                                              "added", "added"));
 }
