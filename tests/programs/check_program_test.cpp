@@ -14,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 /// The record's two cases that are kept: 64 KiB and 1 GiB.
 constexpr const char* kLarge = "all_reduce/float32/sum/1GiB/np2";
@@ -242,6 +243,23 @@ TEST_F(CheckProgram, PrometheusFilePassesPromtool) {
   const Outcome outcome = run_program(promtool);
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output + outcome.error, "");
+}
+
+/// As a run whose small cases go by graph is, against a baseline by stream.
+TEST_F(CheckProgram, LeavesOpenWhatTheOtherLaunchModeMeasured) {
+  make_baseline(8);
+  std::string text = run_like(1.0, "after").dump();
+  const std::string small = kSmall;
+  for (std::size_t at = text.find(small); at != std::string::npos; at = text.find(small, at + 1)) {
+    text.insert(at + small.size(), "/graph");
+  }
+  const Outcome outcome = check(Json::parse(text), {"--json"});
+  EXPECT_EQ(outcome.status, 7) << "half of the cases";
+  std::vector<std::string> verdicts;
+  const Json json = Json::parse(outcome.output);
+  for (const Json& each : json["cases"]) verdicts.push_back(each["verdict"]);
+  EXPECT_THAT(verdicts, UnorderedElementsAre("other-launch", "other-launch", "same", "same",
+                                             "added", "added"));
 }
 
 TEST_F(CheckProgram, SaysWhatCannotBeWritten) {

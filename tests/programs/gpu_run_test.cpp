@@ -26,6 +26,27 @@ TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnRoads) {
   }
 }
 
+TEST_F(RunOnGpus, SmallOperationsGoByGraphOverManySlots) {
+  const Outcome outcome =
+      run_linkgain("--only all_reduce,ping_pong --sizes 8,64K,1M --launches 2 --kernels");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Record record = this->record();
+  ASSERT_EQ(record.cases.size(), 9U) << "NCCL's and our all-reduce, NCCL's ping_pong";
+  for (const CaseResult& result : record.cases) {
+    const std::string name = case_name(result.definition);
+    const bool small = result.definition.size < kLaunchBoundBelow;
+    EXPECT_EQ(result.definition.launch, small ? LaunchMode::graph : LaunchMode::stream) << name;
+    for (const VariantResult& variant : result.variants) {
+      EXPECT_EQ(variant.execution.operations_per_graph, small ? 64 : 0) << name;
+      if (!small) continue;
+      const bool twice = result.definition.operation == OperationKind::ping_pong;
+      EXPECT_EQ(variant.execution.buffer_slots, twice ? 32 : 64) << name;
+      EXPECT_EQ(variant.verification.value().wrong, 0) << name;
+    }
+  }
+  EXPECT_THAT(outcome.output, HasSubstr("| Launch |"));
+}
+
 TEST_F(RunOnGpus, ADyingRankCostsOnlyItsVariant) {
   const Outcome outcome = run_linkgain(
       "--only all_reduce --sizes 1M --variant p2p "

@@ -80,6 +80,13 @@ bool supports(BackendKind backend, Buffers buffers) {
   return backend == BackendKind::nccl || buffers == Buffers::plain;
 }
 
+bool is_launch_bound(BackendKind backend, const Case& c) {
+  if (backend == BackendKind::mpi || c.training || c.launch == LaunchMode::graph) return false;
+  const bool many_a_launch =
+      c.operation == OperationKind::latency || c.operation == OperationKind::load_latency;
+  return !many_a_launch && c.size < kLaunchBoundBelow;
+}
+
 bool supports_in_place(OperationKind operation) {
   return has_in_place_form(operation) && operation != OperationKind::alltoall &&
          operation != OperationKind::send_recv;

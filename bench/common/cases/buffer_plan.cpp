@@ -12,13 +12,18 @@ constexpr std::int64_t kGraphBytes = std::int64_t{64} << 20;
 /// A sample of 5 ms holds about as many of the shortest operations. It depends on the size alone,
 /// so that all variants of a case find their data in the same place.
 constexpr std::int64_t kMostWalked = 512;
-/// Successive operations on warm data still use different buffers, as other benchmarks' do.
-constexpr std::int64_t kWarmSlots = 16;
+/// A pool of small operations, over which their slots are spread.
+constexpr std::int64_t kSpreadBytes = kGraphBytes;
 /// Of the largest rank's pools over the smallest's, so that all data is cold: that of a gather over
 /// eight ranks. With more the largest would need more memory than cold data is worth.
 constexpr std::int64_t kMostUneven = 9;
 
 std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
+
+/// An odd number of cache lines: slots so far apart do not share the low bits of their addresses.
+std::int64_t odd_lines(std::int64_t bytes) {
+  return bytes / kAlignment / 2 * 2 * kAlignment + kAlignment;
+}
 
 /// What one launch of a latency's kernel does, so that starting it weighs nothing.
 constexpr int kLatencyOperations = 1024;
@@ -110,19 +115,29 @@ BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation
     const std::int64_t cold_slots = (2 * cache.value + per_slot - 1) / per_slot;
     plan.slots = cold_slots * plan.operations_per_slot <= kMostWalked
                      ? std::max<std::int64_t>(1, cold_slots)
-                     : kWarmSlots;
+                     : kMostOperationsPerGraph;
     // A launch stays in one slot: others would only take memory.
     if (plan.operations_per_slot == kLatencyOperations) plan.slots = 1;
   }
   plan.cold = plan.slots * least >= 2 * cache.value;
+  const bool spread = !fixed && !plan.cold && plan.slots > 1 && c.size < kLaunchBoundBelow;
+  if (spread) plan.least_stride = odd_lines(kSpreadBytes / plan.slots);
   return plan;
+}
+
+SlotBytes slot_strides(const Case& c, const BufferPlan& plan, int rank) {
+  const auto stride = [&](std::int64_t slot) {
+    return slot == 0 ? 0 : std::max(slot, plan.least_stride);
+  };
+  const SlotBytes slot = slot_bytes(c, rank);
+  return {.first = stride(slot.first), .second = stride(slot.second)};
 }
 
 std::int64_t most_bytes(const Case& c, const BufferPlan& plan) {
   // What ranks leave each other for one of our kernels, in two sets of buffers.
   const bool leaves_messages = c.kernel && !is_copy(c.operation);
   const std::int64_t messages = leaves_messages ? 2 * c.size.value : 0;
-  return both(slot_bytes(c, c.root)) * plan.slots + messages;
+  return both(slot_strides(c, plan, c.root)) * plan.slots + messages;
 }
 
 std::int64_t total_bytes(const Case& c, const BufferPlan& plan) {

@@ -22,7 +22,6 @@ namespace linkgain {
 namespace {
 
 constexpr int kFewestRanks = 2;
-constexpr std::array kLaunchModes{LaunchMode::stream, LaunchMode::graph};
 
 /// The multiple of `granule` next to a size above zero.
 Bytes nearest_multiple(Bytes size, std::int64_t granule) {
@@ -338,10 +337,6 @@ std::string_view name_of(LaunchMode launch) {
       return "graph";
   }
   throw std::invalid_argument("no such launch mode");
-}
-
-LaunchMode parse_launch_mode(std::string_view name) {
-  return parse_name("launch mode", name, kLaunchModes);
 }
 
 std::string_view name_of(Buffers buffers) {

@@ -195,7 +195,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options,
   if (!words.usual_sizes.empty()) sizes->capture_default_str();
   list("--type", options.types, parse_data_type, words.types);
   list("--reduction", options.reductions, parse_reduction, words.reductions);
-  list("--launch", options.launch_modes, parse_launch_mode, words.launch_modes);
+  list("--launch", options.launch_modes, parse_launch_choice, words.launch_modes);
   list("--pattern", options.patterns, parse_pattern, words.patterns);
   named(deferred.add("--pair", options.pair, parse_pair, words.pair.help,
                      DeferredOptions::Empty::is_absent),

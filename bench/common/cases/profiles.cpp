@@ -102,9 +102,10 @@ std::vector<Selection> memory_work() {
   return all;
 }
 
-std::vector<LaunchMode> launches_of(BackendKind backend) {
-  if (!supports(backend, LaunchMode::graph)) return {LaunchMode::stream};
-  return {LaunchMode::stream, LaunchMode::graph};
+/// Both at every size, so that each has a whole curve.
+std::vector<LaunchChoice> launches_of(BackendKind backend) {
+  if (!supports(backend, LaunchMode::graph)) return {LaunchChoice::stream};
+  return {LaunchChoice::stream, LaunchChoice::graph};
 }
 
 /// Registered and symmetric memory; the plain one is measured anyway, and to NCCL memory that it

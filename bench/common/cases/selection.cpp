@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -22,6 +23,8 @@ namespace linkgain {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPatternNames{"ring", "one-way", "both-ways"};
+constexpr std::array kLaunchChoices{LaunchChoice::automatic, LaunchChoice::stream,
+                                    LaunchChoice::graph};
 
 /// Pairs that a pattern asks for; a single absent pair stands for the ring.
 std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pattern, int ranks) {
@@ -79,8 +82,29 @@ std::vector<Case> with_kernels(const std::vector<Case>& curves, const std::vecto
   return all;
 }
 
+/// How cases of any size are launched, in the order in which their curves are to come.
+std::vector<LaunchMode> launches_of(const Selection& selection, BackendKind backend) {
+  std::vector<LaunchMode> modes;
+  for (const LaunchChoice choice : selection.launches) {
+    for (const Bytes size : {Bytes{0}, kLaunchBoundBelow}) {
+      const LaunchMode mode = launch_mode(choice, backend, size);
+      if (std::find(modes.begin(), modes.end(), mode) == modes.end()) modes.push_back(mode);
+    }
+  }
+  return modes;
+}
+
+/// Whether any choice has a case of this size launched as it is.
+bool is_launched_so(const Selection& selection, const Case& c, BackendKind backend) {
+  return works_on_memory(c.operation) ||
+         std::any_of(
+             selection.launches.begin(), selection.launches.end(),
+             [&](LaunchChoice choice) { return launch_mode(choice, backend, c.size) == c.launch; });
+}
+
 /// One case for each combination but the size.
-std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks) {
+std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks,
+                            BackendKind backend) {
   Case base;
   base.operation = operation;
   base.ranks = ranks;
@@ -91,7 +115,7 @@ std::vector<Case> curves_of(const Selection& selection, OperationKind operation,
     curves = multiply(curves, &Case::in_place, selection.in_place);
   }
   if (!works_on_memory(operation)) {
-    curves = multiply(curves, &Case::launch, selection.launches);
+    curves = multiply(curves, &Case::launch, launches_of(selection, backend));
     curves = multiply(curves, &Case::buffers, selection.buffers);
   }
   if (has_root(operation)) curves = multiply(curves, &Case::root, selection.roots);
@@ -128,6 +152,7 @@ void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
                BackendKind backend) {
   for (const Bytes size : sizes_of(curve, selection.sizes)) {
     curve.size = size;
+    if (!is_launched_so(selection, curve, backend)) continue;
     if (selection.where_possible && !is_possible(curve)) continue;
     validate(curve);
     require_supported(backend, curve);
@@ -288,6 +313,35 @@ Pattern parse_pattern(std::string_view name) {
   throw UsageError(unknown_name("pattern", name, kPatternNames));
 }
 
+std::string_view name_of(LaunchChoice choice) {
+  switch (choice) {
+    case LaunchChoice::automatic:
+      return "auto";
+    case LaunchChoice::stream:
+      return name_of(LaunchMode::stream);
+    case LaunchChoice::graph:
+      return name_of(LaunchMode::graph);
+  }
+  throw std::invalid_argument("no such choice of launches");
+}
+
+LaunchChoice parse_launch_choice(std::string_view name) {
+  return parse_name("launch mode", name, kLaunchChoices);
+}
+
+LaunchMode launch_mode(LaunchChoice choice, BackendKind backend, Bytes size) {
+  switch (choice) {
+    case LaunchChoice::automatic:
+      return size < kLaunchBoundBelow && supports(backend, LaunchMode::graph) ? LaunchMode::graph
+                                                                              : LaunchMode::stream;
+    case LaunchChoice::stream:
+      return LaunchMode::stream;
+    case LaunchChoice::graph:
+      return LaunchMode::graph;
+  }
+  throw std::invalid_argument("no such choice of launches");
+}
+
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend) {
   require_use_of_options(selections);
   std::vector<Case> cases;
@@ -297,7 +351,7 @@ std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, Ba
         add_trainings(cases, selection, operation, ranks, backend);
         continue;
       }
-      for (const Case& curve : curves_of(selection, operation, ranks)) {
+      for (const Case& curve : curves_of(selection, operation, ranks, backend)) {
         add_cases(cases, selection, curve, backend);
       }
     }

@@ -153,8 +153,9 @@ std::string case_cell(const CaseCheck& check, TableStyle style) {
 }
 
 std::string alike_key(const CaseCheck& check) {
-  return check.verdict == RegressionVerdict::missing ? check.variant + "\n" + check.reason
-                                                     : std::string();
+  const bool unmeasured = check.verdict == RegressionVerdict::missing ||
+                          check.verdict == RegressionVerdict::other_launch;
+  return unmeasured ? check.variant + "\n" + check.reason : std::string();
 }
 
 std::vector<std::string> row_of(const CaseCheck& check, TableStyle style) {

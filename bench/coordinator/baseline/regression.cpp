@@ -44,6 +44,13 @@ CaseCheck held_against(const BaselineCase& reference, const Tolerance& tolerance
   return check;
 }
 
+/// The same by the other launch mode.
+Case otherwise_launched(Case definition) {
+  const bool graph = definition.launch == LaunchMode::graph;
+  definition.launch = graph ? LaunchMode::stream : LaunchMode::graph;
+  return definition;
+}
+
 /// Fails for what no statistic is needed for.
 void judge_facts(CaseCheck& check, const BaselineCase& reference, const CaseLaunches* launches) {
   if (launches == nullptr || launches->launches.empty()) {
@@ -119,6 +126,15 @@ void judge_unknown_path(CaseCheck& check, const BaselineCase& reference,
   check.settling.reset();
 }
 
+/// Not measured as the baseline was: nothing is known of the case, and nothing need be wrong.
+void judge_other_launch(CaseCheck& check, const CaseLaunches* own, const CaseLaunches* other) {
+  if (own != nullptr || other == nullptr) return;
+  check.verdict = RegressionVerdict::other_launch;
+  check.reason = fmt::format(
+      "by {0} in the baseline, by {1} now: measure with --launch {0}, or make a new baseline",
+      name_of(check.definition.launch), name_of(other->definition.launch));
+}
+
 /// What a verdict that rests on few launches cannot know.
 void explain_few_launches(CaseCheck& check) {
   if (check.verdict == RegressionVerdict::inconclusive && !check.interval) {
@@ -133,12 +149,16 @@ void explain_few_launches(CaseCheck& check) {
   }
 }
 
-CaseCheck added(const CaseLaunches& launches) {
+CaseCheck added(const CaseLaunches& launches, bool known_otherwise_launched) {
   CaseCheck check;
   check.definition = launches.definition;
   check.variant = launches.variant;
   check.verdict = RegressionVerdict::added;
   check.reason = "not in the baseline";
+  if (known_otherwise_launched) {
+    const Case other = otherwise_launched(launches.definition);
+    check.reason = fmt::format("in the baseline by {} alone", name_of(other.launch));
+  }
   check.launches = static_cast<int>(launches.launches.size());
   if (check.launches > 0) check.time = geometric_mean(launches.launches);
   return check;
@@ -152,6 +172,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   for (std::size_t i = 0; i < launches.size(); ++i) {
     places[name_of(launches[i].definition, launches[i].variant)] = i;
   }
+  std::set<Name> known;
   const std::vector<std::optional<LaunchDeviation>> spreads = pooled_deviations(launches);
   std::vector<bool> held(launches.size(), false);
   ShiftQuantiles quantiles;
@@ -160,10 +181,14 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   for (const BaselineCase& reference : baseline.cases) {
     CaseCheck check =
         held_against(reference, tolerance.value_or(tolerance_of(baseline, reference)));
+    known.insert(name_of(reference.definition, reference.variant));
     const auto found = places.find(name_of(reference.definition, reference.variant));
     const CaseLaunches* own = found == places.end() ? nullptr : &launches[found->second];
+    const auto other =
+        places.find(name_of(otherwise_launched(reference.definition), reference.variant));
     owns.push_back(own);
     judge_facts(check, reference, own);
+    judge_other_launch(check, own, other == places.end() ? nullptr : &launches[other->second]);
     if (own != nullptr) {
       held[found->second] = true;
       measure(check, *own, combine_deviations(reference.spread, spreads[found->second]), quantiles);
@@ -178,7 +203,9 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     judge_unknown_path(result.cases[i], baseline.cases[i], owns[i]);
   }
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    if (!held[i]) result.cases.push_back(added(launches[i]));
+    if (held[i]) continue;
+    const Case other = otherwise_launched(launches[i].definition);
+    result.cases.push_back(added(launches[i], known.contains(name_of(other, launches[i].variant))));
   }
   return result;
 }
@@ -226,6 +253,8 @@ std::string_view name_of(RegressionVerdict verdict) {
       return "slower";
     case RegressionVerdict::unknown_path:
       return "unknown-path";
+    case RegressionVerdict::other_launch:
+      return "other-launch";
     case RegressionVerdict::inconclusive:
       return "inconclusive";
     case RegressionVerdict::faster:
@@ -239,7 +268,8 @@ std::string_view name_of(RegressionVerdict verdict) {
 }
 
 bool is_open(RegressionVerdict verdict) {
-  return verdict == RegressionVerdict::inconclusive || verdict == RegressionVerdict::unknown_path;
+  return verdict == RegressionVerdict::inconclusive || verdict == RegressionVerdict::unknown_path ||
+         verdict == RegressionVerdict::other_launch;
 }
 
 bool fails(RegressionVerdict verdict) {

@@ -196,11 +196,31 @@ std::string why_not_comparable(const RunComparison& comparison, const CaseCompar
   return {};
 }
 
+/// The run that has no case of such a row.
+const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each) {
+  return each.before == nullptr ? *comparison.before : *comparison.after;
+}
+
+/// Of a row that one run lacks: the launch mode by which it has the same case all the same.
+std::optional<LaunchMode> other_launch(const RunComparison& comparison,
+                                       const CaseComparison& each) {
+  Case other = each.definition;
+  other.launch =
+      each.definition.launch == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
+  const std::vector<CaseFigures>& cases = lacking_run(comparison, each).cases;
+  const bool known = std::any_of(cases.begin(), cases.end(), [&](const CaseFigures& figures) {
+    return figures.definition == other;
+  });
+  return known ? std::optional(other.launch) : std::nullopt;
+}
+
 void fill(CaseComparison& each, const RunComparison& comparison, const BothDeviations& deviations,
           ShiftQuantiles& quantiles) {
   if (each.before == nullptr || each.after == nullptr) {
-    const RunFigures& lacking = each.before == nullptr ? *comparison.before : *comparison.after;
-    each.reason = fmt::format("not in {}", lacking.name);
+    const std::string& name = lacking_run(comparison, each).name;
+    const std::optional<LaunchMode> other = other_launch(comparison, each);
+    each.reason = other ? fmt::format("in {} by {} alone", name, name_of(*other))
+                        : fmt::format("not in {}", name);
     return;
   }
   each.reason = why_not_comparable(comparison, each);
@@ -430,6 +450,25 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
                       "measure both sides with as many ranks"});
 }
 
+/// Cases of different launch modes never match.
+void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<LaunchMode, std::set<std::string>> cases;  // of the later run, by the mode of the other
+  for (const CaseComparison& each : comparison.cases) {
+    if (each.before != nullptr) continue;
+    if (const auto other = other_launch(comparison, each)) cases[*other].insert(each.name);
+  }
+  for (const auto& [before, names] : cases) {
+    const LaunchMode after = before == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
+    cautions.push_back({"other-launch",
+                        fmt::format("{} by {} in {} and by {} in {}, which cannot be compared",
+                                    counted(static_cast<std::int64_t>(names.size()),
+                                            "case was measured", "cases were measured"),
+                                    name_of(before), comparison.before->name, name_of(after),
+                                    comparison.after->name),
+                        fmt::format("measure both sides with --launch {}", name_of(before))});
+  }
+}
+
 /// What else differs and could explain a difference, and what weakens the comparison; from the
 /// runs, the changes and the cases of `comparison`.
 std::vector<Warning> cautions_of(const RunComparison& comparison) {
@@ -438,6 +477,7 @@ std::vector<Warning> cautions_of(const RunComparison& comparison) {
   add_run(cautions, *comparison.before);
   if (comparison.after != comparison.before) add_run(cautions, *comparison.after);
   add_ranks(cautions, comparison);
+  add_launch_modes(cautions, comparison);
   add_paths(cautions, comparison);
   add_groups(cautions, comparison);
   add_buffers(cautions, comparison);

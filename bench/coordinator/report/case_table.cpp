@@ -33,9 +33,12 @@ class CaseRows {
   std::string by_variant();
 
  private:
+  std::vector<Table::Column> first_columns() const;
+  Cells first_cells(std::size_t row) const;
   Cells time_cells(const Case& definition, const VariantSummary* variant);
   Cells ratio_cells(const Comparison& comparison);
   std::string convergence_mark(const CaseSummary& each);
+  std::string launch_mark(const CaseSummary& each);
   Cells variant_marks(const VariantSummary& variant);
   std::string marks_of_all(const CaseSummary& each);
   std::string legend(const std::string& nvlink, const std::string& paths) const;
@@ -46,6 +49,19 @@ class CaseRows {
   Footnotes footnotes_;
   LimitLegend limits_;
 };
+
+/// What the case is, and where that differs from row to row how it was launched.
+std::vector<Table::Column> CaseRows::first_columns() const {
+  std::vector<Table::Column> columns{rows_.title};
+  if (rows_.launches) columns.push_back({"Launch"});
+  return columns;
+}
+
+Cells CaseRows::first_cells(std::size_t row) const {
+  Cells cells{rows_.labels[row]};
+  if (rows_.launches) cells.emplace_back(name_of(curve_.cases[row]->definition().launch));
+  return cells;
+}
 
 /// Time and bus bandwidth of a variant of the case, or what stands in their place. Bandwidths of
 /// the smallest messages say nothing, the CSV has their digits.
@@ -94,6 +110,17 @@ std::string CaseRows::convergence_mark(const CaseSummary& each) {
                                           precision_text(summary_.record.settings)));
 }
 
+/// Where the link is not what was measured most.
+std::string CaseRows::launch_mark(const CaseSummary& each) {
+  if (!each.is_measured || !is_launch_bound(summary_.record.settings.backend, each.definition())) {
+    return {};
+  }
+  return footnotes_.mark("l",
+                         fmt::format("launch-bound: below {} by stream the CPU's launches decide "
+                                     "the time more than the link does",
+                                     readable_bytes(kLaunchBoundBelow)));
+}
+
 /// Of one variant: more than the limit, warm data, samples that were held back or at the power
 /// limit.
 Cells CaseRows::variant_marks(const VariantSummary& variant) {
@@ -133,6 +160,7 @@ std::string CaseRows::marks_of_all(const CaseSummary& each) {
     }
   };
   add(convergence_mark(each));
+  add(launch_mark(each));
   for (const VariantSummary& variant : each.variants) {
     for (const std::string& mark : variant_marks(variant)) add(mark);
     const std::string& name = variant.result->variant;
@@ -200,7 +228,7 @@ std::string usual_paths_text(const Curve& curve) {
 
 std::string CaseRows::by_case() {
   const Cells& variants = curve_.variants;
-  std::vector<Table::Column> columns{rows_.title};
+  std::vector<Table::Column> columns = first_columns();
   for (const std::string& variant : variants) {
     columns.push_back({variant, kRight});
     columns.push_back({"busbw GB/s", kRight, true});
@@ -214,7 +242,7 @@ std::string CaseRows::by_case() {
   Table table(columns);
   for (std::size_t i = 0; i < curve_.cases.size(); ++i) {
     const CaseSummary& each = *curve_.cases[i];
-    Cells cells{rows_.labels[i]};
+    Cells cells = first_cells(i);
     for (const std::string& variant : variants) {
       append(cells, time_cells(each.definition(), each.find(variant)));
     }
@@ -231,8 +259,9 @@ std::string CaseRows::by_case() {
 }
 
 std::string CaseRows::by_variant() {
-  std::vector<Table::Column> columns{
-      rows_.title, {"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight, true}, {"Path"}};
+  std::vector<Table::Column> columns = first_columns();
+  columns.insert(columns.end(),
+                 {{"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight, true}, {"Path"}});
   if (curve_.is_judged) columns.push_back({"NVLink %", kRight});
   columns.insert(columns.end(),
                  {{"Speed-up", kRight}, {"95 % CI", kRight}, {"Less time", kRight}, {"Marks"}});
@@ -241,14 +270,15 @@ std::string CaseRows::by_variant() {
     const CaseSummary& each = *curve_.cases[i];
     for (std::size_t j = 0; j < each.variants.size(); ++j) {
       const VariantSummary& variant = each.variants[j];
-      Cells cells{j == 0 ? rows_.labels[i] : "", variant.result->variant};
+      Cells cells = j == 0 ? first_cells(i) : Cells(first_columns().size());
+      cells.push_back(variant.result->variant);
       append(cells, time_cells(each.definition(), &variant));
       cells.emplace_back(variant.result->time ? readable_path(variant.result->path) : "");
       if (curve_.is_judged) cells.push_back(nvlink_cell(&variant));
       append(cells, ratio_cells(j == 0 ? Comparison{} : each.comparisons[j - 1]));
       Cells marks = variant_marks(variant);
-      if (const std::string mark = j == 0 ? convergence_mark(each) : ""; !mark.empty()) {
-        marks.insert(marks.begin(), mark);
+      for (const std::string& mark : {launch_mark(each), convergence_mark(each)}) {
+        if (j == 0 && !mark.empty()) marks.insert(marks.begin(), mark);
       }
       cells.push_back(fmt::format("{}", fmt::join(marks, " ")));
       table.add_row(cells);

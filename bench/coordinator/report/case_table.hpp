@@ -35,6 +35,7 @@ struct RowLabels {
   std::vector<std::string> labels{};                     ///< what it says of each case
   std::string items{};                                   ///< on all of them: a curve's steps
   std::string_view place = "at this size";               ///< of a row
+  bool launches = false;  ///< whether a column says how each case was launched
 };
 
 /// One table and what its marks mean: a row for each case, the variants side by side; where there

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -224,16 +225,18 @@ GroupKey group_key(const Case& first, const Case& own) {
   return key;
 }
 
+using NameOfGroup = std::function<std::string(const Case& definition)>;
+
 /// The families of two pairs or more that are shown.
-std::vector<PairFamily> shown_families(const Record& record,
+std::vector<PairFamily> shown_families(const Record& record, const NameOfGroup& name_of,
                                        std::map<std::string, std::multiset<Bytes>>& sizes) {
   std::vector<PairFamily> families = pair_families(record);
   std::erase_if(families, [](const PairFamily& family) { return family.cases.size() < 2; });
   for (const PairFamily& family : families) {
-    sizes[group_name(family.definition())].insert(family.definition().size);
+    sizes[name_of(family.definition())].insert(family.definition().size);
   }
   std::erase_if(families, [&](const PairFamily& family) {
-    const std::multiset<Bytes>& all = sizes[group_name(family.definition())];
+    const std::multiset<Bytes>& all = sizes[name_of(family.definition())];
     const Bytes size = family.definition().size;
     return size != *all.begin() && size != *all.rbegin();
   });
@@ -255,9 +258,21 @@ Curve curve_of(std::string name, std::vector<const CaseSummary*> cases) {
   return curve;
 }
 
+Case Curve::definition() const {
+  Case definition = cases.front()->definition();
+  definition.launch = cases.back()->definition().launch;
+  return definition;
+}
+
 bool Curve::has_pairs() const {
   return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
-    return each->definition().pair != definition().pair;
+    return each->definition().pair != cases.front()->definition().pair;
+  });
+}
+
+bool Curve::mixes_launches() const {
+  return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
+    return each->definition().launch != cases.front()->definition().launch;
   });
 }
 
@@ -267,16 +282,13 @@ RunSummary::RunSummary(const Record& of)
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     cases.push_back(summary_of(record, means, i));
   }
+  find_mixed_launches();
   curves_by_size = all_curves();
   add_headline(curves_by_size);
   add_pairs();
   for (Curve& curve : curves_by_size) {
     finish(curve);
-    for (const std::string& variant : curve.variants) {
-      for (const CurveStep& step : find_steps(curve_points(record, curve.name, variant))) {
-        curve.steps.emplace_back(variant, step);
-      }
-    }
+    add_steps(curve);
   }
   condense();
   add_trainings();
@@ -290,11 +302,49 @@ bool RunSummary::differ(const std::vector<double>& values) const {
   return most > (1.0 + distinct()) * least;
 }
 
+void RunSummary::find_mixed_launches() {
+  std::map<std::string, std::map<LaunchMode, std::set<Bytes>>> sizes;
+  for (const CaseSummary& each : cases) {
+    Case definition = each.definition();
+    definition.launch = LaunchMode::stream;
+    sizes[group_name(definition)][each.definition().launch].insert(definition.size);
+  }
+  for (auto& [name, by_mode] : sizes) {
+    if (by_mode.size() < 2) continue;
+    std::set<Bytes> all = by_mode[LaunchMode::graph];
+    const std::size_t of_both = all.size() + by_mode[LaunchMode::stream].size();
+    all.merge(by_mode[LaunchMode::stream]);
+    if (all.size() == of_both) mixed_launches_.insert(name);
+  }
+}
+
+/// As all of its curve are named.
+Case RunSummary::as_shown(Case definition) const {
+  Case streamed = definition;
+  streamed.launch = LaunchMode::stream;
+  return mixed_launches_.contains(group_name(streamed)) ? streamed : definition;
+}
+
+void RunSummary::add_steps(Curve& curve) const {
+  std::vector<std::string> names;  // of the curve in each launch mode
+  for (const CaseSummary* each : curve.cases) {
+    const std::string name = curve_name(each->definition());
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  for (const std::string& variant : curve.variants) {
+    for (const std::string& name : names) {
+      for (const CurveStep& step : find_steps(curve_points(record, name, variant))) {
+        curve.steps.emplace_back(variant, step);
+      }
+    }
+  }
+}
+
 std::vector<Curve> RunSummary::all_curves() const {
   std::vector<Curve> curves;
   for (const CaseSummary& each : cases) {
     if (is_training(each.definition().operation)) continue;
-    const std::string name = curve_name(each.definition());
+    const std::string name = curve_name(as_shown(each.definition()));
     auto curve = std::find_if(curves.begin(), curves.end(),
                               [&](const Curve& known) { return known.name == name; });
     if (curve == curves.end()) {
@@ -315,12 +365,15 @@ void RunSummary::add_pairs() {
   std::map<const CaseResult*, const CaseSummary*> summaries;
   for (const CaseSummary& each : cases) summaries[each.result] = &each;
   std::map<std::string, std::multiset<Bytes>> sizes;
-  for (const PairFamily& family : shown_families(record, sizes)) {
+  const NameOfGroup name_of = [this](const Case& definition) {
+    return group_name(as_shown(definition));
+  };
+  for (const PairFamily& family : shown_families(record, name_of, sizes)) {
     PairsSummary& shown = pairs.emplace_back();
     for (const CaseResult* result : family.cases) shown.cases.cases.push_back(summaries[result]);
     finish(shown.cases);
     shown.is_symmetric = family.symmetric();
-    shown.by_pair = sizes[group_name(family.definition())].size() == 1;
+    shown.by_pair = sizes[name_of(family.definition())].size() == 1;
     for (PairMatrix& matrix : pair_matrices(record, family)) {
       PairMatrixSummary& own = shown.matrices.emplace_back();
       own.weakest = weakest_pairs(matrix, family);
@@ -344,7 +397,7 @@ void RunSummary::condense() {
   std::vector<GroupKey> keys;
   std::vector<Curve> in_full;
   for (Curve& curve : curves_by_size) {
-    const Case& own = curve.definition();
+    const Case own = curve.definition();
     const auto [known, added] = first.try_emplace(own.operation, own);
     if (added) {
       in_full.push_back(std::move(curve));
@@ -375,7 +428,7 @@ void RunSummary::condense() {
 
 void RunSummary::add_headline(std::vector<Curve> curves) {
   for (Curve& curve : curves) {
-    curve.name = group_name(curve.definition());
+    curve.name = group_name(as_shown(curve.definition()));
     const auto known = std::find_if(headline.begin(), headline.end(),
                                     [&](const Curve& group) { return group.name == curve.name; });
     if (known == headline.end()) {

@@ -273,6 +273,7 @@ std::string size_tables(const RunSummary& summary) {
       rows.labels.push_back(readable_bytes(each->definition().size));
     }
     rows.items = step_lines(curve);
+    rows.launches = curve.mixes_launches();
     text += fmt::format("{}### {}\n\n{}{}", text.empty() ? "" : "\n", curve.name,
                         case_table(summary, curve, rows), kernel_table(curve));
   }

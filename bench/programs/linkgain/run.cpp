@@ -51,7 +51,9 @@ SelectionWords selection_words() {
       "SIZES"};
   words.types = {"Element types, float32 unless told otherwise", "TYPE,..."};
   words.reductions = {"sum, prod, min, max, avg, mulsum", "RED,..."};
-  words.launch_modes = {"stream, graph", "MODE,..."};
+  words.launch_modes = {
+      "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, graph",
+      "MODE,..."};
   words.patterns = {"send_recv and copies: ring, one-way, both-ways", "PATTERN,..."};
   words.pair = {
       "Ranks of one-way and both-ways, every pair unless given; and of ping_pong and latencies, "

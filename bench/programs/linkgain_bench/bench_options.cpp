@@ -38,7 +38,8 @@ SelectionWords selection_words() {
   words.usual_sizes = "16:1G:x4";
   words.types.help = "float32 unless told otherwise";
   words.reductions.help = "sum, prod, min, max, avg, mulsum";
-  words.launch_modes.help = "stream, graph";
+  words.launch_modes.help =
+      "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, graph";
   words.patterns.help = "send_recv and copies: ring, one-way, both-ways";
   words.pair.help = "ranks of one-way, both-ways, ping_pong and latencies, for example 0-1";
   words.roots.help = "ranks of broadcast, reduce, gather, scatter, all_to_one, one_to_all";

@@ -22,20 +22,20 @@ void poison(void* memory, Bytes size, const gpu::Stream& stream) {
 SlotPools::SlotPools(const Case& c, const BufferPlan& plan, int rank)
     : rank_(rank),
       buffers_(rank_buffers(c, rank)),
-      slot_bytes_(slot_bytes(c, rank)),
+      strides_(slot_strides(c, plan, rank)),
       slots_(plan.slots),
       element_bytes_(size_of(c.type)),
       in_place_(c.in_place) {}
 
 void* SlotPools::input(std::int64_t slot) const {
   if (buffers_.input.value == 0) return nullptr;
-  return first_ + slot * slot_bytes_.first + buffers_.input_offset.value;
+  return first_ + slot * strides_.first + buffers_.input_offset.value;
 }
 
 void* SlotPools::output(std::int64_t slot) const {
   if (buffers_.output.value == 0) return nullptr;
-  if (in_place_) return first_ + slot * slot_bytes_.first + buffers_.output_offset.value;
-  return second_ + slot * slot_bytes_.second;
+  if (in_place_) return first_ + slot * strides_.first + buffers_.output_offset.value;
+  return second_ + slot * strides_.second;
 }
 
 void SlotPools::fill(const kernels::Pattern& pattern, const gpu::Stream& stream) const {

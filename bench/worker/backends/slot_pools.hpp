@@ -15,8 +15,8 @@ class SlotPools {
   SlotPools(const Case& c, const BufferPlan& plan, int rank);
 
   /// Bytes of the stretches, 0 where there is none.
-  Bytes first_size() const { return {slot_bytes_.first * slots_}; }
-  Bytes second_size() const { return {slot_bytes_.second * slots_}; }
+  Bytes first_size() const { return {strides_.first * slots_}; }
+  Bytes second_size() const { return {strides_.second * slots_}; }
 
   void set_memory(void* first, void* second) {
     first_ = static_cast<char*>(first);
@@ -34,7 +34,7 @@ class SlotPools {
  private:
   int rank_;
   RankBuffers buffers_;
-  SlotBytes slot_bytes_;
+  SlotBytes strides_;  ///< from slot to slot
   std::int64_t slots_;
   std::int64_t element_bytes_;
   bool in_place_;

@@ -20,6 +20,7 @@ enum class RegressionVerdict {
   other_path,    ///< the bytes took another path than the baseline's
   slower,        ///< beyond the tolerance, with confidence
   unknown_path,  ///< the baseline's path is known, and now it is not: not slower, and not proven
+  other_launch,  ///< measured by the other launch mode alone, which nothing can be told from
   inconclusive,  ///< neither beyond nor within the tolerance with confidence
   faster,        ///< faster than the tolerance with confidence: too good to be true
   same,          ///< the 95 % interval lies within the tolerance
@@ -27,14 +28,16 @@ enum class RegressionVerdict {
 };
 
 inline constexpr std::array kRegressionVerdicts{
-    RegressionVerdict::missing, RegressionVerdict::wrong_data,   RegressionVerdict::other_path,
-    RegressionVerdict::slower,  RegressionVerdict::unknown_path, RegressionVerdict::inconclusive,
-    RegressionVerdict::faster,  RegressionVerdict::same,         RegressionVerdict::added};
+    RegressionVerdict::missing,      RegressionVerdict::wrong_data,
+    RegressionVerdict::other_path,   RegressionVerdict::slower,
+    RegressionVerdict::unknown_path, RegressionVerdict::other_launch,
+    RegressionVerdict::inconclusive, RegressionVerdict::faster,
+    RegressionVerdict::same,         RegressionVerdict::added};
 
 /// "missing", "wrong-data", "other-path", "slower", ...
 std::string_view name_of(RegressionVerdict verdict);
 bool fails(RegressionVerdict verdict);
-/// Neither failed nor passed: inconclusive or of an unknown path.
+/// Neither failed nor passed: inconclusive, of an unknown path or of the other launch mode.
 bool is_open(RegressionVerdict verdict);
 
 struct CaseCheck {
@@ -80,7 +83,8 @@ inline constexpr double kMostInconclusive = 0.2;
 /// tolerance, by benjamini_hochberg_beyond() over all cases and variants; faster likewise on the
 /// other side; same where the 95 % interval lies within the tolerance; else inconclusive. Where the
 /// baseline knows the path and the launches do not, a case that would be one of the last two is
-/// unknown_path.
+/// unknown_path. A case by graph is never held against the same one by stream: where only that was
+/// measured it is other_launch instead of missing.
 /// `tolerance` replaces those of the baseline, overrides included.
 CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
                            const std::optional<Tolerance>& tolerance = {});

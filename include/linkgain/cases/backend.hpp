@@ -23,6 +23,10 @@ bool supports(BackendKind backend, Reduction reduction);
 bool supports(BackendKind backend, LaunchMode launch);
 bool supports(BackendKind backend, Buffers buffers);
 
+/// Whether the CPU's launches decide what a case takes more than the link does: operations below
+/// kLaunchBoundBelow that reach a GPU one by one. One launch of a latency does many.
+bool is_launch_bound(BackendKind backend, const Case& c);
+
 /// Whether the operation can be measured with input and output in the same memory. NCCL does not
 /// say what alltoall and send_recv would leave behind; MPI has forms of its own of them, which
 /// nothing could be compared with.

@@ -24,9 +24,9 @@ struct RankBuffers {
 /// an all_to_one but the root put in S, which lie in its output one after the other by rank.
 RankBuffers rank_buffers(const Case& c, int rank);
 
-/// From slot to slot of one rank's pools: of inputs and of outputs, or in place of one pool for
-/// both, the first. 0: no pool. Slots start on a cache line of their own. Symmetric buffers,
-/// and those that other ranks reach, are alike on all ranks.
+/// One slot of a rank's pools: of inputs and of outputs, or in place of one pool for both, the
+/// first. 0: no pool. Slots start on a cache line of their own. Symmetric buffers, and those that
+/// other ranks reach, are alike on all ranks.
 struct SlotBytes {
   std::int64_t first = 0;
   std::int64_t second = 0;
@@ -42,6 +42,8 @@ struct BufferPlan {
                                  ///< many of a latency, which one launch does
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   bool cold = false;  ///< a slot comes round again only after twice the cache, on all ranks
+  /// In the memory of GPUs slots begin this many bytes apart at least.
+  std::int64_t least_stride = 0;
 
   /// Operations that can only be launched together.
   std::int64_t granularity() const {
@@ -58,15 +60,22 @@ struct Rotation {
 
 /// Where a sample's batch is long enough to walk them, slots until the pools of every rank hold
 /// twice `cache`; the rotation goes on from batch to batch, so that every variant walks all of them
-/// and finds its data cold. For smaller sizes a few slots, and the data is warm. A graph's buffers
-/// are fixed when it is captured: it has 64 MiB worth of operations, 1 to kMostOperationsPerGraph,
-/// and the slots for them, and is cold where these exceed twice the cache. Where ranks differ too
+/// and finds its data cold. For smaller sizes as many slots as a graph has, and the data is warm. A
+/// graph's buffers are fixed when it is captured: it has 64 MiB worth of operations, 1 to
+/// kMostOperationsPerGraph, and the slots for them, and is cold where these exceed twice the cache.
+/// Warm slots of small operations are spread over a pool of 64 MiB: a time that depends on where in
+/// a GPU's memory its buffers lie is then that of many places, not of one. Where ranks differ too
 /// much (a gather over more than eight), the pools of the largest decide how many slots there are.
-/// `fixed` overrides the choice of slots.
+/// `fixed` overrides the choice of slots, which then lie side by side. No choice depends on the
+/// variant, nor on who works on the slots.
 BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed = {});
 
-/// Bytes of all pools of the rank that needs most, and of all ranks together.
+/// Bytes from slot to slot of pools in the memory of GPUs; 0 where there is no pool.
+SlotBytes slot_strides(const Case& c, const BufferPlan& plan, int rank);
+
+/// Bytes of all pools of the rank that needs most, in the memory of its GPU.
 std::int64_t most_bytes(const Case& c, const BufferPlan& plan);
+/// Of all ranks together in CPU memory, where slots are not spread.
 std::int64_t total_bytes(const Case& c, const BufferPlan& plan);
 
 inline constexpr int kMostOperationsPerGraph = 64;

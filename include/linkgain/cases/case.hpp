@@ -26,7 +26,9 @@ inline constexpr std::int64_t kLoadLatencyLine = 128;
 enum class LaunchMode { stream, graph };
 
 std::string_view name_of(LaunchMode launch);
-LaunchMode parse_launch_mode(std::string_view name);
+
+/// Operations of fewer bytes take a GPU less time than a CPU to launch one by one on a stream.
+inline constexpr Bytes kLaunchBoundBelow{std::int64_t{1} << 20};
 
 /// What the memory of the operations is: allocated plainly, as frameworks do; allocated by NCCL
 /// and left at that; allocated by NCCL and registered with the communicator; or a window that all

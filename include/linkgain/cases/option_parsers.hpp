@@ -98,7 +98,7 @@ struct SelectionOptions {
   std::vector<Bytes> sizes;
   std::vector<DataType> types;
   std::vector<Reduction> reductions;
-  std::vector<LaunchMode> launch_modes;
+  std::vector<LaunchChoice> launch_modes;
   std::vector<Pattern> patterns;
   std::optional<Pair> pair;
   std::vector<int> roots;

@@ -17,6 +17,15 @@ enum class Pattern { ring, one_way, both_ways };
 std::string_view name_of(Pattern pattern);
 Pattern parse_pattern(std::string_view name);
 
+/// How cases are to be launched. The automatic choice, "auto": by graph below kLaunchBoundBelow,
+/// where calls on a stream would measure the CPU, and by stream from there on, as programs mostly
+/// do; always by stream on a backend without graphs.
+enum class LaunchChoice { automatic, stream, graph };
+
+std::string_view name_of(LaunchChoice choice);
+LaunchChoice parse_launch_choice(std::string_view name);
+LaunchMode launch_mode(LaunchChoice choice, BackendKind backend, Bytes size);
+
 /// Parameters of a selection that an option named, where others are usual or a profile's.
 struct AskedFor {
   bool types = false;
@@ -29,14 +38,15 @@ struct AskedFor {
   std::vector<std::string_view> training;  ///< the options that set TrainingSelection
 };
 
-/// A product of parameters: one curve for every combination that makes sense, every size on each.
+/// A product of parameters: one curve for every combination that makes sense, every size on each
+/// but those that the automatic choice of launches gives another one.
 struct Selection {
   std::vector<OperationKind> operations{OperationKind::all_reduce};
   std::vector<Bytes> sizes;
   std::vector<DataType> types{DataType::float32};
   std::vector<Reduction> reductions{Reduction::sum};
   std::vector<bool> in_place{false};
-  std::vector<LaunchMode> launches{LaunchMode::stream};
+  std::vector<LaunchChoice> launches{LaunchChoice::automatic};
   std::vector<Pattern> patterns{Pattern::ring};
   /// The pair of the patterns one_way and both_ways; absent: every pair of ranks. Of operations
   /// that always have one, by the pattern ring: ranks 0 and 1 where absent.

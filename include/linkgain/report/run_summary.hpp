@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,9 +87,12 @@ struct Curve {
   bool is_judged = false;                     ///< some variant has an nvlink_share
   std::vector<std::pair<std::string, CurveStep>> steps{};  ///< by variant and size
 
-  const Case& definition() const { return cases.front()->definition(); }
+  /// The smallest case's, with the launch mode of the largest.
+  Case definition() const;
   /// Whether the cases are of more than one pair.
   bool has_pairs() const;
+  /// Whether some cases were launched by graph and some by stream.
+  bool mixes_launches() const;
 };
 
 /// A curve of these cases.
@@ -132,7 +136,9 @@ class RunSummary {
   std::vector<CaseSummary> cases;  ///< in the record's order
 
   /// Cases of one curve_name() by size, in order of appearance, but for trainings and those that a
-  /// table by pair shows. Where the summary is condensed, the first of each operation.
+  /// table by pair shows. Those that differ in their launch mode are one curve where no size has
+  /// both; steps are looked for within one mode all the same. Where the summary is condensed, the
+  /// first of each operation.
   std::vector<Curve> curves_by_size;
 
   /// Whether there are more curves by size than anybody reads. Reports then have the first of each
@@ -163,12 +169,17 @@ class RunSummary {
   bool ranks_are_gpus = false;
 
  private:
+  void find_mixed_launches();
+  Case as_shown(Case definition) const;
   std::vector<Curve> all_curves() const;
+  void add_steps(Curve& curve) const;
   void add_pairs();
   void condense();
   void add_headline(std::vector<Curve> curves);
   void add_trainings();
   void add_health();
+
+  std::set<std::string> mixed_launches_;  ///< groups that have both modes, and at no size both
 };
 
 }  // namespace linkgain

@@ -51,7 +51,7 @@ TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
   ask(memory, "--type int8", asking(&SelectionOptions::types, DataType::int8));
   ask(memory, "--type float32 (the usual one)",
       asking(&SelectionOptions::types, DataType::float32));
-  ask(memory, "--launch graph", asking(&SelectionOptions::launch_modes, LaunchMode::graph));
+  ask(memory, "--launch graph", asking(&SelectionOptions::launch_modes, LaunchChoice::graph));
   ask(memory, "--buffers symmetric", asking(&SelectionOptions::buffers, Buffers::symmetric));
   answers.about("of some operations");
   ask({"all_gather"}, "--reduction max", asking(&SelectionOptions::reductions, Reduction::max));
@@ -84,6 +84,7 @@ TEST(InPlace, IsOfEveryOperationThatHasSuchAForm) {
   selection.operations = {OperationKind::all_reduce, OperationKind::alltoall,
                           OperationKind::send_recv};
   selection.in_place = {true};
+  selection.launches = {LaunchChoice::stream};
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
     EXPECT_THAT(names_of(expand({selection}, 2, backend)),
                 ElementsAre("all_reduce/float32/sum/1KiB/np2/inplace", "alltoall/float32/1KiB/np2",
@@ -96,7 +97,7 @@ TEST(ParametersAskedFor, NeedOneOperationThatHasThem) {
   const Words some{"copy_push", "all_reduce"};
   for (const SelectionOptions& options :
        {SelectionOptions{}, asking(&SelectionOptions::types, DataType::int8),
-        asking(&SelectionOptions::launch_modes, LaunchMode::graph),
+        asking(&SelectionOptions::launch_modes, LaunchChoice::graph),
         asking(&SelectionOptions::buffers, Buffers::symmetric),
         asking(&SelectionOptions::reductions, Reduction::max),
         asking(&SelectionOptions::patterns, Pattern::one_way), with(&SelectionOptions::in_place),

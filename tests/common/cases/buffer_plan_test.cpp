@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace linkgain {
 namespace {
@@ -37,8 +38,8 @@ TEST(BufferPlan, DataIsWarmWhereABatchCannotWalkTwiceTheCache) {
   for (const std::int64_t size : {4LL, 128LL, 64LL << 10}) {
     const BufferPlan plan = plan_buffers(of_size(size), kCache);
     EXPECT_FALSE(plan.cold) << size;
-    EXPECT_GT(plan.slots, 1) << size;
-    EXPECT_LT(most_bytes(of_size(size), plan), kCache.value / 4) << size;
+    EXPECT_EQ(plan.slots, 64) << size;
+    EXPECT_LT(total_bytes(of_size(size), plan), kCache.value / 2) << size << ", of two ranks";
   }
   EXPECT_TRUE(plan_buffers(of_size(128 << 10), kCache).cold) << "480 slots: a batch walks them";
 }
@@ -71,6 +72,59 @@ TEST(BufferPlan, SlotsAreAlignedAndHoldTheCase) {
   EXPECT_EQ(slot_bytes(of_size(4), 0), (SlotBytes{128, 128}));
   EXPECT_EQ(slot_bytes(of_size(128), 0), (SlotBytes{128, 128}));
   EXPECT_EQ(slot_bytes(of_size(132), 0), (SlotBytes{256, 256}));
+}
+
+/// Where each slot begins, as a share of the pool.
+std::vector<double> places_of(const Case& c, const BufferPlan& plan) {
+  std::vector<double> places;
+  const std::int64_t stride = slot_strides(c, plan, 0).first;
+  for (std::int64_t slot = 0; slot < plan.slots; ++slot) {
+    places.push_back(static_cast<double>(slot * stride) / (64 << 20));
+  }
+  return places;
+}
+
+TEST(BufferPlan, SmallOperationsWalkManyPlacesOfAPool) {
+  for (const std::int64_t size : {4LL, 8LL, 1000LL, 64LL << 10, 512LL << 10}) {
+    for (const LaunchMode launch : {LaunchMode::stream, LaunchMode::graph}) {
+      Case c = of_size(size);
+      c.launch = launch;
+      const BufferPlan plan = plan_buffers(c, kCache);
+      if (plan.cold) continue;  // the pools are large as they are
+      EXPECT_EQ(plan.slots, 64) << size;
+      EXPECT_NEAR(places_of(c, plan).back(), 63.0 / 64.0, 0.01) << size;
+      EXPECT_EQ(slot_strides(c, plan, 0).first / 128 % 2, 1) << size << ": an odd number of lines";
+      EXPECT_GE(slot_strides(c, plan, 0).second, slot_bytes(c, 0).second) << size;
+      EXPECT_EQ(most_bytes(c, plan), 2 * plan.slots * slot_strides(c, plan, 0).first) << size;
+    }
+  }
+}
+
+TEST(BufferPlan, KernelsAndVariantsHaveTheSamePlaces) {
+  for (const LaunchMode launch : {LaunchMode::stream, LaunchMode::graph}) {
+    Case c = of_size(4096);
+    c.launch = launch;
+    Case kernel = c;
+    kernel.kernel = true;
+    EXPECT_EQ(places_of(c, plan_buffers(c, kCache)),
+              places_of(kernel, plan_buffers(kernel, kCache)));
+  }
+}
+
+TEST(BufferPlan, OtherSlotsLieSideBySide) {
+  const auto lies_close = [](const Case& c, const BufferPlan& plan) {
+    EXPECT_EQ(slot_strides(c, plan, 0), slot_bytes(c, 0)) << case_name(c);
+  };
+  Case c = of_size(256 << 10);
+  lies_close(c, plan_buffers(c, kCache));
+  c.launch = LaunchMode::graph;
+  c.size = Bytes{1 << 20};
+  c.in_place = true;
+  lies_close(c, plan_buffers(c, kCache));
+  c.size = Bytes{8};
+  lies_close(c, plan_buffers(c, kCache, Rotation{16, 16}));
+  c = parse_case_name("latency/8B/np2/pair=0-1");
+  lies_close(c, plan_buffers(c, kCache));
 }
 
 TEST(BufferPlan, WithoutACacheOneSlotIsEnough) {

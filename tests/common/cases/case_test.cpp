@@ -198,13 +198,6 @@ TEST(Validate, RefusesContradictionsInTheStruct) {
   answers.expect_golden("cases_refused.txt");
 }
 
-TEST(LaunchModes, AreReadBackFromTheirNames) {
-  EXPECT_EQ(parse_launch_mode("stream"), LaunchMode::stream);
-  EXPECT_EQ(parse_launch_mode("graph"), LaunchMode::graph);
-  EXPECT_EQ(name_of(LaunchMode::stream), "stream");
-  EXPECT_EQ(name_of(LaunchMode::graph), "graph");
-}
-
 TEST(Bandwidth, IsSizeOverTimeAndTheBusTheFactorTimesThat) {
   Case c = all_reduce();
   c.size = Bytes{4'000'000'000};

@@ -70,7 +70,7 @@ TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
   answers.about("names");
   answers.refuse_each({"all_reduc", "ALL_REDUCE"}, parse_operation);
   answers.refuse_each({"symetric"}, parse_buffers);
-  answers.refuse_each({"grpah"}, parse_launch_mode);
+  answers.refuse_each({"grpah"}, parse_launch_choice);
   answers.refuse_each({"both"}, parse_pattern);
   answers.refuse_each({"standard"}, parse_profile);
   answers.refuse_each({"ncl"}, parse_backend);

@@ -56,20 +56,21 @@ TEST(BuffersOfCases, MultiplyEveryOperation) {
   Selection selection = of(OperationKind::all_reduce, "1K");
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
   selection.buffers = {Buffers::plain, Buffers::symmetric};
-  EXPECT_THAT(
-      names_of(expand({selection}, 2, BackendKind::nccl)),
-      ElementsAre("all_reduce/float32/sum/1KiB/np2", "all_reduce/float32/sum/1KiB/np2/symmetric",
-                  "send_recv/float32/1KiB/np2", "send_recv/float32/1KiB/np2/symmetric"));
+  EXPECT_THAT(names_of(expand({selection}, 2, BackendKind::nccl)),
+              ElementsAre("all_reduce/float32/sum/1KiB/np2/graph",
+                          "all_reduce/float32/sum/1KiB/np2/graph/symmetric",
+                          "send_recv/float32/1KiB/np2/graph",
+                          "send_recv/float32/1KiB/np2/graph/symmetric"));
 }
 
 TEST(PingPong, HasItsPairAlways) {
   Selection selection = of(OperationKind::ping_pong, "8");
   EXPECT_THAT(names_of(expand({selection}, 4, BackendKind::nccl)),
-              ElementsAre("ping_pong/float32/8B/np4/pair=0-1"));
+              ElementsAre("ping_pong/float32/8B/np4/graph/pair=0-1"));
   selection.pair = Pair{3, 2, false};
   selection.patterns = {Pattern::ring, Pattern::both_ways};
   EXPECT_THAT(names_of(expand({selection}, 4, BackendKind::nccl)),
-              ElementsAre("ping_pong/float32/8B/np4/pair=3-2"));
+              ElementsAre("ping_pong/float32/8B/np4/graph/pair=3-2"));
 }
 
 TEST(FullProfile, HasEveryOperationInEveryForm) {
@@ -131,10 +132,10 @@ TEST(Kernels, StandBesideTheOperationsThatHaveOne) {
   Selection selection = of(OperationKind::all_reduce, "1K");
   selection.types = {DataType::float32, DataType::int32};
   selection.kernels = {false, true};
-  EXPECT_THAT(
-      names_of(expand({selection}, 2, BackendKind::nccl)),
-      ElementsAre("all_reduce/float32/sum/1KiB/np2", "all_reduce/float32/sum/1KiB/np2/kernel",
-                  "all_reduce/int32/sum/1KiB/np2"));
+  EXPECT_THAT(names_of(expand({selection}, 2, BackendKind::nccl)),
+              ElementsAre("all_reduce/float32/sum/1KiB/np2/graph",
+                          "all_reduce/float32/sum/1KiB/np2/graph/kernel",
+                          "all_reduce/int32/sum/1KiB/np2/graph"));
   EXPECT_THAT(names_of(expand({selection}, 9, BackendKind::nccl)), SizeIs(2)) << "8 ranks at most";
   EXPECT_THROW(expand({selection}, 2, BackendKind::mpi), UsageError);
 }

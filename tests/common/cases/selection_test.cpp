@@ -38,8 +38,8 @@ std::vector<std::string> pairs_of(Pattern pattern, int ranks) {
 TEST(Profiles, QuickIsTheLadderOfAllReduceAndCopies) {
   const std::vector<Case> cases = cases_of(Profile::quick, BackendKind::nccl);
   ASSERT_EQ(cases.size(), 14U + 2U);
-  EXPECT_EQ(case_name(cases.front()), "all_reduce/float32/sum/16B/np2");
-  EXPECT_EQ(case_name(cases[1]), "all_reduce/float32/sum/64B/np2");
+  EXPECT_EQ(case_name(cases.front()), "all_reduce/float32/sum/16B/np2/graph");
+  EXPECT_EQ(case_name(cases[1]), "all_reduce/float32/sum/64B/np2/graph");
   EXPECT_EQ(case_name(cases[13]), "all_reduce/float32/sum/1GiB/np2");
   EXPECT_EQ(case_name(cases[14]), "copy_push/256MiB/np2/pair=0-1");
   EXPECT_EQ(case_name(cases[15]), "copy_push/256MiB/np2/pair=0-1/both");
@@ -54,8 +54,8 @@ TEST(Profiles, DefaultBeginsWithThePagesTraining) {
   EXPECT_EQ(case_name(cases.back()), "latency/8B/np4/pair=0-1");
   EXPECT_EQ(case_name(cases[0]), "gpt2_step/fp32/gpt2/np4");
   EXPECT_EQ(case_name(cases[1]), "gpt2_step/fp32/gpt2/np4/none");
-  EXPECT_EQ(case_name(cases[16]), "send_recv/float32/16B/np4");
-  EXPECT_EQ(case_name(cases[17]), "send_recv/float32/256B/np4");
+  EXPECT_EQ(case_name(cases[16]), "send_recv/float32/16B/np4/graph");
+  EXPECT_EQ(case_name(cases[17]), "send_recv/float32/256B/np4/graph");
   EXPECT_EQ(case_name(cases[23]), "send_recv/float32/1GiB/np4");
   const std::vector<Case> on_cpus = cases_of(Profile::standard, BackendKind::mpi);
   EXPECT_EQ(on_cpus.size(), 2U + 12U + 7U);
@@ -81,14 +81,14 @@ TEST(Profiles, LeaveOutCopiesThatCannotBe) {
   for (Selection& selection : odd) selection.sizes = {Bytes{4}};
   EXPECT_THAT(names_of(expand(odd, 2, BackendKind::nccl)),
               ElementsAre("gpt2_step/fp32/gpt2/np2", "gpt2_step/fp32/gpt2/np2/none",
-                          "all_reduce/float32/sum/4B/np2", "send_recv/float32/4B/np2"));
+                          "all_reduce/float32/sum/4B/np2/graph", "send_recv/float32/4B/np2/graph"));
 }
 
 TEST(Profiles, NodeIsMadeForRepetition) {
   EXPECT_EQ(plan_of(Profile::node, BackendKind::nccl).launches, 8);
   EXPECT_THAT(
       names_of(cases_of(Profile::node, BackendKind::nccl)),
-      ElementsAre("all_reduce/float32/sum/8B/np2", "all_reduce/float32/sum/1MiB/np2",
+      ElementsAre("all_reduce/float32/sum/8B/np2/graph", "all_reduce/float32/sum/1MiB/np2",
                   "all_reduce/float32/sum/256MiB/np2", "send_recv/float32/256MiB/np2/pair=0-1",
                   "send_recv/float32/256MiB/np2/pair=1-0",
                   "send_recv/float32/256MiB/np2/pair=0-1/both"));
@@ -139,8 +139,9 @@ TEST(Expand, NamesEveryCaseOnce) {
   }
   Selection twice;
   twice.sizes = {Bytes{8}, Bytes{16}, Bytes{8}};
-  EXPECT_THAT(names_of(expand({twice, twice}, 2, BackendKind::nccl)),
-              ElementsAre("all_reduce/float32/sum/8B/np2", "all_reduce/float32/sum/16B/np2"));
+  EXPECT_THAT(
+      names_of(expand({twice, twice}, 2, BackendKind::nccl)),
+      ElementsAre("all_reduce/float32/sum/8B/np2/graph", "all_reduce/float32/sum/16B/np2/graph"));
 }
 
 TEST(Expand, KeepsTheOrderOfSelectionsAndSizes) {
@@ -157,12 +158,12 @@ TEST(Expand, ParametersThatAnOperationLacksDoNotMultiplyIt) {
   selection.reductions = {Reduction::min, Reduction::max};
   selection.in_place = {false, true};
   EXPECT_THAT(names_of(expand({selection}, 2, BackendKind::nccl)),
-              ElementsAre("send_recv/float32/1KiB/np2"));
+              ElementsAre("send_recv/float32/1KiB/np2/graph"));
   Selection reduce;
   reduce.sizes = {Bytes{1024}};
   reduce.patterns = {Pattern::ring, Pattern::one_way, Pattern::both_ways};
   EXPECT_THAT(names_of(expand({reduce}, 4, BackendKind::nccl)),
-              ElementsAre("all_reduce/float32/sum/1KiB/np4"));
+              ElementsAre("all_reduce/float32/sum/1KiB/np4/graph"));
 }
 
 TEST(Expand, MultipliesWhatAnOperationHas) {
@@ -171,7 +172,7 @@ TEST(Expand, MultipliesWhatAnOperationHas) {
   selection.types = {DataType::float32, DataType::int8};
   selection.reductions = {Reduction::sum, Reduction::max};
   selection.in_place = {false, true};
-  selection.launches = {LaunchMode::stream, LaunchMode::graph};
+  selection.launches = {LaunchChoice::stream, LaunchChoice::graph};
   EXPECT_EQ(expand({selection}, 2, BackendKind::nccl).size(), 3U * 16U);
 }
 
@@ -190,9 +191,10 @@ TEST(Expand, PatternsGiveEveryPairOfRanks) {
 TEST(Expand, TakesTheOnePairThatIsAskedFor) {
   Selection selection = send_recv({Pattern::ring, Pattern::one_way, Pattern::both_ways});
   selection.pair = Pair{2, 0, false};
-  EXPECT_THAT(names_of(expand({selection}, 3, BackendKind::nccl)),
-              ElementsAre("send_recv/float32/1KiB/np3", "send_recv/float32/1KiB/np3/pair=2-0",
-                          "send_recv/float32/1KiB/np3/pair=2-0/both"));
+  EXPECT_THAT(
+      names_of(expand({selection}, 3, BackendKind::nccl)),
+      ElementsAre("send_recv/float32/1KiB/np3/graph", "send_recv/float32/1KiB/np3/graph/pair=2-0",
+                  "send_recv/float32/1KiB/np3/graph/pair=2-0/both"));
 }
 
 TEST(Expand, RefusesWhatCannotBe) {
@@ -225,15 +227,75 @@ TEST(Expand, RefusesWhatCannotBe) {
   selection.reductions = {Reduction::avg};
   ask("avg over MPI", selection, BackendKind::mpi);
   selection.reductions = {Reduction::sum};
-  selection.launches = {LaunchMode::graph};
+  selection.launches = {LaunchChoice::graph};
   ask("a graph over MPI", selection, BackendKind::mpi);
-  selection.launches = {LaunchMode::stream};
+  selection.launches = {LaunchChoice::stream};
   selection.buffers = {Buffers::plain, Buffers::symmetric};
   ask("symmetric buffers over MPI", selection, BackendKind::mpi);
   answers.expect_golden("selections_refused.txt");
 }
 
+/// The same operation at 8 B, just below and at 1 MiB, by these choices.
+std::vector<std::string> launched(std::vector<LaunchChoice> choices, BackendKind backend) {
+  Selection selection = of(OperationKind::all_reduce, "8,1048572,1M");
+  selection.launches = std::move(choices);
+  return names_of(expand({selection}, 2, backend));
+}
+
+TEST(LaunchChoices, AutomaticIsGraphBelowAMebibyteAndStreamFromThereOn) {
+  const std::vector<std::string> automatic{"all_reduce/float32/sum/8B/np2/graph",
+                                           "all_reduce/float32/sum/1048572B/np2/graph",
+                                           "all_reduce/float32/sum/1MiB/np2"};
+  EXPECT_EQ(launched({LaunchChoice::automatic}, BackendKind::nccl), automatic);
+  EXPECT_EQ(launched(Selection{}.launches, BackendKind::nccl), automatic) << "the default";
+}
+
+TEST(LaunchChoices, AutomaticIsStreamWhereThereAreNoGraphs) {
+  const std::vector<std::string> streams = launched({LaunchChoice::stream}, BackendKind::mpi);
+  EXPECT_THAT(streams,
+              ElementsAre("all_reduce/float32/sum/8B/np2", "all_reduce/float32/sum/1048572B/np2",
+                          "all_reduce/float32/sum/1MiB/np2"));
+  EXPECT_EQ(launched({LaunchChoice::automatic}, BackendKind::mpi), streams);
+}
+
+TEST(LaunchChoices, OfSeveralEachCaseIsThereOnce) {
+  EXPECT_THAT(
+      launched({LaunchChoice::automatic, LaunchChoice::stream}, BackendKind::nccl),
+      ElementsAre("all_reduce/float32/sum/8B/np2/graph",
+                  "all_reduce/float32/sum/1048572B/np2/graph", "all_reduce/float32/sum/8B/np2",
+                  "all_reduce/float32/sum/1048572B/np2", "all_reduce/float32/sum/1MiB/np2"));
+  EXPECT_EQ(launched({LaunchChoice::graph, LaunchChoice::automatic, LaunchChoice::stream},
+                     BackendKind::nccl),
+            launched({LaunchChoice::graph, LaunchChoice::stream}, BackendKind::nccl));
+}
+
+TEST(LaunchChoices, LeaveWorkOnMemoryAsItIs) {
+  Selection copies = of(OperationKind::copy_push, "64K,64M");
+  EXPECT_THAT(names_of(expand({copies}, 2, BackendKind::nccl)),
+              ElementsAre("copy_push/64KiB/np2", "copy_push/64MiB/np2"));
+}
+
+TEST(LaunchBound, AreOperationsBelowAMebibyteThatReachAGpuOneByOne) {
+  const auto bound = [](const char* name, BackendKind backend = BackendKind::nccl) {
+    return is_launch_bound(backend, parse_case_name(name));
+  };
+  EXPECT_TRUE(bound("all_reduce/float32/sum/1048572B/np2"));
+  EXPECT_FALSE(bound("all_reduce/float32/sum/1MiB/np2"));
+  EXPECT_FALSE(bound("all_reduce/float32/sum/8B/np2/graph"));
+  EXPECT_TRUE(bound("all_reduce/float32/sum/8B/np2/kernel"));
+  EXPECT_TRUE(bound("copy_push/64KiB/np2/pair=0-1"));
+  EXPECT_FALSE(bound("latency/8B/np2/pair=0-1")) << "1024 in a launch";
+  EXPECT_FALSE(bound("load_latency/64KiB/np2/pair=0-1"));
+  EXPECT_FALSE(bound("gpt2_step/fp32/tiny/np2"));
+  EXPECT_FALSE(bound("all_reduce/float32/sum/8B/np2", BackendKind::mpi));
+}
+
 TEST(PlanNames, ParseBack) {
+  for (const LaunchChoice choice :
+       {LaunchChoice::automatic, LaunchChoice::stream, LaunchChoice::graph}) {
+    EXPECT_EQ(parse_launch_choice(name_of(choice)), choice);
+  }
+  EXPECT_EQ(name_of(LaunchChoice::automatic), "auto");
   for (const Pattern pattern : {Pattern::ring, Pattern::one_way, Pattern::both_ways}) {
     EXPECT_EQ(parse_pattern(name_of(pattern)), pattern);
   }

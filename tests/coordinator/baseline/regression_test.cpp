@@ -128,6 +128,26 @@ TEST(Check, ReportsAPathThatIsNotKnownAnyMore) {
   EXPECT_EQ(check_one(never_known, launches).verdict, RegressionVerdict::same);
 }
 
+TEST(Check, NeverHoldsAGraphAgainstAStream) {
+  Case graph = sized(8);
+  graph.launch = LaunchMode::graph;
+  const Baseline baseline = reference();
+  const std::vector<CaseLaunches> by_graph{launches_of(graph, eight(9e-3))};
+  const CheckResult result = check_launches(by_graph, baseline);
+  ASSERT_THAT(result.cases, SizeIs(2));
+  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::other_launch);
+  EXPECT_EQ(result.cases[0].time, std::nullopt) << "nine times as long, by another mode";
+  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::added);
+  EXPECT_NE(result.cases[1].reason, "not in the baseline");
+  EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive) << "it is a headline";
+  EXPECT_EQ(check_one(baseline_of(by_graph, {}), launches_of(sized(8), eight(1e-3))).verdict,
+            RegressionVerdict::other_launch)
+      << "nor the other way round";
+  const std::vector<CaseLaunches> both{launches_of(graph, eight(9e-3)),
+                                       launches_of(sized(8), eight(1e-3))};
+  EXPECT_EQ(check_launches(both, baseline).cases[0].verdict, RegressionVerdict::same);
+}
+
 TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
   const std::vector<CaseLaunches> all{launches_of(sized(8), eight(1e-3)),
                                       launches_of(sized(16), eight(9e-3))};
@@ -186,6 +206,13 @@ TEST(Check, SaysWhy) {
   add("launches that are all alike", alike_too, alike);
   add("one launch against such", alike_too, launches_of(sized(8), {1e-3}));
   add("not measured", reference(), launches_of(sized(16), eight(1e-3)));
+  Case graph = sized(8);
+  graph.launch = LaunchMode::graph;
+  const auto by_graph = launches_of(graph, eight(1e-3));
+  add("by graph instead of by stream", reference(), by_graph);
+  add("by stream instead of by graph", baseline_of(std::vector{by_graph}, {}), in_order);
+  text += "beside the baseline's -> " +
+          check_launches(std::vector{in_order, by_graph}, reference()).cases[1].reason + "\n";
   const auto with = [&](const auto& change) {
     CaseLaunches launches = in_order;
     change(launches);

@@ -98,6 +98,11 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   slower_host.machine.ranks[1].gpu->pcie_width = 8;
   add("other host copies", two_titans("a", false), slower_host);
   add("other ranks", many, run_of("c", around("all_reduce/float32/sum/1GiB/np4", 1.0)));
+  const RunFigures by_stream = run_of("old.json", around("all_reduce/float32/sum/8B/np2", 1.0));
+  const RunFigures by_graph =
+      run_of("new.json", around("all_reduce/float32/sum/8B/np2/graph", 1.0));
+  add("by stream before, by graph after", by_stream, by_graph);
+  add("by graph before, by stream after", by_graph, by_stream);
   expect_golden(cautions.text(), "cautions.txt");
 }
 

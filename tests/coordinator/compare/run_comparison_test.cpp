@@ -19,6 +19,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 RunFigures run_with(const std::string& name, std::vector<CaseFigures> cases) {
@@ -51,6 +52,25 @@ TEST(CompareRuns, TakesTheLaunchAsReplicate) {
   const double half = 2.144787 * 0.01 * std::sqrt(2.0 / 8.0);
   EXPECT_THAT(row.speed_up->low, DoubleNear(2.0 * std::exp(-half), 1e-6));
   EXPECT_THAT(row.speed_up->high, DoubleNear(2.0 * std::exp(half), 1e-6));
+}
+
+TEST(CompareRuns, NeverHoldsAGraphAgainstAStream) {
+  const std::string graph = std::string(kSmall) + "/graph";
+  const RunFigures stream = run_with(
+      "old.json", {timed(kSmall, "p2p", {9e-6, 9.1e-6}), timed(kLarge, "p2p", {1.0, 1.01})});
+  const RunFigures automatic = run_with(
+      "new.json", {timed(graph, "p2p", {5e-6, 5.1e-6}), timed(kLarge, "p2p", {1.0, 1.01})});
+  const RunComparison comparison = compare_runs(stream, automatic, {});
+  ASSERT_THAT(comparison.cases, SizeIs(3));
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::missing);
+  EXPECT_EQ(comparison.cases[0].reason, "in old.json by stream alone");
+  EXPECT_TRUE(comparison.cases[1].speed_up) << "by stream on both sides";
+  EXPECT_EQ(comparison.cases[2].reason, "in new.json by graph alone");
+  EXPECT_THAT(codes_of(comparison), Contains("other-launch"));
+  EXPECT_THAT(codes_of(compare_runs(automatic, automatic, {})), Not(Contains("other-launch")));
+  const RunFigures both = run_with(
+      "both.json", {timed(graph, "p2p", {5e-6, 5.1e-6}), timed(kSmall, "p2p", {9e-6, 9.1e-6})});
+  EXPECT_TRUE(compare_runs(both, automatic, {}).cases[0].speed_up);
 }
 
 TEST(CompareRuns, HasTheRatioOfTheTimesThatItShows) {

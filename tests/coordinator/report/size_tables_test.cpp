@@ -122,7 +122,7 @@ TEST(SizeTable, NamesPathsThatAreNotTheUsualOnes) {
   Record record = complete(h200_record());
   record.cases[0].variants[0].path = Path::mixed;
   const std::string text = size_tables(RunSummary(record));
-  EXPECT_THAT(text, HasSubstr("| * w (1) |"));
+  EXPECT_THAT(text, HasSubstr("| * l w (1) |"));
   EXPECT_THAT(text, HasSubstr("- `(1)`"));
 }
 
@@ -232,6 +232,49 @@ Record curve_of(const std::vector<double>& times, int factor = 2) {
 
 /// As measured on two H200.
 Record stepping_record() { return curve_of({10.33, 11.10, 15.33, 29.37, 34.72, 49.53}); }
+
+/// The same sizes by these times, by graph below 1 MiB.
+Record automatic_curve_of(const std::vector<double>& times) {
+  Record record = curve_of(times);
+  for (CaseResult& result : record.cases) {
+    if (result.definition.size < kLaunchBoundBelow) result.definition.launch = LaunchMode::graph;
+  }
+  return record;
+}
+
+/// Times that a program by graph below 1 MiB and by stream from there on may well have.
+const std::vector<double> kOtherByStream{8, 9, 30, 31, 32, 33};
+
+TEST(SizeTable, SaysHowEachSizeWasLaunched) {
+  Record record = automatic_curve_of(kOtherByStream);
+  std::swap(record.cases[0], record.cases[4]);
+  expect_golden(size_tables(RunSummary(record)), "sizes_by_graph_and_stream.md");
+  for (CaseResult& result : record.cases) {
+    result.variants.push_back(measured(result.definition, "net", 100e-6, Path::network));
+  }
+  expect_golden(size_tables(RunSummary(record)), "sizes_by_graph_and_stream_of_three.md");
+}
+
+TEST(SizeTable, KeepsLaunchModesApartWhereASizeHasBoth) {
+  Record record = automatic_curve_of(kOtherByStream);
+  const Record streams = curve_of(kOtherByStream);
+  record.cases.push_back(streams.cases[0]);
+  const RunSummary summary(record);
+  ASSERT_EQ(summary.curves_by_size.size(), 2U);
+  EXPECT_EQ(summary.curves_by_size[0].name, "all_reduce/float32/sum/np2/graph");
+  EXPECT_EQ(summary.curves_by_size[1].name, "all_reduce/float32/sum/np2");
+  EXPECT_EQ(summary.curves_by_size[1].cases.size(), 5U);
+  EXPECT_EQ(summary.headline.size(), 2U);
+}
+
+TEST(StepLines, AreOfOneLaunchModeEach) {
+  const auto steps = [](const Record& record) {
+    return RunSummary(record).curves_by_size.front().steps.size();
+  };
+  EXPECT_EQ(steps(curve_of(kOtherByStream)), 1U) << "by stream throughout";
+  EXPECT_EQ(steps(automatic_curve_of(kOtherByStream)), 0U);
+  EXPECT_EQ(steps(automatic_curve_of({8, 9, 12, 13, 40, 42, 45})), 1U) << "from 2 to 4 MiB";
+}
 
 /// NCCL's plan of the first variant at the sizes that the step lies between, 1 and 2 MiB.
 Record with_plans(TransferPlan from, TransferPlan to) {

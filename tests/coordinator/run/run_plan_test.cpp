@@ -46,7 +46,7 @@ TEST(MakePlan, TakesWhatIsAskedFor) {
   options.operations = {OperationKind::all_reduce};
   options.types = {DataType::int8};
   options.reductions = {Reduction::max};
-  options.launch_modes = {LaunchMode::graph};
+  options.launch_modes = {LaunchChoice::graph};
   options.in_place = true;
   options.gpus = {3, 1};
   options.variants = {"ring:NCCL_ALGO=Ring", "p2p"};
@@ -90,7 +90,7 @@ TEST(MakePlan, MeasuresAnOperationOfNoProfileAtItsUsualSizes) {
   options.buffers = {Buffers::symmetric};
   const RunPlan plan = make_plan(options, with_gpus(2));
   ASSERT_EQ(plan.cases.size(), 14U + 14U);
-  EXPECT_EQ(case_name(plan.cases.front()), "all_gather/float32/16B/np2/symmetric");
+  EXPECT_EQ(case_name(plan.cases.front()), "all_gather/float32/16B/np2/graph/symmetric");
   EXPECT_EQ(case_name(plan.cases.back()), "broadcast/float32/1GiB/np2/symmetric/root=1");
 }
 

@@ -39,7 +39,7 @@ TEST(CommandLine, SelectsWhatIsMeasured) {
                                        "--sizes",     "8:1K:x4",
                                        "--type",      "int8,float16",
                                        "--reduction", "max",
-                                       "--launch",    "stream,graph",
+                                       "--launch",    "stream,auto,graph",
                                        "--pattern",   "one-way",
                                        "--pair",      "1-0",
                                        "--root",      "0,2",
@@ -50,7 +50,8 @@ TEST(CommandLine, SelectsWhatIsMeasured) {
   EXPECT_EQ(options.sizes.size(), 5U);
   EXPECT_THAT(options.types, ElementsAre(DataType::int8, DataType::float16));
   EXPECT_THAT(options.reductions, ElementsAre(Reduction::max));
-  EXPECT_THAT(options.launch_modes, ElementsAre(LaunchMode::stream, LaunchMode::graph));
+  EXPECT_THAT(options.launch_modes,
+              ElementsAre(LaunchChoice::stream, LaunchChoice::automatic, LaunchChoice::graph));
   EXPECT_THAT(options.patterns, ElementsAre(Pattern::one_way));
   EXPECT_EQ(options.pair, (Pair{1, 0, false}));
   EXPECT_THAT(options.roots, ElementsAre(0, 2));
