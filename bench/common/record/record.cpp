@@ -33,8 +33,10 @@ void summarise_variant(VariantResult& result, const Case& definition,
   std::vector<double> times;
   std::vector<double> skews;
   result.health = {};
+  result.disturbed_samples = 0;
   for (const Sample* sample : samples) {
     add_sample(result.health, sample->health);
+    result.disturbed_samples += sample->disturbed ? 1 : 0;
     times.push_back(sample->time().value);
     skews.push_back(skew_of(*sample));
   }

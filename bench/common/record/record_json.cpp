@@ -126,6 +126,7 @@ Out write_variant_result(const VariantResult& result) {
           {"verification",
            result.verification ? write_verification(*result.verification) : Out(nullptr)},
           {"execution", write_execution(result.execution)}};
+  if (result.disturbed_samples > 0) out["disturbed_samples"] = result.disturbed_samples;
   if (result.training) out["training"] = write_training(*result.training);
   return out;
 }
@@ -143,6 +144,7 @@ VariantResult read_variant_result(const In& json) {
   result.limit = optional_at<std::string>(json, "limit").value_or("");
   if (const In* evidence = member_of(json, "evidence")) result.evidence = read_evidence(*evidence);
   if (const In* health = member_of(json, "health")) result.health = read_health_summary(*health);
+  result.disturbed_samples = optional_at<int>(json, "disturbed_samples").value_or(0);
   if (!json.at("verification").is_null()) {
     result.verification = read_verification(json.at("verification"));
   }
@@ -209,7 +211,20 @@ Out write_rows(const Rows& rows) {
   if (std::any_of(rows.begin(), rows.end(), has_loss)) {
     out["loss"] = column(rows, [](const Row& row) { return nullable(row.sample->loss); });
   }
+  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.sample->disturbed; })) {
+    out["disturbed"] = column(rows, &Sample::disturbed);
+  }
   return out;
+}
+
+/// A column that only records with such samples have.
+void read_disturbed(const In& json, std::vector<Sample>& samples) {
+  const In* const column = member_of(json, "disturbed");
+  if (column == nullptr) return;
+  if (column->size() != samples.size()) {
+    throw UsageError("samples: column 'disturbed' has another length");
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].disturbed = (*column)[i].get<bool>();
 }
 
 /// A column that records without trainings, and older ones, lack.
@@ -255,6 +270,7 @@ std::vector<Sample> read_rows(const In& json) {
   read_column(json, "position", samples, &Sample::position);
   read_column(json, "operations", samples, &Sample::operations);
   read_losses(json, samples);
+  read_disturbed(json, samples);
   for (const char* key : {"seconds_by_rank", "temperature_c_by_rank", "power_w_by_rank",
                           "sm_clock_mhz_by_rank", "clock_event_reasons_by_rank"}) {
     require_columns(json, key, samples.size());
@@ -450,18 +466,58 @@ EvidenceCost read_evidence_cost(const json::In& json) {
   return {json.at("probes_s"), json.at("counters_s"), json::optional_at<double>(json, "health_s")};
 }
 
+json::Out write_process(const GpuProcess& process) {
+  return {{"pid", process.pid},
+          {"name", process.name},
+          {"memory_bytes", json::nullable(process.memory_bytes)}};
+}
+
+json::Out write_neighbour(const GpuNeighbour& neighbour) {
+  return {{"gpu", neighbour.gpu},
+          {"after_s", json::nullable(neighbour.after_s)},
+          {"busy_percent", json::nullable(neighbour.busy_percent)},
+          {"nvlink_gb_per_s", json::nullable(neighbour.nvlink_gb_per_s)},
+          {"processes", json::array_of(neighbour.processes, write_process)}};
+}
+
+json::Out write_neighbours(const Neighbours& neighbours) {
+  return {{"looks", neighbours.looks},
+          {"idle_windows", neighbours.idle_windows},
+          {"cost_s", neighbours.cost_s},
+          {"not_looked", neighbours.not_looked},
+          {"seen", json::array_of(neighbours.seen, write_neighbour)}};
+}
+
+GpuProcess read_process(const json::In& json) {
+  return {json.at("pid"), json.at("name"), json::optional_at<std::int64_t>(json, "memory_bytes")};
+}
+
+GpuNeighbour read_neighbour(const json::In& json) {
+  return {json.at("gpu"), json::optional_at<double>(json, "after_s"),
+          json::optional_at<double>(json, "busy_percent"),
+          json::optional_at<double>(json, "nvlink_gb_per_s"),
+          json::vector_of<GpuProcess>(json.at("processes"), read_process)};
+}
+
+Neighbours read_neighbours(const json::In& json) {
+  return {json.at("looks"), json.at("idle_windows"), json.at("cost_s"), json.at("not_looked"),
+          json::vector_of<GpuNeighbour>(json.at("seen"), read_neighbour)};
+}
+
 json::Out write_head(const Record& record) {
-  return {{"schema", kRecordSchema},
-          {"started", record.started},
-          {"wall_s", json::nullable(record.wall_seconds)},
-          {"status", name_of(record.status)},
-          {"exit_code", record.exit_code},
-          {"machine", json::write_machine(record.machine)},
-          {"settings", json::write_settings(record.settings)},
-          {"evidence_cost",
-           record.evidence_cost ? write_evidence_cost(*record.evidence_cost) : json::Out(nullptr)},
-          {"cases", json::array_of(record.cases, json::write_case)},
-          {"warnings", json::array_of(record.warnings, json::write_warning)}};
+  return {
+      {"schema", kRecordSchema},
+      {"started", record.started},
+      {"wall_s", json::nullable(record.wall_seconds)},
+      {"status", name_of(record.status)},
+      {"exit_code", record.exit_code},
+      {"machine", json::write_machine(record.machine)},
+      {"settings", json::write_settings(record.settings)},
+      {"evidence_cost",
+       record.evidence_cost ? write_evidence_cost(*record.evidence_cost) : json::Out(nullptr)},
+      {"neighbours", record.neighbours ? write_neighbours(*record.neighbours) : json::Out(nullptr)},
+      {"cases", json::array_of(record.cases, json::write_case)},
+      {"warnings", json::array_of(record.warnings, json::write_warning)}};
 }
 
 void require_schema(const json::In& document) {
@@ -479,6 +535,9 @@ Record read_document(const json::In& document) {
   record.settings = json::read_settings(document.at("settings"));
   if (document.contains("evidence_cost") && !document.at("evidence_cost").is_null()) {
     record.evidence_cost = read_evidence_cost(document.at("evidence_cost"));
+  }
+  if (const json::In* neighbours = json::member_of(document, "neighbours")) {
+    record.neighbours = read_neighbours(*neighbours);
   }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);

@@ -475,7 +475,8 @@ bool judge_health(Record& record) {
   }
   if (!record.settings.require_healthy) return false;
   const bool unknown = warn_of_unmeasured(record);
-  return unknown || summary.unhealthy_samples > 0;
+  const bool neighbours = record.neighbours && !record.neighbours->seen.empty();
+  return unknown || neighbours || summary.unhealthy_samples > 0;
 }
 
 }  // namespace linkgain

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "less_time_sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -117,6 +117,10 @@ Cells CaseRows::variant_marks(const VariantSummary& variant) {
         "h",
         "held back: heat, a power brake or a hardware slowdown cut a GPU's clocks in some "
         "samples, so the times may be too long"));
+  }
+  if (result.disturbed_samples > 0) {
+    marks.push_back(footnotes_.mark(
+        "d", "disturbed: another process worked on a GPU while some samples were taken"));
   }
   if (result.health.power_capped_samples > 0) {
     marks.push_back(footnotes_.mark("p", "a GPU ran at its power limit in some samples"));

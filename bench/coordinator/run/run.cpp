@@ -13,6 +13,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
 #include "measurement.hpp"
+#include "neighbour_watch.hpp"
 
 namespace linkgain {
 namespace {
@@ -140,6 +141,7 @@ class Run : private RunObserver {
   bool machine_known_ = false;
   bool head_written_ = false;
   RunPace pace_;
+  NeighbourWatch neighbours_;
   EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
@@ -154,7 +156,8 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       all_variants_(plan.variants.size()),
       all_cases_(plan.cases.size()),
       gave_up_(plan.variants.size()),
-      pace_(plan, *this) {
+      pace_(plan, *this),
+      neighbours_(world, record, *this) {
   settings_.wires.counting = plan.backend == BackendKind::nccl;
   if (settings_.wires.counting) {
     cost_ = &record_.evidence_cost.emplace();
@@ -182,6 +185,7 @@ void Run::warn(const Warning& warning) {
 }
 
 void Run::execute() {
+  if (plan_.backend == BackendKind::nccl) neighbours_.before_start();
   run_planned();
   add_launches();
   record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
@@ -236,6 +240,7 @@ void Run::run_jobs(int first, int end, const std::vector<int>& variants,
     measure_launch(launch, cases);
     if (launch.number == 0 && !plan_.sequential) lower_launches(pace_.elapsed() - before, end);
   }
+  neighbours_.at_end();
   std::vector<VariantJob> jobs;
   for (Launch& launch : group) {
     std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
@@ -282,6 +287,7 @@ void Run::greet(std::vector<Launch>& group, double started, std::vector<Missing>
       const double left = plan_.deadline.value - (world_.now().value - started);
       try {
         job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
+        neighbours_.add_own(job.hello.machine);
         adopt(job);
       } catch (const Interrupted&) {
         throw;
@@ -431,6 +437,7 @@ void Run::measure(Launch& launch, int index) {
   if (!any) return skip(launch, index, kJobWasLost, StopReason::job_lost);
   if (pace_.out_of_budget()) return skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
+  neighbours_.hand_over();
   const double before = world_.now().value;
   progress_.measuring(pace_, launch.number, result.definition);
   try {

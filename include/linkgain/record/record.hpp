@@ -14,6 +14,7 @@
 #include "linkgain/cases/case.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/statistics/ratio.hpp"
 
@@ -49,6 +50,8 @@ struct Sample {
   std::vector<Health> health;  ///< per rank
   /// What a training's last step of the batch gave, over all ranks; absent of other operations.
   std::optional<double> loss{};
+  /// Taken, as far as is known, while others worked on a GPU: since the last look that saw none.
+  bool disturbed = false;
 
   /// The sample's value by rule 1: the maximum over ranks.
   Seconds time() const;
@@ -116,6 +119,7 @@ struct VariantResult {
   std::optional<double> fraction_of_limit;
   std::string limit;
   HealthSummary health;
+  int disturbed_samples = 0;  ///< taken while others worked on a GPU
   Execution execution;
   std::optional<TrainingResult> training;  ///< of gpt2_step only
 };
@@ -248,6 +252,7 @@ struct Record {
   Machine machine;
   Settings settings;
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no wires were looked at
+  std::optional<Neighbours> neighbours{};  ///< absent of a run without GPUs, and in older records
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;
