@@ -32,8 +32,8 @@ inline auto members(const Execution& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const VariantResult& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
 }
 inline auto members(const CaseResult& value) {
   const auto& [a, b, c, d, e, f] = value;
@@ -204,6 +204,8 @@ inline CaseResult full_case(const Case& definition, Path path) {
                      .samples = 16,
                      .unhealthy_samples = 2,
                      .power_capped_samples = 3};
+  measured.disturbed_samples = 4;
+  measured.level_shift = LevelShift{1, 3, 2.5};
   measured.execution = {12, 1, 6, 7, true, "grouped send/recv", false};
   measured.training = TrainingResult{200, Seconds{101.9}, 10.98, 9.5, 1e-6, -1e-4, -3e-4, 2e-4, 13};
   VariantResult wrong;
@@ -217,8 +219,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   skipped.variant = "net";
   skipped.skipped = "no network";
   result.variants = {measured, wrong, skipped};
-  result.ratios = {{"host", {1.5, 1.25, 1.75, 6}},
-                   {"net", {2.5, std::nullopt, std::nullopt, 1}}};
+  result.ratios = {{"host", {1.5, 1.25, 1.75, 6}}, {"net", {2.5, std::nullopt, std::nullopt, 1}}};
   return result;
 }
 

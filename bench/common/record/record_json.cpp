@@ -127,6 +127,10 @@ Out write_variant_result(const VariantResult& result) {
            result.verification ? write_verification(*result.verification) : Out(nullptr)},
           {"execution", write_execution(result.execution)}};
   if (result.disturbed_samples > 0) out["disturbed_samples"] = result.disturbed_samples;
+  if (const auto& shift = result.level_shift) {
+    out["level_shift"] = {
+        {"launch", shift->launch}, {"round", shift->round}, {"ratio", shift->ratio}};
+  }
   if (result.training) out["training"] = write_training(*result.training);
   return out;
 }
@@ -145,6 +149,9 @@ VariantResult read_variant_result(const In& json) {
   if (const In* evidence = member_of(json, "evidence")) result.evidence = read_evidence(*evidence);
   if (const In* health = member_of(json, "health")) result.health = read_health_summary(*health);
   result.disturbed_samples = optional_at<int>(json, "disturbed_samples").value_or(0);
+  if (const In* shift = member_of(json, "level_shift")) {
+    result.level_shift = LevelShift{shift->at("launch"), shift->at("round"), shift->at("ratio")};
+  }
   if (!json.at("verification").is_null()) {
     result.verification = read_verification(json.at("verification"));
   }

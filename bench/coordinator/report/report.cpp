@@ -420,8 +420,9 @@ std::string repeat_section(const Record& record) {
 }  // namespace
 
 std::string health_line(const RunSummary& summary) {
-  if (!summary.health) return {};
-  return fmt::format("Health: {}\n{}", describe(*summary.health), neighbours_line(summary.record));
+  const std::string health =
+      summary.health ? fmt::format("Health: {}\n", describe(*summary.health)) : std::string();
+  return health + neighbours_line(summary.record);
 }
 
 std::string markdown_report(const RunSummary& summary) {

@@ -103,6 +103,14 @@ struct TrainingResult {
   bool operator==(const TrainingResult&) const = default;
 };
 
+/// Within one launch times went over to another level, by more than the case's precision allows.
+struct LevelShift {
+  int launch = 0;
+  int round = 0;       ///< the first of the new level
+  double ratio = 1.0;  ///< of the new level to the old one
+  bool operator==(const LevelShift&) const = default;
+};
+
 /// What one variant gave for one case.
 struct VariantResult {
   std::string variant;
@@ -119,7 +127,8 @@ struct VariantResult {
   std::optional<double> fraction_of_limit;
   std::string limit;
   HealthSummary health;
-  int disturbed_samples = 0;  ///< taken while others worked on a GPU
+  int disturbed_samples = 0;              ///< taken while others worked on a GPU
+  std::optional<LevelShift> level_shift;  ///< the most significant one
   Execution execution;
   std::optional<TrainingResult> training;  ///< of gpt2_step only
 };

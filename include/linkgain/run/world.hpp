@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/site.hpp"
+#include "linkgain/telemetry/host_load.hpp"
 
 namespace linkgain {
 
@@ -31,6 +33,8 @@ class RunWorld {
   virtual std::vector<GpuUse> look_at_gpus() = 0;
   /// Why look_at_gpus() leaves GPUs out; empty where it has all.
   virtual std::string why_not_all_gpus() const = 0;
+  /// What this host's processors did so far, and these processes of it.
+  virtual HostLoad load_of_host(const std::vector<std::int64_t>& pids) = 0;
   /// Lets time pass; throws Interrupted where a signal comes.
   virtual void rest(Seconds time) = 0;
 };
@@ -49,6 +53,9 @@ class MpiWorld : public RunWorld {
   Seconds now() const override;
   std::vector<GpuUse> look_at_gpus() override { return gpus_.look(); }
   std::string why_not_all_gpus() const override { return gpus_.why_not_all(); }
+  HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
+    return read_host_load(pids);
+  }
   void rest(Seconds time) override;
 
  private:

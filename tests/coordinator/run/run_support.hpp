@@ -66,6 +66,8 @@ class RunBench : private RunWorld {
   Machine machine;  ///< that jobs describe, where it has ranks
   /// What look_at_gpus() sees; where it is not set there is no GPU.
   std::function<std::vector<GpuUse>(double now)> use_of_gpus;
+  /// What load_of_host() reads; where it is not set the kernel tells nothing.
+  std::function<HostLoad(double now, const std::vector<std::int64_t>& pids)> host_load;
   std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
 
  private:
@@ -74,6 +76,9 @@ class RunBench : private RunWorld {
     return use_of_gpus ? use_of_gpus(clock.now().value) : std::vector<GpuUse>{};
   }
   std::string why_not_all_gpus() const override { return use_of_gpus ? "" : "no NVML here"; }
+  HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
+    return host_load ? host_load(clock.now().value, pids) : HostLoad{};
+  }
   void rest(Seconds time) override { clock.advance(time); }
   Path find_path(int variant, int launch, const protocol::HelloReply&,
                  const std::string&) override {
