@@ -110,7 +110,7 @@ TEST_F(CheckProgram, PassesALikeRun) {
   const Outcome made = make_baseline(8);
   EXPECT_EQ(made.status, 0) << made.error;
   EXPECT_THAT(made.output, AllOf(StartsWith("2 x NVIDIA H200, NVLink, NCCL 2.28: "),
-                                 HasSubstr("p2p/all_reduce/stream/bandwidth"),
+                                 HasSubstr("p2p/all_reduce/stream/256MiB-4GiB"),
                                  HasSubstr("\nbaseline: b.json\n"), Not(HasSubstr("warning"))));
   const Outcome same = check(run_like(1.002, "after"));
   EXPECT_EQ(same.status, 0) << same.output << same.error;

@@ -173,6 +173,16 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, RunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
+/// An mpirun takes about a second to end, and twelve of them must not take twelve.
+TEST_F(RunFailure, ByASignalEndsAllJobsAtOnce) {
+  std::vector<std::string> arguments = long_run({});
+  *std::next(std::find(arguments.begin(), arguments.end(), "--launches")) = "6";
+  const Outcome outcome = run_and_harm(
+      arguments, [](const Program& program) { program.signal(SIGINT); }, 30.0);
+  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  EXPECT_LT(outcome.seconds, 6.0);
+}
+
 TEST_F(RunFailure, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
   std::vector<std::string> arguments = kLong;
   arguments[5] = "3";

@@ -39,19 +39,17 @@ std::optional<double> Ratio::relative_half_width() const {
 
 double less_time(double ratio) { return 1.0 - 1.0 / ratio; }
 
-BalancedOrder::BalancedOrder(int variants, unsigned seed) : variants_(variants), state_(seed) {
+BalancedOrder::BalancedOrder(int variants, unsigned seed) {
   if (variants < 1) throw std::invalid_argument("an order needs at least one variant");
+  next_.resize(static_cast<std::size_t>(variants));
+  std::iota(next_.begin(), next_.end(), 0);
+  for (std::size_t left = next_.size(); left > 1; --left) {
+    std::swap(next_[left - 1], next_[draw_below(static_cast<std::uint32_t>(left), seed)]);
+  }
 }
 
 std::vector<int> BalancedOrder::next() {
-  if (!pending_.empty()) return std::exchange(pending_, {});
-  std::vector<int> order(static_cast<std::size_t>(variants_));
-  std::iota(order.begin(), order.end(), 0);
-  for (std::size_t left = order.size(); left > 1; --left) {
-    std::swap(order[left - 1], order[draw_below(static_cast<std::uint32_t>(left), state_)]);
-  }
-  pending_.assign(order.rbegin(), order.rend());
-  return order;
+  return std::exchange(next_, std::vector<int>(next_.rbegin(), next_.rend()));
 }
 
 }  // namespace linkgain

@@ -31,9 +31,9 @@ class Entries {
 };
 
 bool is_sampled(const CaseResult& result, std::size_t variant) {
-  return std::any_of(
-      result.samples.begin(), result.samples.end(),
-      [&](const Sample& sample) { return sample.variant == static_cast<int>(variant); });
+  return std::any_of(result.samples.begin(), result.samples.end(), [&](const Sample& sample) {
+    return sample.variant == static_cast<int>(variant);
+  });
 }
 
 std::string why_missing(const CaseResult& result, std::size_t variant) {

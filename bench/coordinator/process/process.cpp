@@ -374,14 +374,18 @@ std::optional<ProcessEnd> Process::wait(Seconds deadline, const SignalWatch* wat
   return end_;
 }
 
-std::vector<pid_t> Process::end_tree(Seconds grace) {
+void Process::ask_to_end() {
+  if (std::exchange(asked_to_end_, true)) return;
   input_.reset();
   remember_tree();
-  if (running()) {
-    kill(id_, SIGTERM);
-    kill(id_, SIGCONT);
-    wait(grace);
-  }
+  if (!running()) return;
+  kill(id_, SIGTERM);
+  kill(id_, SIGCONT);
+}
+
+std::vector<pid_t> Process::end_tree(Seconds grace) {
+  ask_to_end();
+  wait(grace);
   std::vector<pid_t> survivors = kill_tree();
   tree_ended_ = true;
   return survivors;

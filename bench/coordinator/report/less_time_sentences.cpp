@@ -50,8 +50,9 @@ std::string wrong_data_sentence(const CaseSummary& each, const Comparison& compa
 }
 
 std::string not_measured_sentence(const Comparison& comparison) {
-  std::string sentence = fmt::format("No round measured both {} and {}, so no speed-up is given.",
-                                     comparison.first->variant, comparison.other->variant);
+  std::string sentence =
+      fmt::format("Nothing was measured with both {} and {}, so no speed-up is given.",
+                  comparison.first->variant, comparison.other->variant);
   if (comparison.other->skipped.has_value()) {
     sentence += fmt::format(" {} was skipped: {}.", comparison.other->variant,
                             one_line(*comparison.other->skipped));

@@ -262,26 +262,20 @@ std::string condensed_tables(const RunSummary& summary) {
       curves, first_curves(summary), group_table(summary), steps, first, kernels);
 }
 
-constexpr std::string_view kSpeedUps =
-    "\nSpeed-ups are estimated round by round, not from the two medians beside them.\n";
-
 }  // namespace
 
 std::string size_tables(const RunSummary& summary) {
-  if (summary.is_condensed) return condensed_tables(summary) + std::string(kSpeedUps);
+  if (summary.is_condensed) return condensed_tables(summary);
   std::string text;
-  bool compares = false;
   for (const Curve& curve : summary.curves_by_size) {
     RowLabels rows;
     for (const CaseSummary* each : curve.cases) {
       rows.labels.push_back(readable_bytes(each->definition().size));
-      compares = compares || !each->result->ratios.empty();
     }
     rows.items = step_lines(curve);
     text += fmt::format("{}### {}\n\n{}{}", text.empty() ? "" : "\n", curve.name,
                         case_table(summary, curve, rows), kernel_table(curve));
   }
-  if (compares) text += kSpeedUps;
   return text;
 }
 

@@ -118,9 +118,11 @@ std::string steps_text(const Settings& settings, const CaseResult& result) {
     runs.push_back(
         fmt::format("{} in {}", variant.training->steps, readable_time(variant.training->sum)));
   }
-  return fmt::format("Time is {} x the median of blocks of {} steps; run were {}.",
-                     counted(planned_steps(settings), "step", "steps"), kStepsPerBlock,
-                     fmt::join(runs, runs.size() > 2 ? ", " : " and "));
+  return fmt::format(
+      "Time is {} x the geometric mean over launches of the median block of {} steps; run "
+      "were {}.",
+      counted(planned_steps(settings), "step", "steps"), kStepsPerBlock,
+      fmt::join(runs, runs.size() > 2 ? ", " : " and "));
 }
 
 /// Behind how far the losses differ: that it is too far, where it is.

@@ -164,6 +164,14 @@ MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalW
       watch_(watch),
       process_(request) {}
 
+void MpiJob::give_up() noexcept {
+  try {
+    process_.ask_to_end();
+  } catch (...) {
+    // No memory or descriptor is left: its destructor does what can be done.
+  }
+}
+
 std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
   const Deadline end(deadline);
   const Transfer written = process_.write_line(line, end.remaining(), watch_);

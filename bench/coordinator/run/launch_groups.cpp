@@ -47,18 +47,17 @@ std::string bytes(std::optional<std::int64_t> amount) {
 }
 
 /// In the order in which they are named where several are as tight.
-std::vector<Limit> limits_of(const Site& site, std::int64_t largest_case, const RunPlan& plan) {
-  const bool gpu = plan.backend == BackendKind::nccl;
-  const std::int64_t ranks = (plan.ranks + plan.hosts - 1) / plan.hosts;
-  const auto free_gpu = free_gpu_memory(site, plan);
+std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
+  const bool gpu = needs.backend == BackendKind::nccl;
+  const std::int64_t ranks = needs.ranks;
   std::vector<Limit> limits;
   if (gpu) {
-    limits.push_back({free_gpu, kIdleGpuBytes, largest_case,
-                      bytes(free_gpu) + " of free GPU memory",
+    limits.push_back({needs.free_gpu_memory, kIdleGpuBytes, needs.largest_case,
+                      bytes(needs.free_gpu_memory) + " of free GPU memory",
                       "end what else uses the GPUs to have all at once"});
   }
   limits.push_back({site.host_memory_bytes, ranks * (gpu ? kGpuRankBytes : kHostRankBytes),
-                    gpu ? 0 : largest_case,
+                    gpu ? 0 : needs.largest_case,
                     bytes(site.host_memory_bytes) + " of available host memory",
                     "free memory to have all at once"});
   limits.push_back({site.shared_memory_bytes,
@@ -75,50 +74,52 @@ std::vector<Limit> limits_of(const Site& site, std::int64_t largest_case, const 
 
 }  // namespace
 
-std::optional<std::int64_t> free_gpu_memory(const Site& site, const RunPlan& plan) {
+std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<int>& gpus,
+                                            int ranks) {
   std::optional<std::int64_t> least;
   for (std::size_t i = 0; i < site.free_gpu_memory.size(); ++i) {
     const auto gpu = static_cast<int>(i);
-    const bool used = plan.gpus.empty()
-                          ? gpu < plan.ranks
-                          : std::find(plan.gpus.begin(), plan.gpus.end(), gpu) != plan.gpus.end();
+    const bool used =
+        gpus.empty() ? gpu < ranks : std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
     const std::optional<std::int64_t>& own = site.free_gpu_memory[i];
     if (used && own) least = std::min(least.value_or(*own), *own);
   }
   return least;
 }
 
-void choose_groups(const Site& site, std::int64_t largest_case, bool paired, RunPlan& plan) {
-  if (plan.sequential) return;
-  const auto variants = static_cast<std::int64_t>(plan.variants.size());
-  const std::vector<Limit> limits = limits_of(site, largest_case, plan);
-  const auto tightest = std::min_element(
-      limits.begin(), limits.end(),
-      [&](const Limit& a, const Limit& b) { return a.launches(variants) < b.launches(variants); });
-  if (tightest == limits.end() || tightest->launches(variants) >= plan.launches) return;
-  const std::int64_t fit = tightest->launches(variants);
-  if (fit < 1 && tightest == limits.end() - 1 && site.processes && !paired) {
-    plan.sequential = true;
-    plan.warnings.push_back(
-        {"sequential",
-         fmt::format("the variants ran one after the other: {} may be started", tightest->name),
-         "drift between them is not cancelled; " + tightest->advice});
-    return;
+LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
+  const std::vector<Limit> limits = limits_of(site, needs);
+  const auto tightest =
+      std::min_element(limits.begin(), limits.end(), [&](const Limit& a, const Limit& b) {
+        return a.launches(needs.variants) < b.launches(needs.variants);
+      });
+  if (tightest == limits.end() || tightest->launches(needs.variants) >= needs.launches) return {};
+  const std::int64_t fit = tightest->launches(needs.variants);
+  const bool processes = tightest == limits.end() - 1 && site.processes;
+  if (fit < 1 && processes && needs.may_be_sequential) {
+    return {
+        .sequential = true,
+        .launches = {},
+        .warning = Warning{
+            "sequential",
+            fmt::format("the variants ran one after the other: {} may be started", tightest->name),
+            "drift between them is not cancelled; " + tightest->advice}};
   }
   // Memory is reckoned with something to spare, so one job of every variant is tried.
   const int most = static_cast<int>(std::max<std::int64_t>(1, fit));
-  const int groups = (plan.launches + most - 1) / most;
-  plan.launches_at_once = (plan.launches + groups - 1) / groups;
-  if (*plan.launches_at_once >= plan.launches) return;
-  plan.warnings.push_back(
-      {"launch-groups",
-       fmt::format("launches ran {} at a time, not all {} at once: {} {} for {} jobs",
-                   *plan.launches_at_once, plan.launches, tightest->name,
-                   tightest->name.ends_with("threads") ? "do not suffice" : "is too little",
-                   plan.launches * variants),
-       "each time with one job of every variant, so the comparison is as good and only takes "
-       "longer; " +
-           tightest->advice});
+  const int groups = (needs.launches + most - 1) / most;
+  const int at_once = (needs.launches + groups - 1) / groups;
+  if (at_once >= needs.launches) return {};
+  return {.launches = at_once,
+          .warning = Warning{
+              "launch-groups",
+              fmt::format("launches ran {} at a time, not all {} at once: {} {} for {} jobs",
+                          at_once, needs.launches, tightest->name,
+                          processes ? "do not suffice" : "is too little",
+                          needs.launches * needs.variants),
+              "each time with one job of every variant, so the comparison is as good and only "
+              "takes longer; " +
+                  tightest->advice}};
 }
 
 }  // namespace linkgain

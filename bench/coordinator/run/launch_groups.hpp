@@ -2,19 +2,36 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/record/record.hpp"
+#include "linkgain/run/site.hpp"
 
 namespace linkgain {
 
-/// Free memory of the GPU that has least of it, of those that the plan uses; absent where it is not
-/// known.
-std::optional<std::int64_t> free_gpu_memory(const Site& site, const RunPlan& plan);
+/// Free memory of the GPU that has least of it, of those that `ranks` ranks use: `gpus`, or the
+/// first ones where none are named; absent where it is not known.
+std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<int>& gpus,
+                                            int ranks);
 
-/// Where not the jobs of all the plan's launches fit at once: how many launches' do, with a warning
-/// that says why. A case is open in one job of every variant at a time, and takes `largest_case`
-/// bytes there at most. Where processes do not suffice for one job of every variant the plan
-/// becomes sequential, unless `paired` was asked for.
-void choose_groups(const Site& site, std::int64_t largest_case, bool paired, RunPlan& plan);
+/// Jobs that should be up at once.
+struct JobNeeds {
+  int launches = 1;
+  int variants = 2;
+  int ranks = 2;  ///< of a job, on one host
+  BackendKind backend = BackendKind::nccl;
+  std::optional<std::int64_t> free_gpu_memory;  ///< in bytes, as free_gpu_memory() gives it
+  std::int64_t largest_case = 0;  ///< bytes of the one case that one job of every variant has open
+  bool may_be_sequential = true;  ///< `--schedule paired` was not asked for
+};
+
+/// How they can be.
+struct LaunchGroups {
+  bool sequential = false;         ///< not even one job of every variant may be started
+  std::optional<int> launches;     ///< that are up at once; absent: all
+  std::optional<Warning> warning;  ///< why not all are
+};
+
+LaunchGroups launch_groups(const Site& site, const JobNeeds& needs);
 
 }  // namespace linkgain

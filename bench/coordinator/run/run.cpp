@@ -94,8 +94,9 @@ class Run : private RunObserver {
   void run_group(int first, int end, const std::vector<int>& cases);
   void run_jobs(int first, int end, const std::vector<int>& variants,
                 const std::vector<int>& cases);
-  std::vector<Launch> start(int first, int end, const std::vector<int>& variants,
-                            std::vector<Missing>& missing);
+  std::vector<Launch> launches_of(int first, int end, const std::vector<int>& variants) const;
+  void measure_group(std::vector<Launch>& group, const std::vector<int>& cases);
+  void start(std::vector<Launch>& group, std::vector<Missing>& missing);
   void greet(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
   void give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   bool on_same_gpus(const Launch& launch) const;
@@ -230,9 +231,25 @@ void Run::run_group(int first, int end, const std::vector<int>& cases) {
 /// Those of these variants, all up together.
 void Run::run_jobs(int first, int end, const std::vector<int>& variants,
                    const std::vector<int>& cases) {
+  std::vector<Launch> group = launches_of(first, end, variants);
+  try {
+    measure_group(group, cases);
+  } catch (...) {
+    for (Launch& launch : group) {
+      for (VariantJob& job : launch.jobs) {
+        if (job.job) job.job->give_up();
+      }
+    }
+    throw;
+  }
+}
+
+void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& cases) {
   const double started = world_.now().value;
+  const int first = group.front().number;
+  const int end = group.back().number + 1;
   std::vector<Missing> missing;
-  std::vector<Launch> group = start(first, end, variants, missing);
+  start(group, missing);
   greet(group, started, missing);
   give_up_missing(group, missing);
   start_seconds_ = plan_.sequential ? 0.0 : world_.now().value - started;
@@ -256,10 +273,9 @@ void Run::run_jobs(int first, int end, const std::vector<int>& variants,
   end_together(jobs, kFarewell, *this);
 }
 
-/// All at once, so that their start-up overlaps, in random order, so that none has the first or the
-/// last place oftener.
-std::vector<Run::Launch> Run::start(int first, int end, const std::vector<int>& variants,
-                                    std::vector<Missing>& missing) {
+/// One job of each of these variants in each launch, not started yet.
+std::vector<Run::Launch> Run::launches_of(int first, int end,
+                                          const std::vector<int>& variants) const {
   std::vector<Launch> group;
   for (int number = first; number < end; ++number) {
     group.push_back({number, {}});
@@ -268,12 +284,19 @@ std::vector<Run::Launch> Run::start(int first, int end, const std::vector<int>& 
           {variant, plan_.variants[static_cast<std::size_t>(variant)].name, nullptr});
     }
   }
-  const auto count = static_cast<int>(group.size() * variants.size());
-  BalancedOrder order(count, seed_of(Order::start, plan_.seed, first));
+  return group;
+}
+
+/// All at once, so that their start-up overlaps, in random order, so that none has the first or the
+/// last place oftener.
+void Run::start(std::vector<Launch>& group, std::vector<Missing>& missing) {
+  const std::size_t variants = group.front().jobs.size();
+  BalancedOrder order(static_cast<int>(group.size() * variants),
+                      seed_of(Order::start, plan_.seed, group.front().number));
   for (const int index : order.next()) {
     const auto place = static_cast<std::size_t>(index);
-    const int number = group[place / variants.size()].number;
-    VariantJob& job = group[place / variants.size()].jobs[place % variants.size()];
+    const int number = group[place / variants].number;
+    VariantJob& job = group[place / variants].jobs[place % variants];
     if (gave_up_[static_cast<std::size_t>(job.variant)]) continue;
     try {
       job.job = world_.start_job(job.variant, number);
@@ -283,7 +306,6 @@ std::vector<Run::Launch> Run::start(int first, int end, const std::vector<int>& 
       missing.push_back({job.variant, number, error.what(), error.advice()});
     }
   }
-  return group;
 }
 
 /// All have the deadline from their common start on.

@@ -427,7 +427,8 @@ void MemoryFit::choose_schedule() {
 /// groups. Throws UsageError for what it refuses.
 void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const bool gpu = plan.backend == BackendKind::nccl;
-  std::optional<std::int64_t> memory = gpu ? free_gpu_memory(site, plan) : site.host_memory_bytes;
+  const auto free_gpu = free_gpu_memory(site, plan.gpus, plan.ranks);
+  std::optional<std::int64_t> memory = gpu ? free_gpu : site.host_memory_bytes;
   if (gpu && !memory) memory = site.gpu_memory_bytes;
   if (memory && !plan.cases.empty()) {
     MemoryFit fit(options, *memory, plan);
@@ -438,7 +439,18 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   for (const Case& c : plan.cases) {
     largest = std::max(largest, case_bytes(c, plan.backend) / (gpu ? 1 : plan.hosts));
   }
-  choose_groups(site, largest, options.sequential == false, plan);
+  if (plan.sequential) return;
+  const LaunchGroups groups =
+      launch_groups(site, {.launches = plan.launches,
+                           .variants = static_cast<int>(plan.variants.size()),
+                           .ranks = (plan.ranks + plan.hosts - 1) / plan.hosts,
+                           .backend = plan.backend,
+                           .free_gpu_memory = free_gpu,
+                           .largest_case = largest,
+                           .may_be_sequential = options.sequential != false});
+  plan.sequential = groups.sequential;
+  plan.launches_at_once = groups.launches;
+  if (groups.warning) plan.warnings.push_back(*groups.warning);
 }
 
 }  // namespace

@@ -183,7 +183,11 @@ class Process {
   /// before end_tree() looks for them. Reads all of /proc: some milliseconds.
   void remember_tree() { tree_.find(unreaped()); }
 
-  /// Asks the program to end (SIGTERM), and after the grace period, or when it is gone, kills
+  /// Asks the program to end (SIGTERM) and does not wait, so that several can end at once; ends the
+  /// wait for input, too.
+  void ask_to_end();
+
+  /// As ask_to_end(), and after the grace period, or when the program is gone, kills
   /// whatever is left of its tree, stopped or not. Returns who outlived even that for 5 seconds:
   /// processes asleep in a driver.
   std::vector<pid_t> end_tree(Seconds grace);
@@ -206,6 +210,7 @@ class Process {
   std::size_t searched_ = 0;  ///< characters of unread_ known to hold no newline
   pid_t id_ = -1;
   std::optional<ProcessEnd> end_;
+  bool asked_to_end_ = false;
   bool tree_ended_ = false;
 };
 

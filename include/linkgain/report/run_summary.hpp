@@ -26,9 +26,9 @@ enum class Contrast {
 /// What holding one variant against the first came to.
 enum class Outcome {
   wrong_data,     ///< one of the two gave wrong results
-  not_measured,   ///< no round measured both
+  not_measured,   ///< not both were measured
   same_path,      ///< variants that choose the path took the same one
-  no_interval,    ///< too few rounds to say
+  no_interval,    ///< one launch cannot say
   no_difference,  ///< the interval includes 1
   less_time,
   more_time,

@@ -53,6 +53,9 @@ class Job {
   /// The two halves of bye(), for several jobs that are to end at once.
   void ask_to_end(Seconds deadline);
   void wait_for_end(Seconds deadline) { do_finish(deadline); }
+  /// Ends the job whatever it does, without waiting: its destruction does that. For several jobs
+  /// that are given up at once.
+  virtual void give_up() noexcept {}
 
  private:
   /// Sends one line and returns the reply's, without newlines.
@@ -81,6 +84,7 @@ class MpiJob : public Job {
  public:
   /// `watch` may be null; else it must outlive the job. Throws as Process does.
   MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch);
+  void give_up() noexcept override;
 
  private:
   std::string do_exchange(const std::string& line, Seconds deadline) override;

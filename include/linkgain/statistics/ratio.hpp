@@ -19,17 +19,16 @@ struct Ratio {
 /// 1 - 1/ratio: the share of time saved by the first variant, the page's "23 %".
 double less_time(double ratio);
 
-/// Orders of variants (indices 0 … variants-1) for round after round: a random permutation, then
-/// its mirror image, so that each pair of rounds is balanced (ABBA).
+/// Orders of variants (indices 0 … variants-1) for round after round: a random permutation and its
+/// mirror image by turns (ABBAABBA), so that a steady drift moves the medians of four rounds, or of
+/// any even number, by the same.
 class BalancedOrder {
  public:
   BalancedOrder(int variants, unsigned seed);
   std::vector<int> next();
 
  private:
-  int variants_;
-  unsigned state_;
-  std::vector<int> pending_;
+  std::vector<int> next_;
 };
 
 }  // namespace linkgain

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ using namespace linkgain::test;
 
 constexpr const char* kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
-    "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,rounds,"
+    "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,launches,"
     "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
@@ -131,13 +132,14 @@ TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {
   EXPECT_EQ(row["steps"], "200");
   EXPECT_NEAR(std::stod(row["steps_time_s"]), 131.44, 1e-9);
   EXPECT_EQ(row["steps_run"], "200");
-  EXPECT_NEAR(std::stod(row["steps_run_time_s"]), 131.44, 1e-9);
-  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.1572, 1e-12);
-  EXPECT_NEAR(std::stod(row["exposed_low_s"]), 0.1572, 1e-12)
-      << "blocks took as long as each other";
-  EXPECT_NEAR(std::stod(row["exposed_high_s"]), 0.1572, 1e-12);
+  EXPECT_NEAR(std::stod(row["steps_run_time_s"]), 131.44, 1e-4);
+  // Four launches 0.05 % above and below: Student's t of three degrees of freedom is 3.182.
+  const double half_width = 3.182 * 0.1572 * 5e-4 * std::sqrt(4.0 / 3.0) / 2.0;
+  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.1572, 1e-7);
+  EXPECT_NEAR(std::stod(row["exposed_low_s"]), 0.1572 - half_width, 1e-7);
+  EXPECT_NEAR(std::stod(row["exposed_high_s"]), 0.1572 + half_width, 1e-7);
   EXPECT_EQ(row["first_loss"], "10.98");
-  EXPECT_NEAR(std::stod(row["last_loss"]), 9.08, 1e-12);
+  EXPECT_NEAR(std::stod(row["last_loss"]), 10.58, 1e-12);
   EXPECT_NEAR(std::stod(row["loss_difference"]), 0x1p-18, 1e-12);
 }
 
@@ -173,7 +175,7 @@ TEST(Csv, NamesBucketsThatWereChosen) {
   EXPECT_EQ(row["buckets"], "legacy");
   EXPECT_EQ(row["bucket_mib"], "8");
   EXPECT_EQ(row["bucket_count"], "38");
-  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.0095, 1e-12) << "held against the same step";
+  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.0095, 1e-7) << "held against the same step";
 }
 
 TEST(Csv, KeepsEveryDigit) {

@@ -63,23 +63,21 @@ TEST(MeasureCase, RecordsSamplesAsTheJobsGaveThem) {
 }
 
 TEST(MeasureCase, OrdersVariantsInBalancedPairsOfRounds) {
-  FakeScript noisy = taking(1e-4);
-  noisy.noise = 0.3;
-  std::vector<FakeScript> scripts(3, noisy);
-  for (unsigned i = 0; i < 3; ++i) scripts[i].seed = i;
-  Bench bench(scripts);
-  bench.rounds = 101;
-  bench.measure();
-  ASSERT_EQ(bench.of_variant(0).size(), 101U);
+  const std::vector<FakeScript> scripts(3, taking(1e-4));
   std::set<std::vector<int>> orders;
-  for (int round = 0; round + 1 < 101; round += 2) {
-    std::vector<int> mirrored = order_of(bench, round + 1);
-    ASSERT_EQ(mirrored.size(), 3U);
-    std::reverse(mirrored.begin(), mirrored.end());
-    ASSERT_EQ(order_of(bench, round), mirrored) << "rounds " << round << " and the next";
-    orders.insert(mirrored);
+  for (int launch = 0; launch < 60; ++launch) {
+    Bench bench(scripts);
+    bench.rounds = kRoundsPerLaunch;
+    bench.measure(launch);
+    ASSERT_EQ(bench.result.samples.size(), 3U * kRoundsPerLaunch);
+    const std::vector<int> first = order_of(bench, 0);
+    const std::vector<int> mirrored(first.rbegin(), first.rend());
+    for (int round = 1; round < kRoundsPerLaunch; ++round) {
+      EXPECT_EQ(order_of(bench, round), round % 2 == 0 ? first : mirrored) << "round " << round;
+    }
+    orders.insert(first);
   }
-  EXPECT_EQ(orders.size(), 6U) << "and every order comes up";
+  EXPECT_EQ(orders.size(), 6U) << "every order comes up";
 }
 
 TEST(MeasureCase, OpensInRandomOrderAndVerifiesInItsMirrorImage) {
@@ -104,12 +102,14 @@ TEST(MeasureCase, OpensInRandomOrderAndVerifiesInItsMirrorImage) {
 
 TEST(MeasureCase, BalancedRoundsCancelDrift) {
   FakeScript first = taking(1e-4);
-  first.drift = 2.0;
+  first.drift = 5.0;
   FakeScript other = taking(2e-4);
-  other.drift = 2.0;
+  other.drift = 5.0;
   Bench bench({first, other});
+  bench.rounds = kRoundsPerLaunch;
   bench.measure();
-  EXPECT_GT(bench.of_variant(0).back().time().value, 1.3e-4) << "the drift is there";
+  const std::vector<Sample> own = bench.of_variant(0);
+  EXPECT_GT(own.back().time().value, 1.15 * own.front().time().value) << "the drift is there";
   EXPECT_NEAR(bench.result.ratios.at(0).ratio.estimate, 2.0, 0.02);
 }
 
@@ -142,7 +142,6 @@ TEST(MeasureCase, ARefusedCaseIsSkippedAndTheOthersGoOn) {
   ASSERT_EQ(bench.result.ratios.size(), 1U);
   EXPECT_EQ(bench.result.ratios[0].variant, "v2");
   EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 4.0, 1e-9);
-  EXPECT_TRUE(bench.result.converged);
   EXPECT_TRUE(bench.jobs[1].job) << "the job lives on";
   EXPECT_THAT(bench.warnings, IsEmpty());
 }
@@ -161,17 +160,6 @@ TEST(MeasureCase, AloneAVariantIsSampledAllTheSame) {
   EXPECT_EQ(bench.result.samples.size(), 20U);
   EXPECT_EQ(bench.result.stopped, StopReason::nothing_to_compare);
   EXPECT_FALSE(bench.result.converged);
-}
-
-TEST(MeasureCase, LaunchesThatDifferHaveNotConvergedHoweverNarrowEachIs) {
-  Bench bench({taking(1e-4), taking(2e-4)});
-  bench.measure(0);
-  EXPECT_TRUE(bench.result.converged);
-  FakeTrace& trace = bench.traces.emplace_back();
-  bench.jobs[1].job = std::make_unique<FakeJob>(taking(2.2e-4), bench.clock, trace);
-  bench.measure(1);
-  EXPECT_FALSE(bench.result.converged);
-  EXPECT_EQ(bench.result.stopped, StopReason::launches_differ);
 }
 
 TEST(MeasureCase, WhatUsesNoLinkRunsInTheFirstVariantAlone) {
