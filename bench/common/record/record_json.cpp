@@ -8,6 +8,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/hardware/neighbours_json.hpp"
 
 namespace linkgain::json {
 namespace {
@@ -473,58 +474,20 @@ EvidenceCost read_evidence_cost(const json::In& json) {
   return {json.at("probes_s"), json.at("counters_s"), json::optional_at<double>(json, "health_s")};
 }
 
-json::Out write_process(const GpuProcess& process) {
-  return {{"pid", process.pid},
-          {"name", process.name},
-          {"memory_bytes", json::nullable(process.memory_bytes)}};
-}
-
-json::Out write_neighbour(const GpuNeighbour& neighbour) {
-  return {{"gpu", neighbour.gpu},
-          {"after_s", json::nullable(neighbour.after_s)},
-          {"busy_percent", json::nullable(neighbour.busy_percent)},
-          {"nvlink_gb_per_s", json::nullable(neighbour.nvlink_gb_per_s)},
-          {"processes", json::array_of(neighbour.processes, write_process)}};
-}
-
-json::Out write_neighbours(const Neighbours& neighbours) {
-  return {{"looks", neighbours.looks},
-          {"idle_windows", neighbours.idle_windows},
-          {"cost_s", neighbours.cost_s},
-          {"not_looked", neighbours.not_looked},
-          {"seen", json::array_of(neighbours.seen, write_neighbour)}};
-}
-
-GpuProcess read_process(const json::In& json) {
-  return {json.at("pid"), json.at("name"), json::optional_at<std::int64_t>(json, "memory_bytes")};
-}
-
-GpuNeighbour read_neighbour(const json::In& json) {
-  return {json.at("gpu"), json::optional_at<double>(json, "after_s"),
-          json::optional_at<double>(json, "busy_percent"),
-          json::optional_at<double>(json, "nvlink_gb_per_s"),
-          json::vector_of<GpuProcess>(json.at("processes"), read_process)};
-}
-
-Neighbours read_neighbours(const json::In& json) {
-  return {json.at("looks"), json.at("idle_windows"), json.at("cost_s"), json.at("not_looked"),
-          json::vector_of<GpuNeighbour>(json.at("seen"), read_neighbour)};
-}
-
 json::Out write_head(const Record& record) {
-  return {
-      {"schema", kRecordSchema},
-      {"started", record.started},
-      {"wall_s", json::nullable(record.wall_seconds)},
-      {"status", name_of(record.status)},
-      {"exit_code", record.exit_code},
-      {"machine", json::write_machine(record.machine)},
-      {"settings", json::write_settings(record.settings)},
-      {"evidence_cost",
-       record.evidence_cost ? write_evidence_cost(*record.evidence_cost) : json::Out(nullptr)},
-      {"neighbours", record.neighbours ? write_neighbours(*record.neighbours) : json::Out(nullptr)},
-      {"cases", json::array_of(record.cases, json::write_case)},
-      {"warnings", json::array_of(record.warnings, json::write_warning)}};
+  return {{"schema", kRecordSchema},
+          {"started", record.started},
+          {"wall_s", json::nullable(record.wall_seconds)},
+          {"status", name_of(record.status)},
+          {"exit_code", record.exit_code},
+          {"machine", json::write_machine(record.machine)},
+          {"settings", json::write_settings(record.settings)},
+          {"evidence_cost",
+           record.evidence_cost ? write_evidence_cost(*record.evidence_cost) : json::Out(nullptr)},
+          {"neighbours",
+           record.neighbours ? json::write_neighbours(*record.neighbours) : json::Out(nullptr)},
+          {"cases", json::array_of(record.cases, json::write_case)},
+          {"warnings", json::array_of(record.warnings, json::write_warning)}};
 }
 
 void require_schema(const json::In& document) {
@@ -544,7 +507,7 @@ Record read_document(const json::In& document) {
     record.evidence_cost = read_evidence_cost(document.at("evidence_cost"));
   }
   if (const json::In* neighbours = json::member_of(document, "neighbours")) {
-    record.neighbours = read_neighbours(*neighbours);
+    record.neighbours = json::read_neighbours(*neighbours);
   }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);

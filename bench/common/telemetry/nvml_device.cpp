@@ -186,13 +186,14 @@ Reading<double> Nvml::Device::busy_percent() const {
 
 Reading<std::vector<GpuProcess>> Nvml::Device::processes() const {
   const NvmlLibrary& nvml = *library_;
-  std::vector<nvml_api::ProcessInfo> infos(16);
-  auto count = static_cast<unsigned int>(infos.size());
+  // Half of the room is told of: drivers 535.43 to 535.86 write 32 bytes an entry instead of 24.
+  std::vector<nvml_api::ProcessInfo> infos(64);
+  auto count = static_cast<unsigned int>(infos.size() / 2);
   nvml_api::Result result = nvml.compute_processes(handle_, &count, infos.data());
   // More may come while we make room.
   for (int i = 0; result == nvml_api::kInsufficientSize && i < 3; ++i) {
-    infos.resize(std::size_t{2} * std::max<std::size_t>(count, infos.size()));
-    count = static_cast<unsigned int>(infos.size());
+    infos.resize(std::size_t{4} * std::max<std::size_t>(count, infos.size()));
+    count = static_cast<unsigned int>(infos.size() / 2);
     result = nvml.compute_processes(handle_, &count, infos.data());
   }
   if (result != kSuccess) {
