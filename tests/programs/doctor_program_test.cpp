@@ -88,6 +88,17 @@ TEST(DoctorProgram, FindsTheFaultOfEachMachine) {
   }
 }
 
+TEST(DoctorProgram, NamesNeighbours) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path() / "use") << "1 97 4711:10240:/usr/bin/python3\n";
+  ProgramRequest request = doctor(folder, "h200x2", {"--json"});
+  request.environment["LINKGAIN_NVML_USE"] = (folder.path() / "use").string();
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(verdict_of(outcome, "neighbours", "GPU0"), "ok");
+  EXPECT_EQ(verdict_of(outcome, "neighbours", "GPU1"), "warning");
+  EXPECT_THAT(outcome.output, HasSubstr("97 % busy (pid 4711 python3)"));
+}
+
 TEST(DoctorProgram, SeesThrottling) {
   const ScratchFolder folder;
   const Outcome outcome = run_program(doctor(folder, "throttling"));

@@ -32,8 +32,8 @@ inline auto members(const Execution& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const VariantResult& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
 }
 inline auto members(const CaseResult& value) {
   const auto& [a, b, c, d, e, f] = value;
@@ -64,12 +64,12 @@ inline auto members(const Settings& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
 }
 inline auto members(const Sample& value) {
-  const auto& [a, b, c, d, e, f, g, h, i] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i);
+  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i);
+  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 
 template <typename T>
@@ -163,6 +163,7 @@ inline void add_full_samples(Record& record) {
         sample.operations = 5 + index;
         sample.seconds = {time, time / 3, std::nullopt};
         sample.health = {{40 + round, 512.25, 1980, 0x8000000000000000ULL}, {{}, {}, 345, {}}, {}};
+        sample.disturbed = launch == 1 && round > 5;
         if (index == 1) sample.loss = 10.98 - 0.01 * round;
         record.cases.at(static_cast<std::size_t>(index) / 2).samples.push_back(sample);
       }
@@ -203,6 +204,8 @@ inline CaseResult full_case(const Case& definition, Path path) {
                      .samples = 16,
                      .unhealthy_samples = 2,
                      .power_capped_samples = 3};
+  measured.disturbed_samples = 4;
+  measured.level_shift = LevelShift{1, 3, 2.5};
   measured.execution = {12, 1, 6, 7, true, "grouped send/recv", false};
   measured.training = TrainingResult{200, Seconds{101.9}, 10.98, 9.5, 1e-6, -1e-4, -3e-4, 2e-4, 13};
   VariantResult wrong;
@@ -237,6 +240,13 @@ inline Record full_record() {
   record.started = "2026-11-20T16:40:00Z";
   record.wall_seconds = 14.125;
   record.evidence_cost = {0.75, 0.25, 0.125};
+  record.neighbours = {
+      .looks = 12,
+      .idle_windows = 3,
+      .cost_s = 1.5,
+      .not_looked = "those of other hosts are not looked at",
+      .seen = {{0, std::nullopt, 97.5, std::nullopt, {{4711, "python3", std::int64_t{1} << 33}}},
+               {1, 12.5, std::nullopt, 3.25, {{12, "", std::nullopt}}}}};
   record.machine = full_machine();
   record.settings = {.argv = {"linkgain", "run", "--out", "my \\ results"},
                      .backend = BackendKind::nccl,

@@ -59,11 +59,17 @@
 /// single link's is that divided by the number of links), LINKGAIN_NVML_PCIE_STEP bytes for PCIe,
 /// 0 where not set. Every field counts its own readings.
 ///
+/// Use: the file that LINKGAIN_NVML_USE names is read anew at every question, so that a test can
+/// change it meanwhile. A line is a GPU's number, its utilization in percent and its processes as
+/// pid:MiB:name, where MiB may be ? and the name too: `0 97 4711:10240:/usr/bin/python3`. GPUs
+/// without a line are at 0 % and have no processes, and so are all where there is no such file.
+///
 /// As NVIDIA's library does, it starts a thread at the first nvmlInit_v2, which has the signal mask
 /// of its creator, may be handed any signal sent to the process, and outlives nvmlShutdown.
 namespace linkgain::nvml_double {
 
 using nvml_api::ComputeMode;
+using nvml_api::kInsufficientSize;
 using nvml_api::kNotSupported;
 using nvml_api::kSuccess;
 using nvml_api::P2pStatus;
@@ -72,7 +78,6 @@ using nvml_api::Result;
 inline constexpr Result kUninitialized = 1;
 inline constexpr Result kInvalidArgument = 2;
 inline constexpr Result kNotFound = 6;
-inline constexpr Result kInsufficientSize = 7;
 inline constexpr Result kDriverNotLoaded = 9;
 inline constexpr Result kGpuIsLost = 15;
 inline constexpr Result kUnknown = 999;

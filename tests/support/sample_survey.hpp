@@ -60,6 +60,8 @@ inline GpuSurvey healthy_gpu(int index) {
   gpu.temperature_c = 45;
   gpu.slowdown_temperature_c = 89;
   gpu.persistence_mode = true;
+  gpu.busy_percent = 0.0;
+  gpu.processes = std::vector<GpuProcess>{};
   gpu.compute_mode = ComputeModeName::shared;
   gpu.memory_remap_pending = false;
   gpu.nvlink_errors = NvlinkErrors{};

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <stdexcept>
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/statistics/level_change.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -27,20 +29,46 @@ double skew_of(const Sample& sample) {
   return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
 }
 
+/// Twice the half width of an interval that is narrow enough matters. What was asked for says what
+/// somebody wants to see, not what the machine does, so that the defaults decide.
+std::optional<LevelShift> level_shift_of(const Case& definition,
+                                         const std::vector<const Sample*>& samples) {
+  std::map<int, std::vector<const Sample*>> by_launch;
+  for (const Sample* sample : samples) by_launch[sample->launch].push_back(sample);
+  std::vector<std::vector<double>> logs;
+  for (const auto& [launch, own] : by_launch) {
+    std::vector<double>& times = logs.emplace_back();
+    for (const Sample* sample : own) {
+      if (!(sample->time().value > 0.0)) return std::nullopt;  // of a record that was tampered with
+      times.push_back(std::log(sample->time().value));
+    }
+  }
+  const double least = std::log(1.0 + 2.0 * default_precision(definition));
+  const std::optional<LevelChange> found = find_level_change(logs, least);
+  if (!found) return std::nullopt;
+  const auto& [launch, own] =
+      *std::next(by_launch.begin(), static_cast<std::ptrdiff_t>(found->launch));
+  return LevelShift{launch, own[found->before]->round, std::exp(found->log)};
+}
+
 void summarise_variant(VariantResult& result, const Case& definition,
                        const std::vector<const Sample*>& samples,
                        std::span<const LaunchMedian> launches) {
   std::vector<double> times;
   std::vector<double> skews;
   result.health = {};
+  result.disturbed_samples = 0;
+  result.level_shift.reset();
   for (const Sample* sample : samples) {
     add_sample(result.health, sample->health);
+    result.disturbed_samples += sample->disturbed ? 1 : 0;
     times.push_back(sample->time().value);
     skews.push_back(skew_of(*sample));
   }
   if (times.empty()) return;
   result.time = launches.empty() ? Seconds{median(times)} : geometric_mean(launches);
   result.skew = median(skews);
+  result.level_shift = level_shift_of(definition, samples);
   if (!moves_its_size(definition.operation)) return;
   result.algbw = algorithm_bandwidth(definition, *result.time);
   result.busbw = bus_bandwidth(definition, *result.time);

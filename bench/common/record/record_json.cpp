@@ -8,6 +8,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/hardware/neighbours_json.hpp"
 
 namespace linkgain::json {
 namespace {
@@ -126,6 +127,11 @@ Out write_variant_result(const VariantResult& result) {
           {"verification",
            result.verification ? write_verification(*result.verification) : Out(nullptr)},
           {"execution", write_execution(result.execution)}};
+  if (result.disturbed_samples > 0) out["disturbed_samples"] = result.disturbed_samples;
+  if (const auto& shift = result.level_shift) {
+    out["level_shift"] = {
+        {"launch", shift->launch}, {"round", shift->round}, {"ratio", shift->ratio}};
+  }
   if (result.training) out["training"] = write_training(*result.training);
   return out;
 }
@@ -143,6 +149,10 @@ VariantResult read_variant_result(const In& json) {
   result.limit = optional_at<std::string>(json, "limit").value_or("");
   if (const In* evidence = member_of(json, "evidence")) result.evidence = read_evidence(*evidence);
   if (const In* health = member_of(json, "health")) result.health = read_health_summary(*health);
+  result.disturbed_samples = optional_at<int>(json, "disturbed_samples").value_or(0);
+  if (const In* shift = member_of(json, "level_shift")) {
+    result.level_shift = LevelShift{shift->at("launch"), shift->at("round"), shift->at("ratio")};
+  }
   if (!json.at("verification").is_null()) {
     result.verification = read_verification(json.at("verification"));
   }
@@ -209,7 +219,20 @@ Out write_rows(const Rows& rows) {
   if (std::any_of(rows.begin(), rows.end(), has_loss)) {
     out["loss"] = column(rows, [](const Row& row) { return nullable(row.sample->loss); });
   }
+  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.sample->disturbed; })) {
+    out["disturbed"] = column(rows, &Sample::disturbed);
+  }
   return out;
+}
+
+/// A column that only records with such samples have.
+void read_disturbed(const In& json, std::vector<Sample>& samples) {
+  const In* const column = member_of(json, "disturbed");
+  if (column == nullptr) return;
+  if (column->size() != samples.size()) {
+    throw UsageError("samples: column 'disturbed' has another length");
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].disturbed = (*column)[i].get<bool>();
 }
 
 /// A column that records without trainings, and older ones, lack.
@@ -255,6 +278,7 @@ std::vector<Sample> read_rows(const In& json) {
   read_column(json, "position", samples, &Sample::position);
   read_column(json, "operations", samples, &Sample::operations);
   read_losses(json, samples);
+  read_disturbed(json, samples);
   for (const char* key : {"seconds_by_rank", "temperature_c_by_rank", "power_w_by_rank",
                           "sm_clock_mhz_by_rank", "clock_event_reasons_by_rank"}) {
     require_columns(json, key, samples.size());
@@ -460,6 +484,8 @@ json::Out write_head(const Record& record) {
           {"settings", json::write_settings(record.settings)},
           {"evidence_cost",
            record.evidence_cost ? write_evidence_cost(*record.evidence_cost) : json::Out(nullptr)},
+          {"neighbours",
+           record.neighbours ? json::write_neighbours(*record.neighbours) : json::Out(nullptr)},
           {"cases", json::array_of(record.cases, json::write_case)},
           {"warnings", json::array_of(record.warnings, json::write_warning)}};
 }
@@ -479,6 +505,9 @@ Record read_document(const json::In& document) {
   record.settings = json::read_settings(document.at("settings"));
   if (document.contains("evidence_cost") && !document.at("evidence_cost").is_null()) {
     record.evidence_cost = read_evidence_cost(document.at("evidence_cost"));
+  }
+  if (const json::In* neighbours = json::member_of(document, "neighbours")) {
+    record.neighbours = json::read_neighbours(*neighbours);
   }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);

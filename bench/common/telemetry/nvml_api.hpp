@@ -15,6 +15,7 @@ using Handle = void*;  ///< nvmlDevice_t
 using Result = int;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotSupported = 3;
+inline constexpr Result kInsufficientSize = 7;
 inline constexpr Result kFunctionNotFound = 13;  ///< also what a missing symbol answers here
 
 /// nvmlMemory_t, in bytes.
@@ -23,6 +24,22 @@ struct Memory {
   unsigned long long free = 0;
   unsigned long long used = 0;
 };
+
+/// nvmlUtilization_t: percent of the last sampling period.
+struct Utilization {
+  unsigned int gpu = 0;     ///< in which some kernel ran
+  unsigned int memory = 0;  ///< in which device memory was read or written
+};
+
+/// nvmlProcessInfo_v2_t, of the functions that end in _v2 or _v3.
+struct ProcessInfo {
+  unsigned int pid = 0;
+  unsigned long long used_memory = 0;  ///< in bytes; all ones: not available
+  unsigned int gpu_instance = 0;
+  unsigned int compute_instance = 0;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+inline constexpr unsigned long long kMemoryNotAvailable = ~0ULL;
 
 /// nvmlComputeMode_t
 enum class ComputeMode : int {

@@ -90,6 +90,12 @@ void NvmlLibrary::resolve_all() {
 
 void NvmlLibrary::resolve_state() {
   resolve(memory_info, "nvmlDeviceGetMemoryInfo");
+  resolve(utilization, "nvmlDeviceGetUtilizationRates");
+  resolve(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+  if (!compute_processes.found()) {  // of drivers before 510; the structure is the same
+    resolve(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v2");
+  }
+  resolve(process_name, "nvmlSystemGetProcessName");
   resolve(remapped_rows, "nvmlDeviceGetRemappedRows");
   resolve(compute_mode, "nvmlDeviceGetComputeMode");
   resolve(persistence_mode, "nvmlDeviceGetPersistenceMode");

@@ -78,6 +78,9 @@ struct NvmlLibrary {
   Function<nvml_api::Handle, char*, unsigned int> uuid;
   Function<nvml_api::Handle, nvml_api::PciInfo*> pci_info;
   Function<nvml_api::Handle, nvml_api::Memory*> memory_info;
+  Function<nvml_api::Handle, nvml_api::Utilization*> utilization;
+  Function<nvml_api::Handle, unsigned int*, nvml_api::ProcessInfo*> compute_processes;
+  Function<unsigned int, char*, unsigned int> process_name;
   Function<nvml_api::Handle, nvml_api::ComputeMode*> compute_mode;
   Function<nvml_api::Handle, nvml_api::TemperatureSensor, unsigned int*> temperature;
   Function<nvml_api::Handle, nvml_api::TemperatureThreshold, unsigned int*> temperature_threshold;

@@ -147,6 +147,23 @@ void judge_convergence(Record& record) {
   }
 }
 
+void judge_level_shifts(Record& record) {
+  std::vector<std::string> shifts;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      if (!variant.level_shift) continue;
+      shifts.push_back(fmt::format("{} with {} (x{:.3g} in launch {})",
+                                   case_name(result.definition), variant.variant,
+                                   variant.level_shift->ratio, variant.level_shift->launch + 1));
+    }
+  }
+  if (shifts.empty()) return;
+  add_once(record,
+           {"level-change", "within a launch times went over to another level: " + first_of(shifts),
+            "something else began or ended meanwhile, or clocks changed: keep other work "
+            "off this machine and run again"});
+}
+
 void judge_budget(Record& record) {
   if (!record.settings.budget || record.status != RunStatus::complete) return;
   const auto unmeasured =
@@ -390,6 +407,7 @@ ExitCode judge(Record& record) {
   judge_evidence(record);
   judge_same_paths(record);
   judge_convergence(record);
+  judge_level_shifts(record);
   judge_budget(record);
   const bool is_unhealthy = judge_health(record);
   if (judge_absence(record)) record.status = RunStatus::incomplete;
@@ -475,7 +493,8 @@ bool judge_health(Record& record) {
   }
   if (!record.settings.require_healthy) return false;
   const bool unknown = warn_of_unmeasured(record);
-  return unknown || summary.unhealthy_samples > 0;
+  const bool neighbours = record.neighbours && !record.neighbours->seen.empty();
+  return unknown || neighbours || summary.unhealthy_samples > 0;
 }
 
 }  // namespace linkgain

@@ -49,7 +49,7 @@ void judge_evidence(Record& record);
 bool judge_paths(Record& record);
 
 /// Whether the run must end as unhealthy: asked for, and some sample's GPU was held back or did not
-/// tell.
+/// tell, or others were on a GPU.
 bool judge_health(Record& record);
 
 }  // namespace linkgain

@@ -104,6 +104,29 @@ Finding check_persistence(const GpuSurvey& gpu) {
                        "run nvidia-persistenced, or nvidia-smi -pm 1");
 }
 
+Finding check_neighbours(const GpuSurvey& gpu) {
+  const Check check(kGroup, "neighbours", subject_of(gpu));
+  if (!gpu.busy_percent.measured()) return check.not_checkable(gpu.busy_percent.reason());
+  const std::vector<GpuProcess> processes = gpu.processes.value_or({});
+  const bool busy = gpu.busy_percent.value() >= kBusyPercent;
+  const std::string value =
+      fmt::format("{:.0f} % busy{}", gpu.busy_percent.value(),
+                  !processes.empty() ? fmt::format(" ({})", describe(processes))
+                  : busy             ? " (its processes are not shown here)"
+                                     : "");
+  if (busy) {
+    return check.warning(value,
+                         "others' work makes operations take longer, so that times, ratios "
+                         "and intervals are not those of the link",
+                         kNeighbourAdvice);
+  }
+  if (processes.empty()) return check.ok(value);
+  return check.warning(value,
+                       "another process holds memory and may work at any time: `linkgain "
+                       "run --require-healthy` ends with 8",
+                       kNeighbourAdvice);
+}
+
 /// Why it is not known of a GPU that answers whether CUDA sees it, or of all where none answers;
 /// empty where it is known.
 std::string visibility_unknown(const std::vector<TopologyGpu>& gpus) {
@@ -174,6 +197,7 @@ void check_gpus(const Survey& survey, Findings& findings) {
     findings.push_back(check_memory(gpu));
     findings.push_back(check_compute_mode(gpu));
     findings.push_back(check_persistence(gpu));
+    findings.push_back(check_neighbours(gpu));
   }
   if (!survey.load_failure.empty()) {
     findings.push_back(

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -25,6 +27,19 @@ template <typename T>
 std::string loss_in(const Reading<T>& reading) {
   const bool lost = !reading.measured() && reading.reason().find("lost") != std::string::npos;
   return lost ? reading.reason() : std::string();
+}
+
+/// The driver's reading is of a period of at most 1 s that ended at most as long ago: who is busy
+/// is looked at until that is not work of before.
+Reading<double> busy_percent_of(const Nvml::Device& device) {
+  constexpr std::chrono::milliseconds kStep{100};
+  constexpr int kMostLooks = 20;
+  Reading<double> busy = device.busy_percent();
+  for (int look = 0; look < kMostLooks && busy.value_or(0.0) >= kBusyPercent; ++look) {
+    std::this_thread::sleep_for(kStep);
+    busy = device.busy_percent();
+  }
+  return busy;
 }
 
 GpuSurvey survey_gpu(const Nvml::Device& device, int index, const std::filesystem::path& sys) {
@@ -42,6 +57,8 @@ GpuSurvey survey_gpu(const Nvml::Device& device, int index, const std::filesyste
   gpu.compute_mode = device.compute_mode();
   gpu.memory_remap_pending = device.memory_remap_pending();
   gpu.nvlink_errors = device.nvlink_errors();
+  gpu.busy_percent = busy_percent_of(device);
+  gpu.processes = device.processes();
   gpu.iommu_domain = iommu_domain(sys, gpu.pci_bus_id);
   return gpu;
 }

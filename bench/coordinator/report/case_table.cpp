@@ -145,6 +145,15 @@ Cells CaseRows::variant_marks(const VariantSummary& variant) {
         "held back: heat, a power brake or a hardware slowdown cut a GPU's clocks in some "
         "samples, so the times may be too long"));
   }
+  if (result.disturbed_samples > 0) {
+    marks.push_back(footnotes_.mark(
+        "d", "disturbed: others worked on a GPU, or on the ranks' processors, meanwhile"));
+  }
+  if (result.level_shift) {
+    marks.push_back(footnotes_.mark(
+        "c",
+        "changed: within a launch the time went over to another level, by other work or clocks"));
+  }
   if (result.health.power_capped_samples > 0) {
     marks.push_back(footnotes_.mark("p", "a GPU ran at its power limit in some samples"));
   }

@@ -81,6 +81,25 @@ std::string describe(const HealthSummary& summary) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// "Neighbours: none on the GPUs in 12 looks", or what was seen; empty where nobody looked.
+std::string neighbours_line(const Record& record) {
+  if (!record.neighbours) return {};
+  const Neighbours& neighbours = *record.neighbours;
+  std::vector<std::string> parts;
+  for (const GpuNeighbour& each : neighbours.seen) parts.push_back(describe(each));
+  if (neighbours.looks > 0 && parts.empty()) {
+    parts.push_back(
+        fmt::format("none seen on the GPUs, {} at their processes and {} at their "
+                    "utilization while no job worked",
+                    counted(neighbours.looks, "look", "looks"), neighbours.idle_windows));
+  }
+  if (!neighbours.not_looked.empty()) {
+    parts.push_back(fmt::format("not looked for{}: {}", neighbours.looks > 0 ? " on all GPUs" : "",
+                                neighbours.not_looked));
+  }
+  return fmt::format("Neighbours: {}\n", one_line(fmt::format("{}", fmt::join(parts, "; "))));
+}
+
 /// health_line(), and SM clock and what held samples back for each variant; or empty.
 std::string health_section(const RunSummary& summary) {
   const std::string line = health_line(summary);
@@ -401,7 +420,9 @@ std::string repeat_section(const Record& record) {
 }  // namespace
 
 std::string health_line(const RunSummary& summary) {
-  return summary.health ? fmt::format("Health: {}\n", describe(*summary.health)) : std::string{};
+  const std::string health =
+      summary.health ? fmt::format("Health: {}\n", describe(*summary.health)) : std::string();
+  return health + neighbours_line(summary.record);
 }
 
 std::string markdown_report(const RunSummary& summary) {

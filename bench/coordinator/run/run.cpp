@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "host_watch.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
@@ -16,6 +17,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
 #include "measurement.hpp"
+#include "neighbour_watch.hpp"
 
 namespace linkgain {
 namespace {
@@ -179,6 +181,8 @@ class Run : private RunObserver {
   bool machine_known_ = false;
   bool head_written_ = false;
   RunPace pace_;
+  NeighbourWatch neighbours_;
+  HostWatch host_;
   EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
@@ -193,7 +197,9 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       all_variants_(plan.variants.size()),
       all_cases_(plan.cases.size()),
       gave_up_(plan.variants.size()),
-      pace_(plan, *this) {
+      pace_(plan, *this),
+      neighbours_(world, record, *this),
+      host_(plan, world, record, *this) {
   settings_.wires.counting = plan.backend == BackendKind::nccl;
   if (settings_.wires.counting) {
     cost_ = &record_.evidence_cost.emplace();
@@ -221,8 +227,12 @@ void Run::warn(const Warning& warning) {
 }
 
 void Run::execute() {
+  host_.before_start();
+  if (plan_.backend == BackendKind::nccl) neighbours_.before_start();
+  host_.end_of_start_window();
   run_planned();
   add_launches();
+  host_.tell();
   record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
 }
 
@@ -285,12 +295,15 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
     measure_host_copies(group);
     write_head();
   }
+  host_.resume();
   for (Launch& launch : group) {
     if (launch.number > 0 && (launch.number >= pace_.launches() || pace_.out_of_budget())) break;
     const double before = pace_.elapsed();
     measure_launch(launch, cases);
     if (launch.number == 0 && !plan_.sequential) lower_launches(pace_.elapsed() - before, end);
   }
+  host_.pause();
+  neighbours_.at_end();
   std::vector<VariantJob> jobs;
   for (Launch& launch : group) {
     std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
@@ -342,6 +355,8 @@ void Run::greet(std::vector<Launch>& group, double started, std::vector<Missing>
       const double left = plan_.deadline.value - (world_.now().value - started);
       try {
         job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
+        neighbours_.add_own(job.hello.machine);
+        host_.add_own(job.hello.machine);
         adopt(job);
       } catch (const Interrupted&) {
         throw;
@@ -492,6 +507,8 @@ void Run::measure(Launch& launch, int index) {
   if (!any) return skip(launch, index, kJobWasLost, StopReason::job_lost);
   if (pace_.out_of_budget()) return skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
+  host_.hand_over();
+  neighbours_.hand_over();
   const double before = world_.now().value;
   progress_.measuring(pace_, launch.number, result.definition);
   try {

@@ -139,6 +139,7 @@ Site survey_site(const std::optional<std::filesystem::path>& hostfile) {
   const CudaSettings settings = cuda_settings();
   for (const Nvml::Device& device : visible_devices(*nvml, settings)) {
     if (site.gpus++ == 0) site.gpu_name = device.name().value_or("GPU");
+    site.gpu_pci_bus_ids.push_back(device.pci_bus_id().value_or(""));
     if (const auto memory = device.memory_bytes()) {
       site.gpu_memory_bytes = std::min(site.gpu_memory_bytes.value_or(*memory), *memory);
     }

@@ -1,6 +1,7 @@
 #include "linkgain/run/world.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +11,16 @@
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
+
+MpiWorld::MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
+                   const RunDirectory& directory, const SignalWatch& watch)
+    : options_(options), plan_(plan), directory_(directory), watch_(watch), gpus_(plan, site) {}
+
+void MpiWorld::rest(Seconds time) {
+  pollfd entry{watch_.descriptor(), POLLIN, 0};
+  ::poll(&entry, 1, static_cast<int>(time.value * 1000.0));
+  watch_.throw_if_caught();
+}
 
 /// What starts the worker of a variant. NCCL logs into a file.
 LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {

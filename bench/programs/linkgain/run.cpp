@@ -160,8 +160,10 @@ void declare_output(CommandLine& line, RunOptions& options) {
       .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
            DeferredOptions::Empty::is_absent)
       ->type_name("DIR");
-  app.add_flag("--require-healthy", options.require_healthy,
-               "Exit with status 8 where heat, power supply or cable held a GPU back in a sample");
+  app.add_flag(
+      "--require-healthy", options.require_healthy,
+      "Exit with status 8 where heat, power supply or cable held a GPU back in a sample, or "
+      "another process was on a GPU");
   app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
   app.add_flag("--quiet", options.quiet, "No progress on standard error");
   add_no_color(line, options.color);
@@ -240,7 +242,7 @@ int carry_out(const RunOptions& options) {
   record.warnings = plan.warnings;
   JournalWriter journal(directory.journal());
   const SignalWatch watch;
-  MpiWorld world(options, plan, directory, watch);
+  MpiWorld world(options, plan, site, directory, watch);
   const double start = world.now().value;
   int status = 0;
   try {

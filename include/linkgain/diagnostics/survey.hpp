@@ -11,6 +11,7 @@
 #include "linkgain/base/reading.hpp"
 #include "linkgain/diagnostics/kernel_log.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 #include "linkgain/telemetry/pci.hpp"
@@ -79,7 +80,9 @@ struct GpuSurvey {
   Reading<ComputeModeName> compute_mode;
   Reading<bool> memory_remap_pending;
   Reading<NvlinkErrors> nvlink_errors;
-  Reading<std::string> iommu_domain;  ///< the kernel's word: "DMA", "DMA-FQ", "identity"
+  Reading<double> busy_percent;                ///< while nothing of ours worked
+  Reading<std::vector<GpuProcess>> processes;  ///< of all users
+  Reading<std::string> iommu_domain;           ///< the kernel's word: "DMA", "DMA-FQ", "identity"
   Reading<GpuLoad> load = Reading<GpuLoad>::missing("needs --load");
 };
 

@@ -14,6 +14,7 @@
 #include "linkgain/cases/case.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/statistics/ratio.hpp"
 
@@ -49,6 +50,8 @@ struct Sample {
   std::vector<Health> health;  ///< per rank
   /// What a training's last step of the batch gave, over all ranks; absent of other operations.
   std::optional<double> loss{};
+  /// Taken, as far as is known, while others worked on a GPU: since the last look that saw none.
+  bool disturbed = false;
 
   /// The sample's value by rule 1: the maximum over ranks.
   Seconds time() const;
@@ -100,6 +103,14 @@ struct TrainingResult {
   bool operator==(const TrainingResult&) const = default;
 };
 
+/// Within one launch times went over to another level, by more than the case's precision allows.
+struct LevelShift {
+  int launch = 0;
+  int round = 0;       ///< the first of the new level
+  double ratio = 1.0;  ///< of the new level to the old one
+  bool operator==(const LevelShift&) const = default;
+};
+
 /// What one variant gave for one case.
 struct VariantResult {
   std::string variant;
@@ -116,6 +127,8 @@ struct VariantResult {
   std::optional<double> fraction_of_limit;
   std::string limit;
   HealthSummary health;
+  int disturbed_samples = 0;              ///< taken while others worked on a GPU
+  std::optional<LevelShift> level_shift;  ///< the most significant one
   Execution execution;
   std::optional<TrainingResult> training;  ///< of gpt2_step only
 };
@@ -248,6 +261,7 @@ struct Record {
   Machine machine;
   Settings settings;
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no wires were looked at
+  std::optional<Neighbours> neighbours{};  ///< absent of a run without GPUs, and in older records
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;

@@ -36,6 +36,7 @@ struct Site {
   std::string host;
   int processors = 1;
   int gpus = 0;                                              ///< visible to CUDA
+  std::vector<std::string> gpu_pci_bus_ids;                  ///< of each; empty where not known
   std::string gpu_name;                                      ///< of the first
   std::string no_gpus_reason;                                ///< why there are fewer than two
   std::optional<std::int64_t> gpu_memory_bytes;              ///< of the smallest visible GPU

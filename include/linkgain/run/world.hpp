@@ -1,12 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/run/gpu_lookout.hpp"
 #include "linkgain/run/job.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
+#include "linkgain/run/site.hpp"
+#include "linkgain/telemetry/host_load.hpp"
 
 namespace linkgain {
 
@@ -22,6 +28,15 @@ class RunWorld {
   virtual Path find_path(int variant, int launch, const protocol::HelloReply& hello,
                          const std::string& algorithm) = 0;
   virtual Seconds now() const = 0;  ///< monotonic
+  /// The use now of those of the run's GPUs that are this host's: one entry each, always in the
+  /// same order; none where the driver cannot be asked.
+  virtual std::vector<GpuUse> look_at_gpus() = 0;
+  /// Why look_at_gpus() leaves GPUs out; empty where it has all.
+  virtual std::string why_not_all_gpus() const = 0;
+  /// What this host's processors did so far, and these processes of it.
+  virtual HostLoad load_of_host(const std::vector<std::int64_t>& pids) = 0;
+  /// Lets time pass; throws Interrupted where a signal comes.
+  virtual void rest(Seconds time) = 0;
 };
 
 /// Jobs that a launcher starts, what NCCL logs into the run's directory, and this machine's clock.
@@ -29,14 +44,19 @@ class RunWorld {
 class MpiWorld : public RunWorld {
  public:
   /// Throws UsageError where there is no place for temporary files.
-  MpiWorld(const RunOptions& options, const RunPlan& plan, const RunDirectory& directory,
-           const SignalWatch& watch)
-      : options_(options), plan_(plan), directory_(directory), watch_(watch) {}
+  MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
+           const RunDirectory& directory, const SignalWatch& watch);
 
   std::unique_ptr<Job> start_job(int variant, int launch) override;
   Path find_path(int variant, int launch, const protocol::HelloReply& hello,
                  const std::string& algorithm) override;
   Seconds now() const override;
+  std::vector<GpuUse> look_at_gpus() override { return gpus_.look(); }
+  std::string why_not_all_gpus() const override { return gpus_.why_not_all(); }
+  HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
+    return read_host_load(pids);
+  }
+  void rest(Seconds time) override;
 
  private:
   LaunchRequest request_for(const Variant& variant, int launch) const;
@@ -45,6 +65,7 @@ class MpiWorld : public RunWorld {
   const RunPlan& plan_;
   const RunDirectory& directory_;
   const SignalWatch& watch_;
+  GpuLookout gpus_;
   TemporaryFolder sessions_;  ///< Open MPI's, one for each job
 };
 

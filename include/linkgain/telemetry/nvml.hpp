@@ -10,6 +10,7 @@
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/link_counters.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
@@ -127,6 +128,11 @@ class Nvml::Device {
   Reading<std::uint64_t> clock_event_reasons() const;
   /// Rows of memory waiting for a reset to be replaced, or that could not be.
   Reading<bool> memory_remap_pending() const;
+
+  /// Percent of the driver's last sampling period (1/6 to 1 s) in which some kernel ran.
+  Reading<double> busy_percent() const;
+  /// With compute contexts, of all users; without NVIDIA's own MPS server, which does no work.
+  Reading<std::vector<GpuProcess>> processes() const;
 
   /// Fills the NVLink and PCIe members of `gpu`. The version is that of the first active link, the
   /// rate that of the slowest; no rate where one active link's is not known.

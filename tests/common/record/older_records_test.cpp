@@ -48,6 +48,20 @@ TEST(OlderRecords, AreReadWithoutTheSumOfNvlinks) {
   EXPECT_DOUBLE_EQ(nvlink_total(gpu).value(), 17 * 26.562);
 }
 
+TEST(OlderRecords, AreReadWithoutNeighbours) {
+  Json document = full_document();
+  EXPECT_EQ(document.erase("neighbours"), 1U);
+  EXPECT_EQ(document["samples"].erase("disturbed"), 1U);
+  for (const char* key : {"disturbed_samples", "level_shift"}) {
+    EXPECT_EQ(document["cases"][0]["variants"][0].erase(key), 1U) << key;
+  }
+  const Record record = parse_record(document.dump(), "");
+  EXPECT_FALSE(record.neighbours);
+  EXPECT_FALSE(record.cases[0].variants[0].level_shift);
+  EXPECT_EQ(record.cases[0].variants[0].disturbed_samples, 0);
+  for (const Sample& sample : record.cases[0].samples) EXPECT_FALSE(sample.disturbed);
+}
+
 TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
   Json document = full_document();
   Json& evidence = document["cases"][0]["variants"][1]["evidence"];

@@ -52,6 +52,27 @@ TEST(JudgeHealth, WarnsAndDecidesTheExitCodeWhereAsked) {
   expect_golden(text, "warnings_of_health.txt");
 }
 
+TEST(JudgeHealth, RequiredIsAGpuWithoutOthers) {
+  Record record = sampled_record({{0, 0}});
+  record.neighbours = Neighbours{.looks = 3};
+  record.settings.require_healthy = true;
+  EXPECT_EQ(judge(record), ExitCode::success);
+  record.neighbours->seen = {{.gpu = 0, .busy_percent = 97.0}};
+  EXPECT_EQ(judge(record), ExitCode::unhealthy);
+  record.settings.require_healthy = false;
+  EXPECT_EQ(judge(record), ExitCode::success);
+}
+
+TEST(JudgeLevelShifts, NamesCaseVariantAndLaunch) {
+  Record record = good_record();
+  record.cases[1].variants[1].level_shift = LevelShift{2, 2, 2.4};
+  EXPECT_EQ(judge(record), ExitCode::success);
+  ASSERT_THAT(codes(record), ::testing::ElementsAre("level-change"));
+  EXPECT_EQ(record.warnings[0].text,
+            "within a launch times went over to another level: all_reduce/float32/sum/1KiB/np2 "
+            "with host (x2.4 in launch 3)");
+}
+
 TEST(JudgeHealth, ComesAfterWrongPath) {
   Record record = sampled_record({{0x40, 0}});
   record.settings.require_healthy = true;

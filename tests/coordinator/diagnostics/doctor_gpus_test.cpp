@@ -95,6 +95,23 @@ TEST(DoctorGpus, ComputeMode) {
   expect_finding(survey, "compute-mode", "GPU1", not_checkable, "Unknown Error");
 }
 
+TEST(DoctorGpus, NamesNeighbours) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "neighbours", "GPU0", ok, "0 % busy");
+  survey.gpus[0].busy_percent = 97.0;
+  survey.gpus[0].processes = std::vector<GpuProcess>{{4711, "python3", {}}};
+  expect_finding(survey, "neighbours", "GPU0", warning, "97 % busy (pid 4711 python3)");
+  expect_finding(survey, "neighbours", "GPU1", ok, "0 % busy");
+  survey.gpus[0].busy_percent = 0.0;
+  expect_finding(survey, "neighbours", "GPU0", warning, "0 % busy (pid 4711 python3)");
+  survey.gpus[0].processes = Reading<std::vector<GpuProcess>>::missing("Not Supported");
+  expect_finding(survey, "neighbours", "GPU0", ok, "0 % busy");
+  survey.gpus[0].busy_percent = 40.0;
+  expect_finding(survey, "neighbours", "GPU0", warning, "not shown here");
+  survey.gpus[0].busy_percent = Reading<double>::missing("Not Supported");
+  expect_finding(survey, "neighbours", "GPU0", not_checkable, "Not Supported");
+}
+
 TEST(DoctorGpus, Persistence) {
   Survey survey = healthy_survey();
   expect_finding(survey, "persistence", "GPU0", ok, "on");

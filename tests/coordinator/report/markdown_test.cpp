@@ -97,6 +97,35 @@ TEST(HealthLine, SaysWhatWasMeasured) {
   EXPECT_THAT(markdown_report(RunSummary(mpi_record())), Not(HasSubstr("## Health")));
 }
 
+TEST(HealthLine, SaysWhatNeighboursWereSeen) {
+  Situations lines;
+  Record record = complete(h200_record());
+  const auto add = [&](const std::string& situation, const Neighbours& neighbours) {
+    record.neighbours = neighbours;
+    const std::string text = health_line(RunSummary(record));
+    lines.add(situation, text.substr(text.find('\n') + 1));
+  };
+  add("none", {.looks = 12, .idle_windows = 3});
+  add("one that worked from the start",
+      {.looks = 12,
+       .idle_windows = 3,
+       .seen = {{.gpu = 0, .busy_percent = 97.25, .processes = {{4711, "python3", {}}}}}});
+  add("two on the way, one of them idle, the other by links alone",
+      {.looks = 12,
+       .idle_windows = 3,
+       .seen = {{.gpu = 0,
+                 .after_s = 12.25,
+                 .busy_percent = 0.0,
+                 .processes = {{4711, "python3", std::int64_t{10} << 30}, {4712, "", {}}}},
+                {.gpu = 1, .after_s = 14.5, .busy_percent = 0.0, .nvlink_gb_per_s = 12.25}}});
+  add("many processes",
+      {.looks = 12, .seen = {{.gpu = 0, .processes = {{1}, {2}, {3}, {4}, {5}, {6}}}}});
+  add("a run on several hosts",
+      {.looks = 1, .not_looked = "those of other hosts are not looked at"});
+  add("no NVML", {.not_looked = "NVML cannot start"});
+  expect_golden(lines.text(), "neighbours.md");
+}
+
 TEST(HealthLine, IsNotThereWithoutGpusOrTimes) {
   EXPECT_EQ(health_line(RunSummary(mpi_record())), "");
   EXPECT_EQ(health_line(RunSummary(two_gpus())), "");

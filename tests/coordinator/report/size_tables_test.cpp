@@ -118,6 +118,19 @@ TEST(SizeTable, MarksHeldBackAndCappedSamples) {
   EXPECT_THAT(text, HasSubstr("- `p`"));
 }
 
+TEST(SizeTable, MarksDisturbedSamplesAndWideIntervalsApart) {
+  Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
+  record.cases[0].variants[1].disturbed_samples = 2;
+  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("| d     |"));
+  record.cases[0].converged = false;
+  const std::string text = size_tables(RunSummary(record));
+  EXPECT_THAT(text, HasSubstr("| * d   |"));
+  EXPECT_THAT(text, HasSubstr("- `*`"));
+  EXPECT_THAT(text, HasSubstr("- `d` disturbed"));
+  record.cases[0].variants[0].level_shift = LevelShift{3, 2, 2.4};
+  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("| * c d |"));
+}
+
 TEST(SizeTable, NamesPathsThatAreNotTheUsualOnes) {
   Record record = complete(h200_record());
   record.cases[0].variants[0].path = Path::mixed;

@@ -64,11 +64,23 @@ class RunBench : private RunWorld {
   std::map<std::pair<int, int>, FakeScript> script_of_launch;
   std::function<void(int variant, int launch)> before_start;
   std::function<Path(int variant, int launch)> path_of;
-  Machine machine;               ///< that jobs describe, where it has ranks
+  Machine machine;  ///< that jobs describe, where it has ranks
+  /// What look_at_gpus() sees; where it is not set there is no GPU.
+  std::function<std::vector<GpuUse>(double now)> use_of_gpus;
+  /// What load_of_host() reads; where it is not set the kernel tells nothing.
+  std::function<HostLoad(double now, const std::vector<std::int64_t>& pids)> host_load;
   std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
 
  private:
   Seconds now() const override { return clock.now(); }
+  std::vector<GpuUse> look_at_gpus() override {
+    return use_of_gpus ? use_of_gpus(clock.now().value) : std::vector<GpuUse>{};
+  }
+  std::string why_not_all_gpus() const override { return use_of_gpus ? "" : "no NVML here"; }
+  HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
+    return host_load ? host_load(clock.now().value, pids) : HostLoad{};
+  }
+  void rest(Seconds time) override { clock.advance(time); }
   Path find_path(int variant, int launch, const protocol::HelloReply&,
                  const std::string&) override {
     return path_of ? path_of(variant, launch) : Path::unknown;

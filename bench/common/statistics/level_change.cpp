@@ -1,0 +1,69 @@
+#include "linkgain/statistics/level_change.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "linkgain/statistics/distributions.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kFewestOnASide = kFewestForLevelChange / 2;
+
+struct Spread {
+  double mean = 0.0;
+  double sum_of_squares = 0.0;
+};
+
+Spread spread_of(std::span<const double> values) {
+  Spread spread;
+  spread.mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  for (const double value : values) {
+    spread.sum_of_squares += (value - spread.mean) * (value - spread.mean);
+  }
+  return spread;
+}
+
+}  // namespace
+
+std::optional<LevelChange> find_level_change(std::span<const std::vector<double>> launches,
+                                             double least) {
+  double all_squares = 0.0;
+  std::size_t freedom = 0;
+  std::size_t places = 0;
+  for (const std::vector<double>& launch : launches) {
+    if (launch.size() < kFewestForLevelChange) continue;
+    all_squares += spread_of(launch).sum_of_squares;
+    freedom += launch.size() - 1;
+    places += launch.size() + 1 - 2 * kFewestOnASide;
+  }
+  std::optional<LevelChange> found;
+  double smallest = kLevelChangeByChance;
+  for (std::size_t index = 0; index < launches.size(); ++index) {
+    const std::span<const double> launch(launches[index]);
+    if (launch.size() < kFewestForLevelChange) continue;
+    const double others = all_squares - spread_of(launch).sum_of_squares;
+    for (std::size_t before = kFewestOnASide; before + kFewestOnASide <= launch.size(); ++before) {
+      const Spread first = spread_of(launch.first(before));
+      const Spread last = spread_of(launch.subspan(before));
+      const double change = last.mean - first.mean;
+      if (std::abs(change) < least) continue;
+      const double variance =
+          (others + first.sum_of_squares + last.sum_of_squares) / static_cast<double>(freedom - 1);
+      const double error =
+          std::sqrt(variance * (1.0 / static_cast<double>(before) +
+                                1.0 / static_cast<double>(launch.size() - before)));
+      const double t = error > 0.0 ? std::abs(change) / error : std::numeric_limits<double>::max();
+      const double chance = 2.0 * static_cast<double>(places) *
+                            student_t_upper_tail(t, static_cast<int>(freedom - 1));
+      if (chance >= smallest) continue;
+      smallest = chance;
+      found = LevelChange{index, before, change};
+    }
+  }
+  return found;
+}
+
+}  // namespace linkgain

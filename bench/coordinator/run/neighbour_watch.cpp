@@ -1,0 +1,226 @@
+#include "neighbour_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace linkgain {
+namespace {
+
+/// Between two readings of one window.
+constexpr double kStep = 0.1;
+constexpr double kFullWindow = 1.0;
+/// A driver's reading is of a period of at most 1 s that ended at most as long ago, so that those
+/// of the end hold no work of ours.
+constexpr double kLongestBriefWindow = 2.2;
+/// What a brief window takes where there is no neighbour: a period of 1/6 s, and a reading more.
+constexpr double kUsualBriefWindow = 0.4;
+/// At the end of a window, of which a mean is taken.
+constexpr std::size_t kLastOfFull = 5;
+constexpr std::size_t kLastOfBrief = 2;
+
+constexpr double kBetweenLooks = 0.25;
+constexpr double kBetweenWindows = 10.0;
+/// Parts of the run's time that looks and windows may take.
+constexpr double kAffordableLooks = 0.01;
+constexpr double kAffordableWindows = 0.04;
+
+using Looks = std::vector<std::vector<GpuUse>>;
+
+bool tells_work(const std::vector<GpuUse>& uses) {
+  return std::any_of(uses.begin(), uses.end(),
+                     [](const GpuUse& use) { return use.busy_percent || use.nvlink_bytes; });
+}
+
+bool all_idle(const std::vector<GpuUse>& uses) {
+  return std::none_of(uses.begin(), uses.end(), [](const GpuUse& use) {
+    return use.busy_percent.value_or(0.0) >= kBusyPercent;
+  });
+}
+
+std::optional<double> mean_busy(const Looks& looks, std::size_t gpu, std::size_t readings) {
+  double sum = 0.0;
+  int count = 0;
+  for (std::size_t i = looks.size() - std::min(readings, looks.size()); i < looks.size(); ++i) {
+    if (gpu >= looks[i].size() || !looks[i][gpu].busy_percent) continue;
+    sum += *looks[i][gpu].busy_percent;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
+/// By the end of a full window.
+bool seems_busy(const Looks& looks) {
+  for (std::size_t gpu = 0; gpu < looks.front().size(); ++gpu) {
+    if (mean_busy(looks, gpu, kLastOfFull).value_or(0.0) >= kBusyPercent) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+NeighbourWatch::NeighbourWatch(RunWorld& world, Record& record, RunObserver& observer)
+    : world_(world),
+      record_(record),
+      observer_(observer),
+      start_(world.now().value),
+      last_look_(start_),
+      last_window_(start_) {}
+
+double NeighbourWatch::elapsed() const { return world_.now().value - start_; }
+
+std::vector<GpuUse> NeighbourWatch::look() {
+  std::vector<GpuUse> uses = world_.look_at_gpus();
+  last_look_ = world_.now().value;
+  return uses;
+}
+
+void NeighbourWatch::before_start() {
+  const double before = elapsed();
+  const std::vector<GpuUse> uses = look();
+  Neighbours& found = record_.neighbours.emplace();
+  found.not_looked = world_.why_not_all_gpus();
+  if (uses.empty()) return;
+  looking_ = true;
+  ++found.looks;
+  find_others(uses);
+  judge(watch(Window::full), true);
+  found.cost_s = elapsed() - before;
+}
+
+void NeighbourWatch::add_own(const Machine& machine) {
+  for (const RankInfo& rank : machine.ranks) own_.insert(rank.pid);
+}
+
+/// Whether there is one that was not there before.
+bool NeighbourWatch::find_others(const std::vector<GpuUse>& uses) {
+  bool arrived = false;
+  for (const GpuUse& use : uses) {
+    if (!use.processes) continue;
+    State& state = gpus_[use.gpu];
+    const auto is_own = [&](const GpuProcess& each) { return own_.contains(each.pid); };
+    const bool ids_are_ours =
+        own_.empty() || std::any_of(use.processes->begin(), use.processes->end(), is_own);
+    state.others.clear();
+    for (const GpuProcess& process : *use.processes) {
+      if (is_own(process)) continue;
+      // Beside ids of another namespace only those are known to be others' that were there before.
+      if (ids_are_ours || state.known.contains(process.pid)) state.others.push_back(process);
+    }
+    if (ids_are_ours) {
+      arrived = arrived ||
+                std::any_of(state.others.begin(), state.others.end(), [&](const GpuProcess& each) {
+                  return !state.known.contains(each.pid);
+                });
+      continue;
+    }
+    const bool first = state.most_listed == 0;
+    if (use.processes->size() <= state.most_listed) continue;
+    arrived = arrived || !first;
+    state.most_listed = use.processes->size();
+  }
+  return arrived;
+}
+
+std::vector<NeighbourWatch::Idle> NeighbourWatch::watch(Window window) {
+  const double start = elapsed();
+  const bool full = window == Window::full;
+  double end = full ? kFullWindow : kLongestBriefWindow;
+  Looks looks{look()};
+  while (tells_work(looks.front()) && elapsed() - start < end) {
+    world_.rest(Seconds{kStep});
+    looks.push_back(look());
+    const bool idle = all_idle(looks.back());
+    if (!full && idle && looks.size() > 2 && all_idle(looks[looks.size() - 2])) break;
+    // Work of before the window may be in its first readings: who seems busy is looked at longer.
+    if (full && end == kFullWindow && elapsed() - start >= end && seems_busy(looks)) {
+      end += kFullWindow;
+    }
+  }
+  const double length = elapsed() - start;
+  std::vector<Idle> found;
+  for (std::size_t i = 0; i < looks.front().size(); ++i) {
+    const GpuUse& first = looks.front()[i];
+    Idle& idle = found.emplace_back();
+    idle.gpu = first.gpu;
+    idle.busy_percent = mean_busy(looks, i, full ? kLastOfFull : kLastOfBrief);
+    const std::vector<GpuUse>& last = looks.back();
+    if (length > 0.0 && i < last.size() && first.nvlink_bytes && last[i].nvlink_bytes) {
+      idle.nvlink_gb_per_s =
+          static_cast<double>(*last[i].nvlink_bytes - *first.nvlink_bytes) / length / 1e9;
+    }
+  }
+  ++record_.neighbours->idle_windows;
+  last_window_ = world_.now().value;
+  return found;
+}
+
+void NeighbourWatch::tell(const GpuNeighbour& neighbour) {
+  record_.neighbours->seen.push_back(neighbour);
+  observer_.warn(
+      {is_busy(neighbour) ? "busy-gpu" : "gpu-in-use", describe(neighbour), kNeighbourAdvice});
+}
+
+void NeighbourWatch::judge(const std::vector<Idle>& window, bool before) {
+  disturbed_ = false;
+  arrived_ = false;
+  for (const Idle& idle : window) {
+    State& state = gpus_[idle.gpu];
+    GpuNeighbour neighbour{idle.gpu, std::nullopt, idle.busy_percent, idle.nvlink_gb_per_s,
+                           state.others};
+    if (!before) neighbour.after_s = elapsed();
+    const bool busy = is_busy(neighbour);
+    const bool news = (busy && !state.busy) || std::any_of(state.others.begin(), state.others.end(),
+                                                           [&](const GpuProcess& each) {
+                                                             return !state.known.contains(each.pid);
+                                                           });
+    state.busy = busy;
+    for (const GpuProcess& each : state.others) state.known.insert(each.pid);
+    disturbed_ = disturbed_ || busy;
+    if (news) tell(neighbour);
+  }
+  mark_samples();
+  if (!disturbed_) unsure_since_ = count_samples(record_);
+}
+
+void NeighbourWatch::mark_samples() {
+  if (!disturbed_) return;
+  for (CaseResult& result : record_.cases) {
+    for (Sample& sample : result.samples) {
+      sample.disturbed = sample.disturbed || sample.sequence >= unsure_since_;
+    }
+  }
+}
+
+void NeighbourWatch::hand_over() {
+  if (!looking_) return;
+  mark_samples();
+  const double now = elapsed();
+  if (start_ + now - last_look_ < kBetweenLooks || looks_s_ > kAffordableLooks * now) return;
+  Neighbours& found = *record_.neighbours;
+  arrived_ = find_others(look()) || arrived_;
+  ++found.looks;
+  const double looked = elapsed();
+  looks_s_ += looked - now;
+  found.cost_s += looked - now;
+  const double affordable = kAffordableWindows * looked;
+  const bool due = start_ + looked - last_window_ >= kBetweenWindows &&
+                   windows_s_ + kUsualBriefWindow <= affordable;
+  // Who has just come is looked at once, unless others came again and again.
+  if (!due && !(arrived_ && windows_s_ <= affordable)) return;
+  judge(watch(Window::brief), false);
+  windows_s_ += elapsed() - looked;
+  found.cost_s += elapsed() - looked;
+}
+
+void NeighbourWatch::at_end() {
+  if (!looking_) return;
+  mark_samples();
+  const double now = elapsed();
+  if (!arrived_ && windows_s_ + kUsualBriefWindow > kAffordableWindows * now) return;
+  find_others(look());
+  judge(watch(Window::brief), false);
+  record_.neighbours->cost_s += elapsed() - now;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/run/run_plan.hpp"
+#include "linkgain/run/site.hpp"
+#include "linkgain/telemetry/nvml.hpp"
+
+namespace linkgain {
+
+/// NVML's view of those of a run's GPUs that are this host's.
+class GpuLookout {
+ public:
+  /// Looks at none where the plan's backend uses no GPU.
+  GpuLookout(const RunPlan& plan, const Site& site);
+
+  /// Of each GPU in the order of CUDA's numbers; of one that answers nothing the number alone.
+  std::vector<GpuUse> look() const;
+  /// Why GPUs of the run are left out; empty where none is.
+  const std::string& why_not_all() const { return why_not_all_; }
+
+ private:
+  std::string why_not_all_;
+  std::shared_ptr<Nvml> nvml_;
+  std::vector<std::pair<int, Nvml::Device>> gpus_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,291 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/run/gpu_lookout.hpp"
+#include "run_support.hpp"
+#include "support/golden.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+
+constexpr std::int64_t kOwnPid = 100;
+const GpuProcess kOwn{kOwnPid, "linkgain-bench", std::int64_t{1} << 30};
+const GpuProcess kTheirs{4711, "python3", std::int64_t{10} << 30};
+
+FakeScript job() {
+  FakeScript script;
+  script.seconds = 1e-3;
+  script.open_time = Seconds{1.0};
+  script.hello.machine.ranks.resize(1);
+  script.hello.machine.ranks[0].pid = static_cast<int>(kOwnPid);
+  return script;
+}
+
+/// Two variants on two GPUs, of which the test says what others do: a run of about half a minute.
+class RunBesideNeighbours : public ::testing::Test {
+ protected:
+  RunBesideNeighbours() : bench_({job(), job()}) {
+    bench_.plan.backend = BackendKind::nccl;
+    bench_.plan.launches = 4;
+    bench_.set_cases({1024, 65536, 1 << 20, 1 << 24});
+  }
+
+  /// `gpu_0` gets the time since the run's begin.
+  void run_beside(std::function<GpuUse(double)> gpu_0) {
+    bench_.use_of_gpus = [this, gpu_0 = std::move(gpu_0)](double now) {
+      listed_.assign(started() && !hidden_ ? 1 : 0, kOwn);
+      GpuUse first = gpu_0(now);
+      first.gpu = 0;
+      return std::vector<GpuUse>{first, {1, 0.0, listed_, 0}};
+    };
+    bench_.execute();
+    ASSERT_TRUE(bench_.record.neighbours);
+  }
+
+  /// Our own process and those that are beside it.
+  std::vector<GpuProcess> listed(const std::vector<GpuProcess>& more = {}) const {
+    std::vector<GpuProcess> all = listed_;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  bool started() const { return !bench_.started.empty(); }
+  const Neighbours& found() const { return *bench_.record.neighbours; }
+
+  int count_disturbed() const {
+    int count = 0;
+    for (const CaseResult& result : bench_.record.cases) {
+      for (const VariantResult& each : result.variants) count += each.disturbed_samples;
+    }
+    return count;
+  }
+
+  std::string warnings() const {
+    std::string text;
+    for (const Warning& warning : bench_.record.warnings) {
+      text += warning.code + ": " + warning.text + "\n";
+    }
+    return text;
+  }
+
+  ExitCode judged() {
+    Record record = bench_.record;
+    record.settings.require_healthy = true;
+    for (CaseResult& result : record.cases) {
+      for (Sample& sample : result.samples) sample.health = {{40, 300.0, 1980, 0}, {{}, {}, {}, 0}};
+    }
+    return judge(record);
+  }
+
+  RunBench bench_;
+  bool hidden_ = false;  ///< the driver does not list our own processes
+
+ private:
+  std::vector<GpuProcess> listed_;
+};
+
+TEST_F(RunBesideNeighbours, AQuietMachineIsWithoutAlarm) {
+  run_beside([&](double) { return GpuUse{0, 0.0, listed(), 0}; });
+  EXPECT_THAT(found().seen, IsEmpty());
+  EXPECT_EQ(warnings(), "");
+  EXPECT_EQ(count_disturbed(), 0);
+  EXPECT_EQ(judged(), ExitCode::success);
+  EXPECT_GT(found().looks, 10);
+  EXPECT_GT(found().idle_windows, 2) << "before the start, on the way and at the end";
+}
+
+TEST_F(RunBesideNeighbours, WindowsAndLooksTakeLittle) {
+  run_beside([&](double) {
+    bench_.clock.advance(Seconds{0.002});
+    return GpuUse{0, 0.0, std::vector<GpuProcess>{}, 0};
+  });
+  const double run = bench_.clock.now().value - 1.0;
+  EXPECT_LT(found().cost_s - 1.0, 0.05 * run);
+}
+
+TEST_F(RunBesideNeighbours, WhoKeepsAGpuBusyIsNamedBeforeAnythingIsStarted) {
+  int started_when_named = -1;
+  bench_.before_start = [&](int, int) {
+    if (started_when_named < 0) started_when_named = static_cast<int>(found().seen.size());
+  };
+  run_beside([&](double) { return GpuUse{0, 97.0, listed({kTheirs}), 0}; });
+  EXPECT_EQ(started_when_named, 1);
+  expect_golden(warnings(), "busy_gpu.txt");
+  EXPECT_EQ(count_disturbed(), count_samples(bench_.record)) << "every one";
+  EXPECT_EQ(judged(), ExitCode::unhealthy);
+}
+
+TEST_F(RunBesideNeighbours, WhoComesHalfwayIsNamedAndSamplesBeforeStayUnmarked) {
+  double came = 0.0;
+  int before = 0;
+  run_beside([&](double now) {
+    if (now < 15.0) return GpuUse{0, 0.0, listed(), 0};
+    if (came == 0.0) before = count_samples(bench_.record);
+    came = came == 0.0 ? now : came;
+    return GpuUse{0, 97.0, listed({kTheirs}), 0};
+  });
+  ASSERT_THAT(found().seen, testing::SizeIs(1));
+  EXPECT_NEAR(found().seen[0].after_s.value_or(0.0), came, 3.0);
+  EXPECT_THAT(found().seen[0].busy_percent, Optional(97.0));
+  EXPECT_THAT(found().seen[0].processes, ElementsAre(kTheirs));
+  EXPECT_THAT(warnings(), HasSubstr("(pid 4711 python3)"));
+  const int disturbed = count_disturbed();
+  EXPECT_GE(disturbed, count_samples(bench_.record) - before) << "all from then on";
+  EXPECT_LT(disturbed, count_samples(bench_.record));
+  EXPECT_EQ(judged(), ExitCode::unhealthy);
+}
+
+TEST_F(RunBesideNeighbours, WhoLeavesMarksOnlyTheSamplesBefore) {
+  run_beside([&](double now) {
+    const bool there = now < 8.0;
+    return GpuUse{0, there ? 97.0 : 0.0, there ? listed({kTheirs}) : listed(), 0};
+  });
+  EXPECT_THAT(found().seen, testing::SizeIs(1));
+  EXPECT_GT(count_disturbed(), 0);
+  EXPECT_LT(count_disturbed(), count_samples(bench_.record));
+  EXPECT_FALSE(bench_.record.cases.back().samples.back().disturbed);
+}
+
+TEST_F(RunBesideNeighbours, AnIdleProcessIsToldOfAndMarksNothing) {
+  run_beside([&](double) { return GpuUse{0, 0.0, listed({kTheirs}), 0}; });
+  expect_golden(warnings(), "gpu_in_use.txt");
+  EXPECT_EQ(count_disturbed(), 0);
+  EXPECT_EQ(judged(), ExitCode::unhealthy) << "it may work at any time";
+}
+
+TEST_F(RunBesideNeighbours, ADesktopsFewPercentAreNoAlarm) {
+  run_beside([&](double now) {
+    return GpuUse{0, std::fmod(now, 1.0) < 0.5 ? 6.0 : 1.0, listed(), 0};
+  });
+  EXPECT_EQ(warnings(), "");
+}
+
+/// What an earlier run left in the driver's sampling period.
+TEST_F(RunBesideNeighbours, WorkThatHasJustEndedIsNoAlarm) {
+  run_beside([&](double now) { return GpuUse{0, now < 0.95 ? 100.0 : 0.0, listed(), 0}; });
+  EXPECT_EQ(warnings(), "");
+}
+
+/// A container: the driver lists nobody, so our own work must not be taken for others'.
+TEST_F(RunBesideNeighbours, OurOwnWorkIsNoAlarmWhereProcessesAreHidden) {
+  hidden_ = true;
+  double worked = 0.0;
+  int seen = 0;
+  run_beside([&](double now) {
+    // The driver's period of 1 s still holds the batch before.
+    const int samples = count_samples(bench_.record);
+    if (samples != seen) worked = now;
+    seen = samples;
+    const bool fresh = samples > 0 && now - worked < 1.0;
+    return GpuUse{0, fresh ? 100.0 : 0.0, std::vector<GpuProcess>{}, 0};
+  });
+  EXPECT_EQ(warnings(), "");
+  EXPECT_GT(found().idle_windows, 1);
+}
+
+TEST_F(RunBesideNeighbours, UtilizationDecidesWhereProcessesAreHidden) {
+  hidden_ = true;
+  run_beside([&](double now) {
+    return GpuUse{0, now > 15.0 ? 90.0 : 0.0, std::vector<GpuProcess>{}, 0};
+  });
+  ASSERT_THAT(found().seen, testing::SizeIs(1));
+  EXPECT_THAT(found().seen[0].processes, IsEmpty());
+}
+
+/// Ids of another namespace: ours are not among them, so their number serves.
+TEST_F(RunBesideNeighbours, OneMoreProcessOfAnotherNamespaceIsLookedAtOnce) {
+  hidden_ = true;
+  double came = 0.0;
+  run_beside([&](double now) {
+    std::vector<GpuProcess> processes;
+    if (started()) processes = {{900, "", {}}, {901, "", {}}};
+    if (now < 12.5) return GpuUse{0, 0.0, processes, 0};
+    came = came == 0.0 ? now : came;
+    processes.push_back({902, "", {}});
+    return GpuUse{0, 97.0, processes, 0};
+  });
+  ASSERT_THAT(found().seen, testing::SizeIs(1));
+  EXPECT_NEAR(found().seen[0].after_s.value_or(0.0), came, 3.0);
+}
+
+TEST_F(RunBesideNeighbours, OurOwnOfAnotherNamespaceAreNoAlarm) {
+  hidden_ = true;
+  run_beside([&](double) {
+    return GpuUse{0, 0.0, std::vector<GpuProcess>(started() ? 2 : 0, {900, "", {}}), 0};
+  });
+  EXPECT_EQ(warnings(), "");
+}
+
+TEST_F(RunBesideNeighbours, CopiesOverNvlinkAreSeenToo) {
+  run_beside([&](double now) {
+    return GpuUse{0, 0.0, std::vector<GpuProcess>{},
+                  static_cast<std::int64_t>(50e9 * now)};  // copy engines run no kernel
+  });
+  expect_golden(warnings(), "busy_nvlink.txt");
+}
+
+TEST_F(RunBesideNeighbours, WithoutNvmlTheRecordSaysWhy) {
+  bench_.execute();
+  ASSERT_TRUE(bench_.record.neighbours);
+  EXPECT_EQ(found().looks, 0);
+  EXPECT_EQ(found().not_looked, "no NVML here");
+  EXPECT_EQ(warnings(), "");
+}
+
+/// Beside the NVML double: what it is told is what the run looks at.
+class GpuLookoutTest : public ::testing::Test {
+ protected:
+  GpuLookoutTest() {
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("CUDA_DEVICE_ORDER");
+    plan_.backend = BackendKind::nccl;
+    plan_.ranks = 2;
+  }
+  ~GpuLookoutTest() override { std::filesystem::remove(file_); }
+
+  std::vector<GpuUse> look(const std::string& use) const {
+    std::ofstream(file_) << use;
+    return GpuLookout(plan_, survey_site(std::nullopt)).look();
+  }
+
+  std::string file_ = std::filesystem::temp_directory_path() / "linkgain_use_of_gpus";
+  ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
+  ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x4"};
+  ScopedEnvironment use_{"LINKGAIN_NVML_USE", file_};
+  ScopedEnvironment visible_{"CUDA_VISIBLE_DEVICES", ""};
+  ScopedEnvironment order_{"CUDA_DEVICE_ORDER", ""};
+  RunPlan plan_;
+};
+
+TEST_F(GpuLookoutTest, SeesTheGpusOfTheRunAlone) {
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  const auto uses = look("1 97 4711:1024:python3\n3 50\n");
+  ASSERT_THAT(uses, testing::SizeIs(2));
+  EXPECT_EQ(uses[0].gpu, 0);
+  EXPECT_THAT(uses[0].busy_percent, Optional(0.0));
+  EXPECT_THAT(uses[1].busy_percent, Optional(97.0));
+  EXPECT_THAT(uses[1].processes.value(), ElementsAre(GpuProcess{4711, "python3", 1 << 30}));
+}
+
+TEST_F(GpuLookoutTest, TakesTheirPlaceInCudasOrder) {
+  const ScopedEnvironment visible("CUDA_VISIBLE_DEVICES", "3,1,0");
+  plan_.gpus = {0, 2};
+  const auto uses = look("0 10\n1 20\n3 40\n");
+  ASSERT_THAT(uses, testing::SizeIs(2));
+  EXPECT_THAT(uses[0].busy_percent, Optional(40.0));
+  EXPECT_EQ(uses[1].gpu, 2);
+  EXPECT_THAT(uses[1].busy_percent, Optional(10.0));
+}
+
+}  // namespace
+}  // namespace linkgain::test
