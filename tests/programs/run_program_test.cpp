@@ -20,7 +20,7 @@ using testing::StartsWith;
 std::vector<std::string> quick(const std::string& sizes,
                                const std::vector<std::string>& more = {}) {
   std::vector<std::string> all{"--only",   "all_reduce", "--sizes",     sizes,
-                               "--budget", "20",         "--precision", "0.5"};
+                               "--budget", "60",         "--precision", "0.5"};
   all.insert(all.end(), more.begin(), more.end());
   if (std::find(all.begin(), all.end(), "--launches") == all.end()) {
     all.insert(all.end(), {"--launches", "1"});

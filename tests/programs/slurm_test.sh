@@ -89,7 +89,7 @@ wait "$job"
 SCRIPT
   } >"$work/signal"
   run salloc --nodes=1 --ntasks=2 bash "$work/signal" "$1" "$2" "$workers" "$program" run --launcher srun --backend mpi \
-    --only all_reduce --sizes 64K:4M:+64K --launches 1 --out "$2" --deadline "$3"
+    --only all_reduce --sizes 64K:2M:+64K --launches 1 --out "$2" --deadline "$3"
 }
 
 test_a_killed_rank_ends_its_step_only() {

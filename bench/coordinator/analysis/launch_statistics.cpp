@@ -351,12 +351,14 @@ std::vector<int> cases_worth_more(const Record& record, int planned, int launche
     if (result.converged || result.ratios.empty() || result.definition.training) continue;
     const double precision = precision_of(record.settings, result.definition);
     const double gain = std::sqrt(static_cast<double>(launches) / (2.0 * planned));
-    const bool within_reach =
-        std::all_of(result.ratios.begin(), result.ratios.end(), [&](const RatioResult& each) {
-          const std::optional<double> width = each.ratio.relative_half_width();
-          return width && *width * gain <= precision;
-        });
-    if (within_reach) worth.push_back(static_cast<int>(i));
+    const auto comes_within = [&](double share) {
+      return std::all_of(result.ratios.begin(), result.ratios.end(), [&](const RatioResult& each) {
+        const std::optional<double> width = each.ratio.relative_half_width();
+        return width && *width * share <= precision;
+      });
+    };
+    // One that lost a job has not converged, however narrow it is.
+    if (comes_within(gain) && !comes_within(1.0)) worth.push_back(static_cast<int>(i));
   }
   return worth;
 }

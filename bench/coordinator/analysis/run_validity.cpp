@@ -166,14 +166,19 @@ void judge_level_shifts(Record& record) {
 
 void judge_budget(Record& record) {
   if (!record.settings.budget || record.status != RunStatus::complete) return;
+  // A case that launches enough brought to its width did not need the rest.
+  const auto was_cut = [](const CaseResult& result) {
+    return result.stopped == StopReason::out_of_time;
+  };
+  if (std::none_of(record.cases.begin(), record.cases.end(), was_cut)) return;
   const auto unmeasured =
-      std::count_if(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
-        return result.stopped == StopReason::out_of_time &&
+      std::count_if(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
+        return was_cut(result) &&
                std::none_of(result.variants.begin(), result.variants.end(),
                             [](const VariantResult& variant) { return variant.time.has_value(); });
       });
   const int launches = count_launches(record);
-  if (unmeasured == 0 && launches == record.settings.launches) return;
+  if (unmeasured == 0 && launches >= record.settings.launches) return;
   add_once(record,
            {"budget-used-up",
             fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "

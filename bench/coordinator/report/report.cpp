@@ -87,15 +87,16 @@ std::string neighbours_line(const Record& record) {
   const Neighbours& neighbours = *record.neighbours;
   std::vector<std::string> parts;
   for (const GpuNeighbour& each : neighbours.seen) parts.push_back(describe(each));
-  if (neighbours.looks > 0 && parts.empty()) {
+  const bool looked = neighbours.looks + neighbours.idle_windows > 0;
+  if (looked && parts.empty()) {
     parts.push_back(
         fmt::format("none seen on the GPUs, {} at their processes and {} at their "
                     "utilization while no job worked",
                     counted(neighbours.looks, "look", "looks"), neighbours.idle_windows));
   }
   if (!neighbours.not_looked.empty()) {
-    parts.push_back(fmt::format("not looked for{}: {}", neighbours.looks > 0 ? " on all GPUs" : "",
-                                neighbours.not_looked));
+    parts.push_back(
+        fmt::format("not looked for{}: {}", looked ? " on all GPUs" : "", neighbours.not_looked));
   }
   return fmt::format("Neighbours: {}\n", one_line(fmt::format("{}", fmt::join(parts, "; "))));
 }

@@ -101,8 +101,9 @@ void HostWatch::pause() {
   seconds_ += now.at - began_->at;
   pressure_s_ += growth(&HostLoad::pressure_s);
   stolen_s_ += growth(&HostLoad::stolen_s);
-  switches_ +=
-      static_cast<double>(now.load.involuntary_switches - began_->load.involuntary_switches);
+  // A job that ended meanwhile takes its count with it.
+  switches_ += std::max(
+      0.0, static_cast<double>(now.load.involuntary_switches - began_->load.involuntary_switches));
   began_.reset();
   segment_.reset();
 }

@@ -44,6 +44,7 @@ class CaseRun {
     int position;
   };
 
+  void refused_by(std::size_t place, const JobRefused& refusal);
   void open_in(std::size_t place);
   bool sample_round(BalancedOrder& order, int round);
   void sample_one(const Opened& opened, const Turn& turn);
@@ -83,6 +84,20 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
   settings_.observer.warn({"job-lost", loss.what(), loss.advice()});
 }
 
+/// What earlier launches measured stands.
+void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
+  VariantResult& result = result_of(place);
+  if (!result.time) {
+    result.skipped = refusal.what();
+    return;
+  }
+  settings_.observer.warn(
+      {"launch-refused",
+       fmt::format("{} was refused in launch {} of variant {}: {}", case_name(result_.definition),
+                   place_.launch + 1, result.variant, refusal.what()),
+       refusal.advice()});
+}
+
 void CaseRun::open_in(std::size_t place) {
   if (!uses_link(result_.definition) && jobs_[place].variant != 0) {
     result_of(place).skipped = "uses no link between ranks, so one variant is enough";
@@ -101,7 +116,7 @@ void CaseRun::open_in(std::size_t place) {
     result_of(place).skipped.reset();
     opened_.push_back({place, reply});
   } catch (const JobRefused& refusal) {
-    result_of(place).skipped = refusal.what();
+    refused_by(place, refusal);
   } catch (const JobLost& loss) {
     lose(place, loss);
   }
@@ -252,6 +267,12 @@ void CaseRun::finish() {
 
 }  // namespace
 
+void give_up(std::vector<VariantJob>& jobs) noexcept {
+  for (VariantJob& job : jobs) {
+    if (job.job) job.job->give_up();
+  }
+}
+
 void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer) {
   for (const auto step : {&Job::ask_to_end, &Job::wait_for_end}) {
     for (VariantJob& job : jobs) {
@@ -260,6 +281,9 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
       } catch (const JobLost& loss) {
         observer.note(fmt::format("warning: {}", loss.what()));
         job.job.reset();
+      } catch (...) {
+        give_up(jobs);
+        throw;
       }
     }
   }

@@ -27,6 +27,9 @@ struct VariantJob {
   protocol::HelloReply hello{};  ///< once it is up
 };
 
+/// Asks all jobs to end whatever they do, without waiting, so that their ends overlap.
+void give_up(std::vector<VariantJob>& jobs) noexcept;
+
 /// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is told of each
 /// that does not end as asked within the deadline.
 void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer);

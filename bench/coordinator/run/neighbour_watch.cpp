@@ -31,6 +31,11 @@ bool tells_work(const std::vector<GpuUse>& uses) {
                      [](const GpuUse& use) { return use.busy_percent || use.nvlink_bytes; });
 }
 
+bool tells_processes(const std::vector<GpuUse>& uses) {
+  return std::any_of(uses.begin(), uses.end(),
+                     [](const GpuUse& use) { return use.processes.has_value(); });
+}
+
 bool all_idle(const std::vector<GpuUse>& uses) {
   return std::none_of(uses.begin(), uses.end(), [](const GpuUse& use) {
     return use.busy_percent.value_or(0.0) >= kBusyPercent;
@@ -81,8 +86,12 @@ void NeighbourWatch::before_start() {
   Neighbours& found = record_.neighbours.emplace();
   found.not_looked = world_.why_not_all_gpus();
   if (uses.empty()) return;
-  looking_ = true;
-  ++found.looks;
+  looking_ = tells_processes(uses) || tells_work(uses);
+  if (!looking_) {
+    found.not_looked = "the driver tells neither the GPUs' processes nor their utilization";
+    return;
+  }
+  found.looks = tells_processes(uses) ? 1 : 0;
   find_others(uses);
   judge(watch(Window::full), true);
   found.cost_s = elapsed() - before;
@@ -150,7 +159,7 @@ std::vector<NeighbourWatch::Idle> NeighbourWatch::watch(Window window) {
           static_cast<double>(*last[i].nvlink_bytes - *first.nvlink_bytes) / length / 1e9;
     }
   }
-  ++record_.neighbours->idle_windows;
+  if (tells_work(looks.front())) ++record_.neighbours->idle_windows;
   last_window_ = world_.now().value;
   return found;
 }
@@ -198,8 +207,9 @@ void NeighbourWatch::hand_over() {
   const double now = elapsed();
   if (start_ + now - last_look_ < kBetweenLooks || looks_s_ > kAffordableLooks * now) return;
   Neighbours& found = *record_.neighbours;
-  arrived_ = find_others(look()) || arrived_;
-  ++found.looks;
+  const std::vector<GpuUse> uses = look();
+  arrived_ = find_others(uses) || arrived_;
+  if (tells_processes(uses)) ++found.looks;
   const double looked = elapsed();
   looks_s_ += looked - now;
   found.cost_s += looked - now;
@@ -220,6 +230,7 @@ void NeighbourWatch::at_end() {
   if (!arrived_ && windows_s_ + kUsualBriefWindow > kAffordableWindows * now) return;
   find_others(look());
   judge(watch(Window::brief), false);
+  windows_s_ += elapsed() - now;
   record_.neighbours->cost_s += elapsed() - now;
 }
 

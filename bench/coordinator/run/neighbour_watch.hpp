@@ -31,8 +31,11 @@ class NeighbourWatch {
   void add_own(const Machine& machine);
   /// While jobs of ours are up and none works.
   void hand_over();
-  /// The last one: with a window, where one can be afforded.
+  /// When no job is left: with a window, where one can be afforded.
   void at_end();
+  /// Marks what was measured since the last window without work of others, where there is such
+  /// work.
+  void mark_samples();
 
  private:
   /// What is known of one GPU.
@@ -55,7 +58,6 @@ class NeighbourWatch {
   std::vector<Idle> watch(Window window);
   void judge(const std::vector<Idle>& window, bool before);
   void tell(const GpuNeighbour& neighbour);
-  void mark_samples();
   double elapsed() const;
 
   RunWorld& world_;

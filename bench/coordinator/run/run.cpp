@@ -127,6 +127,7 @@ class Run : private RunObserver {
   };
 
   void run_planned();
+  void leave_out(int number);
   void add_launches();
   void run_group(int first, int end, const std::vector<int>& cases);
   void run_jobs(int first, int end, const std::vector<int>& variants,
@@ -232,6 +233,7 @@ void Run::execute() {
   host_.end_of_start_window();
   run_planned();
   add_launches();
+  neighbours_.at_end();
   host_.tell();
   record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
 }
@@ -239,8 +241,17 @@ void Run::execute() {
 void Run::run_planned() {
   const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
   for (int first = 0; first < pace_.launches(); first += at_once) {
-    if (first > 0 && (pace_.out_of_budget() || all_gave_up())) return;
+    if (first > 0 && all_gave_up()) return;
+    if (first > 0 && pace_.out_of_budget()) return leave_out(first);
     run_group(first, std::min(pace_.launches(), first + at_once), all_cases_);
+  }
+}
+
+/// The cases of this launch and all later ones, for which no budget is left.
+void Run::leave_out(int number) {
+  const std::vector<Launch> left = launches_of(number, number + 1, all_variants_);
+  for (const int index : all_cases_) {
+    skip(left.front(), index, kBudgetUsedUp, StopReason::out_of_time);
   }
 }
 
@@ -273,11 +284,7 @@ void Run::run_jobs(int first, int end, const std::vector<int>& variants,
   try {
     measure_group(group, cases);
   } catch (...) {
-    for (Launch& launch : group) {
-      for (VariantJob& job : launch.jobs) {
-        if (job.job) job.job->give_up();
-      }
-    }
+    for (Launch& launch : group) give_up(launch.jobs);
     throw;
   }
 }
@@ -297,13 +304,13 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   }
   host_.resume();
   for (Launch& launch : group) {
-    if (launch.number > 0 && (launch.number >= pace_.launches() || pace_.out_of_budget())) break;
+    if (launch.number > 0 && launch.number >= pace_.launches()) break;
     const double before = pace_.elapsed();
     measure_launch(launch, cases);
     if (launch.number == 0 && !plan_.sequential) lower_launches(pace_.elapsed() - before, end);
   }
   host_.pause();
-  neighbours_.at_end();
+  neighbours_.hand_over();
   std::vector<VariantJob> jobs;
   for (Launch& launch : group) {
     std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
@@ -515,6 +522,7 @@ void Run::measure(Launch& launch, int index) {
     measure_case(launch.jobs, result, {index, launch.number, count_samples(record_)},
                  rounds_in_launch(plan_, result.definition, launch.number), settings_);
   } catch (const Interrupted&) {
+    neighbours_.mark_samples();
     keep(launch, index);
     throw;
   }

@@ -49,6 +49,12 @@ TEST(Judge, SaysOfCasesWhatIsWrongWithThem) {
     record.settings.budget = Seconds{10.0};
     record.cases[0].samples.emplace_back();
   });
+  add("launches beyond those asked for are no matter of the budget", [](Record& record) {
+    record.settings.budget = Seconds{10.0};
+    for (int launch = 0; launch < 2; ++launch) {
+      record.cases[0].samples.push_back({.launch = launch, .seconds = {}, .health = {}});
+    }
+  });
   add("the budget was used up after one launch of three", [](Record& record) {
     record.settings.budget = Seconds{10.0};
     record.settings.launches = 3;

@@ -146,6 +146,19 @@ TEST(MeasureCase, ARefusedCaseIsSkippedAndTheOthersGoOn) {
   EXPECT_THAT(bench.warnings, IsEmpty());
 }
 
+TEST(MeasureCase, RefusedInALaterLaunchKeepsWhatWasMeasured) {
+  Bench bench({taking(1e-4), taking(2e-4)});
+  bench.measure(0);
+  FakeTrace& trace = bench.traces.emplace_back();
+  bench.jobs[1].job = std::make_unique<FakeJob>(failing({.command = "open", .kind = Kind::refuse}),
+                                                bench.clock, trace);
+  bench.measure(1);
+  EXPECT_FALSE(bench.result.variants[1].skipped);
+  EXPECT_NEAR(bench.result.ratios.at(0).ratio.estimate, 2.0, 1e-9);
+  ASSERT_EQ(bench.warnings.size(), 1U);
+  EXPECT_EQ(bench.warnings[0].code, "launch-refused");
+}
+
 TEST(MeasureCase, WhereAllRefuseTheCaseIsSkipped) {
   const FakeFailure refusal{.command = "open", .kind = Kind::refuse};
   Bench bench({failing(refusal), failing(refusal)});

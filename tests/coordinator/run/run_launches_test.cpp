@@ -254,6 +254,27 @@ TEST(RunLaunches, AreAddedForTheCasesThatComeToTheirWidthSo) {
   EXPECT_THAT(codes(bench.record), IsEmpty());
 }
 
+TEST(RunLaunches, AreNotAddedForACaseThatLostAJobAndIsNarrow) {
+  RunBench bench({taking(1e-4), taking(1e-4)});
+  differing(bench, 0.001);
+  bench.script_of_launch[{1, 2}].failures = {
+      {.command = "run", .case_name = case_name(bench.plan.cases[1])}};
+  bench.execute();
+  EXPECT_EQ(bench.record.cases[1].stopped, StopReason::job_lost);
+  EXPECT_THAT(launches_of(bench.record), Each(SizeIs(4)));
+}
+
+TEST(RunLaunches, BetweenWhichTheBudgetEndsAreLeftOut) {
+  RunBench bench({opening_in(1.0), opening_in(1.0)});
+  bench.set_cases({1024});
+  bench.plan.launches = 3;
+  bench.plan.launches_at_once = 1;
+  bench.plan.budget = Seconds{4.0};  // a launch takes two seconds, and three are the fewest
+  bench.execute();
+  EXPECT_EQ(bench.record.cases[0].stopped, StopReason::out_of_time) << "not that launches differ";
+  EXPECT_LT(launches_of(bench.record)[0].size(), 3U);
+}
+
 TEST(RunLaunches, AreNotAddedWhereThatWouldNotDoOrNoBudgetIsLeft) {
   RunBench far({taking(1e-4), taking(1e-4)});
   differing(far, 0.3).execute();

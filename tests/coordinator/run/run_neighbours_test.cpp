@@ -234,6 +234,13 @@ TEST_F(RunBesideNeighbours, CopiesOverNvlinkAreSeenToo) {
   expect_golden(warnings(), "busy_nvlink.txt");
 }
 
+TEST_F(RunBesideNeighbours, WhereTheDriverTellsNothingNoneIsSaidToBeAbsent) {
+  bench_.use_of_gpus = [](double) { return std::vector<GpuUse>{{0, {}, {}, {}}, {1, {}, {}, {}}}; };
+  bench_.execute();
+  EXPECT_EQ(found().looks + found().idle_windows, 0);
+  EXPECT_NE(found().not_looked, "");
+}
+
 TEST_F(RunBesideNeighbours, WithoutNvmlTheRecordSaysWhy) {
   bench_.execute();
   ASSERT_TRUE(bench_.record.neighbours);
