@@ -52,11 +52,15 @@ inline ProgramRequest linkgain(const ScratchFolder& folder, std::vector<std::str
   return request;
 }
 
-/// `linkgain run` on the mpi backend with --out out.
+/// `linkgain run` on the mpi backend with --out out, of two launches where arguments name no
+/// number.
 inline ProgramRequest run_request(const ScratchFolder& folder,
                                   const std::vector<std::string>& arguments) {
   std::vector<std::string> all{"run", "--backend", "mpi", "--out", "out"};
   all.insert(all.end(), arguments.begin(), arguments.end());
+  if (std::find(all.begin(), all.end(), "--launches") == all.end()) {
+    all.insert(all.end(), {"--launches", "2"});
+  }
   return linkgain(folder, all);
 }
 
