@@ -52,11 +52,11 @@ def write_program(path, behave):
     return path
 
 
-def write_runs(folder, name, records, **more):
+def write_runs(folder, name, records, report="", **more):
     """Adds runs of a set to the journal of a folder; `more` are lists with a value for each."""
     import run_journal  # pylint: disable=import-outside-toplevel
     folder.mkdir(exist_ok=True)
     with (folder / "runs.jsonl").open("a") as file:
         for number, each in enumerate(records):
             own = {key: values[number] for key, values in more.items()}
-            file.write(json.dumps({"set": name, "options": [], "wall_s": 1.0, **own, **run_journal.summary(each, "")}) + "\n")
+            file.write(json.dumps({"set": name, "options": [], "wall_s": 1.0, **run_journal.summary(each, report), **own}) + "\n")

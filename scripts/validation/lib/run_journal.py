@@ -102,24 +102,29 @@ class RunJournal:
         longest = max([run["wall_s"] for run in self.runs(name)], default=at_least)
         return time.monotonic() + count * longest <= self.end
 
-    def measure(self, name, options, **more):
-        """Makes one more run of a set and keeps it, with `more` of it, of which callables are called at its end."""
+    def measure(self, name, options, meanwhile=lambda: {}, why_void=lambda: "", **more):
+        """Makes one more run of a set and keeps it, with `more` and with what `meanwhile`, called beside it, returns;
+        unless why_void(), called when it has ended, says why it does not count.
+        """
         for run in self.runs(name):
             if run["options"] != options:
                 raise JournalError(f"{self.path} holds runs of {name} with other options, {' '.join(run['options'])}: "
                                    "name another folder")
         with tempfile.TemporaryDirectory() as scratch:
-            out = pathlib.Path(scratch) / "run"
+            out, log = pathlib.Path(scratch) / "run", pathlib.Path(scratch) / "output"
             command = [self.program, "run", "--quiet", "--out", str(out), *options]
             begin = time.monotonic()
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, check=False)
+            with log.open("w") as output, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
+                                                           stderr=subprocess.STDOUT) as process:
+                more.update(meanwhile())
+                status = process.wait()
             wall = time.monotonic() - begin
-            if done.returncode != 0:
-                raise JournalError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}")
+            if status != 0:
+                raise JournalError(f"{' '.join(command)} ended with {status}:\n{log.read_text(errors='replace')}")
+            if why_void():
+                raise JournalError(why_void())
             record = json.loads((out / "record.json").read_text(encoding="utf-8"))
             kept = summary(record, (out / "report.md").read_text(encoding="utf-8"))
-        more = {key: value() if callable(value) else value for key, value in more.items()}
         run = {"set": name, "options": options, "wall_s": round(wall, 3), **more, **kept}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
