@@ -91,8 +91,11 @@ class MeasureCoverage(unittest.TestCase):
 
     def test_no_run_begins_that_would_end_too_late(self):
         slow = "def behave(run, words): time.sleep(0.4); return {}"
-        self.measure(slow, "--only", "graph", "--seconds", "1.3")
-        self.assertIn(len(self.kept()), (1, 2))
+        self.measure(slow, "--only", "graph", "--seconds", "10")
+        self.assertFalse(self.out.joinpath("runs.jsonl").exists(), "nobody knows how long one takes")
+        self.measure(slow, "--only", "graph", "--runs", "1")
+        self.measure(slow, "--only", "graph", "--seconds", "1.5")
+        self.assertIn(len(self.kept()), (2, 3))
 
     def test_runs_before_a_failure_are_kept(self):
         failing = "def behave(run, words): return {'status': 3 if run == 3 else 0}"
