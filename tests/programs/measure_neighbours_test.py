@@ -99,7 +99,7 @@ class Judge(unittest.TestCase):
 
     def test_runs_that_did_not_look_prove_nothing(self):
         self.write("quiet", [record()] * 20, report="")
-        self.assertIn("| somebody in 0 of 0 | not measured yet |", self.judge().stdout)
+        self.assertIn("| somebody in 0 of 0, 20 more did not look | not measured yet |", self.judge().stdout)
 
     def test_other_scripts_runs_are_quiet_ones(self):
         other = self.folder / "coverage"

@@ -83,14 +83,24 @@ class RunJournal:
         self.path, self.program = pathlib.Path(path), program
         self.runs_by_set = collections.defaultdict(list)
         self.end = None if seconds is None else time.monotonic() + seconds
-        # A line that a killed call cut short is no run; the next one starts on a line of its own.
+        for line in self.whole_lines().splitlines():
+            run = json.loads(line)
+            self.runs_by_set[run["set"]].append(run)
+
+    def whole_lines(self):
+        """Without the last one where a killed call cut it short: that is no run."""
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        for line in text.splitlines(keepends=True):
-            if line.endswith("\n") and line.strip():
-                run = json.loads(line)
-                self.runs_by_set[run["set"]].append(run)
-        if text and not text.endswith("\n"):
-            self.path.write_text(text[:text.rfind("\n") + 1], encoding="utf-8")
+        return text[:text.rfind("\n") + 1]
+
+    def append(self, run):
+        line = json.dumps(run) + "\n"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.truncate(len(self.whole_lines().encode()))
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self.runs(run["set"]).append(run)
 
     def runs(self, name):
         return self.runs_by_set[name]
@@ -126,11 +136,6 @@ class RunJournal:
             record = json.loads((out / "record.json").read_text(encoding="utf-8"))
             kept = summary(record, (out / "report.md").read_text(encoding="utf-8"))
         run = {"set": name, "options": options, "wall_s": round(wall, 3), **more, **kept}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(run) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self.runs(name).append(run)
+        self.append(run)
         print(f"{name} {len(self.runs(name))}: {wall:.1f} s", flush=True)
         return run
