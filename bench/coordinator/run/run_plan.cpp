@@ -122,7 +122,7 @@ bool measures(const Selection& selection, OperationKind operation) {
 bool trains(const Selection& selection) { return measures(selection, OperationKind::gpt2_step); }
 
 /// Whether the profile's copies and latencies are but a taste of them.
-bool has_tasters(Profile profile) {
+bool has_reduced_sets(Profile profile) {
   return profile == Profile::quick || profile == Profile::standard;
 }
 
@@ -139,7 +139,7 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
   std::vector<Selection> chosen;
   for (OperationKind operation : options.operations) {
     const auto of_operation = [&](const Selection& s) {
-      return measures(s, operation) && !(s.where_possible && has_tasters(options.profile));
+      return measures(s, operation) && !(s.where_possible && has_reduced_sets(options.profile));
     };
     if (std::none_of(profile.begin(), profile.end(), of_operation)) {
       chosen.push_back(usual_selection(operation, backend));

@@ -39,8 +39,8 @@ struct HostCopy {};
 struct Close {
   int handle = 0;
 };
-struct Bye {};
-using Command = std::variant<Hello, Open, Run, Verify, Counters, HostCopy, Close, Bye>;
+struct Shutdown {};
+using Command = std::variant<Hello, Open, Run, Verify, Counters, HostCopy, Close, Shutdown>;
 
 /// Name as it stands on the line: "hello", "open", …
 std::string_view name_of(const Command& command);

@@ -32,12 +32,13 @@ constexpr std::int64_t attention_mask_bytes(const AttentionShape& shape) {
 }
 
 /// Queries whose gradients the blocks of a fused backward pass add to in turn.
-inline constexpr int kTurnQueries = 32;
+inline constexpr int kOrderedQueries = 32;
 
-/// Bytes of the backward pass's scratch: a float per query and head, then turns and one counter.
+/// Bytes of the backward pass's scratch: a float per query and head, then counters of additions and
+/// one counter.
 constexpr std::int64_t attention_scratch_bytes(const AttentionShape& shape) {
-  const std::int64_t turns = (std::int64_t{shape.length} - 1) / kTurnQueries + 1;
-  return (std::int64_t{shape.samples} * shape.heads * (shape.length + turns) + 1) *
+  const std::int64_t additions = (std::int64_t{shape.length} - 1) / kOrderedQueries + 1;
+  return (std::int64_t{shape.samples} * shape.heads * (shape.length + additions) + 1) *
          static_cast<std::int64_t>(sizeof(float));
 }
 

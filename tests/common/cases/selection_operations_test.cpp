@@ -114,7 +114,7 @@ TEST(FullProfile, HoldsOnAnyNumberOfRanks) {
   }
 }
 
-TEST(UsualSelection, IsALadderOfEachOperation) {
+TEST(UsualSelection, IsASizeSweepOfEachOperation) {
   for (const OperationKind operation : kOperations) {
     const bool memory = works_on_memory(operation);
     const BackendKind backend = memory ? BackendKind::nccl : BackendKind::mpi;

@@ -35,7 +35,7 @@ std::vector<std::string> pairs_of(Pattern pattern, int ranks) {
   return pairs;
 }
 
-TEST(Profiles, QuickIsTheLadderOfAllReduceAndCopies) {
+TEST(Profiles, QuickIsTheSizeSweepOfAllReduceAndCopies) {
   const std::vector<Case> cases = cases_of(Profile::quick, BackendKind::nccl);
   ASSERT_EQ(cases.size(), 14U + 2U);
   EXPECT_EQ(case_name(cases.front()), "all_reduce/float32/sum/16B/np2/graph");

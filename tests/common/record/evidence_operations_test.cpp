@@ -104,7 +104,7 @@ TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
 /// 4 GiB, which with PCIe's own bytes is 2.67 GiB of payload on one GPU.
 bool kept(OperationKind operation, const TransferPlan& plan, std::int64_t operations) {
   const std::vector<LinkCounters> ranks(4, counters(0, 1));
-  const WireEvidence found = assess(of(operation, kGiB, 4), plan, operations, ranks, false);
+  const TrafficEvidence found = assess(of(operation, kGiB, 4), plan, operations, ranks, false);
   EXPECT_EQ(found.pcie_reason.empty(), found.pcie_sent.has_value()) << found.pcie_reason;
   return found.pcie_sent.has_value();
 }

@@ -146,7 +146,7 @@ TEST(NvmlState, ThatIsMissingSaysWhy) {
   for (const auto& [function, reason] : reasons_of(lost.gpu(0))) EXPECT_EQ(reason, "") << function;
 }
 
-TEST(NvmlState, OfAnOldDriverLacksOnlyTheYoungerFunctions) {
+TEST(NvmlState, OfAnOldDriverLacksOnlyTheNewerFunctions) {
   const NvmlScenario old("h200x2", NVML_DOUBLE_OLD);
   EXPECT_THAT(old.gpu(0).memory_remap_pending().reason(), HasSubstr("nvmlDeviceGetRemappedRows"));
   EXPECT_THAT(old.gpu(0).pci_bus_id().reason(), HasSubstr("nvmlDeviceGetPciInfo_v3"));

@@ -82,7 +82,7 @@ TEST(CompareRuns, HasTheRatioOfTheTimesThatItShows) {
               DoubleNear(row.before->time->value / row.after->time->value, 1e-12));
 }
 
-TEST(CompareRuns, PoolsTheSpreadOfLikeCases) {
+TEST(CompareRuns, PoolsTheDeviationOfLikeCases) {
   const RunFigures before =
       run_with("a", {timed(kLarge, "p2p", {1.0, 1.0}),
                      timed("all_reduce/float32/sum/512MiB/np2", "p2p", {1.0, std::exp(0.02)}),
@@ -95,7 +95,7 @@ TEST(CompareRuns, PoolsTheSpreadOfLikeCases) {
   EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.01, 1e-9));
 }
 
-TEST(CompareRuns, AssumesASpreadWhereNoLikeCaseHasTwoLaunches) {
+TEST(CompareRuns, AssumesADeviationWhereNoLikeCaseHasTwoLaunches) {
   CaseFigures wrong = timed("all_reduce/float32/sum/64MiB/np2", "p2p", {1.0, 5.0});
   wrong.no_time = "wrong data";
   const RunFigures run =

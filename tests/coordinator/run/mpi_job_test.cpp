@@ -52,7 +52,7 @@ TEST_F(MpiJobTest, AnswersUntilItIsToldToGo) {
   EXPECT_EQ(test::read_file(log()), "end\n");
 }
 
-TEST_F(MpiJobTest, AJobThatStaysAfterByeIsEnded) {
+TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
   const std::string worker = R"(trap '' TERM; read -r line; printf '%s\n' "$1"; sleep 1000; :)";
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
   EXPECT_LT(test::seconds_of([&] { job.bye(Seconds{0.3}); }), 8.0);
