@@ -293,13 +293,7 @@ class TensorTiles {
         std::uint32_t right[4];
         load_matrices(right,
                       b_address + n * 16 * Tile::kRowBytes + ((step * 2) ^ b_chunk) * kCopyChunk);
-#pragma unroll
-        for (int m = 0; m < kRowTiles; ++m) {
-          float* upper = &sums.at[2 * m][4 * n];
-          float* lower = &sums.at[2 * m + 1][4 * n];
-          Cores::multiply_add(upper, lower, left[m], right[0], right[1]);
-          Cores::multiply_add(upper + 2, lower + 2, left[m], right[2], right[3]);
-        }
+        add_products(sums, n, left, right);
       }
     }
   }
@@ -328,13 +322,7 @@ class TensorTiles {
         std::uint32_t right[4];
         load_transposed(right,
                         b_address + step * 16 * Tile::kRowBytes + ((n * 2) ^ b_chunk) * kCopyChunk);
-#pragma unroll
-        for (int m = 0; m < kRowTiles; ++m) {
-          float* upper = &sums.at[2 * m][4 * n];
-          float* lower = &sums.at[2 * m + 1][4 * n];
-          Cores::multiply_add(upper, lower, left[m], right[0], right[1]);
-          Cores::multiply_add(upper + 2, lower + 2, left[m], right[2], right[3]);
-        }
+        add_products(sums, n, left, right);
       }
     }
   }
@@ -371,6 +359,20 @@ class TensorTiles {
 
  private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  /// sums += left times right, whose columns are those from 16 n on.
+  template <typename AllSums>
+  static __device__ void add_products(AllSums& sums, int n,
+                                      const std::uint32_t (&left)[kRowTiles][4],
+                                      const std::uint32_t (&right)[4]) {
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+      float* upper = &sums.at[2 * m][4 * n];
+      float* lower = &sums.at[2 * m + 1][4 * n];
+      Cores::multiply_add(upper, lower, left[m], right[0], right[1]);
+      Cores::multiply_add(upper + 2, lower + 2, left[m], right[2], right[3]);
+    }
+  }
 };
 
 // Products of a block's tiles in strict single precision.
