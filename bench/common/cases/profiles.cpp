@@ -1,3 +1,5 @@
+#include "linkgain/cases/profiles.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,7 +10,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 
 /// What the profiles contain.
 namespace linkgain {

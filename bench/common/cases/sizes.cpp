@@ -1,3 +1,5 @@
+#include "linkgain/cases/sizes.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -8,7 +10,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/selection.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "support/answers.hpp"
+#include "linkgain/cases/profiles.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -52,7 +53,7 @@ TEST(ParseRoot, ReadsARank) {
 }
 
 TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
-  test::Answers answers;
+  test::Situations answers;
   answers.about("GPUs");
   answers.refuse_each(
       {"", "0,,1", "0,", ",0", "-1", "0,a", "0, 1", "1.5", "10000", "0x1", "99999999999999999999"},

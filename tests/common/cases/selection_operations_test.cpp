@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/profiles.hpp"
 #include "plan_cases.hpp"
 
 /// How selections become cases of the operations that have roots, buffers or split sizes.

@@ -5,8 +5,9 @@
 
 #include <set>
 
+#include "linkgain/cases/profiles.hpp"
 #include "plan_cases.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -198,7 +199,7 @@ TEST(Expand, TakesTheOnePairThatIsAskedFor) {
 }
 
 TEST(Expand, RefusesWhatCannotBe) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const char* what, const Selection& selection, BackendKind backend,
                        int ranks = 2) {
     answers.refuse(what, [&] { expand({selection}, ranks, backend); });

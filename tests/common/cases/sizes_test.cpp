@@ -1,8 +1,9 @@
+#include "linkgain/cases/sizes.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/cases/selection.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -47,7 +48,7 @@ TEST(ParseSizes, ReachesTheLargestCountWithoutOverflow) {
 }
 
 TEST(ParseSizes, RefusesOtherTextWithTheAcceptedForms) {
-  test::Answers answers;
+  test::Situations answers;
   answers.refuse_each({"1G:8:x4",
                        "8:1G:x1",
                        "8:1G:x0",

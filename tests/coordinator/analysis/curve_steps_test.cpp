@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "step_curves.hpp"
 
 namespace linkgain {
