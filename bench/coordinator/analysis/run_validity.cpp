@@ -53,7 +53,7 @@ std::vector<std::string> inherited_switches(const Record& record, std::size_t va
   return assignments;
 }
 
-/// What could make variants part that took one road.
+/// What could make variants part that took one path.
 std::string advice_to_part(const Record& record) {
   for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
     if (const std::string assignment = forbidden_by_caller(record, i); !assignment.empty()) {
@@ -76,18 +76,18 @@ std::string advice_to_part(const Record& record) {
 }
 
 void judge_same_paths(Record& record) {
-  std::set<std::string> roads;
+  std::set<std::string> paths;
   for (const CaseResult& result : record.cases) {
     for (std::size_t i = 1; i < result.variants.size(); ++i) {
       if (!same_path(result.variants[0], result.variants[i]) ||
           !choose_path(record, result.variants[0], result.variants[i])) {
         continue;
       }
-      roads.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
+      paths.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
                                result.variants[i].variant, name_of(result.variants[i].path)));
     }
   }
-  for (const std::string& text : roads) {
+  for (const std::string& text : paths) {
     add_once(record, {"same-road", text,
                       "their ratio says nothing about the link; " + advice_to_part(record)});
   }

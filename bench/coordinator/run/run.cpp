@@ -451,7 +451,7 @@ void Run::skip(const Launch& launch, int index, const std::string& reason, StopR
   if (head_written_) journal_.write_case(index, result);
 }
 
-/// Which road the variant took, and how near to that road's limit it came.
+/// Which path the variant took, and how near to that path's limit it came.
 void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const {
   if (c.training && !uses_link(c)) return;  // nothing was carried
   const Path found =

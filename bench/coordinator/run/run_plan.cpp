@@ -443,7 +443,7 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const LaunchGroups groups =
       launch_groups(site, {.launches = plan.launches,
                            .variants = static_cast<int>(plan.variants.size()),
-                           .ranks = (plan.ranks + plan.hosts - 1) / plan.hosts,
+                           .ranks = static_cast<int>(divide_up(plan.ranks, plan.hosts)),
                            .backend = plan.backend,
                            .free_gpu_memory = free_gpu,
                            .largest_case = largest,

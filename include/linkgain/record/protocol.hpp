@@ -61,7 +61,7 @@ struct HelloReply {
   Capabilities capabilities;
   Machine machine;
   Environment environment;  ///< in force in rank 0 after the backend came up, by allow-list
-  /// Set where the backend itself knows the road its messages take (mpi); else found from NCCL's
+  /// Set where the backend itself knows the path its messages take (mpi); else found from NCCL's
   /// log.
   std::optional<Path> path;
 };
