@@ -182,7 +182,7 @@ void DeferredOptions::read() const {
 void add_job_options(DeferredOptions& deferred, SelectionOptions& options) {
   deferred
       .add("--backend", options.backend, parse_backend,
-           "nccl (GPUs) or mpi (CPU memory); nccl where there are two GPUs",
+           "nccl (GPUs) or mpi (CPU memory); nccl where it can be had unless given",
            DeferredOptions::Empty::is_absent)
       ->type_name("NAME");
   deferred
@@ -239,7 +239,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
   app.add_flag("--in-place", options.in_place, "In place, where an operation has that form");
   add_training_options(deferred, options.training);
   app.add_option("--steps", options.steps,
-                 "gpt2_step: steps in all, a multiple of 10; 200 unless given")
+                 "gpt2_step: steps in all, for linkgain run a multiple of 10; 200 unless given")
       ->type_name("N");
   app.add_option("--tokens", options.tokens,
                  "gpt2_step: a token file, as scripts/text-to-tokens makes; generated unless given")
