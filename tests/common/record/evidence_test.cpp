@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "support/answers.hpp"
 #include "support/evidence_cases.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -100,7 +100,7 @@ TEST(Assess, NothingIsExpectedOfNoOperation) {
 }
 
 TEST(NotJudged, SaysWhy) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const std::string& what, const TrafficEvidence& evidence) {
     EXPECT_FALSE(evidence.judged) << what;
     answers.add(what, evidence.reason);
