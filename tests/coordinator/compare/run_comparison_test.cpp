@@ -63,9 +63,9 @@ TEST(CompareRuns, NeverHoldsAGraphAgainstAStream) {
   const RunComparison comparison = compare_runs(stream, automatic, {});
   ASSERT_THAT(comparison.cases, SizeIs(3));
   EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::missing);
-  EXPECT_EQ(comparison.cases[0].reason, "in old.json by stream alone");
+  EXPECT_THAT(comparison.cases[0].reason, AllOf(HasSubstr("old.json"), HasSubstr("stream alone")));
   EXPECT_TRUE(comparison.cases[1].speed_up) << "by stream on both sides";
-  EXPECT_EQ(comparison.cases[2].reason, "in new.json by graph alone");
+  EXPECT_THAT(comparison.cases[2].reason, AllOf(HasSubstr("new.json"), HasSubstr("graph alone")));
   EXPECT_THAT(codes_of(comparison), Contains("other-launch"));
   EXPECT_THAT(codes_of(compare_runs(automatic, automatic, {})), Not(Contains("other-launch")));
   const RunFigures both = run_with(

@@ -112,8 +112,9 @@ TEST_F(MpiJobTest, LastWordsAreTheLastOnesSinceTheStart) {
 TEST_F(MpiJobTest, LastWordsAreTheWorkersRatherThanTheLaunchers) {
   std::ofstream(log()) << "worker: no GPU\n" << kBanner << "mpirun detected\nmore\n" << kBanner;
   EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("worker: no GPU"));
-  std::ofstream(log()) << kBanner << "There are not enough slots\n" << kBanner;
-  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("There are not enough slots"));
+  const std::string launcher = "There are not enough slots";
+  std::ofstream(log()) << kBanner << launcher << "\n" << kBanner;
+  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre(launcher));
 }
 
 TEST_F(MpiJobTest, LastWordsNameTheRankThatFailedRatherThanThoseThatSlurmEnded) {
