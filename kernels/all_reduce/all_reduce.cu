@@ -133,10 +133,6 @@ cudaError_t set_all_reduce_counters(void* scratch, const AllReduceCounters& coun
   return cudaMemcpyAsync(scratch, control.get(), sizeof *control, cudaMemcpyDefault, stream);
 }
 
-bool has_all_reduce(ElementType type) {
-  return with_summed(type, [](auto) { return cudaSuccess; }) == cudaSuccess;
-}
-
 cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks, int blocks) {
   AllReduceKernel kernel = nullptr;
   return find_kernel(method, type, ranks, blocks, &kernel);
@@ -145,7 +141,7 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
                        std::int64_t most_elements, int blocks, cudaStream_t stream) {
-  if (elements < 1 || most_elements < elements || blocks < 1 || blocks > kMostAllReduceBlocks ||
+  if (elements < 1 || most_elements < elements || blocks < 1 || blocks > kMostBlocks ||
       regions.rank < 0 || regions.rank >= regions.ranks) {
     return cudaErrorInvalidValue;
   }

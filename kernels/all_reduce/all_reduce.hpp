@@ -17,9 +17,6 @@ struct AllReduceOffsets {
   std::int64_t output = 0;  ///< may be `input`
 };
 
-/// Blocks at most, as scratch has a place for each.
-inline constexpr int kMostAllReduceBlocks = 1024;
-
 struct AllReduceChoice {
   AllReduceMethod method = AllReduceMethod::ll;
   int blocks = 1;
@@ -58,11 +55,6 @@ struct AllReduceCounters {
 /// the same, and none may work with its scratch. Copies from the host's memory before it returns.
 cudaError_t set_all_reduce_counters(void* scratch, const AllReduceCounters& counters,
                                     cudaStream_t stream);
-
-/// Whether there is a kernel for sums of such elements: float32, float16 and bfloat16, all added up
-/// in float32, so that every rank gets the same bits: in the order of ranks, or in that which the
-/// ring has from a share's first rank on.
-bool has_all_reduce(ElementType type);
 
 /// Whether so many blocks run at once on the current device, which they must. What all_reduce()
 /// says of it too, for those who need to know before ranks wait for each other: cudaSuccess,

@@ -82,7 +82,7 @@ int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int
   const int blocks = path == AllReducePath::host_memory
                          ? blocks_through_host(method, bytes, ranks)
                          : blocks_by_p2p(method, bytes, ranks, multiprocessors);
-  return std::min(blocks, kMostAllReduceBlocks);
+  return std::min(blocks, kMostBlocks);
 }
 
 AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,

@@ -61,18 +61,26 @@ struct Word<float> {
   __device__ static std::uint32_t round(const float* sums) { return __float_as_uint(sums[0]); }
 };
 
-template <>
-struct Word<__half> {
+__device__ inline float2 widened(__half2 pair) { return __half22float2(pair); }
+__device__ inline float2 widened(__nv_bfloat162 pair) { return __bfloat1622float2(pair); }
+__device__ inline void narrow(__half2& pair, float x, float y) { pair = __floats2half2_rn(x, y); }
+__device__ inline void narrow(__nv_bfloat162& pair, float x, float y) {
+  pair = __floats2bfloat162_rn(x, y);
+}
+
+template <typename Pair>
+struct PairWord {
   static constexpr int kElements = 2;
   __device__ static void add(float* sums, std::uint32_t word) {
-    __half2 pair;
+    Pair pair;
     memcpy(&pair, &word, sizeof pair);
-    const float2 values = __half22float2(pair);
+    const float2 values = widened(pair);
     sums[0] += values.x;
     sums[1] += values.y;
   }
   __device__ static std::uint32_t round(const float* sums) {
-    const __half2 pair = __floats2half2_rn(sums[0], sums[1]);
+    Pair pair;
+    narrow(pair, sums[0], sums[1]);
     std::uint32_t word;
     memcpy(&word, &pair, sizeof word);
     return word;
@@ -80,22 +88,10 @@ struct Word<__half> {
 };
 
 template <>
-struct Word<__nv_bfloat16> {
-  static constexpr int kElements = 2;
-  __device__ static void add(float* sums, std::uint32_t word) {
-    __nv_bfloat162 pair;
-    memcpy(&pair, &word, sizeof pair);
-    const float2 values = __bfloat1622float2(pair);
-    sums[0] += values.x;
-    sums[1] += values.y;
-  }
-  __device__ static std::uint32_t round(const float* sums) {
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(sums[0], sums[1]);
-    std::uint32_t word;
-    memcpy(&word, &pair, sizeof word);
-    return word;
-  }
-};
+struct Word<__half> : PairWord<__half2> {};
+
+template <>
+struct Word<__nv_bfloat16> : PairWord<__nv_bfloat162> {};
 
 /// Sums of the elements of kWords words.
 template <typename T, int kWords>

@@ -28,7 +28,7 @@ __device__ inline void wait_for_count(const std::uint32_t* counter, const std::u
 }
 
 /// Waits until *counter, which blocks of this device write, is `value`. A fence must follow.
-__device__ inline void wait_for_turn(const volatile unsigned* counter, unsigned value) {
+__device__ inline void wait_for_value(const volatile unsigned* counter, unsigned value) {
   while (*counter != value) {
   }
 }

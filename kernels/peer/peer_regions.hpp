@@ -4,6 +4,8 @@ namespace linkgain::kernels {
 
 /// The most GPUs that one of our kernels works across.
 inline constexpr int kMostRanks = 8;
+/// The most blocks of such a kernel, as scratch has a place for each.
+inline constexpr int kMostBlocks = 1024;
 
 /// Memory of equal layout on every rank, as this process's device sees it. The kernels that share
 /// it must be launched with the same grid and in the same order on every rank.

@@ -14,7 +14,6 @@
 
 namespace linkgain::kernels {
 
-inline constexpr int kMostBlocks = 1024;
 inline constexpr std::int64_t kAlignment = 128;
 
 /// Which stage of an operation a rank has come to in a block; see Control.

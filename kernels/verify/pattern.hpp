@@ -193,8 +193,8 @@ LINKGAIN_BOTH constexpr std::int32_t input_value(std::uint32_t seed, int rank, s
   const std::uint32_t shared = index_hash(seed, index);
   if (range.contributors < range.ranks) {
     const auto ranks = static_cast<std::uint32_t>(range.ranks);
-    const std::uint32_t turn = (scale(shared, ranks) + static_cast<std::uint32_t>(rank)) % ranks;
-    if (turn >= static_cast<std::uint32_t>(range.contributors)) return range.idle;
+    const std::uint32_t place = (scale(shared, ranks) + static_cast<std::uint32_t>(rank)) % ranks;
+    if (place >= static_cast<std::uint32_t>(range.contributors)) return range.idle;
   }
   const std::uint32_t bits = scramble(shared + static_cast<std::uint32_t>(rank) * 0x9e3779b9U);
   const std::int32_t value = range.low + static_cast<std::int32_t>(scale(bits, range.count));

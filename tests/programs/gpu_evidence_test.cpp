@@ -37,8 +37,8 @@ TEST_F(EvidenceOnGpus, NvlinkCarriesAllOrNothing) {
   const Record record = this->record();
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
-    const WireEvidence& p2p = result.variants[0].evidence.value();
-    const WireEvidence& host = result.variants[1].evidence.value();
+    const TrafficEvidence& p2p = result.variants[0].evidence.value();
+    const TrafficEvidence& host = result.variants[1].evidence.value();
     ASSERT_TRUE(p2p.judged) << name << ": " << p2p.reason;
     ASSERT_TRUE(host.judged) << name << ": " << host.reason;
     EXPECT_THAT(p2p.nvlink_share().value(), AllOf(Ge(0.99), Le(1.02))) << name;

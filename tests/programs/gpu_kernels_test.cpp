@@ -24,7 +24,7 @@ std::pair<int, int> numbers_of(const std::optional<std::string>& text) {
   return {std::stoi(version), std::stoi(version.substr(dot + 1))};
 }
 
-TEST_F(KernelsOnGpus, AreRightAndKeepToTheirRoad) {
+TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
   const Outcome outcome = run_linkgain(
       "--only all_reduce --sizes 4,64K,1M,40000004,64M,256M --type float32,bfloat16 "
       "--launch stream,graph --kernels --budget 70");

@@ -40,7 +40,7 @@ class MemoryOperationsOnGpus : public RunOnGpus {
   }
 };
 
-TEST_F(MemoryOperationsOnGpus, CopiesAreRightAndKeepToTheirRoad) {
+TEST_F(MemoryOperationsOnGpus, CopiesAreRightAndKeepToTheirPath) {
   const Outcome outcome = run_linkgain(
       "--only copy_push,copy_pull --pattern one-way,both-ways --sizes 16,5M,64M --kernels "
       "--budget 100");
@@ -86,7 +86,7 @@ TEST_F(MemoryOperationsOnGpus, OneAgainstAllIsRightFromAnyRoot) {
   }
 }
 
-TEST_F(MemoryOperationsOnGpus, LatenciesAreThoseOfTheRoad) {
+TEST_F(MemoryOperationsOnGpus, LatenciesAreThoseOfThePath) {
   const Outcome outcome =
       run_linkgain("--only latency,load_latency --sizes 128,64K --pattern one-way --budget 60");
   ASSERT_EQ(outcome.status, 0) << outcome.output;

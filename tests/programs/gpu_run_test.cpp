@@ -6,7 +6,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnRoads) {
+TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnPaths) {
   const Outcome outcome = run_linkgain("--only all_reduce,send_recv --sizes 8,1M,64M");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record record = this->record();

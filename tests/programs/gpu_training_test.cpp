@@ -52,8 +52,8 @@ void expect_right(const CaseResult& result) {
 /// By the counters, and above what bytes of the scalars may add.
 void expect_evidence(const CaseResult& result) {
   const std::string name = case_name(result.definition);
-  const WireEvidence& p2p = result.variants[0].evidence.value();
-  const WireEvidence& host = result.variants[1].evidence.value();
+  const TrafficEvidence& p2p = result.variants[0].evidence.value();
+  const TrafficEvidence& host = result.variants[1].evidence.value();
   ASSERT_TRUE(p2p.judged) << name << ": " << p2p.reason;
   EXPECT_THAT(p2p.nvlink_share().value(), AllOf(Ge(0.99), Le(1.02))) << name;
   EXPECT_LT(host.nvlink_share().value(), 0.001) << name;

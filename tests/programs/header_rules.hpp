@@ -149,30 +149,29 @@ inline std::optional<std::string> place_violation(const SourceFile& header,
   return std::nullopt;
 }
 
-/// A unit is a source and the header of its name. Pairs of units whose files include each other's
-/// headers. A header without a source of its own is a part of those that include it.
+/// A unit is a source and the header of its name, or a header that has no source. Pairs of units
+/// whose files include each other's headers. Templates of kernels (.cuh) that have no source are a
+/// part of those that include them.
 inline std::vector<std::string> units_that_include_each_other(
     const std::vector<SourceFile>& files) {
-  const auto unit_of = [](const std::string& path) {
-    const std::string name = path.substr(folder_of(path).size());
-    const Library* const library = library_of(path);
-    const std::string home = library == nullptr || library->wing.empty()
-                                 ? folder_of(path)
-                                 : std::string(library->name) + "/";
-    return home + name.substr(0, name.find('.'));
+  const auto stem_of = [](const std::string& path) { return path.substr(0, path.find('.')); };
+  // A public header's source lies in some folder of its library.
+  std::map<std::pair<const Library*, std::string>, std::string> sources;
+  const auto key_of = [&](const std::string& path) {
+    return std::pair{library_of(path), stem_of(path.substr(folder_of(path).size()))};
   };
-  std::set<std::string> units;
   for (const SourceFile& file : files) {
-    if (!is_header(file.path)) units.insert(unit_of(file.path));
+    if (!is_header(file.path)) sources[key_of(file.path)] = stem_of(file.path);
   }
+  const auto unit_of = [&](const std::string& path) {
+    const bool is_public = visibility_of(path) == Visibility::public_header;
+    const auto source = is_public ? sources.find(key_of(path)) : sources.end();
+    return source == sources.end() ? stem_of(path) : source->second;
+  };
   std::set<std::pair<std::string, std::string>> uses;
   for (const auto& [header, includers] : users_of(files)) {
-    if (!units.contains(unit_of(header))) continue;
-    for (const SourceFile* file : includers) {
-      if (unit_of(file->path) != unit_of(header)) {
-        uses.emplace(unit_of(file->path), unit_of(header));
-      }
-    }
+    if (header.ends_with(".cuh") && !sources.contains(key_of(header))) continue;
+    for (const SourceFile* file : includers) uses.emplace(unit_of(file->path), unit_of(header));
   }
   std::vector<std::string> found;
   for (const auto& [from, to] : uses) {

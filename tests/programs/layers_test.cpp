@@ -20,6 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream stream(path);
@@ -243,7 +244,22 @@ TEST(UnitsThatIncludeEachOther, AreNamed) {
                                       {"bench/common/base/b.hpp", ""},
                                       {"bench/common/base/b.cpp", "#include \"a.hpp\"\n"},
                                       {"bench/common/base/c.cpp", "#include \"a.hpp\"\n"}};
-  EXPECT_THAT(units_that_include_each_other(files), ElementsAre("base/a and base/b"));
+  EXPECT_THAT(units_that_include_each_other(files),
+              ElementsAre("bench/common/base/a and bench/common/base/b"));
+}
+
+TEST(UnitsThatIncludeEachOther, MayBeHeadersAloneAndOfLikeNames) {
+  const std::string backends = "bench/worker/backends/";
+  const std::vector<SourceFile> alone{{backends + "a.hpp", "#include \"b.hpp\"\n"},
+                                      {backends + "b.hpp", ""},
+                                      {backends + "b.cpp", "#include \"a.hpp\"\n"}};
+  EXPECT_THAT(units_that_include_each_other(alone), SizeIs(1));
+  const std::vector<SourceFile> alike{
+      {backends + "mpi/backend.hpp", ""},
+      {backends + "mpi/backend.cpp", "#include \"nccl/backend.hpp\"\n"},
+      {backends + "nccl/backend.hpp", ""},
+      {backends + "nccl/backend.cpp", "#include \"mpi/backend.hpp\"\n"}};
+  EXPECT_THAT(units_that_include_each_other(alike), SizeIs(1));
 }
 
 }  // namespace

@@ -65,9 +65,7 @@ TEST_F(NcclTestsProgramTest, PrintsTheTableOfNcclTests) {
   ASSERT_EQ(own.head.size(), peer.head.size() + 2) << "two ranks more";
   EXPECT_THAT(own.head[0], StartsWith("# linkgain-bench version "));
   EXPECT_EQ(own.head[1], peer.head[1]);
-  EXPECT_EQ(own.head[2],
-            "# nThread 1 nGpus 1 minBytes 8 maxBytes 65536 step: 8(factor) warmup iters: 1 iters: "
-            "3 agg iters: 1 validation: 1 graph: 0 unalign: 0");
+  test::expect_golden(own.head[2] + "\n", "nccl_tests_settings.txt");
   for (std::size_t i = 1; i <= 4; ++i) {
     EXPECT_EQ(own.head[own.head.size() - i], peer.head[peer.head.size() - i]);
   }
@@ -105,8 +103,7 @@ TEST_F(NcclTestsProgramTest, ALinkIsTheProgramOfThatName) {
   EXPECT_EQ(own.rows[0].out_of_place.wrong, 0);
   EXPECT_EQ(own.rows[0].in_place.time.value, 0.0) << "MPI has no such form";
   EXPECT_EQ(own.rows[0].in_place.wrong, std::nullopt);
-  EXPECT_THAT(own.head, Contains("# Leaving out in-place: the mpi backend has no such form of "
-                                 "send_recv"));
+  EXPECT_THAT(own.head, Contains(StartsWith("# Leaving out in-place: ")));
   expect_consistent(own.rows[0].size, own.rows[0].out_of_place, 1.0);
 }
 
@@ -138,7 +135,7 @@ TEST_F(NcclTestsProgramTest, EveryTimeOfTheRanksCanBeAskedFor) {
 TEST_F(NcclTestsProgramTest, AllTypesAndReductionsInTurn) {
   const NcclTestsTable own = table(request(2, {"-b64", "-e64", "-d", "all", "-o", "all", "-c2"}));
   EXPECT_THAT(own.rows, SizeIs(8 * 4));
-  EXPECT_THAT(own.head, Contains("# Leaving out -o avg, mulsum: the mpi backend has none here"));
+  EXPECT_THAT(own.head, Contains(StartsWith("# Leaving out -o avg, mulsum: ")));
   for (const NcclTestsRow& row : own.rows) {
     EXPECT_EQ(row.out_of_place.wrong, 0) << row.type << " " << row.reduction;
     EXPECT_EQ(row.in_place.wrong, 0) << row.type << " " << row.reduction;
@@ -162,7 +159,7 @@ TEST_F(NcclTestsProgramTest, WrongDataIsCountedAndEndsWithStatus4) {
     EXPECT_EQ(row.out_of_place.wrong, 1);
     EXPECT_EQ(row.in_place.wrong, 1);
   }
-  EXPECT_EQ(own.foot[0], "# Out of bounds values : 4 FAILED");
+  EXPECT_THAT(own.foot[0], testing::EndsWith(" values : 4 FAILED"));
 }
 
 /// All operations have one pair of buffers here.
@@ -187,7 +184,7 @@ TEST_F(NcclTestsProgramTest, JsonHoldsWhatTheTableDoes) {
   const ScratchFolder folder;
   const std::string file = folder.path() / "out.json";
   const NcclTestsTable own = table(request(2, {"-b", "64", "-e", "4K", "-f", "8", "-J", file}));
-  EXPECT_EQ(own.head[0], "# Writing JSON output to " + file);
+  EXPECT_THAT(own.head[0], AllOf(HasSubstr("JSON output"), testing::EndsWith(" " + file)));
   const Json document = Json::parse(read_text(file));
   EXPECT_EQ(document.at("config").at("step_factor"), 8);
   EXPECT_THAT(document.at("config").at("devices"), SizeIs(2));
@@ -204,8 +201,7 @@ TEST_F(NcclTestsProgramTest, JsonHoldsWhatTheTableDoes) {
 TEST_F(NcclTestsProgramTest, SizesWithoutAnElementAreLeftOutAndThatIsSaid) {
   const NcclTestsTable own = table(request(2, {"-b", "1", "-e", "8", "-f", "2"}));
   EXPECT_THAT(own.rows, SizeIs(2));
-  EXPECT_THAT(own.head, Contains("# Leaving out sizes that are nothing, rounded down to whole "
-                                 "elements, a rank's part to 16 B"));
+  EXPECT_THAT(own.head, Contains(StartsWith("# Leaving out sizes")));
 }
 
 TEST_F(NcclTestsProgramTest, OwnOptionsAreRefusedBesideTheFlags) {

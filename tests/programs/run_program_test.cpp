@@ -73,8 +73,7 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
   EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
   EXPECT_THAT(lines, Contains(StartsWith("| N             | ")));
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("all-reduce"), HasSubstr("95 % CI"))));
-  EXPECT_THAT(lines,
-              Contains("These are MPI transfers in CPU memory (backend mpi), not GPU figures."));
+  EXPECT_THAT(lines, Contains(HasSubstr("(backend mpi), not GPU figures")));
 
   // A machine with other work may need more launches than were asked for.
   EXPECT_THAT(names_in(folder_.path() / "out"),
@@ -112,8 +111,8 @@ TEST_F(RunProgram, ShowsPairsAsMatrices) {
   for (const std::string& text : {outcome.output, file("report.md")}) {
     const std::vector<std::string> lines = lines_of(text);
     EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
-    EXPECT_THAT(lines, Contains("time in us with shared-memory:"));
-    EXPECT_THAT(lines, Contains("time in us with tcp:"));
+    EXPECT_THAT(lines, Contains(HasSubstr("us with shared-memory:")));
+    EXPECT_THAT(lines, Contains(HasSubstr("us with tcp:")));
     EXPECT_THAT(lines, Contains(StartsWith("| rank 2    | ")).Times(2));
     EXPECT_THAT(lines, Contains(testing::AnyOf(HasSubstr("with tcp: rank "),
                                                HasSubstr("50 % with tcp: "))));

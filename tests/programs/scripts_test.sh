@@ -433,13 +433,14 @@ test_wrong_options_start_nothing() {
     'validation/compare-nccl-tests --operations all_gather,, x' 'validation/compare-nccl-tests --buffers registered x' \
     'validation/compare-nccl-tests --resume x' 'validation/compare-nccl-tests --seconds x x' \
     'validation/compare-nccl-tests --limit speed x' 'validation/stress-all-reduce --only nothing' \
-    'validation/stress-all-reduce --ranks'; do
+    'validation/stress-all-reduce --ranks' 'validation/check-spills --all'; do
     # shellcheck disable=SC2086 # words
     run scripts/$words
     expect_status 2
   done
   expect_no_call '^\(cmake\|apt-get\|mpirun\)'
-  for words in quickstart test validation/gpu-check lint validation/compare-nccl-tests validation/stress-all-reduce; do
+  for words in quickstart test validation/gpu-check lint validation/compare-nccl-tests validation/stress-all-reduce \
+    validation/check-spills; do
     run "scripts/$words" --help
     expect_status 0
     expect_output "usage: scripts/$words"

@@ -10,8 +10,8 @@ namespace linkgain::test {
 
 /// Ring and Simple's traffic on these ranks, of which NVLink carried this share; small messages are
 /// not judged.
-inline WireEvidence counted(const Case& definition, double share) {
-  WireEvidence evidence;
+inline TrafficEvidence counted(const Case& definition, double share) {
+  TrafficEvidence evidence;
   const bool reduces = has_reduction(definition.operation);
   evidence.operations = 5;
   evidence.plan = {reduces ? "RING" : "", definition.size < kJudgedSize ? "LL" : "SIMPLE"};
@@ -28,8 +28,8 @@ inline WireEvidence counted(const Case& definition, double share) {
 }
 
 /// Of a GPU whose driver does not count.
-inline WireEvidence uncounted(std::string reason) {
-  WireEvidence evidence;
+inline TrafficEvidence uncounted(std::string reason) {
+  TrafficEvidence evidence;
   evidence.operations = 5;
   evidence.reason = std::move(reason);
   return evidence;

@@ -250,7 +250,7 @@ class FakeJob : public Job {
     return protocol::DoneReply{};
   }
 
-  protocol::Reply answer(const protocol::Bye&, Seconds, bool) {
+  protocol::Reply answer(const protocol::Shutdown&, Seconds, bool) {
     over_ = true;
     return protocol::DoneReply{};
   }

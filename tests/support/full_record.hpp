@@ -172,8 +172,8 @@ inline void add_full_samples(Record& record) {
 }
 
 /// Evidence of which nothing is known but the reason.
-inline WireEvidence missing_evidence() {
-  WireEvidence evidence;
+inline TrafficEvidence missing_evidence() {
+  TrafficEvidence evidence;
   evidence.reason = "the driver's \"counters\" are absent";
   evidence.pcie_reason = "may have come round";
   return evidence;

@@ -205,10 +205,6 @@ Result nvmlDeviceGetHandleByPciBusId_v2(const char* id, Handle* handle) {
   });
 }
 
-Result nvmlDeviceGetHandleByUUID(const char* uuid, Handle* handle) {
-  return find_handle(handle, [&](const Gpu& gpu) { return std::strcmp(uuid_of(gpu), uuid) == 0; });
-}
-
 Result nvmlDeviceGetName(Handle device, char* name, unsigned int length) {
   return answer_text(device, name, length,
                      [](const Gpu&) { return machine().scenario->model.name; });

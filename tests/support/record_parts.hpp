@@ -78,8 +78,8 @@ inline VariantResult timed_variant(const Case& definition, std::string variant, 
 }
 
 /// Evidence of which everything is known.
-inline WireEvidence known_evidence() {
-  WireEvidence evidence;
+inline TrafficEvidence known_evidence() {
+  TrafficEvidence evidence;
   evidence.plan = {"RING", "SIMPLE"};
   evidence.operations = 24;
   evidence.nvlink_sent = 50533990400;

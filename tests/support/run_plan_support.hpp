@@ -7,6 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "linkgain/run/run_plan.hpp"
 
 namespace linkgain::test {

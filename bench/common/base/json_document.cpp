@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -9,7 +10,6 @@
 #include <valijson/validator.hpp>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json.hpp"
 
 namespace linkgain::json {
 namespace {
@@ -39,6 +39,10 @@ std::string text_of_member(const Out& value, Layout layout) {
 }
 
 }  // namespace
+
+std::string text_of(const Out& value, int indent) {
+  return value.dump(indent, ' ', false, Out::error_handler_t::replace);
+}
 
 std::string laid_out(const Out& document,
                      const std::function<Layout(const std::string&, const Out&)>& layout_of) {

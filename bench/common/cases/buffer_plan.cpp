@@ -112,7 +112,7 @@ BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation
     plan.operations_per_graph = static_cast<int>(plan.slots) * plan.operations_per_slot;
   } else {
     const std::int64_t per_slot = most <= kMostUneven * least ? least : most;
-    const std::int64_t cold_slots = (2 * cache.value + per_slot - 1) / per_slot;
+    const std::int64_t cold_slots = divide_up(2 * cache.value, per_slot);
     plan.slots = cold_slots * plan.operations_per_slot <= kMostWalked
                      ? std::max<std::int64_t>(1, cold_slots)
                      : kMostOperationsPerGraph;

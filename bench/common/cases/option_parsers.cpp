@@ -12,6 +12,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 
 namespace linkgain {
 namespace {
@@ -178,33 +179,71 @@ void DeferredOptions::read() const {
   for (const std::function<void()>& step : steps_) step();
 }
 
-void add_selection_options(DeferredOptions& deferred, SelectionOptions& options,
-                           const SelectionWords& words) {
-  const auto named = [](CLI::Option* option, const OptionWords& of_it) {
-    if (of_it.value != nullptr) option->type_name(of_it.value);
-    return option;
-  };
-  const auto list = [&](const char* name, auto& values, auto parse, const OptionWords& of_it) {
-    named(deferred.add_list(name, values, parse, of_it.help), of_it);
-  };
-  list("--only", options.operations, parse_operation, words.only);
-  CLI::Option* const sizes =
-      named(deferred.add("--sizes", options.sizes, parse_sizes, words.sizes.help,
-                         DeferredOptions::Empty::is_value, words.usual_sizes),
-            words.sizes);
-  if (!words.usual_sizes.empty()) sizes->capture_default_str();
-  list("--type", options.types, parse_data_type, words.types);
-  list("--reduction", options.reductions, parse_reduction, words.reductions);
-  list("--launch", options.launch_modes, parse_launch_choice, words.launch_modes);
-  list("--pattern", options.patterns, parse_pattern, words.patterns);
-  named(deferred.add("--pair", options.pair, parse_pair, words.pair.help,
-                     DeferredOptions::Empty::is_absent),
-        words.pair);
-  list("--root", options.roots, parse_root, words.roots);
-  list("--buffers", options.buffers, parse_buffers, words.buffers);
-  deferred.app().add_flag("--kernels", options.kernels, words.kernels.help);
-  deferred.app().add_flag("--in-place", options.in_place, words.in_place.help);
+void add_job_options(DeferredOptions& deferred, SelectionOptions& options) {
+  deferred
+      .add("--backend", options.backend, parse_backend,
+           "nccl (GPUs) or mpi (CPU memory); nccl where it can be had unless given",
+           DeferredOptions::Empty::is_absent)
+      ->type_name("NAME");
+  deferred
+      .add("--gpus", options.gpus, parse_gpus,
+           "CUDA device of each rank (on several hosts: of each rank of a host), for example "
+           "0,1")
+      ->type_name("LIST");
+  deferred
+      .add_list("--only", options.operations, parse_operation, "Operations: " + operation_names())
+      ->type_name("OP,...");
+}
+
+void add_selection_options(DeferredOptions& deferred, SelectionOptions& options) {
+  deferred
+      .add("--sizes", options.sizes, parse_sizes,
+           "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; suffixes are "
+           "binary")
+      ->type_name("SIZES");
+  deferred
+      .add_list("--type", options.types, parse_data_type,
+                "Element types, float32 unless told otherwise")
+      ->type_name("TYPE,...");
+  deferred
+      .add_list("--reduction", options.reductions, parse_reduction,
+                "sum, prod, min, max, avg, mulsum")
+      ->type_name("RED,...");
+  deferred
+      .add_list("--launch", options.launch_modes, parse_launch_choice,
+                "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, "
+                "graph")
+      ->type_name("MODE,...");
+  deferred
+      .add_list("--pattern", options.patterns, parse_pattern,
+                "send_recv and copies: ring, one-way, both-ways")
+      ->type_name("PATTERN,...");
+  deferred
+      .add("--pair", options.pair, parse_pair,
+           "Ranks of one-way and both-ways, every pair unless given; and of ping_pong and "
+           "latencies, 0-1 unless given",
+           DeferredOptions::Empty::is_absent)
+      ->type_name("A-B");
+  deferred
+      .add_list("--root", options.roots, parse_root,
+                "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all; 0 unless "
+                "given")
+      ->type_name("R,...");
+  deferred
+      .add_list("--buffers", options.buffers, parse_buffers,
+                "plain, allocated (by NCCL), registered (with it), symmetric (its windows)")
+      ->type_name("KIND,...");
+  CLI::App& app = deferred.app();
+  app.add_flag("--kernels", options.kernels,
+               "Our own CUDA kernels, too, where there is one (all_reduce, copies)");
+  app.add_flag("--in-place", options.in_place, "In place, where an operation has that form");
   add_training_options(deferred, options.training);
+  app.add_option("--steps", options.steps,
+                 "gpt2_step: steps in all, for linkgain run a multiple of 10; 200 unless given")
+      ->type_name("N");
+  app.add_option("--tokens", options.tokens,
+                 "gpt2_step: a token file, as scripts/text-to-tokens makes; generated unless given")
+      ->type_name("FILE");
 }
 
 Selection with_options(Selection selection, const SelectionOptions& options) {

@@ -1,3 +1,5 @@
+#include "linkgain/cases/profiles.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,7 +10,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 
 /// What the profiles contain.
 namespace linkgain {
@@ -16,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kProfileNames{"quick", "default", "full", "node"};
 
-Selection ladder(OperationKind operation, std::string_view sizes) {
+Selection size_sweep(OperationKind operation, std::string_view sizes) {
   Selection selection;
   selection.operations = {operation};
   selection.sizes = parse_sizes(sizes);
@@ -41,7 +43,7 @@ std::vector<Reduction> reductions_of(BackendKind backend) {
 
 /// Every type with every reduction at one size in the latency range and one in the bandwidth range.
 Selection all_types(BackendKind backend) {
-  Selection selection = ladder(OperationKind::all_reduce, "64K,16M");
+  Selection selection = size_sweep(OperationKind::all_reduce, "64K,16M");
   selection.types = types_of(backend);
   selection.reductions = reductions_of(backend);
   return selection;
@@ -49,7 +51,7 @@ Selection all_types(BackendKind backend) {
 
 /// Our own all-reduce kernels for the types of 16 bits: beside NCCL's of all_types().
 Selection short_kernels() {
-  Selection selection = ladder(OperationKind::all_reduce, "64K,16M");
+  Selection selection = size_sweep(OperationKind::all_reduce, "64K,16M");
   selection.types = {DataType::float16, DataType::bfloat16};
   selection.kernels = {true};
   return selection;
@@ -57,14 +59,15 @@ Selection short_kernels() {
 
 /// Every pair of ranks, each way alone and both at once.
 Selection pair_matrix(BackendKind backend) {
-  Selection pairs = ladder(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
+  Selection pairs =
+      size_sweep(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
   pairs.patterns = {Pattern::one_way, Pattern::both_ways};
   return pairs;
 }
 
 /// Between the first two ranks, each way alone and both at once, by copy engine.
 Selection usual_copies(OperationKind operation, std::string_view sizes) {
-  Selection copies = ladder(operation, sizes);
+  Selection copies = size_sweep(operation, sizes);
   copies.patterns = {Pattern::one_way, Pattern::both_ways};
   copies.pair = Pair{};
   return copies;
@@ -72,7 +75,7 @@ Selection usual_copies(OperationKind operation, std::string_view sizes) {
 
 Selection all_pairs_of(OperationKind operation, std::string_view sizes,
                        std::vector<Pattern> patterns) {
-  Selection pairs = ladder(operation, sizes);
+  Selection pairs = size_sweep(operation, sizes);
   pairs.patterns = std::move(patterns);
   if (is_copy(operation)) pairs.kernels = {false, true};
   return pairs;
@@ -95,7 +98,7 @@ std::vector<Selection> memory_work() {
   for (const OperationKind operation :
        {OperationKind::all_to_one, OperationKind::one_to_all, OperationKind::host_to_device,
         OperationKind::device_to_host}) {
-    Selection copies = ladder(operation, "256M");
+    Selection copies = size_sweep(operation, "256M");
     copies.kernels = {false, true};
     all.push_back(copies);
   }
@@ -112,7 +115,7 @@ std::vector<LaunchChoice> launches_of(BackendKind backend) {
 /// only allocated differs from that under graph capture alone.
 void add_buffers(std::vector<Selection>& all, OperationKind operation, BackendKind backend,
                  std::string_view two_sizes) {
-  Selection selection = ladder(operation, two_sizes);
+  Selection selection = size_sweep(operation, two_sizes);
   selection.buffers.clear();
   for (const Buffers buffers : {Buffers::registered, Buffers::symmetric}) {
     if (supports(backend, buffers)) selection.buffers.push_back(buffers);
@@ -120,30 +123,30 @@ void add_buffers(std::vector<Selection>& all, OperationKind operation, BackendKi
   if (!selection.buffers.empty()) all.push_back(selection);
 }
 
-/// What an operation beside the default profile's can be: a ladder by stream and graph, and at a
-/// few sizes every type, reduction, place, root and kind of memory.
+/// What an operation beside the default profile's can be: a size sweep by stream and graph, and at
+/// a few sizes every type, reduction, place, root and kind of memory.
 void add_operation(std::vector<Selection>& all, OperationKind operation, BackendKind backend) {
   const bool gpu = backend == BackendKind::nccl;
   const std::string_view two_sizes = gpu ? "64K,256M" : "64K,16M";
   const bool latency = operation == OperationKind::ping_pong;
-  Selection sizes = ladder(operation, gpu ? "16:1G:x64" : "16:64M:x64");
+  Selection sizes = size_sweep(operation, gpu ? "16:1G:x64" : "16:64M:x64");
   if (latency) sizes = usual_selection(operation, backend);
   sizes.launches = launches_of(backend);
-  Selection types = ladder(operation, "64K");
+  Selection types = size_sweep(operation, "64K");
   types.types = types_of(backend);
   all.insert(all.end(), {sizes, types});
   if (has_reduction(operation)) {
-    Selection reductions = ladder(operation, "64K");
+    Selection reductions = size_sweep(operation, "64K");
     reductions.reductions = reductions_of(backend);
     all.push_back(reductions);
   }
   if (supports_in_place(operation)) {
-    Selection in_place = ladder(operation, two_sizes);
+    Selection in_place = size_sweep(operation, two_sizes);
     in_place.in_place = {true};
     all.push_back(in_place);
   }
   if (has_root(operation)) {
-    Selection root = ladder(operation, two_sizes);
+    Selection root = size_sweep(operation, two_sizes);
     root.roots = {1};
     all.push_back(root);
   }
@@ -183,8 +186,8 @@ Selection all_trainings(BackendKind backend) {
 
 /// A change of protocol is found between neighbouring sizes.
 Selection every_power_of_two(BackendKind backend) {
-  Selection reduce =
-      ladder(OperationKind::all_reduce, backend == BackendKind::nccl ? "16:1G:x2" : "16:64M:x2");
+  Selection reduce = size_sweep(OperationKind::all_reduce,
+                                backend == BackendKind::nccl ? "16:1G:x2" : "16:64M:x2");
   reduce.launches = launches_of(backend);
   return reduce;
 }
@@ -234,21 +237,21 @@ Profile parse_profile(std::string_view name) {
 
 Selection usual_selection(OperationKind operation, BackendKind backend) {
   // What is bound by latency has nothing more to show at large sizes.
-  if (operation == OperationKind::ping_pong) return ladder(operation, "8:1M:x8");
-  if (operation == OperationKind::latency) return ladder(operation, "8:64K:x8");
-  if (operation == OperationKind::load_latency) return ladder(operation, "64K,2M,64M");
+  if (operation == OperationKind::ping_pong) return size_sweep(operation, "8:1M:x8");
+  if (operation == OperationKind::latency) return size_sweep(operation, "8:64K:x8");
+  if (operation == OperationKind::load_latency) return size_sweep(operation, "64K,2M,64M");
   if (is_training(operation)) return usual_training();
   if (works_on_memory(operation)) {
     Selection copies = has_pair(operation) ? usual_copies(operation, "64K:1G:x16")
-                                           : ladder(operation, "64K:1G:x16");
+                                           : size_sweep(operation, "64K:1G:x16");
     copies.kernels = {false, true};
     return copies;
   }
   const bool gpu = backend == BackendKind::nccl;
   if (operation == OperationKind::send_recv) {
-    return ladder(operation, gpu ? "16:1G:x16" : "16:64M:x16");
+    return size_sweep(operation, gpu ? "16:1G:x16" : "16:64M:x16");
   }
-  return ladder(operation, gpu ? "16:1G:x4" : "16:64M:x4");
+  return size_sweep(operation, gpu ? "16:1G:x4" : "16:64M:x4");
 }
 
 ProfilePlan plan_of(Profile profile, BackendKind backend) {
@@ -265,13 +268,13 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
       plan.selections = {usual_training(), all_reduce, send_recv};
       if (gpu) {
         plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
-        plan.selections.push_back(ladder(OperationKind::latency, "8"));
+        plan.selections.push_back(size_sweep(OperationKind::latency, "8"));
       }
       return with_lenient_own_work(plan);
     case Profile::full:
       return with_lenient_own_work(full_plan(backend));
     case Profile::node:
-      plan.selections = {ladder(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
+      plan.selections = {size_sweep(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
                          pair_matrix(backend)};
       plan.launches = 8;
       return plan;

@@ -1,3 +1,5 @@
+#include "linkgain/cases/sizes.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -8,7 +10,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/selection.hpp"
 
 namespace linkgain {
 namespace {
@@ -38,8 +39,8 @@ std::int64_t parse_factor(std::string_view digits, std::string_view text) {
 }
 
 /// Adds begin, every step below `end`, and `end`.
-void add_ladder(std::set<Bytes>& sizes, const std::vector<std::string>& parts,
-                std::string_view text) {
+void add_sweep(std::set<Bytes>& sizes, const std::vector<std::string>& parts,
+               std::string_view text) {
   const Bytes begin = parse_bytes(parts[0]);
   const Bytes end = parse_bytes(parts[1]);
   if (begin > end) {
@@ -72,7 +73,7 @@ std::vector<Bytes> parse_sizes(std::string_view text) {
     if (parts.size() == 1) {
       add(sizes, parse_bytes(parts[0]), text);
     } else if (parts.size() == 3) {
-      add_ladder(sizes, parts, text);
+      add_sweep(sizes, parts, text);
     } else {
       refuse(text, fmt::format("'{}' is neither a size nor a ladder begin:end:step", item));
     }

@@ -24,8 +24,6 @@ int padded_vocabulary(const Gpt2Config& config) {
   return static_cast<int>(round_up(config.vocabulary, kMultiple));
 }
 
-int dropout_places(const Gpt2Config& config) { return 1 + 3 * config.layers; }
-
 void validate(const Gpt2Config& config, const BatchShape& shape) {
   if (config.vocabulary < 1 || config.positions < 1 || config.channels < 1 || config.layers < 1 ||
       config.heads < 1) {

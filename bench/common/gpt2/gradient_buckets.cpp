@@ -68,30 +68,4 @@ std::vector<GradientBucket> gradient_buckets(const ParameterTable& table,
   return buckets;
 }
 
-std::vector<Seconds> bucket_ready_times(std::span<const GradientBucket> buckets,
-                                        std::span<const Seconds> tensor_ready) {
-  std::vector<Seconds> times;
-  for (const GradientBucket& bucket : buckets) {
-    Seconds ready{0.0};
-    for (const int index : bucket.tensors) {
-      ready = std::max(ready, tensor_ready[static_cast<std::size_t>(index)]);
-    }
-    times.push_back(ready);
-  }
-  return times;
-}
-
-BucketSchedule schedule_buckets(std::span<const BucketTime> buckets) {
-  BucketSchedule schedule{{}, Seconds{0.0}};
-  Seconds link_free{0.0};
-  Seconds backward_end{0.0};
-  for (const BucketTime& bucket : buckets) {
-    link_free = Seconds{std::max(bucket.ready, link_free).value + bucket.duration.value};
-    backward_end = std::max(backward_end, bucket.ready);
-    schedule.finish.push_back(link_free);
-  }
-  schedule.exposed = Seconds{std::max(0.0, link_free.value - backward_end.value)};
-  return schedule;
-}
-
 }  // namespace linkgain

@@ -119,26 +119,21 @@ Bytes gradient_bytes(const TrainingParameters& training) {
   return {parameter_count(training.model) * gradient_element_bytes(training.precision)};
 }
 
-double training_payload(TrainingStrategy strategy, const TrainingMemory& memory, int ranks) {
-  const double others = ranks - 1;
-  switch (strategy) {
-    case TrainingStrategy::none:
-      return 0.0;
-    case TrainingStrategy::ddp:
-      return others * 2.0 * memory.gradients;
-    case TrainingStrategy::zero2:
-      return others * (memory.gradients + memory.parameters);
-    case TrainingStrategy::zero3:
-      return others * (memory.gradients + 2.0 * memory.parameters - memory.last_norm);
-  }
-  throw std::invalid_argument("no such strategy");
-}
-
 double training_payload(const TrainingParameters& training, int ranks) {
   const auto number = static_cast<double>(gradient_element_bytes(training.precision));
   const double size = number * static_cast<double>(parameter_count(training.model));
   const double last_norm = number * 2.0 * gpt2_config(training.model).channels;
-  return training_payload(training.strategy, {size, size, last_norm}, ranks);
+  const double others = ranks - 1;
+  switch (training.strategy) {
+    case TrainingStrategy::none:
+      return 0.0;
+    case TrainingStrategy::ddp:
+    case TrainingStrategy::zero2:
+      return others * 2.0 * size;
+    case TrainingStrategy::zero3:
+      return others * (3.0 * size - last_norm);
+  }
+  throw std::invalid_argument("no such strategy");
 }
 
 std::int64_t training_memory(const TrainingParameters& training) {

@@ -124,18 +124,4 @@ void require_equal_shards(const TrainingParameters& training, int ranks) {
                 bucket_settings(training), gradient_type(training), ranks);
 }
 
-double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,
-                           const TrainingTypes& types, int ranks) {
-  const auto bytes_of = [](std::int64_t count, DataType type) {
-    return static_cast<double>(count) * static_cast<double>(size_of(type));
-  };
-  const TrainingMemory memory{
-      bytes_of(table.count(), types.gradients), bytes_of(table.count(), types.parameters),
-      bytes_of(table.segment_range(table.segments() - 1).count, types.parameters)};
-  const double payload = training_payload(strategy, memory, ranks);
-  // An all-reduce of one number.
-  const double norm = shards_optimizer(strategy) ? 2.0 * bytes_of(1, types.squared_norm) : 0.0;
-  return (payload + (ranks - 1) * norm) / ranks;
-}
-
 }  // namespace linkgain

@@ -15,7 +15,7 @@ constexpr double kPcieOverhead = 1.5;
 
 /// Whether one GPU's messages may have brought its PCIe counters round, so that their growth says
 /// nothing.
-bool pcie_may_come_round(const Case& c, const TransferPlan& plan, std::int64_t operations) {
+bool pcie_may_wrap(const Case& c, const TransferPlan& plan, std::int64_t operations) {
   const double wire = wire_bytes_per_byte(plan.protocol).value_or(2.0) * kPcieOverhead;
   return static_cast<double>(operations) * largest_payload_of_a_rank(c, plan.algorithm) * wire >=
          static_cast<double>(kPcieModulus);
@@ -59,7 +59,7 @@ std::string why_no_pcie(const Case& c, const TransferPlan& plan, std::int64_t op
                         const std::vector<LinkCounters>& ranks) {
   std::string absent =
       who_lacks(c, ranks, "PCIe", {&LinkCounters::pcie_sent, &LinkCounters::pcie_received});
-  if (!absent.empty() || !pcie_may_come_round(c, plan, operations)) return absent;
+  if (!absent.empty() || !pcie_may_wrap(c, plan, operations)) return absent;
   return fmt::format("the counters may have come round, which they do every {}",
                      readable_bytes(Bytes{kPcieModulus}));
 }
@@ -93,7 +93,7 @@ std::string why_not_judged(const Case& c, const TransferPlan& plan,
   return {};
 }
 
-std::string first_reason(const Case& c, const WireEvidence& evidence,
+std::string first_reason(const Case& c, const TrafficEvidence& evidence,
                          const std::vector<LinkCounters>& ranks, bool several_hosts,
                          std::string_view why_no_algorithm) {
   if (evidence.operations <= 0) return "no operation was counted";
@@ -115,12 +115,12 @@ std::string same_or_empty(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::optional<double> WireEvidence::nvlink_share() const {
+std::optional<double> TrafficEvidence::nvlink_share() const {
   if (!nvlink_sent || !expected || *expected <= 0.0) return std::nullopt;
   return static_cast<double>(*nvlink_sent) / *expected;
 }
 
-std::optional<double> WireEvidence::judged_share() const {
+std::optional<double> TrafficEvidence::judged_share() const {
   return judged ? nvlink_share() : std::nullopt;
 }
 
@@ -131,16 +131,16 @@ TransferPlan default_plan(const Case& c) {
   return {.algorithm = {}, .protocol = std::string(simple ? kSimple : "")};
 }
 
-WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,
-                    const std::vector<LinkCounters>& growth_by_rank, bool several_hosts,
-                    std::string_view why_no_algorithm) {
-  WireEvidence evidence;
+TrafficEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,
+                       const std::vector<LinkCounters>& growth_by_rank, bool several_hosts,
+                       std::string_view why_no_algorithm) {
+  TrafficEvidence evidence;
   evidence.plan = plan;
   evidence.operations = operations;
   if (growth_by_rank.size() == static_cast<std::size_t>(c.ranks)) {
     evidence.nvlink_sent = sum(growth_by_rank, &LinkCounters::nvlink_sent);
     evidence.nvlink_received = sum(growth_by_rank, &LinkCounters::nvlink_received);
-    if (!pcie_may_come_round(c, plan, operations)) {
+    if (!pcie_may_wrap(c, plan, operations)) {
       evidence.pcie_sent = sum(growth_by_rank, &LinkCounters::pcie_sent);
       evidence.pcie_received = sum(growth_by_rank, &LinkCounters::pcie_received);
     }
@@ -154,10 +154,10 @@ WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operat
   return evidence;
 }
 
-WireEvidence combine(const WireEvidence& a, const WireEvidence& b) {
-  if (a == WireEvidence{}) return b;
-  if (b == WireEvidence{}) return a;
-  WireEvidence both;
+TrafficEvidence combine(const TrafficEvidence& a, const TrafficEvidence& b) {
+  if (a == TrafficEvidence{}) return b;
+  if (b == TrafficEvidence{}) return a;
+  TrafficEvidence both;
   both.plan = {.algorithm = same_or_empty(a.plan.algorithm, b.plan.algorithm),
                .protocol = same_or_empty(a.plan.protocol, b.plan.protocol)};
   both.operations = a.operations + b.operations;
@@ -172,7 +172,7 @@ WireEvidence combine(const WireEvidence& a, const WireEvidence& b) {
   return both;
 }
 
-Path path_by_evidence(Path by_transport, const WireEvidence& evidence) {
+Path path_by_evidence(Path by_transport, const TrafficEvidence& evidence) {
   const std::optional<double> share = evidence.judged_share();
   if (!share) return by_transport;
   if (*share > kAllNvlink) return Path::nvlink;

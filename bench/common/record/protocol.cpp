@@ -24,7 +24,7 @@ struct Overloaded : Handlers... {
 Out write_command(const Command& command) {
   Out out{{"command", name_of(command)}};
   std::visit(Overloaded{[](const Hello&) {}, [](const Counters&) {}, [](const HostCopy&) {},
-                        [](const Bye&) {},
+                        [](const Shutdown&) {},
                         [&](const Open& open) {
                           out["case"] = open.case_name;
                           out["sample_target_s"] = open.sample_target.value;
@@ -168,7 +168,7 @@ Command read_command(const In& in) {
   if (name == "counters") return Counters{};
   if (name == "host_copy") return HostCopy{};
   if (name == "close") return Close{in.at("handle")};
-  if (name == "bye") return Bye{};
+  if (name == "bye") return Shutdown{};
   throw UsageError(fmt::format("unknown command '{}'", name));
 }
 
@@ -232,7 +232,7 @@ std::string_view name_of(const Command& command) {
                  [](const Run&) { return "run"; }, [](const Verify&) { return "verify"; },
                  [](const Counters&) { return "counters"; },
                  [](const HostCopy&) { return "host_copy"; }, [](const Close&) { return "close"; },
-                 [](const Bye&) { return "bye"; }},
+                 [](const Shutdown&) { return "bye"; }},
       command);
 }
 

@@ -14,7 +14,7 @@ namespace linkgain::json {
 namespace {
 
 /// The share of NVLink is written for readers of the JSON, and derived anew when it is read.
-Out write_evidence(const WireEvidence& evidence) {
+Out write_evidence(const TrafficEvidence& evidence) {
   return {{"algorithm", evidence.plan.algorithm},
           {"protocol", evidence.plan.protocol},
           {"operations", evidence.operations},
@@ -29,8 +29,8 @@ Out write_evidence(const WireEvidence& evidence) {
           {"pcie_reason", evidence.pcie_reason}};
 }
 
-WireEvidence read_evidence(const In& json) {
-  WireEvidence evidence;
+TrafficEvidence read_evidence(const In& json) {
+  TrafficEvidence evidence;
   evidence.plan = {json.at("algorithm"), json.at("protocol")};
   evidence.operations = json.at("operations");
   evidence.nvlink_sent = optional_at<std::int64_t>(json, "nvlink_sent_bytes");

@@ -20,7 +20,7 @@ int version_code(std::string_view version) {
   return std::stoi(parts[0]) * 10000 + std::stoi(parts[1]) * 100 + patch;
 }
 
-/// P2P off, and every other road to NVLink shut: NVLS and symmetric windows ignore
+/// P2P off, and every other path to NVLink shut: NVLS and symmetric windows ignore
 /// NCCL_P2P_DISABLE.
 Environment without_nvlink(std::string_view nccl_version) {
   Environment environment{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};

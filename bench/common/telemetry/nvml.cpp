@@ -68,12 +68,4 @@ std::optional<Nvml::Device> Nvml::device_by_pci_bus_id(const std::string& pci_bu
   return Device(library_.get(), handle);
 }
 
-std::optional<Nvml::Device> Nvml::device_by_uuid(const std::string& uuid) const {
-  nvml_api::Handle handle = nullptr;
-  if (library_->handle_by_uuid(uuid.c_str(), &handle) != nvml_api::kSuccess) {
-    return std::nullopt;
-  }
-  return Device(library_.get(), handle);
-}
-
 }  // namespace linkgain

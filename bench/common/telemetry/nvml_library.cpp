@@ -79,7 +79,6 @@ void NvmlLibrary::resolve_all() {
   resolve(device_count, "nvmlDeviceGetCount_v2");
   resolve(handle_by_index, "nvmlDeviceGetHandleByIndex_v2");
   resolve(handle_by_pci_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
-  resolve(handle_by_uuid, "nvmlDeviceGetHandleByUUID");
   resolve(name, "nvmlDeviceGetName");
   resolve(uuid, "nvmlDeviceGetUUID");
   resolve(pci_info, "nvmlDeviceGetPciInfo_v3");

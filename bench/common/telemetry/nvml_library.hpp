@@ -73,7 +73,6 @@ struct NvmlLibrary {
   Function<unsigned int*> device_count;
   Function<unsigned int, nvml_api::Handle*> handle_by_index;
   Function<const char*, nvml_api::Handle*> handle_by_pci_bus_id;
-  Function<const char*, nvml_api::Handle*> handle_by_uuid;
   Function<nvml_api::Handle, char*, unsigned int> name;
   Function<nvml_api::Handle, char*, unsigned int> uuid;
   Function<nvml_api::Handle, nvml_api::PciInfo*> pci_info;

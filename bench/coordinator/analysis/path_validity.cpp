@@ -43,7 +43,7 @@ std::string_view witness_of(const Case& definition) {
 /// bytes.
 std::string used_nvlink(const Case& definition, const VariantResult& result) {
   if (!result.evidence || !result.evidence->nvlink_sent) return {};
-  const WireEvidence& evidence = *result.evidence;
+  const TrafficEvidence& evidence = *result.evidence;
   if (const std::optional<double> share = evidence.judged_share()) {
     return *share > kNoNvlink ? percent(*share) + " of the expected bytes" : "";
   }
@@ -275,7 +275,7 @@ struct Short {
 
 using ByReason = std::map<std::string, Short>;
 
-std::string reason_of(const WireEvidence& evidence) {
+std::string reason_of(const TrafficEvidence& evidence) {
   return evidence.reason.empty() ? "no reason was given" : evidence.reason;
 }
 
@@ -302,7 +302,7 @@ void sort_in(const CaseResult& result, const VariantResult& variant, ByReason& m
     if (large) add_to(missing["the links' counters were not read"]);
     return;
   }
-  const WireEvidence& evidence = *variant.evidence;
+  const TrafficEvidence& evidence = *variant.evidence;
   if (!evidence.nvlink_sent) {
     add_to(missing[reason_of(evidence)]);
   } else if (large && !evidence.nvlink_share()) {

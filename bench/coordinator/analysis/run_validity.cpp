@@ -53,7 +53,7 @@ std::vector<std::string> inherited_switches(const Record& record, std::size_t va
   return assignments;
 }
 
-/// What could make variants part that took one road.
+/// What could make variants part that took one path.
 std::string advice_to_part(const Record& record) {
   for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
     if (const std::string assignment = forbidden_by_caller(record, i); !assignment.empty()) {
@@ -76,18 +76,18 @@ std::string advice_to_part(const Record& record) {
 }
 
 void judge_same_paths(Record& record) {
-  std::set<std::string> roads;
+  std::set<std::string> paths;
   for (const CaseResult& result : record.cases) {
     for (std::size_t i = 1; i < result.variants.size(); ++i) {
       if (!same_path(result.variants[0], result.variants[i]) ||
           !choose_path(record, result.variants[0], result.variants[i])) {
         continue;
       }
-      roads.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
+      paths.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
                                result.variants[i].variant, name_of(result.variants[i].path)));
     }
   }
-  for (const std::string& text : roads) {
+  for (const std::string& text : paths) {
     add_once(record, {"same-road", text,
                       "their ratio says nothing about the link; " + advice_to_part(record)});
   }
@@ -238,7 +238,7 @@ std::string why_not(const Record& record) {
 }
 
 /// Samples that one rank's GPU spent held back in one way, and how.
-struct HeldBack {
+struct ThrottledRank {
   std::size_t rank = 0;
   int samples = 0;
   std::set<ClockEvent> events;
@@ -248,8 +248,8 @@ bool is_power_cap(ClockEvent event) { return event == ClockEvent::power_cap; }
 
 /// By rank, of the events that `counts` says to count.
 template <typename Counts>
-std::vector<HeldBack> held_back(const Record& record, Counts counts) {
-  std::vector<HeldBack> ranks;
+std::vector<ThrottledRank> throttled_ranks(const Record& record, Counts counts) {
+  std::vector<ThrottledRank> ranks;
   const auto count = [&](const Sample& sample) {
     for (std::size_t rank = 0; rank < sample.health.size(); ++rank) {
       while (ranks.size() <= rank) ranks.push_back({.rank = ranks.size(), .samples = 0, .events{}});
@@ -266,7 +266,7 @@ std::vector<HeldBack> held_back(const Record& record, Counts counts) {
   for (const CaseResult& result : record.cases) {
     std::for_each(result.samples.begin(), result.samples.end(), count);
   }
-  std::erase_if(ranks, [](const HeldBack& rank) { return rank.samples == 0; });
+  std::erase_if(ranks, [](const ThrottledRank& rank) { return rank.samples == 0; });
   return ranks;
 }
 
@@ -277,9 +277,9 @@ std::string describe_rank(const Machine& machine, std::size_t rank) {
   return fmt::format("rank {} (GPU {} of {})", rank, info.gpu->cuda_index, info.host);
 }
 
-std::string describe_ranks_held(const Machine& machine, const std::vector<HeldBack>& ranks) {
+std::string describe_throttled(const Machine& machine, const std::vector<ThrottledRank>& ranks) {
   std::vector<std::string> parts;
-  for (const HeldBack& rank : ranks) {
+  for (const ThrottledRank& rank : ranks) {
     std::vector<std::string_view> events;
     for (const ClockEvent event : rank.events) events.push_back(describe(event));
     parts.push_back(fmt::format("{} in {} by {}", describe_rank(machine, rank.rank), rank.samples,
@@ -290,9 +290,9 @@ std::string describe_ranks_held(const Machine& machine, const std::vector<HeldBa
 
 /// What to do about the events of all ranks together. Heat and power brake set the bit of the
 /// hardware slowdown too, so that it has advice of its own only where it stands alone.
-std::string advice_for(const std::vector<HeldBack>& ranks) {
+std::string advice_for(const std::vector<ThrottledRank>& ranks) {
   std::set<ClockEvent> events;
-  for (const HeldBack& rank : ranks) events.insert(rank.events.begin(), rank.events.end());
+  for (const ThrottledRank& rank : ranks) events.insert(rank.events.begin(), rank.events.end());
   std::vector<std::string_view> advice;
   if (events.contains(ClockEvent::sw_thermal) || events.contains(ClockEvent::hw_thermal)) {
     advice.push_back(
@@ -392,10 +392,10 @@ bool is_p2p_off(const Record& record, const std::string& variant) {
 }
 
 bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other) {
-  static constexpr std::array<std::string_view, 8> kRoadVariables{
+  static constexpr std::array<std::string_view, 8> kPathVariables{
       "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
       "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
-  return std::any_of(kRoadVariables.begin(), kRoadVariables.end(), [&](std::string_view name) {
+  return std::any_of(kPathVariables.begin(), kPathVariables.end(), [&](std::string_view name) {
     return variable_of(record, first.variant, name) != variable_of(record, other.variant, name);
   });
 }
@@ -479,20 +479,21 @@ void judge_losses(Record& record) {
 bool judge_health(Record& record) {
   const HealthSummary summary = summary_of(record);
   if (summary.unhealthy_samples > 0) {
-    const auto ranks = held_back(record, [](ClockEvent event) { return !is_power_cap(event); });
+    const auto ranks =
+        throttled_ranks(record, [](ClockEvent event) { return !is_power_cap(event); });
     add_once(record,
              {"unhealthy-samples",
               fmt::format("in {} of {} samples a GPU was held back: {}", summary.unhealthy_samples,
-                          summary.samples, describe_ranks_held(record.machine, ranks)),
+                          summary.samples, describe_throttled(record.machine, ranks)),
               advice_for(ranks)});
   }
   if (summary.power_capped_samples > 0) {
-    const auto ranks = held_back(record, is_power_cap);
+    const auto ranks = throttled_ranks(record, is_power_cap);
     add_once(record,
              {"power-capped",
               fmt::format("in {} of {} samples a GPU ran at its power limit: {}",
                           summary.power_capped_samples, summary.samples,
-                          describe_ranks_held(record.machine, ranks)),
+                          describe_throttled(record.machine, ranks)),
               "expected under heavy work; compare the limit with the GPU's default in nvidia-smi "
               "-q -d POWER"});
   }

@@ -89,13 +89,13 @@ void warn_of_spread(Baseline& baseline) {
 }
 
 void warn_of_health(Baseline& baseline, std::span<const CaseLaunches> cases) {
-  std::vector<std::string> held_back;
+  std::vector<std::string> throttled;
   for (const CaseLaunches& launches : cases) {
     if (launches.unhealthy_samples == 0) continue;
-    held_back.push_back(label(launches.definition, launches.variant));
+    throttled.push_back(label(launches.definition, launches.variant));
   }
   warn_of_cases(baseline, "held-back", "GPUs were held back by heat, power brake or hardware",
-                held_back, "a baseline of an unhealthy machine hides regressions: measure again");
+                throttled, "a baseline of an unhealthy machine hides regressions: measure again");
 }
 
 bool differ(const std::vector<Variant>& known, const Variant& variant) {

@@ -171,16 +171,6 @@ Widths widths_of(const std::vector<Section>& sections) {
   return widths;
 }
 
-/// Text that goes on below its own beginning.
-std::string hanging(const std::string& head, std::string_view text) {
-  const std::size_t taken = display_width(head);
-  std::string result;
-  for (const std::string& line : wrapped(text, kLineWidth - std::min(taken, kLineWidth / 2))) {
-    result += (result.empty() ? head : blanks(taken)) + line + "\n";
-  }
-  return result;
-}
-
 std::string row_text(const DiagnosisRow& row, const Widths& widths, bool color) {
   const Finding& finding = row.finding;
   const std::string place = fmt::format("{}  {}  ", padded(finding.id, widths.check),
@@ -192,8 +182,11 @@ std::string row_text(const DiagnosisRow& row, const Widths& widths, bool color) 
                                  fmt::join(value, "\n" + blanks(value_at)));
   text.erase(text.find_last_not_of(' ') + 1);
   text += "\n";
-  text += hanging(blanks(kIndent) + "why: ", finding.why);
-  text += hanging(blanks(kIndent) + "do:  ", finding.advice);
+  const auto add = [&](const char* lead, const std::string& more) {
+    if (!more.empty()) text += hanging(blanks(kIndent) + lead, more, kLineWidth);
+  };
+  add("why: ", finding.why);
+  add("do:  ", finding.advice);
   return text;
 }
 

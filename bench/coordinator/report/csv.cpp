@@ -86,7 +86,7 @@ void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary&
     fields.insert(fields.end(), 11, "");
     return;
   }
-  const WireEvidence& evidence = *variant.evidence;
+  const TrafficEvidence& evidence = *variant.evidence;
   fields.push_back(csv_field(std::string_view(evidence.plan.algorithm)));
   fields.push_back(csv_field(std::string_view(evidence.plan.protocol)));
   fields.push_back(fmt::format("{}", evidence.operations));

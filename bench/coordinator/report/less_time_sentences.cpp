@@ -61,17 +61,17 @@ std::string not_measured_sentence(const Comparison& comparison) {
 }
 
 std::string same_path_sentence(const CaseSummary& each, const Comparison& comparison) {
-  const std::string_view road = readable_path(comparison.first->path);
+  const std::string_view path = readable_path(comparison.first->path);
   if (each.contrast == Contrast::p2p) {
     return fmt::format(
         "Both took the same road, {}, with P2P allowed and with P2P off: these times do not "
         "show what P2P is worth, so no speed-up is given.",
-        road);
+        path);
   }
   return fmt::format(
       "{} and {} took the same road, {}: these times do not show what another road is worth, "
       "so no speed-up is given.",
-      comparison.first->variant, comparison.other->variant, road);
+      comparison.first->variant, comparison.other->variant, path);
 }
 
 std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {

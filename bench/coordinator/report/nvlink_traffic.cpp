@@ -64,7 +64,7 @@ std::string phrase(const VariantSummary& variant, bool short_form) {
   if (!variant.result->evidence) {
     return "nothing was counted";
   }
-  const WireEvidence& evidence = *variant.result->evidence;
+  const TrafficEvidence& evidence = *variant.result->evidence;
   if (variant.nvlink_share) {
     const std::string percent = rounded_percent(*variant.nvlink_share, 1);
     return short_form ? percent : fmt::format("NVLink {} of expected", percent);
@@ -101,7 +101,7 @@ std::string subject_of(Contrast contrast, const VariantResult& variant, bool fir
 
 /// Of all GPUs together, for one operation; empty where it was not measured.
 template <typename Value>
-std::string per_operation(const std::optional<Value>& bytes, const WireEvidence& evidence) {
+std::string per_operation(const std::optional<Value>& bytes, const TrafficEvidence& evidence) {
   if (!bytes || evidence.operations <= 0) {
     return {};
   }
@@ -122,15 +122,15 @@ std::string notes_of(const VariantResult& variant, bool pcie, Footnotes& reasons
 }
 
 /// Nothing where nothing goes from GPU to GPU, whatever older records say of it.
-std::string algorithm_cell(const Case& definition, const WireEvidence& evidence) {
+std::string algorithm_cell(const Case& definition, const TrafficEvidence& evidence) {
   return definition.training && !uses_link(definition) ? "" : readable_plan(evidence.plan);
 }
 
 std::vector<std::string> row_of(const std::string& label, const Case& definition,
                                 const VariantSummary& summary, bool pcie, Footnotes& reasons) {
-  static const WireEvidence kNone;
+  static const TrafficEvidence kNone;
   const VariantResult& variant = *summary.result;
-  const WireEvidence& evidence = variant.evidence ? *variant.evidence : kNone;
+  const TrafficEvidence& evidence = variant.evidence ? *variant.evidence : kNone;
   std::vector<std::string> cells{label,
                                  variant.variant,
                                  std::string(readable_path(variant.path)),
@@ -162,7 +162,7 @@ std::string words_on_pcie(const Record& record, bool pcie) {
     return " PCIe bytes, out of the GPUs and into them, count everything, packet headers included.";
   }
   std::set<std::string> reasons;
-  any_evidence(record, [&](const WireEvidence& evidence) {
+  any_evidence(record, [&](const TrafficEvidence& evidence) {
     if (!evidence.pcie_reason.empty()) reasons.insert(one_line(evidence.pcie_reason));
     return false;
   });
@@ -292,10 +292,10 @@ std::string nvlink_traffic_sentence(const CaseSummary& each) {
 
 std::string nvlink_traffic_section(const RunSummary& summary) {
   const Record& record = summary.record;
-  if (!any_evidence(record, [](const WireEvidence&) { return true; })) {
+  if (!any_evidence(record, [](const TrafficEvidence&) { return true; })) {
     return {};
   }
-  const bool pcie = any_evidence(record, [](const WireEvidence& evidence) {
+  const bool pcie = any_evidence(record, [](const TrafficEvidence& evidence) {
     return evidence.pcie_sent.has_value() || evidence.pcie_received.has_value();
   });
   if (summary.is_condensed) return condensed_section(summary, pcie);

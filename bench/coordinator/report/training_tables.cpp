@@ -66,7 +66,7 @@ std::string row_name(const CaseSummary& each, std::size_t variant) {
   return variant == 0 ? "Y" : "N";
 }
 
-std::string page_table(const Settings& settings, const CaseSummary& each) {
+std::string less_time_table(const Settings& settings, const CaseSummary& each) {
   Table table({{std::string(words_of(each.contrast).title)}, {"Time", kRight}});
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     table.add_row({row_name(each, i), training_time_cell(settings, each.variants[i])});
@@ -163,7 +163,7 @@ std::string conditions(const Settings& settings, const CaseSummary& each) {
 }
 
 std::string first_training(const RunSummary& summary, const CaseSummary& each) {
-  std::string text = page_table(summary.record.settings, each);
+  std::string text = less_time_table(summary.record.settings, each);
   for (const Comparison& comparison : each.comparisons) {
     const bool last = &comparison == &each.comparisons.back();
     text += fmt::format("\n{}{}{}\n", outcome_sentence(each, comparison),

@@ -32,7 +32,7 @@ HostWatch::Reading HostWatch::read() const {
   return {world_.now().value, world_.load_of_host(own_)};
 }
 
-int HostWatch::ranks_here() const { return (plan_.ranks + plan_.hosts - 1) / plan_.hosts; }
+int HostWatch::ranks_here() const { return static_cast<int>(divide_up(plan_.ranks, plan_.hosts)); }
 
 bool HostWatch::leave_too_few(double others) const {
   return others > kQuietProcessors && usable_processors() - others < ranks_here();

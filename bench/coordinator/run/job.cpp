@@ -130,7 +130,9 @@ void Job::bye(Seconds deadline) {
   wait_for_end(end.remaining());
 }
 
-void Job::ask_to_end(Seconds deadline) { exchange<protocol::DoneReply>(protocol::Bye{}, deadline); }
+void Job::ask_to_end(Seconds deadline) {
+  exchange<protocol::DoneReply>(protocol::Shutdown{}, deadline);
+}
 
 ProcessRequest process_request(const LaunchRequest& request, const std::filesystem::path& log) {
   require_launcher(request.launcher);

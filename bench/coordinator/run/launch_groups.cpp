@@ -107,8 +107,8 @@ LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
   }
   // Memory is reckoned with something to spare, so one job of every variant is tried.
   const int most = static_cast<int>(std::max<std::int64_t>(1, fit));
-  const int groups = (needs.launches + most - 1) / most;
-  const int at_once = (needs.launches + groups - 1) / groups;
+  const std::int64_t groups = divide_up(needs.launches, most);
+  const int at_once = static_cast<int>(divide_up(needs.launches, groups));
   if (at_once >= needs.launches) return {};
   return {.launches = at_once,
           .warning = Warning{

@@ -26,8 +26,8 @@ class CaseRun {
         sampled_(jobs.size()),
         handling_(static_cast<int>(jobs.size()),
                   seed_of(Order::opening, settings.plan.seed, place.launch, place.case_index)),
-        wires_(jobs.size(),
-               WireCount(result.definition, default_plan(result.definition), settings.wires)) {}
+        traffic_(jobs.size(), TrafficCount(result.definition, default_plan(result.definition),
+                                           settings.traffic)) {}
 
   void open();
   void sample(int rounds);
@@ -63,9 +63,9 @@ class CaseRun {
   int next_sequence_;
   const MeasurementSettings& settings_;
   std::vector<Opened> opened_;
-  std::vector<bool> sampled_;     ///< in this launch, by place
-  BalancedOrder handling_;        ///< of opening and verifying
-  std::vector<WireCount> wires_;  ///< this launch's, by place
+  std::vector<bool> sampled_;          ///< in this launch, by place
+  BalancedOrder handling_;             ///< of opening and verifying
+  std::vector<TrafficCount> traffic_;  ///< this launch's, by place
   /// The counters after the round's last batch, where no job has run since.
   bool counts_round_ = false;
   std::optional<protocol::CountersReply> last_reading_;
@@ -103,13 +103,13 @@ void CaseRun::open_in(std::size_t place) {
     result_of(place).skipped = "uses no link between ranks, so one variant is enough";
     return;
   }
-  const WireSettings& wires = settings_.wires;
+  const TrafficSettings& traffic = settings_.traffic;
   try {
     const protocol::OpenReply reply = jobs_[place].job->open(
-        {case_name(result_.definition), settings_.plan.sample_target, wires.counting},
+        {case_name(result_.definition), settings_.plan.sample_target, traffic.counting},
         settings_.plan.deadline);
     if (reply.plan) {
-      wires_[place] = WireCount(result_.definition, *reply.plan, wires);
+      traffic_[place] = TrafficCount(result_.definition, *reply.plan, traffic);
       settings_.observer.probing_took(reply.plan_cost.value);
     }
     result_of(place).execution = reply.execution;
@@ -150,8 +150,9 @@ protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operati
   last_reading_.reset();
   protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
   const protocol::CountersReply after = read_counters(job);
-  wires_[opened.place].add(before, after, operations + opened.reply.execution.discarded_per_sample);
-  if (settings_.wires.same_gpus) last_reading_ = after;
+  traffic_[opened.place].add(before, after,
+                             operations + opened.reply.execution.discarded_per_sample);
+  if (settings_.traffic.same_gpus) last_reading_ = after;
   return reply;
 }
 
@@ -188,9 +189,9 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
 bool CaseRun::sample_round(BalancedOrder& order, int round) {
   const std::vector<Opened> opened = opened_;
   last_reading_.reset();
-  const WireSettings& wires = settings_.wires;
-  counts_round_ =
-      wires.counting && round == 0 && (place_.launch == 0 || settings_.observer.may_count_again());
+  const TrafficSettings& traffic = settings_.traffic;
+  counts_round_ = traffic.counting && round == 0 &&
+                  (place_.launch == 0 || settings_.observer.may_count_again());
   int position = 0;
   for (int index : order.next()) {
     const Opened& one = opened[static_cast<std::size_t>(index)];
@@ -235,8 +236,8 @@ void CaseRun::sample(int rounds) {
 /// To what earlier launches counted.
 void CaseRun::keep_evidence() {
   for (std::size_t place = 0; place < jobs_.size(); ++place) {
-    const std::optional<WireEvidence>& found = wires_[place].evidence();
-    std::optional<WireEvidence>& known = result_of(place).evidence;
+    const std::optional<TrafficEvidence>& found = traffic_[place].evidence();
+    std::optional<TrafficEvidence>& known = result_of(place).evidence;
     if (found) known = known ? combine(*known, *found) : *found;
   }
 }
@@ -308,19 +309,20 @@ void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPl
   summarise(result);
 }
 
-WireCount::WireCount(const Case& c, TransferPlan plan, const WireSettings& settings)
+TrafficCount::TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings)
     : case_(c),
       plan_(std::move(plan)),
       several_hosts_(settings.several_hosts),
       why_no_algorithm_(settings.why_no_algorithm) {}
 
-void WireCount::add(const protocol::CountersReply& before, const protocol::CountersReply& after,
-                    std::int64_t operations) {
+void TrafficCount::add(const protocol::CountersReply& before, const protocol::CountersReply& after,
+                       std::int64_t operations) {
   std::vector<LinkCounters> growths;
   for (std::size_t rank = 0; rank < std::min(before.ranks.size(), after.ranks.size()); ++rank) {
     growths.push_back(growth(before.ranks[rank], after.ranks[rank]));
   }
-  WireEvidence found = assess(case_, plan_, operations, growths, several_hosts_, why_no_algorithm_);
+  TrafficEvidence found =
+      assess(case_, plan_, operations, growths, several_hosts_, why_no_algorithm_);
   if (!found.nvlink_sent && !after.reason.empty()) found.reason += ": " + after.reason;
   const bool pcie = found.pcie_sent && found.pcie_received;
   if (!pcie && !after.pcie_reason.empty()) found.pcie_reason += ": " + after.pcie_reason;

@@ -35,7 +35,7 @@ void give_up(std::vector<VariantJob>& jobs) noexcept;
 void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer);
 
 /// How batches are counted.
-struct WireSettings {
+struct TrafficSettings {
   bool counting = false;       ///< the jobs have GPUs whose links could be counted
   bool several_hosts = false;  ///< ranks are on more than one
   /// Every job's ranks have the same GPUs, so that one job's reading serves the next one too.
@@ -47,29 +47,29 @@ struct WireSettings {
 /// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
 /// a millisecond, so only the first round of a launch is counted, and in launches after the first
 /// one only while looking has not cost more than a run may pay for it.
-class WireCount {
+class TrafficCount {
  public:
-  WireCount(const Case& c, TransferPlan plan, const WireSettings& settings);
+  TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings);
 
   /// Readings of every rank just before and just after a batch of `operations`.
   void add(const protocol::CountersReply& before, const protocol::CountersReply& after,
            std::int64_t operations);
 
   /// Absent until something was counted.
-  const std::optional<WireEvidence>& evidence() const { return evidence_; }
+  const std::optional<TrafficEvidence>& evidence() const { return evidence_; }
 
  private:
   Case case_;
   TransferPlan plan_;
   bool several_hosts_;
   std::string_view why_no_algorithm_;
-  std::optional<WireEvidence> evidence_;
+  std::optional<TrafficEvidence> evidence_;
 };
 
 /// What all cases of a run have in common.
 struct MeasurementSettings {
   const RunPlan& plan;
-  WireSettings wires;
+  TrafficSettings traffic;
   RunObserver& observer;
 };
 

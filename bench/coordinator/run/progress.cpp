@@ -43,7 +43,7 @@ bool RunPace::lower_launches(double pass, double start, int up) {
   if (!plan_.budget) return false;
   const int at_once = plan_.launches_at_once.value_or(plan_.launches);
   const auto cost_of = [&](int launches) {
-    const int starts = (std::max(0, launches - up) + at_once - 1) / at_once;
+    const int starts = static_cast<int>(divide_up(std::max(0, launches - up), at_once));
     return (launches - 1) * pass + starts * start;
   };
   const int before = launches_;

@@ -135,10 +135,10 @@ class Run : private RunObserver {
   std::vector<Launch> launches_of(int first, int end, const std::vector<int>& variants) const;
   void measure_group(std::vector<Launch>& group, const std::vector<int>& cases);
   void start(std::vector<Launch>& group, std::vector<Missing>& missing);
-  void greet(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
+  void shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
   void give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   bool on_same_gpus(const Launch& launch) const;
-  void adopt(const VariantJob& job);
+  void take_settings(const VariantJob& job);
   void write_head();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
   void measure(Launch& launch, int index);
@@ -201,8 +201,8 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       pace_(plan, *this),
       neighbours_(world, record, *this),
       host_(plan, world, record, *this) {
-  settings_.wires.counting = plan.backend == BackendKind::nccl;
-  if (settings_.wires.counting) {
+  settings_.traffic.counting = plan.backend == BackendKind::nccl;
+  if (settings_.traffic.counting) {
     cost_ = &record_.evidence_cost.emplace();
     cost_->health_s = 0.0;
   }
@@ -295,7 +295,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   const int end = group.back().number + 1;
   std::vector<Missing> missing;
   start(group, missing);
-  greet(group, started, missing);
+  shake_hands(group, started, missing);
   give_up_missing(group, missing);
   start_seconds_ = plan_.sequential ? 0.0 : world_.now().value - started;
   if (first == 0 && machine_known_) {
@@ -315,7 +315,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   for (Launch& launch : group) {
     std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
   }
-  end_together(jobs, kFarewell, *this);
+  end_together(jobs, kShutdownTime, *this);
 }
 
 /// One job of each of these variants in each launch, not started yet.
@@ -354,7 +354,7 @@ void Run::start(std::vector<Launch>& group, std::vector<Missing>& missing) {
 }
 
 /// All have the deadline from their common start on.
-void Run::greet(std::vector<Launch>& group, double started, std::vector<Missing>& missing) {
+void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing) {
   constexpr double kLeast = 1.0;
   for (Launch& launch : group) {
     for (VariantJob& job : launch.jobs) {
@@ -364,7 +364,7 @@ void Run::greet(std::vector<Launch>& group, double started, std::vector<Missing>
         job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
         neighbours_.add_own(job.hello.machine);
         host_.add_own(job.hello.machine);
-        adopt(job);
+        take_settings(job);
       } catch (const Interrupted&) {
         throw;
       } catch (const Error& error) {
@@ -401,14 +401,14 @@ bool Run::on_same_gpus(const Launch& launch) const {
   });
 }
 
-void Run::adopt(const VariantJob& job) {
+void Run::take_settings(const VariantJob& job) {
   const protocol::HelloReply& reply = job.hello;
   record_.settings.environment_in_force[static_cast<std::size_t>(job.variant)] = reply.environment;
   if (machine_known_) return;
   record_.machine = reply.machine;
-  settings_.wires.several_hosts = !on_one_host(reply.machine);
+  settings_.traffic.several_hosts = !on_one_host(reply.machine);
   const std::optional<std::string>& nccl = reply.machine.software.nccl_library;
-  if (nccl && !has_log_switch(*nccl)) settings_.wires.why_no_algorithm = kCallsNotLogged;
+  if (nccl && !has_log_switch(*nccl)) settings_.traffic.why_no_algorithm = kCallsNotLogged;
   machine_known_ = true;
   const std::string launches =
       plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);
@@ -451,7 +451,7 @@ void Run::skip(const Launch& launch, int index, const std::string& reason, StopR
   if (head_written_) journal_.write_case(index, result);
 }
 
-/// Which road the variant took, and how near to that road's limit it came.
+/// Which path the variant took, and how near to that path's limit it came.
 void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const {
   if (c.training && !uses_link(c)) return;  // nothing was carried
   const Path found =
@@ -500,7 +500,7 @@ void Run::keep(const Launch& launch, int index) {
 }
 
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
-  settings_.wires.same_gpus = on_same_gpus(launch);
+  settings_.traffic.same_gpus = on_same_gpus(launch);
   for (const int index : cases) {
     const Case& c = plan_.cases[static_cast<std::size_t>(index)];
     if (rounds_in_launch(plan_, c, launch.number) > 0) measure(launch, index);

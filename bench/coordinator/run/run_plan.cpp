@@ -122,7 +122,7 @@ bool measures(const Selection& selection, OperationKind operation) {
 bool trains(const Selection& selection) { return measures(selection, OperationKind::gpt2_step); }
 
 /// Whether the profile's copies and latencies are but a taste of them.
-bool has_tasters(Profile profile) {
+bool has_reduced_sets(Profile profile) {
   return profile == Profile::quick || profile == Profile::standard;
 }
 
@@ -139,7 +139,7 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
   std::vector<Selection> chosen;
   for (OperationKind operation : options.operations) {
     const auto of_operation = [&](const Selection& s) {
-      return measures(s, operation) && !(s.where_possible && has_tasters(options.profile));
+      return measures(s, operation) && !(s.where_possible && has_reduced_sets(options.profile));
     };
     if (std::none_of(profile.begin(), profile.end(), of_operation)) {
       chosen.push_back(usual_selection(operation, backend));
@@ -443,7 +443,7 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const LaunchGroups groups =
       launch_groups(site, {.launches = plan.launches,
                            .variants = static_cast<int>(plan.variants.size()),
-                           .ranks = (plan.ranks + plan.hosts - 1) / plan.hosts,
+                           .ranks = static_cast<int>(divide_up(plan.ranks, plan.hosts)),
                            .backend = plan.backend,
                            .free_gpu_memory = free_gpu,
                            .largest_case = largest,

@@ -35,11 +35,11 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::string hanging(std::string_view lead, std::string_view text) {
+std::string hanging(std::string_view lead, std::string_view text, std::size_t width) {
   const std::size_t indent = display_width(lead);
   std::string all(lead);
   bool begun = true;
-  for (const std::string& line : wrapped(text, kTerminalColumns - indent)) {
+  for (const std::string& line : wrapped(text, width - indent)) {
     if (!begun) all += "\n" + std::string(indent, ' ');
     all += line;
     begun = false;

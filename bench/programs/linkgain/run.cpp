@@ -42,33 +42,6 @@ bool parse_schedule(const std::string& text) {
 
 std::filesystem::path parse_path(const std::string& name) { return name; }
 
-/// As `linkgain run --help` has it.
-SelectionWords selection_words() {
-  SelectionWords words;
-  words.only = {"Operations: " + operation_names(), "OP,..."};
-  words.sizes = {
-      "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; suffixes are binary",
-      "SIZES"};
-  words.types = {"Element types, float32 unless told otherwise", "TYPE,..."};
-  words.reductions = {"sum, prod, min, max, avg, mulsum", "RED,..."};
-  words.launch_modes = {
-      "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, graph",
-      "MODE,..."};
-  words.patterns = {"send_recv and copies: ring, one-way, both-ways", "PATTERN,..."};
-  words.pair = {
-      "Ranks of one-way and both-ways, every pair unless given; and of ping_pong and latencies, "
-      "0-1 unless given",
-      "A-B"};
-  words.roots = {
-      "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all; 0 unless given",
-      "R,..."};
-  words.buffers = {"plain, allocated (by NCCL), registered (with it), symmetric (its windows)",
-                   "KIND,..."};
-  words.kernels = {"Our own CUDA kernels, too, where there is one (all_reduce, copies)"};
-  words.in_place = {"In place, where an operation has that form"};
-  return words;
-}
-
 /// An empty text would count as none given.
 void require_values(const CLI::App& app) {
   for (const char* option :
@@ -88,33 +61,16 @@ CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const cha
 
 void declare_cases(CommandLine& line, RunOptions& options) {
   line.deferred.then([&app = line.app] { require_values(app); });
-  add_selection_options(line.deferred, options, selection_words());
-  line.app
-      .add_option("--steps", options.steps,
-                  "gpt2_step: steps in all, a multiple of 10; 200 unless given")
-      ->type_name("N");
-  line.app
-      .add_option(
-          "--tokens", options.tokens,
-          "gpt2_step: a token file, as scripts/text-to-tokens makes; generated unless given")
-      ->type_name("FILE");
+  add_job_options(line.deferred, options);
+  add_selection_options(line.deferred, options);
 }
 
 void declare_job(CommandLine& line, RunOptions& options) {
   DeferredOptions& deferred = line.deferred;
   CLI::App& app = line.app;
   constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
-  deferred
-      .add("--backend", options.backend, parse_backend,
-           "nccl (GPUs) or mpi (CPU memory); nccl where there are two GPUs", kAbsent)
-      ->type_name("NAME");
   deferred.add("--profile", options.profile, parse_profile, "quick, default, full, node")
       ->type_name("NAME");
-  deferred
-      .add("--gpus", options.gpus, parse_gpus,
-           "CUDA device of each rank (on several hosts: of each rank of a host), for example "
-           "0,1")
-      ->type_name("LIST");
   add_number<int>(
       app, "--np", options.ranks,
       "Ranks; every GPU up to 8 unless given (several hosts: their slots or tasks, else "

@@ -97,10 +97,10 @@ int benchmark_mode(Session& session, const WorkerOptions& options) {
     outcome = run_benchmarks(collective_sweep(engine, cases, options.sample_target),
                              {options.benchmark_arguments, context_of(hello)});
   } catch (const UsageError&) {
-    engine.lead(protocol::Bye{});
+    engine.lead(protocol::Shutdown{});
     throw;
   }
-  engine.lead(protocol::Bye{});
+  engine.lead(protocol::Shutdown{});
   return static_cast<int>(outcome);
 }
 

@@ -7,6 +7,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 
 namespace linkgain {
@@ -16,46 +17,13 @@ constexpr const char* kExamples =
     "Google Benchmark's options (--benchmark_filter=REGEX, --benchmark_list_tests,\n"
     "--benchmark_repetitions=N, --benchmark_min_time=SECONDS, --benchmark_out=FILE,\n"
     "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n"
+    "Unless given --only is all_reduce,send_recv and --sizes 16:1G:x4.\n"
     "Examples:\n"
     "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
     "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch graph\n"
     "Any of nccl-tests' flags has it measure as nccl-tests does and print what it prints (see\n"
     "--format nccl-tests --help):\n"
     "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
-
-constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
-
-void add_job_options(DeferredOptions& job, WorkerOptions& options) {
-  job.add("--backend", options.backend, parse_backend, "nccl or mpi; nccl where it is built",
-          kAbsent);
-  job.add("--gpus", options.gpus, parse_gpus, "CUDA device of each rank, for example 0,1", kAbsent);
-}
-
-SelectionWords selection_words() {
-  SelectionWords words;
-  words.only.help = operation_names() + "; all_reduce and send_recv unless told otherwise";
-  words.sizes.help = "8:1G:x4, 1M:64M:+1M, or a list 8,64K,1G";
-  words.usual_sizes = "16:1G:x4";
-  words.types.help = "float32 unless told otherwise";
-  words.reductions.help = "sum, prod, min, max, avg, mulsum";
-  words.launch_modes.help =
-      "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, graph";
-  words.patterns.help = "send_recv and copies: ring, one-way, both-ways";
-  words.pair.help = "ranks of one-way, both-ways, ping_pong and latencies, for example 0-1";
-  words.roots.help = "ranks of broadcast, reduce, gather, scatter, all_to_one, one_to_all";
-  words.buffers.help = "plain, allocated, registered, symmetric";
-  words.kernels.help = "our own kernels, too, where there is one";
-  words.in_place.help = "in place, where an operation has that form";
-  return words;
-}
-
-void add_training_options(CLI::App& app, TrainingPlan& training) {
-  app.add_option("--steps", training.steps,
-                 "gpt2_step: over which the learning rate falls to 0, 200 unless given")
-      ->type_name("N");
-  app.add_option("--tokens", training.tokens, "gpt2_step: a token file; generated unless given")
-      ->type_name("FILE");
-}
 
 /// What to do instead of a benchmark.
 struct Modes {
@@ -94,6 +62,7 @@ WorkerOptions text_request(std::string text) {
 Selection choose_selection(const SelectionOptions& options) {
   Selection selection;
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
+  selection.sizes = parse_sizes("16:1G:x4");
   if (!options.operations.empty()) selection.operations = options.operations;
   return with_options(selection, options);
 }
@@ -116,6 +85,13 @@ void require_known(const std::vector<std::string>& extras) {
   }
 }
 
+TrainingPlan choose_training(const SelectionOptions& options) {
+  TrainingPlan training;
+  training.steps = options.steps.value_or(training.steps);
+  if (options.tokens) training.tokens = options.tokens->string();
+  return training;
+}
+
 /// Of what the cases cannot say. Serving, the coordinator has seen to it.
 void require_training(const TrainingPlan& training) {
   if (training.steps < 1 || training.steps > 1'000'000) {
@@ -132,13 +108,11 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   app.footer(kExamples);
   app.allow_extras();
   WorkerOptions options;
-  options.backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
-  DeferredOptions job(app);
-  add_job_options(job, options);
-  DeferredOptions cases(app);
   SelectionOptions selection;
-  add_selection_options(cases, selection, selection_words());
-  add_training_options(app, options.training);
+  DeferredOptions job(app);
+  add_job_options(job, selection);
+  DeferredOptions cases(app);
+  add_selection_options(cases, selection);
   std::string format;
   app.add_option("--format", format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
@@ -157,6 +131,9 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
   job.read();
+  const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
+  options.backend = selection.backend.value_or(usual);
+  options.gpus = selection.gpus;
   if (means_nccl_tests(format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
@@ -165,6 +142,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   options.mode = mode_of(modes, options.load_time);
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
+  options.training = choose_training(selection);
   if (options.mode == WorkerOptions::Mode::benchmark) require_training(options.training);
   cases.read();
   options.selection = choose_selection(selection);

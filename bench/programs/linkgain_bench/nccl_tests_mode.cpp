@@ -13,6 +13,7 @@
 
 #include "bench_modes.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/nccl_tests/nccl_tests_cases.hpp"
 #include "linkgain/nccl_tests/nccl_tests_output.hpp"
 #include "linkgain/runtime/engine.hpp"
@@ -143,7 +144,7 @@ Bytes largest_size(Session& session, const Backend& backend, const NcclTestsOpti
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   std::int64_t most = options.largest.value;
   if (const std::optional<GpuInfo> gpu = backend.gpu()) {
-    const std::int64_t sixteenths = (gpu->memory_bytes + 16 * kGiB - 1) / (16 * kGiB);
+    const std::int64_t sixteenths = divide_up(gpu->memory_bytes, 16 * kGiB);
     const std::int64_t reserve = std::min<std::int64_t>(sixteenths, 4) * kGiB + kGiB;
     most = std::min(most, (gpu->memory_bytes - reserve) / (options.checks > 0 ? 3 : 2));
   }

@@ -56,13 +56,6 @@ void enqueue_fill(void* memory, unsigned char byte, Bytes size, const Stream& st
   check(cudaMemsetAsync(memory, byte, static_cast<std::size_t>(size.value), stream.get()));
 }
 
-Bytes memory_in_use() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total));
-  return {static_cast<std::int64_t>(total - free)};
-}
-
 AddressRange range_of(void* memory, Bytes size) noexcept {
   static const auto ask = reinterpret_cast<RangeFunction>(driver_function("cuMemGetAddressRange"));
   CUdeviceptr first = 0;

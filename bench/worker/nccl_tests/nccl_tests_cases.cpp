@@ -76,7 +76,7 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
     for (const auto& reduction : reductions_of(options, program, machine.backend)) {
       for (const int root : roots_of(options, program, machine.ranks)) {
         Case c;
-        c.operation = parse_operation(program.operation);
+        c.operation = program.operation;
         c.type = type;
         if (reduction && has_reduction(c.operation)) c.reduction = *reduction;
         c.ranks = machine.ranks;
@@ -115,9 +115,9 @@ std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
   };
   add("d", types);
   add("o", reductions);
-  if (!has_nccl_tests_in_place(machine.backend, parse_operation(program.operation))) {
+  if (!has_nccl_tests_in_place(machine.backend, program.operation)) {
     comments.push_back(fmt::format("Leaving out in-place: the {} backend has no such form of {}",
-                                   name_of(machine.backend), program.operation));
+                                   name_of(machine.backend), name_of(program.operation)));
   }
   return comments;
 }

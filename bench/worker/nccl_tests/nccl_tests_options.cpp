@@ -16,7 +16,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/operation.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 
 namespace linkgain {
 namespace {
@@ -131,9 +131,9 @@ bool has_json_extension(std::string_view file) {
 
 /// Option values that are read further.
 struct Texts {
-  std::vector<std::string> only;
+  SelectionOptions shared;  ///< --only; those of the job are left to the caller
   std::string smallest = "32M", largest = "32M", step = "1M";
-  std::string type, reduction, format, backend, gpus;
+  std::string type, reduction, format;
   int time = static_cast<int>(NcclTestsTime::mean);
   std::array<std::string, kFixed.size()> fixed;
 };
@@ -147,32 +147,31 @@ DataType parse_type(const std::string& text) {
   throw UsageError(unknown_name("data type", text, names));
 }
 
-NcclTestsProgram program_of(const std::string& operation) {
+NcclTestsProgram program_of(OperationKind operation) {
   const auto* found =
       std::ranges::find(kNcclTestsPrograms, operation, &NcclTestsProgram::operation);
   if (found != kNcclTestsPrograms.end()) return *found;
-  std::vector<std::string_view> names;
-  for (const NcclTestsProgram& program : kNcclTestsPrograms) names.push_back(program.operation);
-  const auto is_it = [&](OperationKind each) { return name_of(each) == operation; };
-  if (std::ranges::any_of(kOperations, is_it)) {
-    throw UsageError(fmt::format("nccl-tests has no program for {}", operation),
-                     "measure it without nccl-tests' flags: sizes by --sizes");
-  }
-  throw UsageError("nccl-tests has no such program: " +
-                   unknown_name("operation", operation, names));
+  throw UsageError(fmt::format("nccl-tests has no program for {}", name_of(operation)),
+                   "measure it without nccl-tests' flags: sizes by --sizes");
 }
 
-std::unique_ptr<CLI::App> make_parser(NcclTestsOptions& options, Texts& texts) {
-  auto app = std::make_unique<CLI::App>("linkgain-bench with nccl-tests' flags, defaults and table",
-                                        "linkgain-bench");
-  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+/// Says where in `options` and `texts`, which must outlive it, each flag ends.
+struct Parser {
+  Parser(NcclTestsOptions& options, Texts& texts);
+
+  CLI::App app{"linkgain-bench with nccl-tests' flags, defaults and table", "linkgain-bench"};
+  DeferredOptions shared{app};
+};
+
+Parser::Parser(NcclTestsOptions& options, Texts& texts) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   const auto number = [&](const char* flag, int& value, int least, int most, const char* text) {
-    app->add_option(flag, value, text)->check(CLI::Range(least, most))->capture_default_str();
+    app.add_option(flag, value, text)->check(CLI::Range(least, most))->capture_default_str();
   };
-  app->add_option("-b,--minbytes", texts.smallest, "smallest size (32M)");
-  app->add_option("-e,--maxbytes", texts.largest, "largest size (32M)");
-  app->add_option("-i,--stepbytes", texts.step, "from one size to the next (1M)");
-  app->add_option("-f,--stepfactor", options.factor, "the same as a factor, from 2 on")
+  app.add_option("-b,--minbytes", texts.smallest, "smallest size (32M)");
+  app.add_option("-e,--maxbytes", texts.largest, "largest size (32M)");
+  app.add_option("-i,--stepbytes", texts.step, "from one size to the next (1M)");
+  app.add_option("-f,--stepfactor", options.factor, "the same as a factor, from 2 on")
       ->check(CLI::Range(0, kMost));
   number("-n,--iters", options.iterations, 1, kMost, "timed operations");
   number("-w,--warmup_iters", options.warm_ups, 0, kMost, "operations before them");
@@ -183,18 +182,15 @@ std::unique_ptr<CLI::App> make_parser(NcclTestsOptions& options, Texts& texts) {
   number("-r,--root", options.root, -1, kMost, "root; -1 for every rank in turn");
   number("-R,--local_register", options.registration, 0, 2,
          "plain, registered (1) or symmetric (2) buffers");
-  app->add_option("-d,--datatype", texts.type, "type, by nccl-tests' name, or all (float)");
-  app->add_option("-o,--op", texts.reduction, "sum, prod, max, min, avg, mulsum, all (sum)");
-  app->add_option("-J,--output_file", options.json_file, "file to write as JSON too");
+  app.add_option("-d,--datatype", texts.type, "type, by nccl-tests' name, or all (float)");
+  app.add_option("-o,--op", texts.reduction, "sum, prod, max, min, avg, mulsum, all (sum)");
+  app.add_option("-J,--output_file", options.json_file, "file to write as JSON too");
   for (std::size_t i = 0; i < kFixed.size(); ++i) {
-    app->add_option(kFixed[i].flag, texts.fixed[i],
-                    *kFixed[i].only != '\0' ? fmt::format("{} only", kFixed[i].only) : "refused");
+    app.add_option(kFixed[i].flag, texts.fixed[i],
+                   *kFixed[i].only != '\0' ? fmt::format("{} only", kFixed[i].only) : "refused");
   }
-  app->add_option("--only", texts.only, "operations, a table each (all_reduce)")->delimiter(',');
-  app->add_option("--format", texts.format, "nccl-tests");
-  app->add_option("--backend", texts.backend, "nccl or mpi");
-  app->add_option("--gpus", texts.gpus, "CUDA device of each rank, for example 0,1");
-  return app;
+  app.add_option("--format", texts.format, "nccl-tests: a table for each operation of --only");
+  add_job_options(shared, texts.shared);
 }
 
 /// nccl-tests' long flags, which may be shortened; those of our own may not.
@@ -232,14 +228,16 @@ void read_programs(NcclTestsOptions& options, const Texts& texts, std::string_vi
   if (called) {
     options.called_as = path.substr(path.rfind('/') + 1);
     options.programs = {*called};
-    if (!texts.only.empty()) {
-      throw UsageError(
-          fmt::format("{} measures {} and takes no --only", options.called_as, called->operation),
-          "call linkgain-bench by its own name");
+    if (!texts.shared.operations.empty()) {
+      throw UsageError(fmt::format("{} measures {} and takes no --only", options.called_as,
+                                   name_of(called->operation)),
+                       "call linkgain-bench by its own name");
     }
-  } else if (!texts.only.empty()) {
+  } else if (!texts.shared.operations.empty()) {
     options.programs.clear();
-    for (const std::string& name : texts.only) options.programs.push_back(program_of(name));
+    for (const OperationKind operation : texts.shared.operations) {
+      options.programs.push_back(program_of(operation));
+    }
   }
 }
 
@@ -319,29 +317,30 @@ std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path)
 bool has_nccl_tests_flag(const std::vector<std::string>& arguments) {
   NcclTestsOptions options;
   Texts texts;
-  const auto parser = make_parser(options, texts);
-  const std::vector<std::string> flags = long_flags(*parser);
+  const Parser parser(options, texts);
+  const std::vector<std::string> flags = long_flags(parser.app);
   return std::ranges::any_of(arguments, [&](const std::string& argument) {
     if (!argument.starts_with('-')) return false;
     if (argument.starts_with("--")) return !flags_meant_by(argument, flags).empty();
-    return parser->get_option_no_throw(argument.substr(0, 2)) != nullptr;
+    return parser.app.get_option_no_throw(argument.substr(0, 2)) != nullptr;
   });
 }
 
 NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
   NcclTestsOptions options;
   Texts texts;
-  const auto parser = make_parser(options, texts);
+  Parser parser(options, texts);
   options.arguments.assign(argv, argv + argc);
   try {
     std::vector<std::string> arguments = with_flags_in_full(
-        {options.arguments.begin() + 1, options.arguments.end()}, long_flags(*parser));
+        {options.arguments.begin() + 1, options.arguments.end()}, long_flags(parser.app));
     std::ranges::reverse(arguments);  // the parser takes the last as the first
-    parser->parse(std::move(arguments));
+    parser.app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what(), "see linkgain-bench --format nccl-tests --help");
   }
   refuse_what_is_fixed(texts);
+  parser.shared.read();
   read_programs(options, texts, argv[0]);
   read_sizes(options, texts);
   require_json_name(options);
@@ -363,7 +362,7 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
 std::string nccl_tests_help() {
   NcclTestsOptions options;
   Texts texts;
-  return make_parser(options, texts)->help();
+  return Parser(options, texts).app.help();
 }
 
 }  // namespace linkgain

@@ -202,7 +202,7 @@ void Engine::follow() {
   for (;;) {
     const protocol::Command command = protocol::decode_command(session_.broadcast_command({}));
     execute(command);
-    if (std::holds_alternative<protocol::Bye>(command)) return;
+    if (std::holds_alternative<protocol::Shutdown>(command)) return;
   }
 }
 

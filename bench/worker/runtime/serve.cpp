@@ -61,9 +61,9 @@ void serve(Session& session, Engine& engine, ProtocolChannel& channel) {
       continue;
     }
     channel.write_line(protocol::encode(engine.lead(command)));
-    if (std::holds_alternative<protocol::Bye>(command)) return;
+    if (std::holds_alternative<protocol::Shutdown>(command)) return;
   }
-  engine.lead(protocol::Bye{});
+  engine.lead(protocol::Shutdown{});
 }
 
 }  // namespace linkgain

@@ -7,7 +7,7 @@ namespace linkgain {
 
 /// What a finished record says about itself: adds warnings for wrong data, a wrong path, links that
 /// other work used, evidence that is missing, GPUs that were held back, cases that did not
-/// converge, variants that took the same road and variables inherited from the caller that steer
+/// converge, variants that took the same path and variables inherited from the caller that steer
 /// NCCL. Where nothing was measured of what was asked for, the status becomes "incomplete". Returns
 /// the exit code in this order: incomplete, wrong data, wrong path, unhealthy,
 /// success.
@@ -34,11 +34,11 @@ std::string variable_of(const Record& record, const std::string& variant,
 /// Whether NCCL_P2P_DISABLE is on in a variant, whoever set it.
 bool is_p2p_off(const Record& record, const std::string& variant);
 
-/// Whether the variants differ in a switch of NCCL's that opens or closes a road. Algorithms and
-/// protocols go down whatever road there is.
+/// Whether the variants differ in a switch of NCCL's that opens or closes a path. Algorithms and
+/// protocols go down whatever path there is.
 bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other);
 
-/// Whether two variants of a case are known to have taken the same road.
+/// Whether two variants of a case are known to have taken the same path.
 bool same_path(const VariantResult& a, const VariantResult& b);
 
 }  // namespace linkgain

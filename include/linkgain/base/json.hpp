@@ -12,12 +12,6 @@
 /// Absent optionals are null.
 namespace linkgain::json {
 
-/// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
-/// replaced.
-inline std::string text_of(const Out& value, int indent = -1) {
-  return value.dump(indent, ' ', false, Out::error_handler_t::replace);
-}
-
 /// A document of its own, a member a line.
 inline std::string document_text(const Out& members) { return text_of(members, 1) + "\n"; }
 

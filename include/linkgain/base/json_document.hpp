@@ -13,6 +13,10 @@ namespace linkgain::json {
 using Out = nlohmann::ordered_json;
 using In = nlohmann::json;
 
+/// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
+/// replaced.
+std::string text_of(const Out& value, int indent = -1);
+
 /// How a member of a document is written: on its own line, over several with a step of one space,
 /// or with a line for each of its elements or members.
 enum class Layout { line, indented, rows };

@@ -19,9 +19,14 @@ struct Seconds {
   auto operator<=>(const Seconds&) const = default;
 };
 
+/// value / divisor rounded up; neither is negative, the divisor not zero.
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
 /// The least multiple of `multiple` that is `value`, which is not negative, or more.
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
+  return divide_up(value, multiple) * multiple;
 }
 
 /// Reads a size: digits, then nothing, B, K, M, G, T, or KB…TB, KiB…TiB in any letter case. All

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -7,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/cases/tolerance.hpp"
@@ -92,8 +95,10 @@ class DeferredOptions {
   std::vector<std::function<void()>> steps_;
 };
 
-/// What was asked for of what decides cases; empty or absent means not asked for.
+/// What both programs can be asked for; empty or absent means not asked for.
 struct SelectionOptions {
+  std::optional<BackendKind> backend;
+  std::vector<int> gpus;  ///< CUDA device of each rank
   std::vector<OperationKind> operations;
   std::vector<Bytes> sizes;
   std::vector<DataType> types;
@@ -106,33 +111,15 @@ struct SelectionOptions {
   bool in_place = false;
   bool kernels = false;
   TrainingSelection training;
+  std::optional<std::int64_t> steps;  ///< of trainings
+  std::optional<std::filesystem::path> tokens;
 };
 
-/// What a program's help says of an option, and of its value where that is no TEXT.
-struct OptionWords {
-  std::string help;
-  const char* value = nullptr;
-};
+/// Declares --backend, --gpus and --only. `options` must outlive `deferred`, here and below.
+void add_job_options(DeferredOptions& deferred, SelectionOptions& options);
 
-/// The same of the options that both programs have but describe in words of their own.
-struct SelectionWords {
-  OptionWords only;
-  OptionWords sizes;
-  OptionWords types;
-  OptionWords reductions;
-  OptionWords launch_modes;
-  OptionWords patterns;
-  OptionWords pair;
-  OptionWords roots;
-  OptionWords buffers;
-  OptionWords kernels;
-  OptionWords in_place;
-  std::string usual_sizes;  ///< shown in the help; empty: none
-};
-
-/// Declares the options that decide cases, of both programs. `options` must outlive `deferred`.
-void add_selection_options(DeferredOptions& deferred, SelectionOptions& options,
-                           const SelectionWords& words);
+/// Declares the others.
+void add_selection_options(DeferredOptions& deferred, SelectionOptions& options);
 
 /// `selection` with every parameter but the operations that was asked for put in its place.
 Selection with_options(Selection selection, const SelectionOptions& options);

@@ -71,31 +71,4 @@ struct Selection {
 /// pair, a root or a parameter was asked for that none of the operations has.
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);
 
-/// What `linkgain run --profile` measures.
-enum class Profile { quick, standard, full, node };
-
-std::string_view name_of(Profile profile);  ///< standard is called "default"
-Profile parse_profile(std::string_view name);
-
-struct ProfilePlan {
-  std::vector<Selection> selections;
-  int launches = 6;
-  std::optional<Seconds> budget;
-};
-
-/// What a profile measures, as far as its operations exist. The mpi backend's ladders end at 64
-/// MiB.
-ProfilePlan plan_of(Profile profile, BackendKind backend);
-
-/// The sizes at which an operation is measured that no profile in force contains.
-Selection usual_selection(OperationKind operation, BackendKind backend);
-
-inline constexpr int kMaxSweepSizes = 10'000;
-
-/// Reads sizes: `8:1G:x4` (times 4 from 8 up), `1M:64M:+1M` (plus 1 MiB), a list `8,64K,1G`, or any
-/// of these joined by commas. A ladder always includes its end. The result ascends, without
-/// repetition. Throws UsageError on zero, a falling ladder, a factor below 2, a step of zero, or
-/// more than kMaxSweepSizes sizes.
-std::vector<Bytes> parse_sizes(std::string_view text);
-
 }  // namespace linkgain

@@ -29,9 +29,6 @@ Gpt2Config gpt2_config(ModelSize size);
 /// precision. Only computed memory is padded, parameters never are; who pads must mask.
 int padded_vocabulary(const Gpt2Config& config);
 
-/// Places where elements may be dropped: 37 for GPT-2 124M.
-int dropout_places(const Gpt2Config& config);
-
 /// What one rank computes in a step.
 struct BatchShape {
   int samples = 0;  ///< sequences

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "linkgain/base/data_type.hpp"
@@ -32,26 +31,5 @@ struct GradientBucket {
 /// UsageError for a limit below 1.
 std::vector<GradientBucket> gradient_buckets(const ParameterTable& table,
                                              const BucketSettings& settings, DataType type);
-
-/// When each bucket is ready: with its last tensor. `tensor_ready` has a time for every tensor of
-/// the table.
-std::vector<Seconds> bucket_ready_times(std::span<const GradientBucket> buckets,
-                                        std::span<const Seconds> tensor_ready);
-
-/// One bucket's way through the link.
-struct BucketTime {
-  Seconds ready;     ///< since the begin of backward, or any other moment
-  Seconds duration;  ///< of its communication alone
-};
-
-struct BucketSchedule {
-  std::vector<Seconds> finish;
-  /// How long communication goes on after the last bucket is ready, which is when backward ends.
-  Seconds exposed;
-};
-
-/// Buckets go one after the other, in order, none before it is ready:
-/// finish_k = max(ready_k, finish_(k-1)) + duration_k. Computing is taken to be no slower for it.
-BucketSchedule schedule_buckets(std::span<const BucketTime> buckets);
 
 }  // namespace linkgain

@@ -49,21 +49,11 @@ std::int64_t gradient_element_bytes(TrainingPrecision precision);
 /// All gradients of a step, which is what a case of gpt2_step has as its size.
 Bytes gradient_bytes(const TrainingParameters& training);
 
-/// Bytes of what the ranks of a training exchange.
-struct TrainingMemory {
-  double gradients = 0.0;
-  double parameters = 0.0;
-  double last_norm = 0.0;  ///< of the parameters those of the norm before the head
-};
-
 /// Bytes that all ranks together must send in a step, (n - 1) / n of the size each for a
 /// reduce-scatter or an all-gather and twice that for an all-reduce, which is the least that rings
 /// can do (P. Patarasuk, X. Yuan 2009). With S bytes of parameters: 2 S (n - 1) for ddp and zero2,
 /// 3 S (n - 1) for zero3, which gathers parameters twice but for the last norm's: they stay from
 /// forward to backward, which follow each other. The scalar of the gradients' norm is left out.
-double training_payload(TrainingStrategy strategy, const TrainingMemory& memory, int ranks);
-
-/// The same of a case.
 double training_payload(const TrainingParameters& training, int ranks);
 
 /// What one rank's training may take of its device's memory: an upper bound of parameters,

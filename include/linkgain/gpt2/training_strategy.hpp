@@ -46,16 +46,4 @@ std::optional<int> bucket_count(const TrainingParameters& training);
 /// Throws UsageError where plan_strategy() would for a case on so many ranks.
 void require_equal_shards(const TrainingParameters& training, int ranks);
 
-/// Of the memory that a model gives to communication.
-struct TrainingTypes {
-  DataType parameters = DataType::float32;
-  DataType gradients = DataType::float32;
-  DataType squared_norm = DataType::float32;
-};
-
-/// Bytes that a rank must send in a step by training_payload(), and for the norm of the gradients
-/// where a strategy is sharded.
-double sent_bytes_per_step(TrainingStrategy strategy, const ParameterTable& table,
-                           const TrainingTypes& types, int ranks);
-
 }  // namespace linkgain

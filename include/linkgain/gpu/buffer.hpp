@@ -71,9 +71,6 @@ void enqueue_copy(void* to, const void* from, Bytes size, const Stream& stream);
 /// Enqueues: every byte of device memory becomes `byte`. Throws CudaError.
 void enqueue_fill(void* memory, unsigned char byte, Bytes size, const Stream& stream);
 
-/// What is taken of the current device's memory, by all processes. Throws CudaError.
-Bytes memory_in_use();
-
 /// Device addresses in a row.
 struct AddressRange {
   void* first = nullptr;

@@ -9,6 +9,7 @@
 
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/operation.hpp"
 
 /// nccl-tests' command line, as of its version 2.19.6.
 namespace linkgain {
@@ -16,7 +17,7 @@ namespace linkgain {
 /// One of nccl-tests' programs, and what it does with its operation.
 struct NcclTestsProgram {
   std::string_view name;
-  std::string_view operation;  ///< linkgain's name
+  OperationKind operation;
   /// Elements are counted for one rank, in whole 16 bytes; the size is theirs times the ranks.
   bool counts_per_rank;
   bool takes_reduction;  ///< -o counts and is named; else "none" is
@@ -25,15 +26,15 @@ struct NcclTestsProgram {
 };
 
 inline constexpr std::array kNcclTestsPrograms{
-    NcclTestsProgram{"all_reduce_perf", "all_reduce", false, true, false, true},
-    NcclTestsProgram{"sendrecv_perf", "send_recv", false, true, false, false},
-    NcclTestsProgram{"all_gather_perf", "all_gather", true, false, false, true},
-    NcclTestsProgram{"reduce_scatter_perf", "reduce_scatter", true, true, false, true},
-    NcclTestsProgram{"broadcast_perf", "broadcast", false, false, true, true},
-    NcclTestsProgram{"reduce_perf", "reduce", false, true, true, true},
-    NcclTestsProgram{"alltoall_perf", "alltoall", true, false, false, false},
-    NcclTestsProgram{"gather_perf", "gather", true, false, true, true},
-    NcclTestsProgram{"scatter_perf", "scatter", true, false, true, true},
+    NcclTestsProgram{"all_reduce_perf", OperationKind::all_reduce, false, true, false, true},
+    NcclTestsProgram{"sendrecv_perf", OperationKind::send_recv, false, true, false, false},
+    NcclTestsProgram{"all_gather_perf", OperationKind::all_gather, true, false, false, true},
+    NcclTestsProgram{"reduce_scatter_perf", OperationKind::reduce_scatter, true, true, false, true},
+    NcclTestsProgram{"broadcast_perf", OperationKind::broadcast, false, false, true, true},
+    NcclTestsProgram{"reduce_perf", OperationKind::reduce, false, true, true, true},
+    NcclTestsProgram{"alltoall_perf", OperationKind::alltoall, true, false, false, false},
+    NcclTestsProgram{"gather_perf", OperationKind::gather, true, false, true, true},
+    NcclTestsProgram{"scatter_perf", OperationKind::scatter, true, false, true, true},
 };
 
 /// -a: which rank's time is printed.

@@ -14,7 +14,7 @@
 namespace linkgain {
 
 /// What the links' counters say of some batches of one variant of a case.
-struct WireEvidence {
+struct TrafficEvidence {
   TransferPlan plan;
   std::int64_t operations = 0;  ///< in the counted batches
   /// Summed over the ranks' GPUs. Absent where one of them was not measured.
@@ -38,7 +38,7 @@ struct WireEvidence {
   bool judged = false;
   /// The share, where it may be held against the bands.
   std::optional<double> judged_share() const;
-  bool operator==(const WireEvidence&) const = default;
+  bool operator==(const TrafficEvidence&) const = default;
 };
 
 /// From this size on messages go by protocol Simple and counters are exact to a percent.
@@ -62,16 +62,16 @@ TransferPlan default_plan(const Case& c);
 /// must have moved. `several_hosts`: NVLink cannot have carried all messages, so nothing is
 /// expected of it. `why_no_algorithm`: the reason where the plan of an operation that has one lacks
 /// it.
-WireEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,
-                    const std::vector<LinkCounters>& growth_by_rank, bool several_hosts,
-                    std::string_view why_no_algorithm = kNoAlgorithmNamed);
+TrafficEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t operations,
+                       const std::vector<LinkCounters>& growth_by_rank, bool several_hosts,
+                       std::string_view why_no_algorithm = kNoAlgorithmNamed);
 
-/// The sum of two sets of counted batches of one variant of a case; a default WireEvidence adds
+/// The sum of two sets of counted batches of one variant of a case; a default TrafficEvidence adds
 /// nothing. What only one of them knows is absent, judged is what both are.
-WireEvidence combine(const WireEvidence& a, const WireEvidence& b);
+TrafficEvidence combine(const TrafficEvidence& a, const TrafficEvidence& b);
 
 /// The path that the transport lines spoke of, corrected by the counters where they may judge:
 /// all over NVLink → nvlink; none → pcie_p2p where the lines said nvlink; some → mixed.
-Path path_by_evidence(Path by_transport, const WireEvidence& evidence);
+Path path_by_evidence(Path by_transport, const TrafficEvidence& evidence);
 
 }  // namespace linkgain

@@ -39,8 +39,8 @@ struct HostCopy {};
 struct Close {
   int handle = 0;
 };
-struct Bye {};
-using Command = std::variant<Hello, Open, Run, Verify, Counters, HostCopy, Close, Bye>;
+struct Shutdown {};
+using Command = std::variant<Hello, Open, Run, Verify, Counters, HostCopy, Close, Shutdown>;
 
 /// Name as it stands on the line: "hello", "open", …
 std::string_view name_of(const Command& command);
@@ -61,7 +61,7 @@ struct HelloReply {
   Capabilities capabilities;
   Machine machine;
   Environment environment;  ///< in force in rank 0 after the backend came up, by allow-list
-  /// Set where the backend itself knows the road its messages take (mpi); else found from NCCL's
+  /// Set where the backend itself knows the path its messages take (mpi); else found from NCCL's
   /// log.
   std::optional<Path> path;
 };

@@ -122,7 +122,7 @@ struct VariantResult {
   std::optional<double> skew;  ///< median over samples of (slowest - fastest rank) / slowest
   std::optional<Verification> verification;
   Path path = Path::unknown;
-  std::optional<WireEvidence> evidence;  ///< absent where nothing was counted
+  std::optional<TrafficEvidence> evidence;  ///< absent where nothing was counted
   /// busbw over the limit of the path taken, and what limits it; absent where either is not known.
   std::optional<double> fraction_of_limit;
   std::string limit;

@@ -32,7 +32,7 @@ class JobRefused : public Error {
 };
 
 /// How long jobs of which nothing more is wanted have for their end.
-inline constexpr Seconds kFarewell{10.0};
+inline constexpr Seconds kShutdownTime{10.0};
 
 /// One variant's resident MPI job. Commands are answered in order; each has a deadline after which
 /// the job is ended with all its processes and JobLost is thrown. Every call may throw JobLost;

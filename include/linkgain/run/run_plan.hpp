@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/record/record.hpp"
@@ -17,9 +18,7 @@ namespace linkgain {
 /// `linkgain run` as it was asked for; absent means not asked for.
 struct RunOptions : SelectionOptions {
   std::vector<std::string> argv;
-  std::optional<BackendKind> backend;
   Profile profile = Profile::standard;
-  std::vector<int> gpus;
   std::optional<int> ranks;
   std::vector<std::string> variants;
   std::optional<Seconds> budget;
@@ -28,8 +27,6 @@ struct RunOptions : SelectionOptions {
   std::optional<double> precision;  ///< of every case, instead of what its size has
   bool require_healthy = false;     ///< exit status 8 where a sample is one of an unhealthy GPU
   Seconds deadline = kDefaultDeadline;
-  std::optional<std::int64_t> steps;  ///< of trainings
-  std::optional<std::filesystem::path> tokens;
   TokenFacts token_facts;           ///< of the file `tokens`
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;

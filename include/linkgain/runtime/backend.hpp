@@ -77,7 +77,7 @@ class Backend {
   /// where there is none. It may be called while no call of the library is under way.
   LogSwitch log_switch() const { return do_log_switch(); }
 
-  /// The road of the messages where the backend itself can tell.
+  /// The path of the messages where the backend itself can tell.
   std::optional<Path> path() const { return do_path(); }
 
  private:

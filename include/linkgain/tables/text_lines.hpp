@@ -18,8 +18,9 @@ std::string one_line(std::string_view text);
 /// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-/// `lead` and text, broken where a terminal ends; all lines but the first begin with as many blanks
+/// `lead` and text in lines of at most `width`; all lines but the first begin with as many blanks
 /// as `lead` is wide. Ended by a newline.
-std::string hanging(std::string_view lead, std::string_view text);
+std::string hanging(std::string_view lead, std::string_view text,
+                    std::size_t width = kTerminalColumns);
 
 }  // namespace linkgain

@@ -148,7 +148,7 @@ struct DrawnSquares<StrictTiles<kWarps, kThreadRows>, kSquares> {
 /// Bits of a tile whose rows are queries. kept(i, j) is of the thread's row i and column j. A warp
 /// has the rows of one square or half of them, which are then in the lower half of its words.
 template <typename Tiles, int kColumns>
-class KeptAcross {
+class QueryRowBits {
   static constexpr int kSquares = kColumns / kMaskSide;
   static constexpr int kSquareColumns = Tiles::template Sums<kMaskSide>::kColumnCount;
   static constexpr bool kHalf = Tiles::kWarpRows * 2 == kMaskSide;
@@ -157,7 +157,7 @@ class KeptAcross {
 
  public:
   __device__ bool operator()(int i, int j) const {
-    return (words_[j / kSquareColumns] >> Tiles::kept_bit(i, j % kSquareColumns) & 1U) != 0U;
+    return (words_[j / kSquareColumns] >> Tiles::bit_of(i, j % kSquareColumns) & 1U) != 0U;
   }
 
   __device__ void draw(const Tiles& tiles, const HeadDropout& head, int first_query,
@@ -207,7 +207,7 @@ class KeptAcross {
         const int j = element % kSquareColumns;
         const int key = first_key + square * kMaskSide + tiles.column(j);
         if (head.kept(first_query + tiles.row(i), key)) {
-          words_[square] |= 1U << Tiles::kept_bit(i, j);
+          words_[square] |= 1U << Tiles::bit_of(i, j);
         }
       }
     }
@@ -216,9 +216,9 @@ class KeptAcross {
   std::uint32_t words_[kSquares];
 };
 
-/// Bits of a tile whose rows are keys. First load(), then turn(), which a whole warp calls.
+/// Bits of a tile whose rows are keys. First load(), then transpose(), which a whole warp calls.
 template <typename Tiles, int kColumns>
-class KeptDown;
+class KeyRowBits;
 
 template <typename Tiles, int kColumns>
 class MaskSquares {
@@ -243,13 +243,13 @@ class MaskSquares {
 
 /// The bits of a lane's even and odd columns come from one lane each.
 template <typename Cores, int kWarps, int kRowTiles, int kColumns>
-class KeptDown<TensorTiles<Cores, kWarps, kRowTiles>, kColumns>
+class KeyRowBits<TensorTiles<Cores, kWarps, kRowTiles>, kColumns>
     : public MaskSquares<TensorTiles<Cores, kWarps, kRowTiles>, kColumns> {
   using Tiles = TensorTiles<Cores, kWarps, kRowTiles>;
   using Squares = MaskSquares<Tiles, kColumns>;
 
  public:
-  __device__ void turn(const Tiles& tiles) {
+  __device__ void transpose(const Tiles& tiles) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int shift = lane / 4 % 2 + tiles.warp_row() % kMaskSide / 8 * 2;
 #pragma unroll
@@ -271,13 +271,13 @@ class KeptDown<TensorTiles<Cores, kWarps, kRowTiles>, kColumns>
 
 /// The bits of a lane's even and odd rows come from one lane each.
 template <int kWarps, int kThreadRows, int kColumns>
-class KeptDown<StrictTiles<kWarps, kThreadRows>, kColumns>
+class KeyRowBits<StrictTiles<kWarps, kThreadRows>, kColumns>
     : public MaskSquares<StrictTiles<kWarps, kThreadRows>, kColumns> {
   using Tiles = StrictTiles<kWarps, kThreadRows>;
   using Squares = MaskSquares<Tiles, kColumns>;
 
  public:
-  __device__ void turn(const Tiles& tiles) {
+  __device__ void transpose(const Tiles& tiles) {
     const int query = tiles.lane_column();
     const int shift = query / 4 + tiles.warp_row() % kMaskSide / 8 * 4;
 #pragma unroll
@@ -316,17 +316,17 @@ struct AttentionArguments {
   Number* qkv_gradient;
   float* lse;
   float* delta;
-  unsigned* turns;  ///< a counter per head and tile of queries, then started()
+  unsigned* additions;  ///< a counter per head and tile of queries, then started()
   std::uint32_t* dropout_bits;
   AttentionDropout dropout;
   bool by_fours;
 
-  /// Counters of turns.
-  __host__ __device__ std::int64_t turn_count() const {
-    return std::int64_t{sequences} * ((length - 1) / kTurnQueries + 1);
+  /// Counters of additions.
+  __host__ __device__ std::int64_t addition_count() const {
+    return std::int64_t{sequences} * ((length - 1) / kOrderedQueries + 1);
   }
   /// How many blocks have.
-  __device__ unsigned* started() const { return turns + turn_count(); }
+  __device__ unsigned* started() const { return additions + addition_count(); }
 };
 
 /// One head of one sample.

@@ -15,7 +15,7 @@
 namespace linkgain::kernels {
 
 /// delta: the dot products of each query's output and output gradient, by kLanes lanes of 16
-/// bytes each. Turns begin.
+/// bytes each. Additions begin at 0.
 template <typename Number, int kChannels>
 __global__ void attention_delta(const AttentionArguments<Number> arguments) {
   constexpr int kNumbers = kCopyChunk / static_cast<int>(sizeof(Number));
@@ -23,7 +23,7 @@ __global__ void attention_delta(const AttentionArguments<Number> arguments) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t rows = static_cast<std::int64_t>(arguments.sequences) * arguments.length;
   const std::int64_t row = thread / kLanes;
-  if (thread <= arguments.turn_count()) arguments.turns[thread] = 0U;
+  if (thread <= arguments.addition_count()) arguments.additions[thread] = 0U;
   float sum = 0.0F;
   if (row < rows) {
     // Rows in the order of memory: tokens, and in them heads.
@@ -121,7 +121,7 @@ class QueryGradientBlock {
   }
 
   __device__ void make_probability_gradients(Scores& gradients, int first_key) const {
-    KeptAcross<Tiles, kColumns> kept;
+    QueryRowBits<Tiles, kColumns> kept;
     if constexpr (kDrops) kept.load(tiles_, head_.mask(), first_query_, first_key);
     tiles_.template multiply_rows<kColumns, kChannels>(gradients, output_gradients_, values_);
     if constexpr (kDrops) gradients.drop(kept);
@@ -181,7 +181,7 @@ class KeyGradientBlock {
   using Number = typename Tiles::Number;
   using Tile = SharedTile<Number, kChannels>;
   using Scores = typename Tiles::template Sums<kColumns>;
-  using Kept = KeptDown<Tiles, kColumns>;
+  using DropoutBits = KeyRowBits<Tiles, kColumns>;
   static constexpr int kThreads = Tiles::kThreads;
   static constexpr int kRowBytes = Tile::kRowBytes;
   static constexpr int kValuesPlace = Tiles::kBlockRows * kRowBytes;
@@ -250,7 +250,7 @@ class KeyGradientBlock {
   /// One tile of queries, which are on their way.
   __device__ void walk(int first_query) {
     const bool needed = first_query + kColumns > warp_key();
-    Kept kept;
+    DropoutBits kept;
     if constexpr (kDrops) {
       if (needed) kept.load(tiles_, head_.mask(), first_query, first_key_);
     }
@@ -292,10 +292,11 @@ class KeyGradientBlock {
   }
 
   /// The scores' gradients; probabilities become what is left of them.
-  __device__ void make_score_gradients(Scores& gradients, Scores& probabilities, Kept& kept) const {
+  __device__ void make_score_gradients(Scores& gradients, Scores& probabilities,
+                                       DropoutBits& kept) const {
     tiles_.template multiply_rows<kColumns, kChannels>(gradients, values_, output_gradients_);
     if constexpr (kDrops) {
-      kept.turn(tiles_);
+      kept.transpose(tiles_);
       gradients.drop(kept);
       finish_score_gradients(gradients, probabilities);
       probabilities.drop(kept);
@@ -348,26 +349,27 @@ __global__ void __launch_bounds__(Tiles::kThreads, kBlocks)
 }
 
 /// In which order blocks of keys add to the gradients of one head's queries. A tile's counter says
-/// how many have; a block of a later turn waits until those before have added to it.
+/// how many have; a block of a later place waits until those before have added to it.
 class OrderedAccumulation {
  public:
-  __device__ OrderedAccumulation(unsigned* counters, int turn) : counters_(counters), turn_(turn) {}
+  __device__ OrderedAccumulation(unsigned* counters, int place)
+      : counters_(counters), place_(place) {}
 
-  __device__ bool is_first() const { return turn_ == 0; }
+  __device__ bool is_first() const { return place_ == 0; }
   /// One thread calls it, before it meets those that load at a barrier.
   __device__ void await(int tile) const {
-    wait_for_turn(counters_ + tile, static_cast<unsigned>(turn_));
+    wait_for_value(counters_ + tile, static_cast<unsigned>(place_));
     __threadfence();
   }
   /// One thread calls it, after it met those that have stored at a barrier.
   __device__ void pass(int tile) const {
     __threadfence();
-    *static_cast<volatile unsigned*>(counters_ + tile) = static_cast<unsigned>(turn_) + 1U;
+    *static_cast<volatile unsigned*>(counters_ + tile) = static_cast<unsigned>(place_) + 1U;
   }
 
  private:
   unsigned* counters_;
-  int turn_;
+  int place_;
 };
 
 /// All gradients at once: to what KeyGradientBlock does comes the queries' gradient, to which the
@@ -379,14 +381,14 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
   using Base = KeyGradientBlock<Tiles, kChannels, kDrops, kColumns>;
   using typename Base::Number;
   using typename Base::Scores;
-  static constexpr int kAwaiting = 32;  ///< the thread that waits; thread 0 passes the turn on
-  static_assert(kColumns == kTurnQueries, "a counter has a tile");
+  static constexpr int kAwaiting = 32;  ///< the thread that waits; thread 0 passes it on
+  static_assert(kColumns == kOrderedQueries, "a counter has a tile");
 
  public:
   __device__ GradientsBlock(const AttentionArguments<Number>& arguments, int sequence, int tile)
       : Base(arguments, sequence, tile),
-        turns_(arguments.turns + static_cast<std::int64_t>(sequence) *
-                                     ((arguments.length - 1) / kTurnQueries + 1),
+        order_(arguments.additions + static_cast<std::int64_t>(sequence) *
+                                         ((arguments.length - 1) / kOrderedQueries + 1),
                tile) {}
 
   __device__ void run() {
@@ -398,7 +400,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
       walk(first_query, first_query < last);
     }
     __syncthreads();
-    if (threadIdx.x == 0) turns_.pass(this->first_key_ / kColumns);
+    if (threadIdx.x == 0) order_.pass(this->first_key_ / kColumns);
     this->store();
   }
 
@@ -406,7 +408,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
   /// One tile of queries, which are on their way.
   __device__ void walk(int first_query, bool passes) {
     const bool needed = first_query + kColumns > this->warp_key();
-    typename Base::Kept kept;
+    typename Base::DropoutBits kept;
     if constexpr (kDrops) {
       if (needed) kept.load(this->tiles_, this->head_.mask(), first_query, this->first_key_);
     }
@@ -414,7 +416,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
     Scores gradients;
     this->queries_.template end_load<Tiles, kColumns>();
     __syncthreads();
-    if (passes && threadIdx.x == 0) turns_.pass(first_query / kColumns + 1);
+    if (passes && threadIdx.x == 0) order_.pass(first_query / kColumns + 1);
     this->begin_output_gradients(first_query);
     if (needed) this->make_probabilities(probabilities, first_query);
     this->output_gradients_.template end_load<Tiles, kColumns>();
@@ -426,7 +428,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
       this->tiles_.template add_weighted<kColumns, kChannels>(this->key_gradient_, gradients,
                                                               this->queries_);
     }
-    if (threadIdx.x == kAwaiting) turns_.await(first_query / kColumns);
+    if (threadIdx.x == kAwaiting) order_.await(first_query / kColumns);
     __syncthreads();
     if (first_query > this->first_key_) this->begin_queries(first_query - kColumns);
     add_query_gradients(first_query);
@@ -436,18 +438,18 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
   __device__ void add_query_gradients(int first_query) const {
     const int keys = min(Tiles::kBlockRows, first_query + kColumns - this->first_key_);
     const HeadRows<Number> to = this->head_.query_gradient();
-    const int query = first_query + this->tiles_.turned_row();
-    const int channel = this->tiles_.turned_column();
+    const int query = first_query + this->tiles_.transposed_row();
+    const int channel = this->tiles_.transposed_column();
     float4 before[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       before[i] = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
-      if (turns_.is_first() || query + i >= to.rows) continue;
+      if (order_.is_first() || query + i >= to.rows) continue;
       before[i] = __ldcg(reinterpret_cast<const float4*>(to.at(query + i) + channel));
     }
     ThreadSums<4, 4> sums;
     sums.clear();
-    this->tiles_.template add_turned<kColumns, kChannels>(sums, this->keys_, keys);
+    this->tiles_.template add_transposed<kColumns, kChannels>(sums, this->keys_, keys);
     const float scale = this->arguments_.scale;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -459,7 +461,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
     }
   }
 
-  OrderedAccumulation turns_;
+  OrderedAccumulation order_;
 };
 
 /// Blocks take numbers as they start, so that whom a block waits for has started before. Those with

@@ -81,7 +81,7 @@ class ForwardBlock {
   using Number = typename Tiles::Number;
   using Tile = SharedTile<Number, kChannels>;
   using Scores = typename Tiles::template Sums<kColumns>;
-  using Kept = KeptAcross<Tiles, kColumns>;
+  using DropoutBits = QueryRowBits<Tiles, kColumns>;
   static constexpr int kThreads = Tiles::kThreads;
   static constexpr int kRowBytes = Tile::kRowBytes;
   static constexpr int kKeysPlace = Tiles::kBlockRows * kRowBytes;
@@ -112,7 +112,7 @@ class ForwardBlock {
     for (int first_key = 0; first_key < end; first_key += kColumns) {
       const bool needed = first_key < warp_query() + Tiles::kWarpRows;
       Scores scores;
-      Kept kept;
+      DropoutBits kept;
       if constexpr (kDrops) {
         if (needed) kept.draw(tiles_, head_.dropout(), first_query_, first_key);
       }
@@ -134,7 +134,7 @@ class ForwardBlock {
  private:
   __device__ int warp_query() const { return first_query_ + tiles_.warp_row(); }
 
-  __device__ void make_probabilities(Scores& scores, const Kept& kept, int first_key) {
+  __device__ void make_probabilities(Scores& scores, const DropoutBits& kept, int first_key) {
     tiles_.template multiply_rows<kColumns, kChannels>(scores, queries_, keys_);
     if (first_key + kColumns - 1 > warp_query()) {
       hide_later_keys(tiles_, scores, first_query_, first_key);

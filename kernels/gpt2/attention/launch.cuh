@@ -30,7 +30,7 @@ struct AttentionCall {
   void* qkv_gradient;
   float* lse;                   ///< written by the forward pass, read by the backward pass
   std::uint32_t* dropout_bits;  ///< as lse; null but with dropout
-  float* delta;                 ///< and behind them turns
+  float* delta;                 ///< and behind them counters of additions
 };
 
 using AttentionPass = cudaError_t (*)(const AttentionCall&, cudaStream_t);
@@ -133,8 +133,8 @@ AttentionArguments<Number> attention_arguments(const AttentionCall& call) {
   arguments.lse = call.lse;
   arguments.delta = call.delta;
   if (call.delta != nullptr) {
-    arguments.turns = reinterpret_cast<unsigned*>(call.delta + std::int64_t{arguments.sequences} *
-                                                                   arguments.length);
+    arguments.additions = reinterpret_cast<unsigned*>(
+        call.delta + std::int64_t{arguments.sequences} * arguments.length);
   }
   arguments.dropout_bits = call.dropout_bits;
   arguments.dropout = call.dropout;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/common/math.hpp"
+
 // Sizes of attention, for those too who have no GPU.
 
 namespace linkgain::kernels {
@@ -26,18 +28,19 @@ inline constexpr int kMaskSide = 32;
 
 /// Bytes of the mask that the forward pass hands on to the backward pass.
 constexpr std::int64_t attention_mask_bytes(const AttentionShape& shape) {
-  const std::int64_t squares = (std::int64_t{shape.length} - 1) / kMaskSide + 1;
+  const std::int64_t squares = divide_up(std::int64_t{shape.length}, kMaskSide);
   return std::int64_t{shape.samples} * shape.heads * (squares * (squares + 1) / 2) * kMaskSide *
          static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
 /// Queries whose gradients the blocks of a fused backward pass add to in turn.
-inline constexpr int kTurnQueries = 32;
+inline constexpr int kOrderedQueries = 32;
 
-/// Bytes of the backward pass's scratch: a float per query and head, then turns and one counter.
+/// Bytes of the backward pass's scratch: a float per query and head, then counters of additions and
+/// one counter.
 constexpr std::int64_t attention_scratch_bytes(const AttentionShape& shape) {
-  const std::int64_t turns = (std::int64_t{shape.length} - 1) / kTurnQueries + 1;
-  return (std::int64_t{shape.samples} * shape.heads * (shape.length + turns) + 1) *
+  const std::int64_t additions = divide_up(std::int64_t{shape.length}, kOrderedQueries);
+  return (std::int64_t{shape.samples} * shape.heads * (shape.length + additions) + 1) *
          static_cast<std::int64_t>(sizeof(float));
 }
 

@@ -101,8 +101,8 @@ struct ThreadSums {
   float at[kRows][kColumns];
 
   /// Sets to 0 what `kept`, asked for row and column, has not.
-  template <typename Kept>
-  __device__ void drop(const Kept& kept) {
+  template <typename DropoutBits>
+  __device__ void drop(const DropoutBits& kept) {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
 #pragma unroll
@@ -253,7 +253,7 @@ class TensorTiles {
   __device__ int column(int j) const { return j / 2 * 8 + lane() % 4 * 2 + j % 2; }
   __device__ int output_column(int j) const { return column(j); }
   /// Where in a lane's word of dropout's mask row i and column j of a square are.
-  static __device__ constexpr int kept_bit(int i, int j) { return i * 8 + j; }
+  static __device__ constexpr int bit_of(int i, int j) { return i * 8 + j; }
   /// Whether this thread speaks for its rows.
   __device__ bool leads_rows() const { return lane() % 4 == 0; }
 
@@ -293,13 +293,7 @@ class TensorTiles {
         std::uint32_t right[4];
         load_matrices(right,
                       b_address + n * 16 * Tile::kRowBytes + ((step * 2) ^ b_chunk) * kCopyChunk);
-#pragma unroll
-        for (int m = 0; m < kRowTiles; ++m) {
-          float* upper = &sums.at[2 * m][4 * n];
-          float* lower = &sums.at[2 * m + 1][4 * n];
-          Cores::multiply_add(upper, lower, left[m], right[0], right[1]);
-          Cores::multiply_add(upper + 2, lower + 2, left[m], right[2], right[3]);
-        }
+        add_products(sums, n, left, right);
       }
     }
   }
@@ -328,13 +322,7 @@ class TensorTiles {
         std::uint32_t right[4];
         load_transposed(right,
                         b_address + step * 16 * Tile::kRowBytes + ((n * 2) ^ b_chunk) * kCopyChunk);
-#pragma unroll
-        for (int m = 0; m < kRowTiles; ++m) {
-          float* upper = &sums.at[2 * m][4 * n];
-          float* lower = &sums.at[2 * m + 1][4 * n];
-          Cores::multiply_add(upper, lower, left[m], right[0], right[1]);
-          Cores::multiply_add(upper + 2, lower + 2, left[m], right[2], right[3]);
-        }
+        add_products(sums, n, left, right);
       }
     }
   }
@@ -371,6 +359,20 @@ class TensorTiles {
 
  private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  /// sums += left times right, whose columns are those from 16 n on.
+  template <typename AllSums>
+  static __device__ void add_products(AllSums& sums, int n,
+                                      const std::uint32_t (&left)[kRowTiles][4],
+                                      const std::uint32_t (&right)[4]) {
+#pragma unroll
+    for (int m = 0; m < kRowTiles; ++m) {
+      float* upper = &sums.at[2 * m][4 * n];
+      float* lower = &sums.at[2 * m + 1][4 * n];
+      Cores::multiply_add(upper, lower, left[m], right[0], right[1]);
+      Cores::multiply_add(upper + 2, lower + 2, left[m], right[2], right[3]);
+    }
+  }
 };
 
 // Products of a block's tiles in strict single precision.
@@ -401,7 +403,7 @@ class StrictTiles {
   __device__ int column(int j) const { return j * 8 + lane_column(); }
   __device__ int output_column(int j) const { return j / 4 * 32 + lane_column() * 4 + j % 4; }
   /// Where in a lane's word of dropout's mask row i and column j of a square are.
-  static __device__ constexpr int kept_bit(int i, int j) { return i / 4 * 16 + j * 4 + i % 4; }
+  static __device__ constexpr int bit_of(int i, int j) { return i / 4 * 16 + j * 4 + i % 4; }
   /// Whether this thread speaks for its rows.
   __device__ bool leads_rows() const { return lane_column() == 0; }
 
@@ -470,24 +472,24 @@ class StrictTiles {
     }
   }
 
-  /// What of turned products a thread has: 4 rows and 4 columns from here on.
-  __device__ int turned_row() const { return lane_column() * 4; }
-  __device__ int turned_column() const {
+  /// What of transposed products a thread has: 4 rows and 4 columns from here on.
+  __device__ int transposed_row() const { return lane_column() * 4; }
+  __device__ int transposed_column() const {
     return (static_cast<int>(threadIdx.x) / 32 * 4 + lane_row()) * 4;
   }
 
-  /// sums += what add_weighted() was last given, of all warps and turned round, times b: its
+  /// sums += what add_weighted() was last given, of all warps and transposed, times b: its
   /// columns are the rows, and the first `rows` (a multiple of 8) of its rows b's rows.
   template <int kColumns, int kChannels>
-  __device__ void add_turned(ThreadSums<4, 4>& sums, const SharedTile<float, kChannels>& b,
-                             int rows) const {
+  __device__ void add_transposed(ThreadSums<4, 4>& sums, const SharedTile<float, kChannels>& b,
+                                 int rows) const {
     static_assert(kColumns == 32 && kChannels == 16 * kWarps, "every thread has 4 by 4");
     for (int first = 0; first < rows; first += 8) {
 #pragma unroll
       for (int row = 0; row < 8; ++row) {
         const float4 left = *reinterpret_cast<const float4*>(
-            scratch_ + first * kColumns + scratch_place<kColumns>(row, turned_row()));
-        const float4 right = b.chunk(first + row, turned_column() / 4);
+            scratch_ + first * kColumns + scratch_place<kColumns>(row, transposed_row()));
+        const float4 right = b.chunk(first + row, transposed_column() / 4);
         const float weights[4] = {left.x, left.y, left.z, left.w};
 #pragma unroll
         for (int i = 0; i < 4; ++i) {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -38,7 +38,7 @@ TEST(Reductions, AreReadBackFromTheirNames) {
 }
 
 TEST(DataTypesAndReductions, RefuseOtherNamesWithTheNearest) {
-  test::Answers answers;
+  test::Situations answers;
   answers.refuse_each({"bfloat61", "Float32", ""}, parse_data_type);
   answers.refuse_each({"mxa"}, parse_reduction);
   answers.expect_golden("names_refused.txt");

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -40,7 +40,7 @@ TEST(NearestName, HandlesEmptyTextAndNoCandidates) {
 
 TEST(UnknownName, NamesTheNearestAndAllOthers) {
   constexpr std::array<std::string_view, 2> names{"all_reduce", "send_recv"};
-  test::Answers answers;
+  test::Situations answers;
   answers.add("operation all_reduc of two", unknown_name("operation", "all_reduc", names));
   answers.add("variant p2p of none", unknown_name("variant", "p2p", {}));
   answers.expect_golden("unknown_names.txt");

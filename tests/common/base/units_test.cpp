@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,7 +30,7 @@ TEST(ParseBytes, ReadsUpToTheLargestCount) {
 }
 
 TEST(ParseBytes, RefusesEverythingElseWithTheAcceptedForm) {
-  test::Answers answers;
+  test::Situations answers;
   answers.refuse_each({"1Q",       "-1",      "",      "1.5G", "+1",  "G",   " 1",
                        "1 ",       "1 G",     "1GiBs", "1iB",  "1BB", "1KK", "0x10",
                        "1e3",      "-0",      "-",     "0",    "0G",  "000", "9223372036854775808",

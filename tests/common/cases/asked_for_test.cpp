@@ -10,7 +10,7 @@
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "plan_cases.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 /// Options that name a parameter, and the operations that have it.
 namespace linkgain {
@@ -41,7 +41,7 @@ std::string refusal(const Words& only, const SelectionOptions& options,
 }
 
 TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const Words& only, const std::string& asked,
                        const SelectionOptions& options) {
     answers.add(fmt::format("--only {} {}", fmt::join(only, ","), asked), refusal(only, options));

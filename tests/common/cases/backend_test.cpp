@@ -6,7 +6,7 @@
 #include <set>
 
 #include "linkgain/base/errors.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -47,7 +47,7 @@ TEST(Backend, NoneHasAlltoallAndSendRecvInPlace) {
 }
 
 TEST(RequireSupported, SaysWhatTheBackendLacksAndWhatThereIsInstead) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](BackendKind backend, const Case& c, std::string_view what) {
     answers.refuse(fmt::format("{}: {}", name_of(backend), what),
                    [&] { require_supported(backend, c); });

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -105,7 +105,7 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
 }
 
 TEST(ParseCaseName, RefusesOtherNames) {
-  test::Answers answers;
+  test::Situations answers;
   answers.about("unknown fields, and the nearest");
   answers.refuse_each(
       {"all_reduc/float32/sum/1GiB/np2", "all_reduce/float23/sum/1GiB/np2",
@@ -173,7 +173,7 @@ TEST(Validate, AcceptsWhatNamesCanSay) {
 }
 
 TEST(Validate, RefusesContradictionsInTheStruct) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const char* what, Case c, auto change) {
     change(c);
     answers.refuse(what, [&] { validate(c); });

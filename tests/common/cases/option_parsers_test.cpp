@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "support/answers.hpp"
+#include "linkgain/cases/profiles.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -52,7 +53,7 @@ TEST(ParseRoot, ReadsARank) {
 }
 
 TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
-  test::Answers answers;
+  test::Situations answers;
   answers.about("GPUs");
   answers.refuse_each(
       {"", "0,,1", "0,", ",0", "-1", "0,a", "0, 1", "1.5", "10000", "0x1", "99999999999999999999"},
@@ -81,7 +82,8 @@ SelectionOptions selection_with(std::vector<std::string> arguments) {
   CLI::App app;
   DeferredOptions deferred(app);
   SelectionOptions options;
-  add_selection_options(deferred, options, {});
+  add_job_options(deferred, options);
+  add_selection_options(deferred, options);
   std::ranges::reverse(arguments);  // the parser takes the last as the first
   app.parse(std::move(arguments));
   deferred.read();
@@ -101,7 +103,12 @@ TEST(SelectionOptions, AreWhatWasGivenAndLeaveTheRest) {
 
   const SelectionOptions options =
       selection_with({"--only", "gather,scatter", "--sizes", "1K", "--root", "0,1", "--buffers",
-                      "registered,symmetric", "--pair", "1-0", "--in-place"});
+                      "registered,symmetric", "--pair", "1-0", "--in-place", "--backend", "mpi",
+                      "--gpus", "2,0", "--steps", "30", "--tokens", "text.bin"});
+  EXPECT_EQ(options.backend, BackendKind::mpi);
+  EXPECT_THAT(options.gpus, ElementsAre(2, 0));
+  EXPECT_EQ(options.steps, 30);
+  EXPECT_EQ(options.tokens, "text.bin");
   EXPECT_THAT(options.operations, ElementsAre(OperationKind::gather, OperationKind::scatter));
   const Selection selection = with_options(usual, options);
   EXPECT_THAT(selection.sizes, ElementsAre(Bytes{1024}));

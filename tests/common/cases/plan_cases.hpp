@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 
 /// For tests of how selections become cases.
 namespace linkgain {

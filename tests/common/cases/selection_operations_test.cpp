@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/profiles.hpp"
 #include "plan_cases.hpp"
 
 /// How selections become cases of the operations that have roots, buffers or split sizes.
@@ -114,7 +114,7 @@ TEST(FullProfile, HoldsOnAnyNumberOfRanks) {
   }
 }
 
-TEST(UsualSelection, IsALadderOfEachOperation) {
+TEST(UsualSelection, IsASizeSweepOfEachOperation) {
   for (const OperationKind operation : kOperations) {
     const bool memory = works_on_memory(operation);
     const BackendKind backend = memory ? BackendKind::nccl : BackendKind::mpi;

@@ -5,8 +5,9 @@
 
 #include <set>
 
+#include "linkgain/cases/profiles.hpp"
 #include "plan_cases.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -35,7 +36,7 @@ std::vector<std::string> pairs_of(Pattern pattern, int ranks) {
   return pairs;
 }
 
-TEST(Profiles, QuickIsTheLadderOfAllReduceAndCopies) {
+TEST(Profiles, QuickIsTheSizeSweepOfAllReduceAndCopies) {
   const std::vector<Case> cases = cases_of(Profile::quick, BackendKind::nccl);
   ASSERT_EQ(cases.size(), 14U + 2U);
   EXPECT_EQ(case_name(cases.front()), "all_reduce/float32/sum/16B/np2/graph");
@@ -198,7 +199,7 @@ TEST(Expand, TakesTheOnePairThatIsAskedFor) {
 }
 
 TEST(Expand, RefusesWhatCannotBe) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const char* what, const Selection& selection, BackendKind backend,
                        int ranks = 2) {
     answers.refuse(what, [&] { expand({selection}, ranks, backend); });

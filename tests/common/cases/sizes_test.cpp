@@ -1,8 +1,9 @@
+#include "linkgain/cases/sizes.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/cases/selection.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -18,10 +19,10 @@ std::vector<std::int64_t> sizes_of(std::string_view text) {
 TEST(ParseSizes, MultipliesUpToAndIncludingTheEnd) {
   EXPECT_THAT(sizes_of("8:512:x4"), ElementsAre(8, 32, 128, 512));
   EXPECT_THAT(sizes_of("8:1000:x4"), ElementsAre(8, 32, 128, 512, 1000));
-  const auto ladder = sizes_of("8:1G:x4");
-  ASSERT_EQ(ladder.size(), 15U);
-  EXPECT_EQ(ladder[13], 536870912);
-  EXPECT_EQ(ladder[14], 1073741824);
+  const auto sweep = sizes_of("8:1G:x4");
+  ASSERT_EQ(sweep.size(), 15U);
+  EXPECT_EQ(sweep[13], 536870912);
+  EXPECT_EQ(sweep[14], 1073741824);
   EXPECT_EQ(sizes_of("8:1G:x2").size(), 28U);
 }
 
@@ -33,7 +34,7 @@ TEST(ParseSizes, AddsUpToAndIncludingTheEnd) {
   EXPECT_THAT(sizes_of("8:9:x1000"), ElementsAre(8, 9));
 }
 
-TEST(ParseSizes, JoinsListsAndLaddersAscendingWithoutRepetition) {
+TEST(ParseSizes, JoinsListsAndSweepsAscendingWithoutRepetition) {
   EXPECT_THAT(sizes_of("1G,64K,8,65536"), ElementsAre(8, 65536, 1073741824));
   EXPECT_THAT(sizes_of("1K,8:32:x2,16,1:3:+1"), ElementsAre(1, 2, 3, 8, 16, 32, 1024));
 }
@@ -47,7 +48,7 @@ TEST(ParseSizes, ReachesTheLargestCountWithoutOverflow) {
 }
 
 TEST(ParseSizes, RefusesOtherTextWithTheAcceptedForms) {
-  test::Answers answers;
+  test::Situations answers;
   answers.refuse_each({"1G:8:x4",
                        "8:1G:x1",
                        "8:1G:x0",

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "linkgain/cases/case.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -75,7 +75,7 @@ TEST(StrategyPlan, OfZero3GathersWholeBucketsTwiceButTheFinalNorm) {
 }
 
 TEST(StrategyPlan, RefusesRanksThatDoNotDivideTheShards) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const char* what, TrainingStrategy strategy, const Gpt2Config& config,
                        int ranks) {
     answers.refuse(what, [&] {
@@ -128,26 +128,22 @@ TEST(BucketSettings, LeaveOutAFractionOfAByteAsPyTorchDoes) {
   EXPECT_EQ(bucket_settings(training).limit, Bytes{314572}) << "of 314572.8";
 }
 
-// 497,759,232 bytes in fp32; the final norm has 6,144, the norm of the gradients 4.
-TEST(SentBytes, AreThoseOfTheFormulas) {
+// 497,759,232 bytes in fp32; the final norm has 6,144.
+TEST(TrainingPayload, IsThatOfTheFormulas) {
   const double size = 497759232.0;
-  const auto sent = [](TrainingStrategy strategy, int ranks) {
-    return sent_bytes_per_step(strategy, gpt2(), {}, ranks);
+  const auto payload = [](TrainingStrategy strategy, int ranks) {
+    TrainingParameters training;
+    training.strategy = strategy;
+    return training_payload(training, ranks);
   };
-  EXPECT_EQ(sent(TrainingStrategy::none, 8), 0.0);
-  EXPECT_EQ(sent(TrainingStrategy::ddp, 1), 0.0);
-  EXPECT_EQ(sent(TrainingStrategy::ddp, 2), size);
-  EXPECT_EQ(sent(TrainingStrategy::zero2, 2), size + 4);
-  EXPECT_EQ(sent(TrainingStrategy::zero3, 2), 1.5 * size - 3072 + 4);
-  EXPECT_EQ(sent(TrainingStrategy::ddp, 8), 1.75 * size);
-  EXPECT_EQ(sent(TrainingStrategy::zero2, 8), 1.75 * size + 7);
-  EXPECT_EQ(sent(TrainingStrategy::zero3, 8), 2.625 * size - 5376 + 7);
-}
-
-TEST(SentBytes, CountEachMemoryInItsType) {
-  const TrainingTypes types{DataType::bfloat16, DataType::float32, DataType::float32};
-  EXPECT_EQ(sent_bytes_per_step(TrainingStrategy::ddp, gpt2(), types, 2), 497759232.0);
-  EXPECT_EQ(sent_bytes_per_step(TrainingStrategy::zero2, gpt2(), types, 2), 0.75 * 497759232.0 + 4);
+  EXPECT_EQ(payload(TrainingStrategy::none, 8), 0.0);
+  EXPECT_EQ(payload(TrainingStrategy::ddp, 1), 0.0);
+  EXPECT_EQ(payload(TrainingStrategy::ddp, 2), 2 * size);
+  EXPECT_EQ(payload(TrainingStrategy::zero2, 2), 2 * size);
+  EXPECT_EQ(payload(TrainingStrategy::zero3, 2), 3 * size - 6144);
+  EXPECT_EQ(payload(TrainingStrategy::ddp, 8), 14 * size);
+  EXPECT_EQ(payload(TrainingStrategy::zero2, 8), 14 * size);
+  EXPECT_EQ(payload(TrainingStrategy::zero3, 8), 21 * size - 7 * 6144);
 }
 
 }  // namespace

@@ -13,11 +13,6 @@ TEST(Gpt2Config, PadsTheVocabulary) {
   EXPECT_EQ(padded_vocabulary({.vocabulary = 128}), 128);
 }
 
-TEST(Gpt2Config, HasThirtySevenDropoutPlaces) {
-  EXPECT_EQ(dropout_places(gpt2_config(ModelSize::gpt2)), 37);
-  EXPECT_EQ(dropout_places(gpt2_config(ModelSize::tiny)), 7);
-}
-
 TEST(Validate, RefusesWhatDoesNotFit) {
   const Gpt2Config tiny = gpt2_config(ModelSize::tiny);
   EXPECT_NO_THROW(validate(tiny, {1, 32}));

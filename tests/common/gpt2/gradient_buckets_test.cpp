@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 const ParameterTable& gpt2() {
   static const ParameterTable table(gpt2_config(ModelSize::gpt2));
@@ -108,50 +107,6 @@ TEST(GradientBuckets, OfTheLegacyRuleKeepTheirFirstLimit) {
 
 TEST(GradientBuckets, RefuseALimitOfNothing) {
   EXPECT_THROW(bytes_of({BucketRule::current, Bytes{0}}), UsageError);
-}
-
-TEST(BucketReadyTimes, AreThoseOfTheLastTensor) {
-  const ParameterTable tiny(gpt2_config(ModelSize::tiny));
-  const auto buckets =
-      gradient_buckets(tiny, {BucketRule::current, Bytes{1 << 16}}, DataType::float32);
-  ASSERT_GT(buckets.size(), 2U);
-  std::vector<Seconds> ready(tiny.tensors().size());
-  for (std::size_t i = 0; i < ready.size(); ++i) {
-    ready[static_cast<std::size_t>(tiny.ready_order()[i])] = Seconds{static_cast<double>(i + 1)};
-  }
-  const auto times = bucket_ready_times(buckets, ready);
-  double taken = 0.0;
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    taken += static_cast<double>(buckets[i].tensors.size());
-    EXPECT_EQ(times[i].value, taken);
-  }
-}
-
-std::vector<double> finish_times(const BucketSchedule& schedule) {
-  std::vector<double> times;
-  for (const Seconds finish : schedule.finish) times.push_back(finish.value);
-  return times;
-}
-
-TEST(ScheduleBuckets, HidesWhatFitsAndExposesTheTail) {
-  // The link waits for the second bucket, the third waits for the link.
-  const std::vector<BucketTime> buckets{
-      {Seconds{1}, Seconds{2}}, {Seconds{5}, Seconds{3}}, {Seconds{6}, Seconds{4}}};
-  const BucketSchedule schedule = schedule_buckets(buckets);
-  EXPECT_THAT(finish_times(schedule), ElementsAre(3.0, 8.0, 12.0));
-  EXPECT_EQ(schedule.exposed.value, 6.0);
-}
-
-TEST(ScheduleBuckets, ExposesTheLastBucketAtLeast) {
-  const std::vector<BucketTime> fast{{Seconds{1}, Seconds{0.5}}, {Seconds{10}, Seconds{0.25}}};
-  EXPECT_EQ(schedule_buckets(fast).exposed.value, 0.25);
-  EXPECT_EQ(schedule_buckets({}).exposed.value, 0.0);
-  EXPECT_THAT(schedule_buckets({}).finish, IsEmpty());
-}
-
-TEST(ScheduleBuckets, CountsFromTheEndOfBackwardWhereAnEarlierBucketIsTheLastToBeReady) {
-  const std::vector<BucketTime> buckets{{Seconds{4}, Seconds{1}}, {Seconds{2}, Seconds{1}}};
-  EXPECT_EQ(schedule_buckets(buckets).exposed.value, 2.0);
 }
 
 }  // namespace

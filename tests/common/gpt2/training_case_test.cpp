@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -26,7 +26,7 @@ TEST(TrainingCaseNames, AreThoseOfOptions) {
 }
 
 TEST(TrainingCaseNames, OthersAreRefusedWithTheNearest) {
-  test::Answers answers;
+  test::Situations answers;
   answers.refuse_each({"gpt3"}, parse_model_size);
   answers.refuse_each({"zero1"}, parse_training_strategy);
   answers.refuse_each({"legcy"}, parse_bucket_rule);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -114,7 +114,7 @@ TEST(NvlinkRate, IsTheSumWhereLinksDiffer) {
 
 TEST(NvlinkRate, SaysWhyItIsNotKnown) {
   NvlinkInfo info = nvlink(6, 0, 26.5625);
-  test::Answers answers;
+  test::Situations answers;
   answers.add("rate of links that are down", rate_of(info).reason());
   answers.add("payload of a coding that is not public",
               payload_limit_of(nvlink(5, 4, 14.0625)).reason());

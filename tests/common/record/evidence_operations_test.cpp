@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/answers.hpp"
 #include "support/evidence_cases.hpp"
+#include "support/situations.hpp"
 
 /// What is expected of the operations beside all_reduce and send_recv, against sums by hand.
 namespace linkgain {
@@ -86,7 +86,7 @@ TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
     EXPECT_EQ(reason(of(operation, kGiB, 4), logged ? kRing : kSimpleMessage), "")
         << name_of(operation);
   }
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const Case& c, const TransferPlan& plan) {
     answers.add(fmt::format("{} by '{}' and '{}'", case_name(c), plan.algorithm, plan.protocol),
                 reason(c, plan));
@@ -104,7 +104,7 @@ TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
 /// 4 GiB, which with PCIe's own bytes is 2.67 GiB of payload on one GPU.
 bool kept(OperationKind operation, const TransferPlan& plan, std::int64_t operations) {
   const std::vector<LinkCounters> ranks(4, counters(0, 1));
-  const WireEvidence found = assess(of(operation, kGiB, 4), plan, operations, ranks, false);
+  const TrafficEvidence found = assess(of(operation, kGiB, 4), plan, operations, ranks, false);
   EXPECT_EQ(found.pcie_reason.empty(), found.pcie_sent.has_value()) << found.pcie_reason;
   return found.pcie_sent.has_value();
 }

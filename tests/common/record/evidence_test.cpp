@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "support/answers.hpp"
 #include "support/evidence_cases.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// `nvlink_share` of two ranks' 256 MiB all-reduce, one operation: 512 MiB are expected.
-WireEvidence with_share(double share) {
+TrafficEvidence with_share(double share) {
   const auto bytes = static_cast<std::int64_t>(share * static_cast<double>(256 * kMiB));
   return assess(all_reduce(256 * kMiB), kRing, 1, {counters(bytes), counters(bytes)}, false);
 }
@@ -25,7 +25,7 @@ WireEvidence with_share(double share) {
 TEST(Assess, AMeasuredAllReduceIsAllOverNvlink) {
   // 42 operations of 1 GiB on two H200: each GPU's counter grew by 44041583 KiB.
   const std::int64_t sent = std::int64_t{44041583} * 1024;
-  const WireEvidence evidence =
+  const TrafficEvidence evidence =
       assess(all_reduce(kGiB), kRing, 42, {counters(sent), counters(sent)}, false);
   EXPECT_EQ(evidence.plan, kRing);
   EXPECT_EQ(evidence.operations, 42);
@@ -38,7 +38,7 @@ TEST(Assess, AMeasuredAllReduceIsAllOverNvlink) {
 }
 
 TEST(Assess, AMeasuredAllReduceThroughTheHostUsesNoNvlink) {
-  const WireEvidence evidence =
+  const TrafficEvidence evidence =
       assess(all_reduce(kGiB), kRing, 42, {counters(0), counters(0)}, false);
   EXPECT_EQ(evidence.nvlink_share(), 0.0);
   EXPECT_TRUE(evidence.judged);
@@ -46,7 +46,7 @@ TEST(Assess, AMeasuredAllReduceThroughTheHostUsesNoNvlink) {
 
 TEST(Assess, IdleRanksAddNothing) {
   const Case c = send_recv(64 * kMiB, 4, Pair{1, 3, false});
-  const WireEvidence evidence = assess(
+  const TrafficEvidence evidence = assess(
       c, kSimpleMessage, 10, {counters(0), counters(640 * kMiB), counters(0), counters(0)}, false);
   EXPECT_EQ(evidence.nvlink_share(), 1.0);
   EXPECT_EQ(evidence.judged_share(), 1.0);
@@ -56,7 +56,7 @@ TEST(Assess, IdleRanksAddNothing) {
 TEST(Assess, OneGpuWithoutCountersLeavesTheSumAbsent) {
   LinkCounters without = counters(1, 2);
   without.nvlink_sent.reset();
-  const WireEvidence evidence =
+  const TrafficEvidence evidence =
       assess(all_reduce(256 * kMiB), kRing, 1, {counters(1, 2), without}, false);
   EXPECT_EQ(evidence.nvlink_sent, std::nullopt);
   EXPECT_EQ(evidence.nvlink_received, 2);
@@ -67,14 +67,15 @@ TEST(Assess, OneGpuWithoutCountersLeavesTheSumAbsent) {
 }
 
 TEST(Assess, NoGpuWithCountersIsSaidAsSuch) {
-  const WireEvidence evidence = assess(all_reduce(256 * kMiB), kRing, 1, {{}, {}}, false);
+  const TrafficEvidence evidence = assess(all_reduce(256 * kMiB), kRing, 1, {{}, {}}, false);
   EXPECT_EQ(evidence.expected, 536870912.0);
   EXPECT_EQ(evidence.pcie_sent, std::nullopt);
   EXPECT_FALSE(evidence.judged);
 }
 
 TEST(Assess, CountersOfSomeRanksAreNoSum) {
-  const WireEvidence evidence = assess(all_reduce(256 * kMiB), kRing, 1, {counters(1, 1)}, false);
+  const TrafficEvidence evidence =
+      assess(all_reduce(256 * kMiB), kRing, 1, {counters(1, 1)}, false);
   EXPECT_EQ(evidence.nvlink_sent, std::nullopt);
   EXPECT_EQ(evidence.pcie_sent, std::nullopt);
   EXPECT_THAT(evidence.reason, HasSubstr("1 of 2"));
@@ -83,7 +84,7 @@ TEST(Assess, CountersOfSomeRanksAreNoSum) {
 }
 
 TEST(Assess, NothingIsExpectedOfRanksOnSeveralHosts) {
-  const WireEvidence evidence =
+  const TrafficEvidence evidence =
       assess(all_reduce(256 * kMiB), kRing, 1, {counters(7), counters(7)}, true);
   EXPECT_EQ(evidence.nvlink_sent, 14);
   EXPECT_EQ(evidence.expected, std::nullopt);
@@ -91,7 +92,7 @@ TEST(Assess, NothingIsExpectedOfRanksOnSeveralHosts) {
 }
 
 TEST(Assess, NothingIsExpectedOfNoOperation) {
-  const WireEvidence evidence =
+  const TrafficEvidence evidence =
       assess(all_reduce(256 * kMiB), kRing, 0, {counters(0), counters(0)}, false);
   EXPECT_EQ(evidence.expected, std::nullopt);
   EXPECT_EQ(evidence.nvlink_share(), std::nullopt);
@@ -99,14 +100,14 @@ TEST(Assess, NothingIsExpectedOfNoOperation) {
 }
 
 TEST(NotJudged, SaysWhy) {
-  test::Answers answers;
-  const auto ask = [&](const std::string& what, const WireEvidence& evidence) {
+  test::Situations answers;
+  const auto ask = [&](const std::string& what, const TrafficEvidence& evidence) {
     EXPECT_FALSE(evidence.judged) << what;
     answers.add(what, evidence.reason);
   };
   answers.about("by the plan");
   const auto ask_plan = [&](const Case& definition, const TransferPlan& plan, bool expected) {
-    const WireEvidence evidence =
+    const TrafficEvidence evidence =
         assess(definition, plan, 1, {counters(1 << 20), counters(1 << 20)}, false);
     const std::string what =
         fmt::format("{} by '{}' and '{}'", case_name(definition), plan.algorithm, plan.protocol);
@@ -127,7 +128,7 @@ TEST(NotJudged, SaysWhy) {
   answers.about("by what was counted");
   const auto ask_counted = [&](const std::string& what, const std::vector<LinkCounters>& ranks,
                                std::int64_t operations = 1, bool several_hosts = false) {
-    const WireEvidence evidence =
+    const TrafficEvidence evidence =
         assess(all_reduce(256 * kMiB), kRing, operations, ranks, several_hosts);
     ask(what, evidence);
     if (!evidence.pcie_reason.empty()) answers.add(what + ", PCIe", evidence.pcie_reason);
@@ -149,10 +150,10 @@ TEST(Assess, PcieIsAbsentWhereItsCountersMayHaveComeRound) {
   // 4 GiB less a third for PCIe's headers and flags: 2.67 GiB, with two ranks 2 operations of 1
   // GiB.
   const std::vector<LinkCounters> ranks{counters(0, 100), counters(0, 23)};
-  const WireEvidence two = assess(all_reduce(kGiB), kRing, 2, ranks, false);
+  const TrafficEvidence two = assess(all_reduce(kGiB), kRing, 2, ranks, false);
   EXPECT_EQ(two.pcie_sent, 123);
   EXPECT_EQ(two.pcie_received, 123);
-  const WireEvidence three = assess(all_reduce(kGiB), kRing, 3, ranks, false);
+  const TrafficEvidence three = assess(all_reduce(kGiB), kRing, 3, ranks, false);
   EXPECT_EQ(three.pcie_sent, std::nullopt);
   EXPECT_EQ(three.pcie_received, std::nullopt);
   EXPECT_TRUE(three.judged);
@@ -170,9 +171,9 @@ TEST(Assess, PcieOfFlaggedAndUnknownPlansComesRoundEarlier) {
 
 TEST(Combine, AddsWhatBothKnow) {
   const Case c = all_reduce(256 * kMiB);
-  const WireEvidence a = assess(c, kRing, 2, {counters(1, 2), counters(3, 4)}, false);
-  const WireEvidence b = assess(c, kRing, 3, {counters(10, 20), counters(30, 40)}, false);
-  const WireEvidence sum = combine(a, b);
+  const TrafficEvidence a = assess(c, kRing, 2, {counters(1, 2), counters(3, 4)}, false);
+  const TrafficEvidence b = assess(c, kRing, 3, {counters(10, 20), counters(30, 40)}, false);
+  const TrafficEvidence sum = combine(a, b);
   EXPECT_EQ(sum.plan, kRing);
   EXPECT_EQ(sum.operations, 5);
   EXPECT_EQ(sum.nvlink_sent, 44);
@@ -186,9 +187,9 @@ TEST(Combine, AddsWhatBothKnow) {
 
 TEST(Combine, WhatOneLacksIsAbsentWithItsReason) {
   const Case c = all_reduce(256 * kMiB);
-  const WireEvidence a = with_share(1.0);
-  const WireEvidence b = assess(c, kRing, 1, {counters(1), {}}, false);
-  for (const WireEvidence& sum : {combine(a, b), combine(b, a)}) {
+  const TrafficEvidence a = with_share(1.0);
+  const TrafficEvidence b = assess(c, kRing, 1, {counters(1), {}}, false);
+  for (const TrafficEvidence& sum : {combine(a, b), combine(b, a)}) {
     EXPECT_EQ(sum.operations, 2);
     EXPECT_EQ(sum.nvlink_sent, std::nullopt);
     EXPECT_EQ(sum.expected, 2 * 536870912.0);
@@ -200,7 +201,7 @@ TEST(Combine, WhatOneLacksIsAbsentWithItsReason) {
 TEST(Combine, KeepsOfThePlansWhatTheyShare) {
   const Case c = all_reduce(256 * kMiB);
   const std::vector<LinkCounters> ranks{counters(256 * kMiB), counters(256 * kMiB)};
-  const WireEvidence sum =
+  const TrafficEvidence sum =
       combine(assess(c, kRing, 1, ranks, false), assess(c, {"TREE", "SIMPLE"}, 1, ranks, false));
   EXPECT_EQ(sum.plan, kSimpleMessage);
   EXPECT_EQ(sum.nvlink_share(), 1.0);
@@ -208,7 +209,7 @@ TEST(Combine, KeepsOfThePlansWhatTheyShare) {
 }
 
 TEST(Combine, ADefaultAddsNothing) {
-  const WireEvidence evidence = with_share(0.5);
+  const TrafficEvidence evidence = with_share(0.5);
   EXPECT_EQ(combine({}, evidence), evidence);
   EXPECT_EQ(combine(evidence, {}), evidence);
 }
@@ -247,7 +248,8 @@ INSTANTIATE_TEST_SUITE_P(Shares, PathByEvidence,
                                            PathExpectation{Path::unknown, 0.0, Path::unknown}));
 
 TEST(PathByEvidence, WithoutJudgementTheTransportLinesHold) {
-  const WireEvidence small = assess(all_reduce(kMiB), kRing, 1, {counters(0), counters(0)}, false);
+  const TrafficEvidence small =
+      assess(all_reduce(kMiB), kRing, 1, {counters(0), counters(0)}, false);
   EXPECT_EQ(small.nvlink_share(), 0.0);
   EXPECT_EQ(small.judged_share(), std::nullopt);
   for (const Path path : {Path::nvlink, Path::pcie_p2p, Path::host_memory, Path::network,

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/answers.hpp"
 #include "support/launch_records.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -98,7 +98,7 @@ TEST(MachineKey, OfMpiHasNoNccl) {
 }
 
 TEST(MachineKey, NamesWhatDiffers) {
-  Answers answers;
+  Situations answers;
   const auto ask = [&](const char* what, const Record& there, const Record& here) {
     answers.add(what, fmt::to_string(fmt::join(differences(key_of(there), key_of(here)), "\n")));
   };

@@ -39,7 +39,7 @@ Message cut_short(Message decode(std::string_view), const std::string& line) {
 
 TEST(Protocol, CommandsRoundTrip) {
   command_back(Hello{});
-  command_back(Bye{});
+  command_back(Shutdown{});
   command_back(Counters{});
   command_back(HostCopy{});
   const Open open = command_back(Open{"send_recv/float32/1KiB/np2", Seconds{0.0075}});

@@ -7,8 +7,8 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/record/journal.hpp"
-#include "support/answers.hpp"
 #include "support/full_record.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -244,7 +244,7 @@ TEST(RecordSchema, RefusesWhatIsNoJsonOrOfAnotherType) {
 }
 
 TEST(RecordSchema, RefusesAnotherVersionAndWhatTheSchemaCannotTell) {
-  Answers answers;
+  Situations answers;
   const auto ask = [&](const std::string& what, const Json& document) {
     answers.refuse(what, [&] { parse_record(document.dump(), "a.json"); });
   };

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -94,7 +94,7 @@ TEST(ParseVariant, ValuesMayHoldCommas) {
 }
 
 TEST(ParseVariant, RefusesWhatIsNoVariant) {
-  test::Answers answers;
+  test::Situations answers;
   answers.about("without a name");
   answers.refuse_each({"", ":", ":NCCL_ALGO=Ring"}, nccl);
   answers.about("names that do not fit into file names");

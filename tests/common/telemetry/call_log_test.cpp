@@ -59,15 +59,17 @@ TEST_P(CallLogTest, TellsTheCallsOfTheWorkAlone) {
 }
 
 TEST_P(CallLogTest, LosesNothingThatWasLogged) {
+  const std::string between = "a warning between";
+  const std::string last = "a warning at the end";
   const CallLog log(GetParam());
   log.watch([] { CallLogDouble::call("first"); });
-  CallLogDouble::tell("a warning between");
+  CallLogDouble::tell(between);
   log.watch([] {});
   log.watch([] { CallLogDouble::call("third"); });
-  CallLogDouble::tell("a warning at the end");
+  CallLogDouble::tell(last);
   EXPECT_EQ(content(base()), "comes up\n") << "left as it was";
-  EXPECT_EQ(content(base() + ".kept"), "first\na warning between\nthird\n");
-  EXPECT_EQ(content(base() + ".now"), "a warning at the end\n");
+  EXPECT_EQ(content(base() + ".kept"), "first\n" + between + "\nthird\n");
+  EXPECT_EQ(content(base() + ".now"), last + "\n");
 }
 
 TEST_P(CallLogTest, WorkThatIsSilentHasNoText) {

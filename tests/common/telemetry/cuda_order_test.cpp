@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/answers.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -42,7 +42,7 @@ std::vector<int> visible(const std::string& list, const std::vector<TopologyGpu>
 }
 
 TEST(CudaOrder, ThatIsNotKnownSaysWhy) {
-  test::Answers answers;
+  test::Situations answers;
   const auto ask = [&](const char* what, const std::vector<TopologyGpu>& gpus,
                        const CudaSettings& settings) {
     std::set<std::string> reasons;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/answers.hpp"
 #include "support/nvml_scenario.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -392,7 +392,7 @@ TEST(NvlinkSummary, HasNoRateWhereOneLinksIsNotKnown) {
 }
 
 TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {
-  test::Answers answers;
+  test::Situations answers;
   answers.add("version of no link", summary_of(0, {}).version.reason());
   answers.add("version of a link that is down", summary_of(1, {NvlinkState{}}).version.reason());
   const NvmlScenario one_down("one-link-down", NVML_DOUBLE);

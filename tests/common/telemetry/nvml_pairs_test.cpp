@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/telemetry/nvml.hpp"
-#include "support/answers.hpp"
 #include "support/nvml_scenario.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
 
-using test::Answers;
 using test::NvmlScenario;
+using test::Situations;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -21,7 +21,7 @@ std::string text_of(const Reading<P2pStatus>& status) {
 }
 
 TEST(NvmlP2p, SaysYesOrWhyNot) {
-  Answers answers;
+  Situations answers;
   for (const char* name : {"h200x2", "titan-rtx-phb", "no-nvlink", "p2p-refused", "p2p-read-only",
                            "p2p-unknown", "p2p-error", "p2p-reasons", "lost-gpu", ""}) {
     const bool minimal = *name == '\0';

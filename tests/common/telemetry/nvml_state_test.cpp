@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/answers.hpp"
 #include "support/nvml_scenario.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -134,7 +134,7 @@ std::vector<std::pair<std::string, std::string>> reasons_of(const Nvml::Device& 
 TEST(NvmlState, ThatIsMissingSaysWhy) {
   const NvmlScenario lost("lost-gpu", NVML_DOUBLE);
   const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
-  test::Answers answers;
+  test::Situations answers;
   answers.about("a GPU that is lost");
   for (const auto& [function, reason] : reasons_of(lost.gpu(1))) answers.add(function, reason);
   answers.about("a driver without the functions");
@@ -146,7 +146,7 @@ TEST(NvmlState, ThatIsMissingSaysWhy) {
   for (const auto& [function, reason] : reasons_of(lost.gpu(0))) EXPECT_EQ(reason, "") << function;
 }
 
-TEST(NvmlState, OfAnOldDriverLacksOnlyTheYoungerFunctions) {
+TEST(NvmlState, OfAnOldDriverLacksOnlyTheNewerFunctions) {
   const NvmlScenario old("h200x2", NVML_DOUBLE_OLD);
   EXPECT_THAT(old.gpu(0).memory_remap_pending().reason(), HasSubstr("nvmlDeviceGetRemappedRows"));
   EXPECT_THAT(old.gpu(0).pci_bus_id().reason(), HasSubstr("nvmlDeviceGetPciInfo_v3"));

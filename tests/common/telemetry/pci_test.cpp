@@ -5,9 +5,9 @@
 
 #include <fstream>
 
-#include "support/answers.hpp"
 #include "support/fake_sys.hpp"
 #include "support/program.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -94,7 +94,7 @@ TEST(PciPlace, SaysWhatTheKernelDoesNotTell) {
   sys.add_device(kFirst, 0, "");
   std::filesystem::remove(sys.root() / "devices" / kFirst / "numa_node");
   const auto place = place_of(sys, "0000:03:00.0");
-  test::Answers answers;
+  test::Situations answers;
   answers.add("no numa_node", place->numa_node.reason());
   answers.add("no local_cpulist", place->cpus.reason());
   answers.add("numa_node -1 of several, and the way there",

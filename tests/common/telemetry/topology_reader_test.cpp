@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/answers.hpp"
 #include "support/fake_sys.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -166,7 +166,7 @@ TEST_F(SurveyTopology, OfRatesThatCannotBeReadSaysWhy) {
 }
 
 TEST_F(SurveyTopology, SaysWhatIsNotKnown) {
-  test::Answers answers;
+  test::Situations answers;
   answers.add("CPUs of a GPU that the kernel does not show",
               survey("h200x2").gpus[0].cpus.reason());
   const NvlinkInfo down = survey("rtx3090-no-bridge").gpus[0].nvlink;

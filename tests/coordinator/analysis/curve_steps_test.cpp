@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "step_curves.hpp"
 
 namespace linkgain {
@@ -103,7 +103,7 @@ TEST(CurveSteps, ThePaceIsThatOfTheStepsOwnGrowth) {
   EXPECT_NEAR(steps[0].pace_after, std::sqrt(48.0 / 33.0), 1e-9);
 }
 
-TEST(CurveSteps, FindsALatencyThatBeginsAtSomeSizeInEveryLadder) {
+TEST(CurveSteps, FindsALatencyThatBeginsAtSomeSizeInEverySweep) {
   for (const auto& [sizes, to] :
        {std::pair{"8:1G:x2", "1KiB"}, std::pair{"8:1G:x4", "2KiB"}, std::pair{"16:1G:x16", "4KiB"},
         std::pair{"8,64,4K,9K", "4KiB"}}) {

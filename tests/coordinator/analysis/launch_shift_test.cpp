@@ -36,7 +36,7 @@ TEST(LaunchShift, TellsTheChanceOfMoreThanABound) {
   EXPECT_EQ(chance_below(shift, -kInfinite), 1.0);
 }
 
-TEST(LaunchShift, IsCertainWithoutSpread) {
+TEST(LaunchShift, IsCertainWithoutDeviation) {
   EXPECT_EQ(chance_above(shift_of(0.03, 2, 2, 0.0), 0.02), 0.0);
   EXPECT_EQ(chance_above(shift_of(0.02, 2, 2, 0.0), 0.02), 1.0);
 }

@@ -212,7 +212,7 @@ TEST(IsP2pOff, WhoeverSetIt) {
   EXPECT_TRUE(is_p2p_off(record, "p2p"));
 }
 
-TEST(SameRoad, IsOnlyWhatIsKnown) {
+TEST(SamePath, IsOnlyWhatIsKnown) {
   const VariantResult host = measured("a", Path::host_memory);
   EXPECT_TRUE(same_path(host, measured("b", Path::host_memory)));
   EXPECT_FALSE(same_path(host, measured("b", Path::nvlink)));

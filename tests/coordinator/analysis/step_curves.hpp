@@ -13,6 +13,7 @@
 
 #include "linkgain/analysis/curve_steps.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 /// Curves for tests of their steps.

@@ -38,10 +38,10 @@ TEST(Bridges, ArePromisedToThePairThatTheyJoin) {
   // NCCL's lines are those of all ranks, the counters are the pair's own.
   record = bridged_record(joined, Path::mixed);
   EXPECT_EQ(judge(record), ExitCode::success);
-  record.cases[0].variants[0].evidence = wires(0.3);
+  record.cases[0].variants[0].evidence = traffic_evidence(0.3);
   EXPECT_EQ(judge(record), ExitCode::wrong_path);
   record = bridged_record(joined, Path::mixed);
-  record.cases[0].variants[0].evidence = wires(1.0);
+  record.cases[0].variants[0].evidence = traffic_evidence(1.0);
   EXPECT_EQ(judge(record), ExitCode::success);
 }
 

@@ -68,9 +68,7 @@ TEST(JudgeLevelShifts, NamesCaseVariantAndLaunch) {
   record.cases[1].variants[1].level_shift = LevelShift{2, 2, 2.4};
   EXPECT_EQ(judge(record), ExitCode::success);
   ASSERT_THAT(codes(record), ::testing::ElementsAre("level-change"));
-  EXPECT_EQ(record.warnings[0].text,
-            "within a launch times went over to another level: all_reduce/float32/sum/1KiB/np2 "
-            "with host (x2.4 in launch 3)");
+  expect_golden(record.warnings[0].text + "\n", "level_change.txt");
 }
 
 TEST(JudgeHealth, ComesAfterWrongPath) {

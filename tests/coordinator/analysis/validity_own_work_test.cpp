@@ -25,8 +25,8 @@ Record own_record(const char* name, Path first, Path other) {
   return record;
 }
 
-WireEvidence uncounted() {
-  WireEvidence evidence;
+TrafficEvidence uncounted() {
+  TrafficEvidence evidence;
   evidence.reason = "the driver lacks counters";
   return evidence;
 }
@@ -53,7 +53,7 @@ TEST(OwnWork, IsVouchedForByTheDriver) {
   });
   add("counted, but not judged", own_record(kKernel, Path::nvlink, Path::host_memory),
       [](Record& record) {
-        WireEvidence evidence;
+        TrafficEvidence evidence;
         evidence.operations = 10;
         evidence.nvlink_sent = 1 << 30;
         evidence.reason = "protocol LL16, not SIMPLE";
@@ -67,7 +67,7 @@ TEST(OwnWork, IsVouchedForByTheDriver) {
   add("host over NVLink", own_record(kCopy, Path::nvlink, Path::nvlink), [](Record&) {});
   add("host with bytes over NVLink", own_record(kCopy, Path::nvlink, Path::host_memory),
       [](Record& record) {
-        record.cases[0].variants[1].evidence = wires(0.5);
+        record.cases[0].variants[1].evidence = traffic_evidence(0.5);
         record.settings.environment_in_force[1].erase("NCCL_NVLS_ENABLE");
       });
   add("beside NCCL's work, p2p of both through the host", good_record(), [](Record& record) {

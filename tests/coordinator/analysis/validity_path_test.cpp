@@ -207,7 +207,7 @@ TEST(Evidence, SaysWhatContradictsAVariantAndWhatIsMissing) {
   for (const std::int64_t sent : {10 * (std::int64_t{64} << 20), std::int64_t{1000}}) {
     add(std::to_string(sent) + " bytes by NVLS without P2P", counted_record(1.0, 0.0),
         [&](Record& record) {
-          WireEvidence& evidence = *record.cases.back().variants[1].evidence;
+          TrafficEvidence& evidence = *record.cases.back().variants[1].evidence;
           evidence.plan = {"NVLS", "SIMPLE"};
           evidence.expected.reset();
           evidence.judged = false;
@@ -241,7 +241,7 @@ TEST(Evidence, SaysWhatContradictsAVariantAndWhatIsMissing) {
     record.machine.links = {{0, 1, false, false}};
   });
   add("two cases were counted and cannot be judged", counted_record(1.0, 0.0), [](Record& record) {
-    WireEvidence& evidence = *record.cases.back().variants[0].evidence;
+    TrafficEvidence& evidence = *record.cases.back().variants[0].evidence;
     evidence.expected.reset();
     evidence.judged = false;
     evidence.reason = "nothing is known of what NVLS moves";

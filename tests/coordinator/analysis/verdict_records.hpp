@@ -73,8 +73,8 @@ inline Warning warning(const Record& record, const std::string& code) {
 
 /// What the counters say of ten all-reduces of 64 MiB on two GPUs, 128 MiB each: a share of what
 /// ring and Simple must move.
-inline WireEvidence wires(double share) {
-  WireEvidence evidence;
+inline TrafficEvidence traffic_evidence(double share) {
+  TrafficEvidence evidence;
   evidence.plan = {"RING", "SIMPLE"};
   evidence.operations = 10;
   evidence.expected = 10.0 * 2 * (64 << 20);
@@ -88,8 +88,8 @@ inline Record counted_record(double p2p, double host) {
   Record record = good_record();
   record.machine.software.nccl_library = "2.28.3";
   record.cases.push_back(case_of(64 << 20, Path::nvlink, Path::host_memory));
-  record.cases.back().variants[0].evidence = wires(p2p);
-  record.cases.back().variants[1].evidence = wires(host);
+  record.cases.back().variants[0].evidence = traffic_evidence(p2p);
+  record.cases.back().variants[1].evidence = traffic_evidence(host);
   return record;
 }
 

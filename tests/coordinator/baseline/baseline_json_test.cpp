@@ -121,7 +121,7 @@ TEST(BaselineJson, FindsATimeThatWasChangedWithoutItsBandwidth) {
                     HasSubstr("busbw_gb_per_s")));
 }
 
-TEST(BaselineJson, RefusesASpreadOfNothing) {
+TEST(BaselineJson, RefusesADeviationOfNothing) {
   EXPECT_THAT(refusal(with("/cases/0/spread", 0)),
               StartsWith("b.json: all_reduce/float32/sum/8B/np2 with p2p: "));
   EXPECT_THAT(refusal(with("/cases/0/spread", -0.01)), HasSubstr("[cases][0][spread]"));

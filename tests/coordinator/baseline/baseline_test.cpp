@@ -90,7 +90,7 @@ TEST(Baseline, LeavesOutWhatIsNoReferenceAndSaysSo) {
                     HasSubstr("nvlink, host-memory")));
 }
 
-TEST(Baseline, WarnsOfUnsteadyCasesAndOfGpusHeldBack) {
+TEST(Baseline, WarnsOfUnsteadyCasesAndOfThrottledGpus) {
   std::vector<Measured> all;
   for (int i = 0; i < 4; ++i) all.push_back({sized(4096 << i), "p2p", kEight});
   all.push_back({sized(48 << 10), "p2p", {1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3}});

@@ -87,7 +87,7 @@ TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
 }
 
 /// Cases that are the same have no line of their own that could tell.
-TEST(CheckRecords, WarnsOfGpusThatWereHeldBack) {
+TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
   const Record hot = changed(after(), [](Record& r) {
     HealthSummary& health = r.cases[0].variants[0].health;
     health.clock_event_reasons = 0x44;

@@ -84,7 +84,7 @@ inline CheckResult quiet_check() {
   return result;
 }
 
-/// A case that is measured as ever, and by an unknown road; and many that are not there at all.
+/// A case that is measured as ever, and by an unknown path; and many that are not there at all.
 inline CheckResult sparse_check() {
   using enum RegressionVerdict;
   CheckResult result = sample_result();

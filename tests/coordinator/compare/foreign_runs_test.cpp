@@ -218,7 +218,7 @@ TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
 }
 
 /// CPUs share their time with all else: what one launch of each took tells next to nothing.
-TEST(ForeignComparison, AssumesNoSpreadOfGpusInCpuMemory) {
+TEST(ForeignComparison, AssumesNoDeviationOfGpusInCpuMemory) {
   const RunFigures before = parse_run(cpu_memory_document(), "before.json");
   EXPECT_EQ(before.settings.backend, BackendKind::mpi);
   const RunFigures after = parse_run(cpu_memory_document("7.75"), "after.json");

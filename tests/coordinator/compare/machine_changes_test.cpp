@@ -12,25 +12,25 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> texts(const RunFigures& before, const RunFigures& after) {
-  std::vector<std::string> lines;
+std::vector<std::string> rows_of(const RunFigures& before, const RunFigures& after) {
+  std::vector<std::string> rows;
   for (const Change& change : changes_between(before, after)) {
-    lines.push_back(change.what + ": " + change.before + " → " + change.after);
+    rows.push_back(change.what + " | " + change.before + " | " + change.after);
   }
-  return lines;
+  return rows;
 }
 
 TEST(Changes, OfLikeRunsAreNone) {
-  EXPECT_THAT(texts(two_titans("a", true), two_titans("b", true)), IsEmpty());
+  EXPECT_THAT(rows_of(two_titans("a", true), two_titans("b", true)), IsEmpty());
 }
 
 TEST(Changes, ShowTheBridgeFirst) {
   RunFigures after = two_titans("b", true);
   after.machine.software.driver = "590.2";
   EXPECT_THAT(
-      texts(two_titans("a", false), after),
-      ElementsAre("GPU0–GPU1: PHB without P2P → NV2", "GPU0 active NVLinks: 0 of 2 → 2 of 2",
-                  "GPU1 active NVLinks: 0 of 2 → 2 of 2", "driver: 580.1 → 590.2"));
+      rows_of(two_titans("a", false), after),
+      ElementsAre("GPU0–GPU1 | PHB without P2P | NV2", "GPU0 active NVLinks | 0 of 2 | 2 of 2",
+                  "GPU1 active NVLinks | 0 of 2 | 2 of 2", "driver | 580.1 | 590.2"));
 }
 
 TEST(Changes, NameGpusLinksAndHost) {
@@ -40,12 +40,12 @@ TEST(Changes, NameGpusLinksAndHost) {
   after.machine.ranks[1].gpu->uuid = "GPU-7";
   after.machine.ranks[0].gpu->pcie_width = 8;
   after.machine.ranks[0].host_copy = HostCopyRates{6.0, 12.4};
-  EXPECT_THAT(texts(before, after),
-              ElementsAre("GPU0 PCIe: gen 3 x16 → gen 3 x8", "GPU0 copies to it: 12 GB/s → 6 GB/s",
-                          "GPU1: GPU-1 → GPU-7", "host: box → other"));
+  EXPECT_THAT(rows_of(before, after), ElementsAre("GPU0 PCIe | gen 3 x16 | gen 3 x8",
+                                                  "GPU0 copies to it | 12 GB/s | 6 GB/s",
+                                                  "GPU1 | GPU-1 | GPU-7", "host | box | other"));
   after = two_titans("b", true);
   for (RankInfo& rank : after.machine.ranks) rank.gpu->name = "NVIDIA H200";
-  EXPECT_THAT(texts(before, after), ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 2 x NVIDIA H200"));
+  EXPECT_THAT(rows_of(before, after), ElementsAre("GPUs | 2 x NVIDIA TITAN RTX | 2 x NVIDIA H200"));
 }
 
 TEST(Changes, TellTheSumOfNvlinksThatDiffer) {
@@ -56,22 +56,22 @@ TEST(Changes, TellTheSumOfNvlinksThatDiffer) {
   }
   RunFigures after = before;
   after.machine.ranks[1].gpu->nvlink_total_gb_per_s = 25.0;
-  EXPECT_THAT(texts(before, after), IsEmpty()) << "an older record's links are alike";
+  EXPECT_THAT(rows_of(before, after), IsEmpty()) << "an older record's links are alike";
   after.machine.ranks[1].gpu->nvlink_total_gb_per_s = 37.5;
-  EXPECT_THAT(texts(before, after), IsEmpty()) << "or were not, which it does not say";
+  EXPECT_THAT(rows_of(before, after), IsEmpty()) << "or were not, which it does not say";
   before.machine.ranks[1].gpu->nvlink_total_gb_per_s = 25.0;
-  EXPECT_THAT(texts(before, after), ElementsAre("GPU1 rate of all NVLinks in GB/s: 25 → 37.5"));
+  EXPECT_THAT(rows_of(before, after), ElementsAre("GPU1 rate of all NVLinks in GB/s | 25 | 37.5"));
 }
 
 TEST(Changes, LeaveOutWhatOneSideDoesNotTell) {
   RunFigures before = two_titans("a", true);
   before.machine = {};
   before.settings = {};
-  EXPECT_THAT(texts(before, two_titans("b", true)), IsEmpty());
+  EXPECT_THAT(rows_of(before, two_titans("b", true)), IsEmpty());
   before = two_titans("a", true);
   before.machine.links[0].ancestor.reset();
   before.machine.links[0].nvlink.reset();
-  EXPECT_THAT(texts(before, two_titans("b", true)), IsEmpty());
+  EXPECT_THAT(rows_of(before, two_titans("b", true)), IsEmpty());
 }
 
 TEST(Changes, NameVariablesByVariant) {
@@ -81,8 +81,8 @@ TEST(Changes, NameVariablesByVariant) {
   after.settings.environment_in_force[1].erase("NCCL_P2P_DISABLE");
   after.settings.environment_in_force[1]["NCCL_DEBUG_FILE"] = "/tmp/x";
   after.settings.environment_in_force[1]["OMPI_MCA_ras"] = "^slurm";
-  EXPECT_THAT(texts(before, after), ElementsAre("NCCL_ALGO with p2p: not set → Ring",
-                                                "NCCL_P2P_DISABLE with host: 1 → not set"));
+  EXPECT_THAT(rows_of(before, after), ElementsAre("NCCL_ALGO with p2p | not set | Ring",
+                                                  "NCCL_P2P_DISABLE with host | 1 | not set"));
 }
 
 TEST(Changes, OfOneVariantAgainstAnotherShowItsVariables) {
@@ -91,8 +91,8 @@ TEST(Changes, OfOneVariantAgainstAnotherShowItsVariables) {
   before.settings.environment_in_force = {{{"NCCL_P2P_DISABLE", "1"}}};
   RunFigures after = two_titans("b", true);
   after.settings.variants.pop_back();
-  EXPECT_THAT(texts(before, after),
-              ElementsAre("variants: host → p2p", "NCCL_P2P_DISABLE: 1 → not set"));
+  EXPECT_THAT(rows_of(before, after),
+              ElementsAre("variants | host | p2p", "NCCL_P2P_DISABLE | 1 | not set"));
 }
 
 TEST(Changes, ShowClocksThatDifferClearly) {
@@ -102,9 +102,9 @@ TEST(Changes, ShowClocksThatDifferClearly) {
   after.cases = before.cases;
   before.cases[0].health.highest_sm_clock_mhz = 1980;
   after.cases[0].health.highest_sm_clock_mhz = 1965;
-  EXPECT_THAT(texts(before, after), IsEmpty());
+  EXPECT_THAT(rows_of(before, after), IsEmpty());
   after.cases[0].health.highest_sm_clock_mhz = 1410;
-  EXPECT_THAT(texts(before, after), ElementsAre("highest SM clock seen: 1980 MHz → 1410 MHz"));
+  EXPECT_THAT(rows_of(before, after), ElementsAre("highest SM clock seen | 1980 MHz | 1410 MHz"));
 }
 
 TEST(Changes, ShowEveryLimitOfClocksAndPower) {
@@ -115,32 +115,32 @@ TEST(Changes, ShowEveryLimitOfClocksAndPower) {
   gpu.application_clock_mhz = 1410;
   gpu.most_custom_boost_clock_mhz = 1770;
   gpu.power_limit_w = 280.0;
-  EXPECT_THAT(texts(before, after), IsEmpty()) << "an older record tells none";
+  EXPECT_THAT(rows_of(before, after), IsEmpty()) << "an older record tells none";
   GpuInfo& limited = *after.machine.ranks[1].gpu;
   limited.most_sm_clock_mhz = 2085;
   limited.application_clock_mhz = 1350;
   limited.most_custom_boost_clock_mhz = 1755;
   limited.power_limit_w = 199.5;
-  EXPECT_THAT(texts(before, after),
-              ElementsAre("GPU1 highest SM clock possible: 2100 MHz → 2085 MHz",
-                          "GPU1 application clock: 1410 MHz → 1350 MHz",
-                          "GPU1 highest boost clock allowed: 1770 MHz → 1755 MHz",
-                          "GPU1 power limit: 280 W → 199.5 W"));
+  EXPECT_THAT(rows_of(before, after),
+              ElementsAre("GPU1 highest SM clock possible | 2100 MHz | 2085 MHz",
+                          "GPU1 application clock | 1410 MHz | 1350 MHz",
+                          "GPU1 highest boost clock allowed | 1770 MHz | 1755 MHz",
+                          "GPU1 power limit | 280 W | 199.5 W"));
   for (const Change& change : changes_between(before, after)) {
     EXPECT_EQ(change.kind, ChangeKind::clock) << change.what;
   }
   for (RankInfo& rank : after.machine.ranks) rank.gpu->name = "NVIDIA H200";
-  EXPECT_THAT(texts(before, after), ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 2 x NVIDIA H200"));
+  EXPECT_THAT(rows_of(before, after), ElementsAre("GPUs | 2 x NVIDIA TITAN RTX | 2 x NVIDIA H200"));
 }
 
 TEST(Changes, NameWhatTrainingsWereAskedFor) {
   RunFigures before = two_titans("a", true);
   RunFigures after = before;
   before.settings.training = TrainingPlan{};
-  EXPECT_THAT(texts(before, after), IsEmpty()) << "only one trained";
+  EXPECT_THAT(rows_of(before, after), IsEmpty()) << "only one trained";
   after.settings.training = TrainingPlan{.steps = 100, .tokens = "wiki.bin"};
-  EXPECT_THAT(texts(before, after), ElementsAre("steps of a training: 200 → 100",
-                                                "tokens of a training: generated → wiki.bin"));
+  EXPECT_THAT(rows_of(before, after), ElementsAre("steps of a training | 200 | 100",
+                                                  "tokens of a training | generated | wiki.bin"));
   for (const Change& change : changes_between(before, after)) {
     EXPECT_EQ(change.kind, ChangeKind::setting) << change.what;
   }
@@ -148,32 +148,33 @@ TEST(Changes, NameWhatTrainingsWereAskedFor) {
 
 TEST(Changes, CountTheLinksOfEveryPair) {
   const RunFigures before = four_titans("a", {2, 18, 18, 0, 18, 18});
-  EXPECT_THAT(texts(before, four_titans("b", {2, 18, 18, 0, 18, 18})), IsEmpty());
+  EXPECT_THAT(rows_of(before, four_titans("b", {2, 18, 18, 0, 18, 18})), IsEmpty());
   EXPECT_THAT(
-      texts(before, four_titans("b", {4, 18, 18, 18, 18, 0})),
-      ElementsAre("GPU0–GPU1: NV2 → NV4", "GPU1–GPU2: PHB → NV18", "GPU2–GPU3: NV18 → PHB"));
+      rows_of(before, four_titans("b", {4, 18, 18, 18, 18, 0})),
+      ElementsAre("GPU0–GPU1 | NV2 | NV4", "GPU1–GPU2 | PHB | NV18", "GPU2–GPU3 | NV18 | PHB"));
 }
 
 TEST(Changes, TakeNoCountForAnotherOne) {
   const RunFigures counted = four_titans("a", {4, 4, 4, 4, 4, 4});
   RunFigures older = counted;
   for (PairLink& link : older.machine.links) link.nvlinks.reset();
-  EXPECT_THAT(texts(older, counted), IsEmpty());
-  EXPECT_THAT(texts(counted, older), IsEmpty());
+  EXPECT_THAT(rows_of(older, counted), IsEmpty());
+  EXPECT_THAT(rows_of(counted, older), IsEmpty());
   RunFigures two = two_titans("c", true);
   two.machine.links[0].nvlinks = 1;
-  EXPECT_THAT(texts(two_titans("d", true), two), IsEmpty()) << "the GPU's links go elsewhere, too";
+  EXPECT_THAT(rows_of(two_titans("d", true), two), IsEmpty())
+      << "the GPU's links go elsewhere, too";
 }
 
 TEST(Changes, OfTheRanksThatBothHave) {
   RunFigures two = two_titans("a", true);
   two.machine.links[0] = {.from = 1, .to = 0, .p2p = true, .nvlink = true, .nvlinks = 2};
-  const auto changes = texts(two, four_titans("b", {4, 4, 4, 4, 4, 4}));
-  ASSERT_THAT(changes, Contains("GPU0–GPU1: NV2 → NV4"));
+  const auto changes = rows_of(two, four_titans("b", {4, 4, 4, 4, 4, 4}));
+  ASSERT_THAT(changes, Contains("GPU0–GPU1 | NV2 | NV4"));
   RunFigures older = four_titans("b", {4, 4, 4, 4, 4, 4});
   for (PairLink& link : older.machine.links) link.nvlinks.reset();
-  EXPECT_THAT(texts(two_titans("a", true), older),
-              ElementsAre("GPUs: 2 x NVIDIA TITAN RTX → 4 x NVIDIA TITAN RTX"));
+  EXPECT_THAT(rows_of(two_titans("a", true), older),
+              ElementsAre("GPUs | 2 x NVIDIA TITAN RTX | 4 x NVIDIA TITAN RTX"));
 }
 
 }  // namespace

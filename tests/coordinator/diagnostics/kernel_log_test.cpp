@@ -14,13 +14,15 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(KernelLog, ReadsXidAndSxidRecords) {
+  const std::string fatal = "Fatal, Link 30 LTSSM Fault Up";
   const std::vector<XidEvent> events = parse_kernel_log(
       "6,900,518238,-;nvidia: loading out-of-tree module taints kernel.\n"
       " SUBSYSTEM=module\n"
       "4,1234,15678901,-;NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', name=<unknown>, GPU has "
       "fallen off the bus.\n"
-      "3,1235,20000000,-;nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 20034, Fatal, Link 30 LTSSM "
-      "Fault Up\n"
+      "3,1235,20000000,-;nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 20034, " +
+      fatal +
+      "\n"
       "4,1236,21500000,-;NVRM: Xid (PCI:0000:42:00): 31, pid=123, name=python\n");
   ASSERT_EQ(events.size(), 3U);
   EXPECT_EQ(events[0].pci_bus_id, "0000:41:00");
@@ -30,7 +32,7 @@ TEST(KernelLog, ReadsXidAndSxidRecords) {
   EXPECT_THAT(events[0].text, HasSubstr("fallen off"));
   EXPECT_TRUE(events[1].from_switch);
   EXPECT_EQ(events[1].pci_bus_id, "0000:05:00.0");
-  EXPECT_EQ(events[1].text, "Fatal, Link 30 LTSSM Fault Up");
+  EXPECT_EQ(events[1].text, fatal);
   EXPECT_EQ(events[2].code, 31);
 }
 

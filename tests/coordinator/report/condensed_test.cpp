@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"

@@ -155,7 +155,7 @@ TEST(Csv, LeavesOutWhatATrainingHasNot) {
   }
   EXPECT_EQ(alone["steps_run"], "200");
   auto skipped = row_of(text, 4);
-  EXPECT_EQ(skipped["skipped"], "uses no link between ranks");
+  EXPECT_THAT(skipped["skipped"], ::testing::HasSubstr("no link between"));
   EXPECT_EQ(skipped["steps"], "200");
   for (const char* name : {"steps_time_s", "steps_run", "steps_run_time_s", "first_loss"}) {
     EXPECT_EQ(skipped[name], "") << name;

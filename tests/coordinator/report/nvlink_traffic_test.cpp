@@ -23,7 +23,7 @@ std::string sentence(const Record& record) {
   return nvlink_traffic_sentence(RunSummary(record).cases[0]);
 }
 
-TEST(WiresSentence, SaysWhatWasCounted) {
+TEST(NvlinkTrafficSentence, SaysWhatWasCounted) {
   Situations sentences;
   const auto add = [&](const std::string& situation, const Record& record) {
     sentences.add(situation, without_tables(sentence(record)));
@@ -48,7 +48,7 @@ TEST(WiresSentence, SaysWhatWasCounted) {
   }
   add("no counters", record);
   record = counted_case();
-  WireEvidence nvls = counted(record.cases[0].definition, 0.5);
+  TrafficEvidence nvls = counted(record.cases[0].definition, 0.5);
   nvls.plan.algorithm = "NVLS";
   nvls.expected.reset();
   nvls.judged = false;
@@ -61,17 +61,17 @@ TEST(WiresSentence, SaysWhatWasCounted) {
   expect_golden(sentences.text(), "wires_sentences.md");
 }
 
-TEST(WiresSentence, StandsBelowTheHeadlinesTable) {
+TEST(NvlinkTrafficSentence, StandsBelowTheHeadlinesTable) {
   expect_golden(headline(RunSummary(complete(h200_record()))), "headline_h200_counted.md");
 }
 
-TEST(WiresSentence, IsNotThereWhereNothingWasCounted) {
+TEST(NvlinkTrafficSentence, IsNotThereWhereNothingWasCounted) {
   EXPECT_EQ(sentence(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)), "");
   EXPECT_EQ(nvlink_traffic_section(RunSummary(h200_record())), "");
   EXPECT_EQ(sentence(mpi_record()), "");
 }
 
-TEST(WiresSection, HasARowForEachCaseAndVariant) {
+TEST(NvlinkTrafficSection, HasARowForEachCaseAndVariant) {
   Record record = complete(h200_record());
   record.cases[3].variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
   record.cases[3].variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
@@ -82,7 +82,7 @@ TEST(WiresSection, HasARowForEachCaseAndVariant) {
 Record counted_training() {
   Record record = page_record();
   for (CaseResult& result : record.cases) {
-    WireEvidence& evidence = result.variants[0].evidence.emplace();
+    TrafficEvidence& evidence = result.variants[0].evidence.emplace();
     evidence.operations = 11;
     evidence.plan = {"", "SIMPLE"};
     evidence.nvlink_sent = 0;
@@ -90,7 +90,7 @@ Record counted_training() {
   return record;
 }
 
-TEST(WiresSection, SaysWhoNamedTheAlgorithmsAndWhatIsAbsent) {
+TEST(NvlinkTrafficSection, SaysWhoNamedTheAlgorithmsAndWhatIsAbsent) {
   Situations sections;
   const auto add = [&](const std::string& situation, const Record& record) {
     sections.add(situation, without_tables(nvlink_traffic_section(RunSummary(record))));
@@ -120,17 +120,17 @@ TEST(WiresSection, SaysWhoNamedTheAlgorithmsAndWhatIsAbsent) {
   expect_golden(sections.text(), "wires_sections.md");
 }
 
-TEST(WiresSection, NamesNoAlgorithmOfAStepWithoutCommunication) {
+TEST(NvlinkTrafficSection, NamesNoAlgorithmOfAStepWithoutCommunication) {
   const std::string text = nvlink_traffic_section(RunSummary(counted_training()));
   EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2      | p2p     | NVLink      | SIMPLE    |"));
   EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2 none | p2p     | unknown     |           |"));
 }
 
-TEST(WiresSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
+TEST(NvlinkTrafficSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
   EXPECT_THAT(nvlink_traffic_section(RunSummary(counted_case())), Not(HasSubstr("PCIe")));
 }
 
-TEST(WiresSection, MarksWherePcieBytesAreAbsent) {
+TEST(NvlinkTrafficSection, MarksWherePcieBytesAreAbsent) {
   Record record = counted_case();
   std::vector<VariantResult>& variants = record.cases[0].variants;
   for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have come round";

@@ -29,7 +29,7 @@ TEST(SizeTable, SaysWhyAVariantWasSkipped) {
   expect_golden(size_tables(RunSummary(three_variants_record())), "sizes_three_variants.md");
 }
 
-TEST(SizeTable, SaysSameRoadInsteadOfARatio) {
+TEST(SizeTable, SaysSamePathInsteadOfARatio) {
   expect_golden(size_tables(RunSummary(phb_record())), "sizes_same_road.md");
 }
 
@@ -108,7 +108,7 @@ TEST(SizeTable, StaysNarrow) {
   EXPECT_LE(widest_line(size_tables(RunSummary(complete(three_variants_record())))), 120U);
 }
 
-TEST(SizeTable, MarksHeldBackAndCappedSamples) {
+TEST(SizeTable, MarksThrottledAndCappedSamples) {
   Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
   record.cases[0].variants[1].health.unhealthy_samples = 2;
   record.cases[0].variants[0].health.power_capped_samples = 1;

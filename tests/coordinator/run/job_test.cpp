@@ -104,10 +104,10 @@ TEST(Job, CloseNamesTheHandle) {
   EXPECT_FALSE(job.finish_deadline());
 }
 
-TEST(Job, ByeFinishesWithinWhatIsLeftOfTheDeadline) {
+TEST(Job, ShutdownFinishesWithinWhatIsLeftOfTheDeadline) {
   CannedJob job(protocol::DoneReply{});
   job.bye(kDeadline);
-  EXPECT_TRUE(std::holds_alternative<protocol::Bye>(last_command(job)));
+  EXPECT_TRUE(std::holds_alternative<protocol::Shutdown>(last_command(job)));
   ASSERT_TRUE(job.finish_deadline());
   EXPECT_LT(job.finish_deadline()->value, kDeadline.value - 0.01);
   EXPECT_GT(job.finish_deadline()->value, 0.0);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/cases/sizes.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "support/golden.hpp"
 

@@ -52,7 +52,7 @@ TEST_F(MpiJobTest, AnswersUntilItIsToldToGo) {
   EXPECT_EQ(test::read_file(log()), "end\n");
 }
 
-TEST_F(MpiJobTest, AJobThatStaysAfterByeIsEnded) {
+TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
   const std::string worker = R"(trap '' TERM; read -r line; printf '%s\n' "$1"; sleep 1000; :)";
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
   EXPECT_LT(test::seconds_of([&] { job.bye(Seconds{0.3}); }), 8.0);
@@ -112,8 +112,9 @@ TEST_F(MpiJobTest, LastWordsAreTheLastOnesSinceTheStart) {
 TEST_F(MpiJobTest, LastWordsAreTheWorkersRatherThanTheLaunchers) {
   std::ofstream(log()) << "worker: no GPU\n" << kBanner << "mpirun detected\nmore\n" << kBanner;
   EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("worker: no GPU"));
-  std::ofstream(log()) << kBanner << "There are not enough slots\n" << kBanner;
-  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre("There are not enough slots"));
+  const std::string launcher = "There are not enough slots";
+  std::ofstream(log()) << kBanner << launcher << "\n" << kBanner;
+  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre(launcher));
 }
 
 TEST_F(MpiJobTest, LastWordsNameTheRankThatFailedRatherThanThoseThatSlurmEnded) {

@@ -67,17 +67,19 @@ TEST_F(WorkerScript, ItsFirstLineIsTheAnswer) {
   EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_), Reading<bool>(true));
 }
 
+constexpr const char* kNoCuda = "no CUDA (exit status 3)";
+
 TEST_F(WorkerScript, ItsLastWordsAreTheReason) {
   write("echo first >&2; echo 'no CUDA' >&2; exit 3");
   ProgramInquiry worker(worker_program(), {"--load", "5"}, environment());
-  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA (exit status 3)");
-  EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), "no CUDA (exit status 3)");
+  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), kNoCuda);
+  EXPECT_EQ(worker.line(Seconds{10.0}, watch_).reason(), kNoCuda);
 }
 
 TEST_F(WorkerScript, ItsOwnErrorGoesBeforeItsAdvice) {
   write("printf 'linkgain-bench: no CUDA\\n                install it\\n' >&2; exit 3");
   ProgramInquiry worker(worker_program(), {"--load", "5"}, environment());
-  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), "no CUDA (exit status 3)");
+  EXPECT_EQ(worker.ended_well(Seconds{10.0}, watch_).reason(), kNoCuda);
 }
 
 TEST_F(WorkerScript, WithoutWordsHowItEndedIs) {

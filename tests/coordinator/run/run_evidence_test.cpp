@@ -169,9 +169,9 @@ TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
   EXPECT_TRUE(result(0).fraction_of_limit) << "NVLink's is known";
 }
 
-/// GPUs are greeted idle, when they may have trained their links down.
+/// GPUs are idle at the handshake, when they may have trained their links down.
 TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
-  const auto greeted = [&](int generation, int width) {
+  const auto idle_at_handshake = [&](int generation, int width) {
     protocol::HelloReply hello;
     hello.backend = BackendKind::nccl;
     hello.machine = two_gpus();
@@ -181,9 +181,9 @@ TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
     }
     return hello;
   };
-  bench.machine = greeted(1, 16).machine;
+  bench.machine = idle_at_handshake(1, 16).machine;
   FakeScript script = job(3e-4, kSize);
-  script.later_hello = greeted(5, 8);
+  script.later_hello = idle_at_handshake(5, 8);
   script.later_hello->machine.ranks[1].gpu->pcie_generation.reset();
   bench.script_of_launch[{0, 0}] = script;
   bench.execute();

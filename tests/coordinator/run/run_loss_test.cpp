@@ -147,7 +147,7 @@ TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
   EXPECT_TRUE(same_but_for_order(read_record(bench.journal_path()).cases, bench.record.cases));
 }
 
-TEST(RunLoss, AtByeIsNoLossOfData) {
+TEST(RunLoss, AtShutdownIsNoLossOfData) {
   RunBench bench({FakeScript{}, failing({.command = "bye"})});
   bench.execute();
   EXPECT_EQ(bench.record.status, RunStatus::complete);

@@ -138,7 +138,7 @@ TEST(ChooseVariants, RefusesWhatCannotBeMeant) {
     return options;
   };
   EXPECT_THAT(usage_error(with_variants({":NCCL_ALGO=Ring"})), HasSubstr("has no name"));
-  EXPECT_EQ(usage_error(with_variants({"p2p", "p2p"})), "two variants are named 'p2p'");
+  EXPECT_THAT(usage_error(with_variants({"p2p", "p2p"})), HasSubstr("are named 'p2p'"));
   EXPECT_THAT(usage_error(with_variants({"p2"})), HasSubstr("p2p?"));
   EXPECT_EQ(make_plan(with_variants({"host"}), with_gpus(2)).variants.size(), 1U);
 }

@@ -189,7 +189,7 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::int32, 1, 1, 2), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 0, 1, 2), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 0, 2), cudaErrorInvalidValue);
-  EXPECT_EQ(attempt(ElementType::float32, 1, kMostAllReduceBlocks + 1, 2), cudaErrorInvalidValue);
+  EXPECT_EQ(attempt(ElementType::float32, 1, kMostBlocks + 1, 2), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, kMostRanks + 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float16, 1, 1, 2, ring), cudaErrorInvalidValue);
@@ -197,8 +197,7 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll, 100), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll16, 100), cudaErrorInvalidValue);
   // No device has room for so many at once.
-  EXPECT_EQ(attempt(ElementType::float32, 1, kMostAllReduceBlocks, 2),
-            cudaErrorCooperativeLaunchTooLarge);
+  EXPECT_EQ(attempt(ElementType::float32, 1, kMostBlocks, 2), cudaErrorCooperativeLaunchTooLarge);
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ TEST(TrainingPlans, SayWhyTheyAreRefused) {
   const auto warning = std::ranges::find(plan.warnings, "left-out", &Warning::code);
   ASSERT_NE(warning, plan.warnings.end());
   refusals.add("shards that a profile brought for 5 ranks: left out",
-               warning->text + "\nAdvice: " + warning->advice);
+               warning->text + "\n-> " + warning->advice);
   expect_golden(refusals.text(), "refused_trainings.txt");
 }
 

@@ -17,6 +17,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl/api.hpp"
@@ -47,7 +48,7 @@ constexpr std::int64_t kHostPiece = std::int64_t{32} << 20;
 void print_row(const std::string& name, int blocks, Seconds time, Bytes size, int ranks,
                bool chosen) {
   const Bytes on_bus{2 * (ranks - 1) * size.value / ranks};
-  fmt::print("  {:<12} {:>6} {:>10} {:>11}{}\n", name, blocks > 0 ? std::to_string(blocks) : "",
+  fmt::print("  {:<15} {:>6} {:>10} {:>11}{}\n", name, blocks > 0 ? std::to_string(blocks) : "",
              readable_time(time), readable_bandwidth(gigabytes_per_second(on_bus, time)),
              chosen ? " *" : "");
   std::fflush(stdout);
@@ -70,11 +71,11 @@ std::vector<int> numbers_of_blocks(AllReduceMethod method, int ranks, int usual,
   return numbers;
 }
 
-void measure(Session& session, ncclComm_t communicator, Bytes size, AllReducePath road) {
+void measure(Session& session, ncclComm_t communicator, Bytes size, AllReducePath path) {
   const int multiprocessors = gpu::device_info(session.local_rank()).multiprocessors;
-  SizeMeasurement measurement(session, communicator, size, road);
+  SizeMeasurement measurement(session, communicator, size, path);
   const kernels::AllReduceChoice choice = kernels::choose_all_reduce(
-      size.value, kernels::ElementType::float32, session.ranks(), multiprocessors, road);
+      size.value, kernels::ElementType::float32, session.ranks(), multiprocessors, path);
   const auto print = [&](std::string_view name, int blocks, Seconds time, bool chosen) {
     if (session.is_root()) {
       print_row(std::string(name), blocks, time, size, session.ranks(), chosen);
@@ -82,18 +83,18 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, AllReducePat
   };
   if (session.is_root()) fmt::print("{}\n", readable_bytes(size));
   print("NCCL", 0, measurement.time_nccl(), false);
-  for (const auto& [method, name, most_sent] : methods_for(size, session.ranks(), road)) {
+  for (const AllReduceMethod method : methods_for(size, session.ranks(), path)) {
     const int usual =
-        kernels::all_reduce_blocks(method, size.value, session.ranks(), multiprocessors, road);
+        kernels::all_reduce_blocks(method, size.value, session.ranks(), multiprocessors, path);
     for (const int blocks : numbers_of_blocks(method, session.ranks(), usual, multiprocessors)) {
-      print(name, blocks, measurement.time(method, blocks),
+      print(kernels::traits_of(method).name, blocks, measurement.time(method, blocks),
             method == choice.method && blocks == choice.blocks);
     }
   }
 }
 
 /// Collective.
-AllReducePath road_of(Session& session, const Options& options) {
+AllReducePath path_of(Session& session, const Options& options) {
   if (options.through_host) return AllReducePath::host_memory;
   return peer_path(session, session.share(gpu::device_info(session.local_rank()).pci_bus_id));
 }
@@ -101,14 +102,14 @@ AllReducePath road_of(Session& session, const Options& options) {
 void run(Session& session, const Options& options) {
   test::take_gpu(session);
   const Communicator communicator = make_communicator(session);
-  const AllReducePath road = road_of(session, options);
+  const AllReducePath path = path_of(session, options);
   if (session.is_root()) {
     fmt::print("all_reduce float32, {} ranks, {}\n", session.ranks(),
                options.through_host ? "host memory" : "P2P");
   }
   for (const Bytes size : options.sizes) {
     if (options.through_host && size.value > kHostPiece) continue;
-    measure(session, communicator.get(), size, road);
+    measure(session, communicator.get(), size, path);
   }
 }
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "kernels/all_reduce/all_reduce.hpp"
@@ -27,36 +25,21 @@
 /// How long an all-reduce takes by each of our methods and by NCCL.
 namespace linkgain {
 
-struct NamedMethod {
-  kernels::AllReduceMethod method;
-  std::string_view name;
-  std::int64_t most_sent;  ///< bytes of a rank above which it is far from the fastest
-};
-
-inline constexpr std::int64_t kMebibyte = 1 << 20;
-inline constexpr std::int64_t kNoEnd = std::int64_t{1} << 50;
-inline constexpr NamedMethod kByPeers[] = {
-    {kernels::AllReduceMethod::ll, "low_latency", 2 * kMebibyte},
-    {kernels::AllReduceMethod::ll16, "wide", 8 * kMebibyte},
-    {kernels::AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
-    {kernels::AllReduceMethod::two_shot, "two_shot", kNoEnd},
-    {kernels::AllReduceMethod::ring, "ring", kNoEnd}};
-inline constexpr NamedMethod kThroughHost[] = {
-    {kernels::AllReduceMethod::ll, "low_latency", 2 * kMebibyte},
-    {kernels::AllReduceMethod::one_shot, "one_shot", 16 * kMebibyte},
-    {kernels::AllReduceMethod::staged_two_shot, "relayed", kNoEnd}};
-
-/// Those that are near the fastest.
-inline std::vector<NamedMethod> methods_for(Bytes size, int ranks, kernels::AllReducePath path) {
-  const auto all = path == kernels::AllReducePath::host_memory
-                       ? std::span<const NamedMethod>(kThroughHost)
-                       : std::span<const NamedMethod>(kByPeers);
-  std::vector<NamedMethod> methods(all.begin(), all.end());
-  std::erase_if(methods, [&](const NamedMethod& each) {
-    const bool whole = kernels::traits_of(each.method).has(kernels::kWholeVectors);
-    return size.value * (ranks - 1) > each.most_sent || !kernels::is_built(each.method) ||
-           (whole && path != kernels::AllReducePath::p2p_atomics);
-  });
+/// Those that are near the fastest. Where every rank gets all data and not a share, that is up to a
+/// size.
+inline std::vector<kernels::AllReduceMethod> methods_for(Bytes size, int ranks,
+                                                         kernels::AllReducePath path) {
+  constexpr std::int64_t kMostSent = std::int64_t{16} << 20;
+  const bool through_host = path == kernels::AllReducePath::host_memory;
+  std::vector<kernels::AllReduceMethod> methods;
+  for (const kernels::AllReduceTraits& each : kernels::kAllReduceMethods) {
+    if (each.has(through_host ? kernels::kThroughHost : kernels::kByP2p) &&
+        (each.has(kernels::kDataByShares) || size.value * (ranks - 1) <= kMostSent) &&
+        (!each.has(kernels::kWholeVectors) || path == kernels::AllReducePath::p2p_atomics) &&
+        kernels::is_built(each.method)) {
+      methods.push_back(each.method);
+    }
+  }
   return methods;
 }
 
@@ -65,16 +48,16 @@ inline std::vector<NamedMethod> methods_for(Bytes size, int ranks, kernels::AllR
 class SizeMeasurement {
  public:
   SizeMeasurement(Session& session, ncclComm_t communicator, Bytes size,
-                  kernels::AllReducePath road)
+                  kernels::AllReducePath path)
       : session_(session),
         communicator_(communicator),
         size_(size),
         pitch_(round_up(size.value, kPitch)),
         slots_(std::clamp<std::int64_t>(kColdBytes / (2 * pitch_), 1, kMostSlots)),
-        scratch_(scratch_for(size, session.ranks(), road)),
+        scratch_(scratch_for(size, session.ranks(), path)),
         nccl_data_(Bytes{2 * pitch_ * slots_}),
         memory_(session, context(), Bytes{2 * pitch_ * slots_}, Bytes{scratch_},
-                road == kernels::AllReducePath::host_memory
+                path == kernels::AllReducePath::host_memory
                     ? PeerTransport{true, {}}
                     : PeerTransport{false, device_api_problem()}) {
     memory_.join();
@@ -111,10 +94,10 @@ class SizeMeasurement {
   static constexpr std::uint32_t kSeed = 1;
   static constexpr double kSampleTime = 5e-3;
 
-  static std::int64_t scratch_for(Bytes size, int ranks, kernels::AllReducePath road) {
+  static std::int64_t scratch_for(Bytes size, int ranks, kernels::AllReducePath path) {
     std::int64_t most = 0;
-    for (const NamedMethod& each : methods_for(size, ranks, road)) {
-      most = std::max(most, kernels::all_reduce_scratch(each.method, size.value, ranks));
+    for (const kernels::AllReduceMethod each : methods_for(size, ranks, path)) {
+      most = std::max(most, kernels::all_reduce_scratch(each, size.value, ranks));
     }
     return most;
   }

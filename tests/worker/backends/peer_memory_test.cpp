@@ -42,8 +42,8 @@ class PeerMemoryTest : public test::RankTest {
     EXPECT_EQ(ncclCommDestroy(communicator_.release()), ncclSuccess);
   }
 
-  PeerMemory make(PeerTransport road) const {
-    PeerMemory memory(*session, context_, kData, kScratch, std::move(road));
+  PeerMemory make(PeerTransport path) const {
+    PeerMemory memory(*session, context_, kData, kScratch, std::move(path));
     memory.join();
     return memory;
   }
@@ -155,8 +155,8 @@ TEST_F(PeerMemoryTest, ThroughTheHostSharesNoDeviceMemory) {
 
 TEST_F(PeerMemoryTest, ScratchBeginsWithZerosWhateverTheMemoryHeldBefore) {
   const auto bytes = static_cast<std::size_t>(kScratch.value);
-  for (const PeerTransport& road : {by_windows(), by_windows(), by_ipc(0), by_ipc(0)}) {
-    const PeerMemory memory = make(road);
+  for (const PeerTransport& path : {by_windows(), by_windows(), by_ipc(0), by_ipc(0)}) {
+    const PeerMemory memory = make(path);
     std::vector<std::uint8_t> found(bytes, 1);
     void* const own = memory.regions().scratch[session->rank()];
     gpu::check(cudaMemcpy(found.data(), own, bytes, cudaMemcpyDeviceToHost));
@@ -188,12 +188,12 @@ TEST_F(PeerMemoryTest, GivesItsMemoryBack) {
     return static_cast<double>(free);
   };
   constexpr int kTurns = 60;
-  for (const PeerTransport& road : {by_windows(), by_ipc(0)}) {
-    make(road);
+  for (const PeerTransport& path : {by_windows(), by_ipc(0)}) {
+    make(path);
     session->barrier();
     const double before = free_bytes();
     for (int i = 0; i < kTurns; ++i) {
-      make(road);
+      make(path);
       session->barrier();
     }
     // Half of what would be lost; others may be at work on the GPU.

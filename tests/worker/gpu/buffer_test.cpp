@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu_fixture.hpp"
+#include "support/memory_in_use.hpp"
 
 namespace linkgain::gpu {
 namespace {
@@ -80,9 +81,9 @@ TEST_F(MemoryWorkTest, fills_and_copies_in_the_order_of_the_stream) {
 // Other processes may give memory back meanwhile, but hardly twice.
 TEST_F(MemoryWorkTest, sees_what_is_taken_of_memory) {
   const auto seen = [] {
-    const std::int64_t before = memory_in_use().value;
+    const std::int64_t before = test::memory_in_use().value;
     const DeviceBuffer buffer({256 << 20});
-    return memory_in_use().value - before;
+    return test::memory_in_use().value - before;
   };
   EXPECT_GE(std::max(seen(), seen()), 128 << 20);
 }

@@ -16,6 +16,7 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "support/memory_in_use.hpp"
 
 namespace linkgain {
 namespace {
@@ -203,14 +204,14 @@ void time_precision(kernels::TrainingPrecision precision, const Options& options
                                 .measures_products = options.measures_products};
   if (options.profiles) model_options.observer = &profile;
   gpu::check(cudaFree(nullptr));
-  const Bytes before = gpu::memory_in_use();
+  const Bytes before = test::memory_in_use();
   model = make_gpu_model(model_options);
   fmt::print("{}: {} x {} tokens, dropout {}\n", text_of(precision), options.shape.samples,
              options.shape.length, options.dropout);
   time_steps(*model, options);
   fmt::print("  memory: {:.0f} MiB stated, {:.0f} MiB taken beside {:.0f} MiB in use before\n",
              static_cast<double>(gpu_model_bytes(model_options).value) / 1048576,
-             static_cast<double>(gpu::memory_in_use().value - before.value) / 1048576,
+             static_cast<double>(test::memory_in_use().value - before.value) / 1048576,
              static_cast<double>(before.value) / 1048576);
   if (!options.profiles) return;
   constexpr int kProfiled = 5;

@@ -10,6 +10,7 @@
 #include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
+#include "support/memory_in_use.hpp"
 #include "tiny_steps.hpp"
 
 // Whole steps, GPT-2 124M among them.
@@ -99,11 +100,11 @@ TEST_F(GpuTrainingTest, has_the_same_losses_whatever_algorithms_multiply) {
 
 /// What the device has less while this model has made a step, whoever took it.
 std::int64_t memory_taken(const GpuModelOptions& options) {
-  const Bytes before = gpu::memory_in_use();
+  const Bytes before = test::memory_in_use();
   const auto model = make_gpu_model(options);
   const auto tokens = uniform_tokens(options.config, options.shape);
   run_step(*model, {.tokens = tokens}, optimizer_step({}, 0, 1));
-  return gpu::memory_in_use().value - before.value;
+  return test::memory_in_use().value - before.value;
 }
 
 // Of two tries: other processes may take memory or give it back meanwhile, but hardly twice.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -62,7 +62,7 @@ TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {
   EXPECT_THAT(nccl_tests_left_out(usual, all_reduce, mpi), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(usual, send_recv, {BackendKind::nccl, 2, true}), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(all, all_reduce, {BackendKind::nccl, 2, true}), IsEmpty());
-  Answers answers;
+  Situations answers;
   const auto add = [&](const std::string& question, const std::vector<std::string>& left_out) {
     std::string lines;
     for (const std::string& line : left_out) lines += (lines.empty() ? "" : "\n") + line;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/answers.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -28,7 +28,7 @@ std::string refusal(const std::vector<const char*>& arguments) {
 }
 
 /// Command lines and what they are refused with.
-class Refusals : public Answers {
+class Refusals : public Situations {
  public:
   void add(const std::vector<const char*>& arguments, const char* program = "linkgain-bench") {
     std::string line = program;
@@ -160,10 +160,11 @@ TEST(NcclTestsOptions, AllLeavesTypeAndReductionOpen) {
 
 TEST(NcclTestsOptions, ALinkNamesTheOperation) {
   const NcclTestsOptions options = parse({}, "../bin/sendrecv_perf");
-  EXPECT_EQ(options.programs[0].operation, "send_recv");
+  EXPECT_EQ(options.programs[0].operation, OperationKind::send_recv);
   EXPECT_EQ(options.called_as, "sendrecv_perf");
-  EXPECT_EQ(nccl_tests_program_called("reduce_scatter_perf_mpi")->operation, "reduce_scatter");
-  EXPECT_EQ(nccl_tests_program_called("reduce_perf")->operation, "reduce");
+  EXPECT_EQ(nccl_tests_program_called("reduce_scatter_perf_mpi")->operation,
+            OperationKind::reduce_scatter);
+  EXPECT_EQ(nccl_tests_program_called("reduce_perf")->operation, OperationKind::reduce);
   EXPECT_FALSE(nccl_tests_program_called("/all_reduce_perf/linkgain-bench"));
 }
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/telemetry/host.hpp"
-#include "support/answers.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain {
 namespace {
@@ -75,7 +75,7 @@ std::string absent_counters(const std::optional<GpuInfo>& gpu) {
 }
 
 TEST(DeviceMonitor, SaysWhyThereAreNoCounters) {
-  test::Answers answers;
+  test::Situations answers;
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
   {
     const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "failing-fields");

@@ -23,6 +23,8 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
+constexpr const char* kRefusal = "no memory for it";
+
 /// Takes exactly `seconds` per operation.
 class Metronome : public BenchmarkSubject {
  public:
@@ -40,7 +42,7 @@ class Metronome : public BenchmarkSubject {
 
   std::string do_name() const override { return name_; }
   std::int64_t do_batch() override {
-    if (refused_) throw MachineError("no memory for it");
+    if (refused_) throw MachineError(kRefusal);
     return kBatch;
   }
   Seconds do_run_batch() override { return Seconds{kBatch * seconds_}; }
@@ -162,7 +164,7 @@ TEST(GoogleBenchmark, OneWrongResultIsAnErrorAndTheOthersStand) {
   ASSERT_THAT(runs, SizeIs(5));
   EXPECT_FALSE(runs[2].contains("error_message"));
   EXPECT_EQ(runs[3].at("error_message"), "WRONG DATA: 1 of 2");
-  EXPECT_EQ(runs[4].at("error_message"), "no memory for it");
+  EXPECT_EQ(runs[4].at("error_message"), kRefusal);
 }
 
 TEST(GoogleBenchmark, CsvHasAColumnForEveryCounterWhateverTheFirstRunsLack) {

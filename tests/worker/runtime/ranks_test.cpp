@@ -119,7 +119,7 @@ class EngineOnRanks : public Ranks {
     Engine engine(*session, backend_, fault);
     if (!session->is_root()) return engine.follow();
     lead(engine);
-    EXPECT_TRUE(std::holds_alternative<protocol::DoneReply>(engine.lead(protocol::Bye{})));
+    EXPECT_TRUE(std::holds_alternative<protocol::DoneReply>(engine.lead(protocol::Shutdown{})));
   }
 
   static protocol::Open all_reduce(const std::string& size) {

@@ -147,11 +147,17 @@ std::vector<double> joint_durations(std::span<const RankSteps> ranks) {
 }
 
 BucketSchedule schedule_of(const StepTimes& step, std::span<const double> durations) {
-  std::vector<BucketTime> buckets;
+  BucketSchedule schedule{{}, Seconds{0.0}};
+  double link_free = 0.0;
+  double backward_end = 0.0;
   for (std::size_t i = 0; i < durations.size(); ++i) {
-    buckets.push_back({Seconds{step.operations.at(i).ready}, Seconds{durations[i]}});
+    const double ready = step.operations.at(i).ready;
+    link_free = std::max(ready, link_free) + durations[i];
+    backward_end = std::max(backward_end, ready);
+    schedule.finish.push_back(Seconds{link_free});
   }
-  return schedule_buckets(buckets);
+  schedule.exposed = Seconds{std::max(0.0, link_free - backward_end)};
+  return schedule;
 }
 
 }  // namespace linkgain::test

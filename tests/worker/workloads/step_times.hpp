@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "linkgain/gpt2/gradient_buckets.hpp"
+#include "linkgain/base/units.hpp"
 
 /// When the parts of a training's steps happened, on one rank and over all, and what they make of
 /// the model of buckets. All times are in seconds.
@@ -58,7 +58,15 @@ std::vector<double> waits(std::span<const RankSteps> ranks);
 /// For each operation the median of its joint duration: from where the last rank has joined it.
 std::vector<double> joint_durations(std::span<const RankSteps> ranks);
 
-/// The model of buckets for operations that are ready as those of `step`.
+struct BucketSchedule {
+  std::vector<Seconds> finish;
+  /// How long communication goes on after the last bucket is ready, which is when backward ends.
+  Seconds exposed;
+};
+
+/// The model of buckets for operations that are ready as those of `step`: they go one after the
+/// other, in order, none before it is ready: finish_k = max(ready_k, finish_(k-1)) + duration_k.
+/// Computing is taken to be no slower for it.
 BucketSchedule schedule_of(const StepTimes& step, std::span<const double> durations);
 
 }  // namespace linkgain::test

@@ -80,6 +80,30 @@ TEST(JointSteps, HaveMediansOverSteps) {
   EXPECT_THAT(joint_durations(ranks), ElementsAre(2.75, 2.75));
 }
 
+BucketSchedule schedule_of_ready(const std::vector<double>& ready,
+                                 const std::vector<double>& durations) {
+  StepTimes step;
+  for (const double time : ready) step.operations.push_back({.ready = time});
+  return schedule_of(step, durations);
+}
+
+TEST(ScheduleOf, HidesWhatFitsAndExposesTheTail) {
+  // The link waits for the second bucket, the third waits for the link.
+  const BucketSchedule schedule = schedule_of_ready({1, 5, 6}, {2, 3, 4});
+  EXPECT_THAT(schedule.finish, ElementsAre(Seconds{3.0}, Seconds{8.0}, Seconds{12.0}));
+  EXPECT_EQ(schedule.exposed.value, 6.0);
+}
+
+TEST(ScheduleOf, ExposesTheLastBucketAtLeast) {
+  EXPECT_EQ(schedule_of_ready({1, 10}, {0.5, 0.25}).exposed.value, 0.25);
+  EXPECT_EQ(schedule_of_ready({}, {}).exposed.value, 0.0);
+  EXPECT_TRUE(schedule_of_ready({}, {}).finish.empty());
+}
+
+TEST(ScheduleOf, CountsFromTheEndOfBackwardWhereAnEarlierBucketIsTheLastToBeReady) {
+  EXPECT_EQ(schedule_of_ready({4, 2}, {1, 1}).exposed.value, 2.0);
+}
+
 TEST(ScheduleOf, TakesReadyTimesAndDurations) {
   const BucketSchedule schedule = schedule_of(step_of_rank(-100, 0), std::vector{4.0, 5.0});
   EXPECT_EQ(schedule.finish[0].value, 7);

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "support/answers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -27,7 +27,7 @@ TEST(ProblemOfParameters, TakesTheLowestRanksAsRightWhereNoMoreAgree) {
 }
 
 TEST(ProblemsOfTraining, NameRanksAndHashes) {
-  Answers answers;
+  Situations answers;
   answers.add("gradients of rank 1 with hash abc, not abd", problem_of_gradients(1, 0xabc, 0xabd));
   const auto add = [&](const std::string& question, const std::vector<std::uint64_t>& hashes,
                        int rank) { answers.add(question, problem_of_parameters(hashes, rank)); };

@@ -30,7 +30,7 @@ std::int64_t rings_of(const Case& c) { return static_cast<std::int64_t>(transfer
 
 /// Every rank's share of the memory for all rings.
 Bytes scratch_of(const Case& c, Bytes ring) {
-  return Bytes{(rings_of(c) * ring.value + c.ranks - 1) / c.ranks};
+  return Bytes{divide_up(rings_of(c) * ring.value, c.ranks)};
 }
 
 /// One side of a way between two ranks through host memory that both have page-locked: a ring of

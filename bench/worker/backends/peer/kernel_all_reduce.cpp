@@ -18,8 +18,8 @@ constexpr std::int64_t kLargestHostPiece = std::int64_t{32} << 20;
 /// As few as can be, as even as they can be, each from a line of memory on.
 std::int64_t piece_bytes(Bytes size, bool through_host) {
   if (!through_host) return size.value;
-  const std::int64_t pieces = (size.value + kLargestHostPiece - 1) / kLargestHostPiece;
-  const std::int64_t each = (size.value + pieces - 1) / pieces;
+  const std::int64_t pieces = divide_up(size.value, kLargestHostPiece);
+  const std::int64_t each = divide_up(size.value, pieces);
   return std::min(round_up(each, kernels::kLineBytes), size.value);
 }
 
@@ -32,13 +32,13 @@ kernels::AllReducePath peer_path(Session& session, const std::vector<std::string
 }
 
 KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                                 Session& session, int multiprocessors, kernels::AllReducePath road)
+                                 Session& session, int multiprocessors, kernels::AllReducePath path)
     : definition_(c),
       context_(context),
-      through_host_(road == kernels::AllReducePath::host_memory),
+      through_host_(path == kernels::AllReducePath::host_memory),
       piece_bytes_(piece_bytes(c.size, through_host_)),
       choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
-                                         multiprocessors, road)),
+                                         multiprocessors, path)),
       pools_(c, plan, context, session,
              Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
              through_host_) {}

@@ -18,9 +18,9 @@ kernels::AllReducePath peer_path(Session& session, const std::vector<std::string
 /// through host memory that the ranks share.
 class KernelAllReduce : public DeviceCall {
  public:
-  /// `road` must be the same on all ranks. Throws what PeerPools throws.
+  /// `path` must be the same on all ranks. Throws what PeerPools throws.
   KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                  Session& session, int multiprocessors, kernels::AllReducePath road);
+                  Session& session, int multiprocessors, kernels::AllReducePath path);
 
  private:
   void do_prepare() override;

@@ -31,14 +31,14 @@ FakeScript carrying(std::int64_t bytes) {
 
 void count(Bench& bench, std::int64_t size) {
   bench.result.definition = all_reduce(size);
-  bench.settings.wires.counting = true;
+  bench.settings.traffic.counting = true;
 }
 
 std::int64_t readings(const FakeTrace& trace) {
   return std::count(trace.commands.begin(), trace.commands.end(), "counters");
 }
 
-TEST(WireCount, ReadsTheCountersJustAroundABatch) {
+TEST(TrafficCount, ReadsTheCountersJustAroundABatch) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   count(bench, 64 * kMiB);
   bench.measure();
@@ -47,7 +47,7 @@ TEST(WireCount, ReadsTheCountersJustAroundABatch) {
   EXPECT_THAT(first, ElementsAre("open", "counters", "run", "counters", "run", "run"));
 }
 
-TEST(WireCount, CountsOnceWhereMoreIsNotAffordable) {
+TEST(TrafficCount, CountsOnceWhereMoreIsNotAffordable) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   count(bench, 64 * kMiB);
   int asked = 0;
@@ -64,11 +64,11 @@ TEST(WireCount, CountsOnceWhereMoreIsNotAffordable) {
   EXPECT_TRUE(bench.result.variants[0].evidence);
 }
 
-TEST(WireCount, FindsTheShareThatNvlinkCarried) {
+TEST(TrafficCount, FindsTheShareThatNvlinkCarried) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   count(bench, 64 * kMiB);
   bench.measure();
-  const WireEvidence& p2p = bench.result.variants[0].evidence.value();
+  const TrafficEvidence& p2p = bench.result.variants[0].evidence.value();
   EXPECT_EQ(p2p.operations, 5) << "a batch of 5 ms";
   EXPECT_EQ(p2p.nvlink_sent, 2 * 5 * 64 * kMiB);
   EXPECT_DOUBLE_EQ(p2p.nvlink_share().value(), 1.0);
@@ -77,59 +77,59 @@ TEST(WireCount, FindsTheShareThatNvlinkCarried) {
   EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
 }
 
-TEST(WireCount, OneReadingServesTwoJobsOnTheSameGpus) {
+TEST(TrafficCount, OneReadingServesTwoJobsOnTheSameGpus) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   count(bench, 64 * kMiB);
-  bench.settings.wires.same_gpus = true;
+  bench.settings.traffic.same_gpus = true;
   bench.measure();
   EXPECT_EQ(readings(bench.traces[0]) + readings(bench.traces[1]), 3);
   EXPECT_DOUBLE_EQ(bench.result.variants[0].evidence.value().nvlink_share().value(), 1.0);
   EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
 }
 
-TEST(WireCount, AddsLaunchesUp) {
+TEST(TrafficCount, AddsLaunchesUp) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   count(bench, 64 * kMiB);
   bench.measure(0);
   bench.measure(1);
-  const WireEvidence& evidence = bench.result.variants[0].evidence.value();
+  const TrafficEvidence& evidence = bench.result.variants[0].evidence.value();
   EXPECT_EQ(evidence.operations, 10);
   EXPECT_DOUBLE_EQ(evidence.nvlink_share().value(), 1.0);
 }
 
-TEST(WireCount, AsksNothingOfJobsWithoutGpus) {
+TEST(TrafficCount, AsksNothingOfJobsWithoutGpus) {
   Bench bench({carrying(64 * kMiB), carrying(0)});
   bench.measure();
   EXPECT_EQ(readings(bench.traces[0]), 0);
   EXPECT_FALSE(bench.result.variants[0].evidence);
 }
 
-TEST(WireCount, SaysWhyThereIsNothingToJudge) {
+TEST(TrafficCount, SaysWhyThereIsNothingToJudge) {
   FakeScript blind = taking(1e-3);
   blind.carried = {{64 * kMiB, 64 * kMiB, {}, {}}, {}};
   Bench bench({blind, carrying(0)});
   count(bench, 64 * kMiB);
   bench.measure();
-  const WireEvidence& evidence = bench.result.variants[0].evidence.value();
+  const TrafficEvidence& evidence = bench.result.variants[0].evidence.value();
   EXPECT_FALSE(evidence.nvlink_sent);
   EXPECT_FALSE(evidence.judged);
   EXPECT_THAT(evidence.reason, ::testing::HasSubstr("rank 1"));
 }
 
-TEST(WireCount, SaysWhyPcieBytesAreAbsent) {
+TEST(TrafficCount, SaysWhyPcieBytesAreAbsent) {
   const LinkCounters some{0, 0, 0, {}};
   const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
-  WireCount unsupported(all_reduce(64 * kMiB), kRing, {});
+  TrafficCount unsupported(all_reduce(64 * kMiB), kRing, {});
   unsupported.add(reply, reply, 1);
   const LinkCounters all{0, 0, 0, 0};
-  WireCount round(all_reduce(1024 * kMiB), kRing, {});
+  TrafficCount round(all_reduce(1024 * kMiB), kRing, {});
   round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
   EXPECT_FALSE(round.evidence()->pcie_sent);
   expect_golden(unsupported.evidence()->pcie_reason + "\n" + round.evidence()->pcie_reason + "\n",
                 "pcie_not_counted.txt");
 }
 
-TEST(WireCount, ALossWhileReadingIsALostJob) {
+TEST(TrafficCount, ALossWhileReadingIsALostJob) {
   FakeScript lost = carrying(0);
   lost.failures = {{"counters", FakeFailure::Kind::lost, {}, 2}};
   Bench bench({carrying(64 * kMiB), lost});

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/selection.hpp"
+
+namespace linkgain {
+
+/// What `linkgain run --profile` measures.
+enum class Profile { quick, standard, full, node };
+
+std::string_view name_of(Profile profile);  ///< standard is called "default"
+Profile parse_profile(std::string_view name);
+
+struct ProfilePlan {
+  std::vector<Selection> selections;
+  int launches = 6;
+  std::optional<Seconds> budget;
+};
+
+/// What a profile measures, as far as its operations exist. The mpi backend's sweeps end at 64
+/// MiB.
+ProfilePlan plan_of(Profile profile, BackendKind backend);
+
+/// The sizes at which an operation is measured that no profile in force contains.
+Selection usual_selection(OperationKind operation, BackendKind backend);
+
+}  // namespace linkgain
