@@ -62,7 +62,7 @@ class Figures(unittest.TestCase):
         self.assertTrue(agrees(cell, row, column), f"{cell} of {case} with {variant} in {record}: {row}")
 
     def test_of_trainings(self):
-        for gpus, precision, own, other, less, ratio in table("docs/training.md", "GPUs", "precision")[0]:
+        for gpus, precision, own, other, less, ratio in table("docs/training.md", "GPUs", "Precision")[0]:
             record, case = f"{gpus}xH200-training", f"gpt2_step/{precision}/gpt2/np{gpus}"
             self.hold(own, record, case, "p2p")
             for cell in (other, less, ratio):
@@ -81,7 +81,7 @@ class Figures(unittest.TestCase):
             self.hold(cell, f"{gpus}xH200-kernels", case, variant)
 
     def test_of_kernels(self):
-        found = table("docs/kernels.md", "size", "NCCL", "kernel")
+        found = table("docs/kernels.md", "Size", "NCCL", "Kernel")
         self.assertEqual(len(found), 2)
         for gpus, rows in zip((2, 4), found):
             for size, nccl, kernel, nccl_host, kernel_host in rows:
@@ -89,10 +89,10 @@ class Figures(unittest.TestCase):
                                                ("", "host"): nccl_host, ("/kernel", "host"): kernel_host})
 
     def test_of_kernels_in_the_results(self):
-        for size, two, nccl, _, _, four, nccl_four in table("results/README.md", "size, with P2P")[0]:
+        for size, two, nccl, _, _, four, nccl_four in table("results/README.md", "Size, with P2P")[0]:
             self.hold_kernels(size, 2, {("/kernel", "p2p"): two, ("", "p2p"): nccl})
             self.hold_kernels(size, 4, {("/kernel", "p2p"): four, ("", "p2p"): nccl_four})
-        for size, two, nccl, four, nccl_four in table("results/README.md", "size, through host memory")[0]:
+        for size, two, nccl, four, nccl_four in table("results/README.md", "Size, through host memory")[0]:
             self.hold_kernels(size, 2, {("/kernel", "host"): two, ("", "host"): nccl})
             self.hold_kernels(size, 4, {("/kernel", "host"): four, ("", "host"): nccl_four})
 
@@ -102,7 +102,7 @@ class Figures(unittest.TestCase):
                 self.hold(cell, "2xH200-buffers", f"all_reduce/float32/sum/{size.replace(' ', '')}/np2/graph{kind}", "p2p")
 
     def test_of_latencies(self):
-        for label, _, p2p, host in table("docs/kernels.md", "operation", "its time is")[0]:
+        for label, _, p2p, host in table("docs/kernels.md", "Operation", "Its time is")[0]:
             if not p2p:
                 continue
             case = re.sub(r"`(\w+)`, (\d+) (\w+)", r"\1/\2\3/np2/pair=0-1", label)
@@ -110,14 +110,14 @@ class Figures(unittest.TestCase):
             self.hold(host, "2xH200-latency", case, "host")
 
     def test_of_steps_in_the_results(self):
-        for what, two, four, *_ in table("results/README.md", "what", "2 × H200")[0]:
+        for what, two, four, *_ in table("results/README.md", "What", "2 × H200")[0]:
             match = re.fullmatch(r"(step with P2P|exposed communication), (\w+)", what)
             for gpus, cell in ((2, two), (4, four)) if match else ():
                 self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{match[2]}/gpt2/np{gpus}", "p2p",
                           "exposed_s" if match[1].startswith("exposed") else None)
 
     def test_launches_and_commands_are_the_records(self):
-        rows = table("results/README.md", "record", "machine", "command", "commit", "launches")[0]
+        rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches")[0]
         named = {name for row in rows for name in re.findall(r"\((\w+)/report\.md\)", row[0].replace("-", "_"))}
         kept = {path.parent.name.replace("-", "_") for path in (ROOT / "results").glob("*/record.json")}
         self.assertEqual(named, kept)

@@ -54,7 +54,7 @@ class Reference(unittest.TestCase):
         enum = re.search(r"enum class ExitCode[^{]*\{(.*?)\}", code, re.S)[1]
         statuses = re.findall(r"= (\d+),", enum)
         self.assertGreater(len(statuses), 5)
-        self.assertEqual(first_cells(section(PAGE, "## Exit status")), ["status", *statuses, "128+n"])
+        self.assertEqual(first_cells(section(PAGE, "## Exit status")), ["Status", *statuses, "128+n"])
 
     def test_columns_are_those_of_the_programs(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ class Reference(unittest.TestCase):
 
     def test_the_outline_of_the_record_is_the_schemas(self):
         schema = json.loads((ROOT / "bench/common/record/record.schema.json").read_text())
-        outline = section(PAGE, "## JSON").split("| key |")[1]
+        outline = section(PAGE, "## JSON").split("| Key |")[1]
         self.assertEqual(names(outline), list(schema["properties"]))
 
     def test_json_documents_are_those_of_the_code(self):
