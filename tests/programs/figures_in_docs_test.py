@@ -3,9 +3,11 @@
 Environment: LINKGAIN is the program.
 """
 
+import collections
 import csv
 import functools
 import io
+import json
 import os
 import pathlib
 import re
@@ -116,20 +118,27 @@ class Figures(unittest.TestCase):
                 self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{match[2]}/gpt2/np{gpus}", "p2p",
                           "exposed_s" if match[1].startswith("exposed") else None)
 
-    def test_launches_and_commands_are_the_records(self):
+    def test_what_is_said_of_a_record_is_in_it(self):
         rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches")[0]
         named = {name for row in rows for name in re.findall(r"\((\w+)/report\.md\)", row[0].replace("-", "_"))}
         kept = {path.parent.name.replace("-", "_") for path in (ROOT / "results").glob("*/record.json")}
         self.assertEqual(named, kept)
-        for link, machine, _, commit, launches in rows:
+        for link, machine, command, commit, launches in rows:
             for record in re.findall(r"\(([\w-]+)/report\.md\)", link):
-                text = (ROOT / "results" / record / "record.json").read_text()
-                self.assertIn(f"+{commit.split(',')[0]}", text[:4000])
-                self.assertIn(f"np{4 if record.startswith('4x') else 2}", text)
+                document = json.loads((ROOT / "results" / record / "record.json").read_text())
+                self.assertIn(f"+{commit.split(',')[0]}", document["machine"]["software"]["linkgain"])
+                self.assertEqual(len(document["machine"]["ranks"]), int(record[0]))
                 if machine[0].isdigit():
                     self.assertEqual(machine[0], record[0])
-                ratios = {row["launches"] for row in rows_of(record).values()} - {"", "0"}
-                self.assertEqual(ratios, set(re.findall(r"\d+", launches)), record)
+                argv = document["settings"]["argv"][1:]
+                asked = [word for i, word in enumerate(argv) if word not in ("--out", "--quiet") and argv[i - 1] != "--out"]
+                shown = command.replace("`, the second with `", " " if asked[-1] == "sequential" else "` ")
+                shown = re.match(r"`linkgain ([^`]*)`", shown)[1].split()
+                if "…" not in command:
+                    self.assertEqual(sorted(shown), sorted(asked))
+                samples = document["samples"]
+                sampled = collections.Counter(case for case, _ in set(zip(samples["case"], samples["launch"])))
+                self.assertEqual({str(count) for count in sampled.values()}, set(re.findall(r"\d+", launches)), record)
 
     def test_a_wrong_figure_is_found(self):
         row = {"busbw_gb_per_s": "336.49", "time_s": "0.0000014669", "less_time": "0.0764", "ratio": "", "steps_time_s": ""}
