@@ -23,7 +23,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "results" / "README.md"]
 LINKGAIN = pathlib.Path(os.environ["LINKGAIN"])
 LINKGAIN_BENCH = pathlib.Path(os.environ["LINKGAIN_BENCH"])
 UPDATES = os.environ.get("LINKGAIN_UPDATE_GOLDENS") == "1"
