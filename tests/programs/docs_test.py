@@ -19,10 +19,14 @@ import pathlib
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.append(str(ROOT / "scripts" / "lib"))
+import prose  # pylint: disable=wrong-import-position
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "results" / "README.md"]
 LINKGAIN = pathlib.Path(os.environ["LINKGAIN"])
 LINKGAIN_BENCH = pathlib.Path(os.environ["LINKGAIN_BENCH"])
@@ -338,6 +342,33 @@ class DoctorChecks(unittest.TestCase):
         headings = set(re.findall(r"^### ([\w-]+)$", (ROOT / "docs" / "doctor.md").read_text(), re.M))
         self.assertGreater(len(checks), 30)
         self.assertEqual(headings, checks)
+
+
+class Messages(unittest.TestCase):
+    PAGE = ROOT / "docs" / "troubleshooting.md"
+
+    def named(self, head):
+        """What the first cells of the table that begins with a cell have in code."""
+        rows = self.PAGE.read_text().split(f"| {head} |")[1].split("\n\n")[0].splitlines()[2:]
+        return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])}
+
+    def test_messages_are_those_of_the_programs(self):
+        said = "\n".join(text for source in (ROOT / "bench").rglob("*.cpp")
+                         for _, text in prose.literals(source.read_text()))
+        messages = self.named("Message of linkgain")
+        self.assertGreater(len(messages), 5)
+        for message in messages:
+            self.assertIn(message, said)
+
+    def test_every_warning_is_explained(self):
+        source = "\n".join(path.read_text() for part in ("analysis", "run")
+                           for path in (ROOT / "bench" / "coordinator" / part).glob("*.cpp"))
+        made = set(re.findall(r'(?:\{|\n\s+)"([a-z]+(?:-[a-z]+)+)",\s', source))
+        explained = self.named("Warning")
+        self.assertGreater(len(made), 20)
+        self.assertEqual(made - explained, set())
+        for warning in explained:
+            self.assertIn(f'"{warning}"', source)
 
 
 class Links(unittest.TestCase):
