@@ -160,8 +160,8 @@ std::string pairs_section(const RunSummary& summary) {
              ? tables
              : fmt::format(
                    "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, "
-                   "else time, of one operation, {}; beside each what joins the two, as `linkgain "
-                   "topo` names it, whichever way the bytes took.\n\n{}",
+                   "else time, of one operation, {}. Beside each is what joins the two, as "
+                   "`linkgain topo` names it, whichever path the bytes took.\n\n{}",
                    launches_text(summary.record), tables);
 }
 
