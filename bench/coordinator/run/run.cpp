@@ -140,6 +140,7 @@ class Run : private RunObserver {
   bool on_same_gpus(const Launch& launch) const;
   void adopt(const VariantJob& job);
   void write_head();
+  void look_around();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
   void measure(Launch& launch, int index);
   void keep(const Launch& launch, int index);
@@ -152,6 +153,7 @@ class Run : private RunObserver {
   Seconds now() const override { return world_.now(); }
   void note(const std::string& text) override { progress_.note(text); }
   void warn(const Warning& warning) override;
+  void disturbed_since(int sequence) override;
   void probing_took(double seconds) override {
     if (cost_ != nullptr) cost_->probes_s += seconds;
   }
@@ -224,6 +226,29 @@ void Run::warn(const Warning& warning) {
   record_.warnings.push_back(warning);
   if (head_written_) journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));
+}
+
+/// Of cases that are written down already the journal gets another line.
+void Run::disturbed_since(int sequence) {
+  for (std::size_t i = 0; i < record_.cases.size(); ++i) {
+    CaseResult& result = record_.cases[i];
+    bool news = false;
+    for (Sample& sample : result.samples) {
+      if (sample.disturbed || sample.sequence < sequence) continue;
+      sample.disturbed = news = true;
+    }
+    if (!news) continue;
+    summarise(result);
+    if (head_written_) journal_.write_case(static_cast<int>(i), result);
+  }
+}
+
+/// While none of our jobs works: for what others do.
+void Run::look_around() {
+  host_.hand_over();
+  const std::size_t seen = record_.neighbours ? record_.neighbours->seen.size() : 0;
+  neighbours_.hand_over();
+  if (head_written_ && record_.neighbours && record_.neighbours->seen.size() > seen) write_head();
 }
 
 void Run::execute() {
@@ -306,7 +331,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
     if (launch.number == 0 && !plan_.sequential) lower_launches();
   }
   host_.pause();
-  neighbours_.hand_over();
+  look_around();
   std::vector<VariantJob> jobs;
   for (Launch& launch : group) {
     std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
@@ -480,6 +505,7 @@ void Run::measure_host_copies(std::vector<Launch>& group) {
 
 /// Brings the case's numbers up to date and writes them down.
 void Run::keep(const Launch& launch, int index) {
+  neighbours_.mark_samples();
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   summarise(result);
   // Where the variants run one after the other no rule can stop them.
@@ -517,14 +543,12 @@ void Run::measure(Launch& launch, int index) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   const double before = world_.now().value;
   const int samples_before = count_samples(record_);
-  host_.hand_over();
-  neighbours_.hand_over();
+  look_around();
   progress_.measuring(pace_, launch.number, result.definition);
   try {
     measure_case(launch.jobs, result, {index, launch.number, samples_before},
                  pace_.rounds(index, launch.number), settings_);
   } catch (const Interrupted&) {
-    neighbours_.mark_samples();
     keep(launch, index);
     throw;
   }

@@ -18,6 +18,8 @@ class RunObserver {
   virtual Seconds now() const { return {}; }  ///< monotonic
   virtual void note(const std::string&) {}    ///< a line for the person who waits
   virtual void warn(const Warning&) {}        ///< among others of every job that is lost
+  /// What was measured from this sample on was beside others' work.
+  virtual void disturbed_since(int /*sequence*/) {}
   /// What looking took: asking a job for its algorithms, a reading of the links' counters, health.
   virtual void probing_took(double /*seconds*/) {}
   virtual void counting_took(double /*seconds*/) {}
