@@ -329,6 +329,23 @@ HealthSummary summary_of(const Record& record) {
   return summary;
 }
 
+/// The same of others' work on the GPUs. Of a run on several hosts only this one's are looked at,
+/// which is said and stands against nobody's health.
+bool warn_of_neighbours_not_looked_for(Record& record) {
+  if (!record.neighbours || record.neighbours->not_looked.empty()) return false;
+  const Neighbours& found = *record.neighbours;
+  const bool unmet = found.looks + found.idle_windows == 0 || on_one_host(record.machine);
+  add_once(record, {"neighbours-not-looked-for",
+                    fmt::format("--require-healthy {} of others' work on the GPUs: {}",
+                                unmet ? "cannot be met, for nothing is known"
+                                      : "is met without knowledge of all",
+                                found.not_looked),
+                    unmet ? "`linkgain doctor` says what of NVML can be read on this machine; "
+                            "without it leave --require-healthy away"
+                          : "ask Slurm for whole nodes with --exclusive"});
+  return unmet;
+}
+
 /// Says what keeps a run from being shown to be healthy; true where there is something.
 bool warn_of_unmeasured(Record& record) {
   const int samples = count_samples(record);
@@ -337,7 +354,8 @@ bool warn_of_unmeasured(Record& record) {
     unknown += std::count_if(result.samples.begin(), result.samples.end(),
                              [](const Sample& sample) { return !is_measured(sample); });
   }
-  if (unknown == 0 && samples > 0) return false;
+  const bool neighbours = warn_of_neighbours_not_looked_for(record);
+  if (unknown == 0 && samples > 0) return neighbours;
   const std::string what =
       samples == 0
           ? std::string("no sample was taken")

@@ -127,8 +127,8 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
       Column& column = columns.at(value.name);
       column.logs.push_back(std::log(static_cast<double>(value.seconds)));
       ++column.paths.at(static_cast<std::size_t>(value.path));
-      column.launches =
-          column.launches == 0 ? member->launches : std::min(column.launches, member->launches);
+      const int launches = value.launches > 0 ? value.launches : member->launches;
+      column.launches = column.launches == 0 ? launches : std::min(column.launches, launches);
     }
   }
   return columns;

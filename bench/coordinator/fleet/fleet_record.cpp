@@ -130,11 +130,15 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
   own.machine = record.machine;
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
+    int launches = 0;
+    for (const RatioResult& each : result.ratios) {
+      launches = std::max(launches, each.ratio.launches);
+    }
     for (const VariantResult& variant : result.variants) {
       own.values.push_back({names.number_of(name, variant.variant),
                             static_cast<float>(variant.time.value_or(Seconds{}).value),
                             variant.path, has_wrong_data(variant), variant.health.samples,
-                            variant.health.unhealthy_samples});
+                            variant.health.unhealthy_samples, launches});
     }
   }
   return own;
@@ -299,16 +303,33 @@ FleetValue scan_variant(JsonScanner& in, std::string& variant) {
   return value;
 }
 
-/// The case's name may stand behind its variants.
+/// What read_record() takes a ratio for that does not say.
+int scan_ratio_launches(JsonScanner& in) {
+  int launches = 1;
+  in.object([&](std::string_view key) {
+    if (key == "launches") {
+      launches = static_cast<int>(in.integer());
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return launches;
+}
+
+/// The case's name and ratios may stand behind its variants.
 void scan_case(JsonScanner& in, FleetRecord& record, FleetNames& names) {
   std::string case_name;
   std::vector<std::string> variants;
+  int launches = 0;
   const std::size_t first = record.values.size();
   in.object([&](std::string_view key) {
     if (key == "case") {
       case_name = in.string();
     } else if (key == "variants") {
       in.array([&] { record.values.push_back(scan_variant(in, variants.emplace_back())); });
+    } else if (key == "ratios") {
+      in.array([&] { launches = std::max(launches, scan_ratio_launches(in)); });
     } else {
       in.skip();
     }
@@ -316,7 +337,9 @@ void scan_case(JsonScanner& in, FleetRecord& record, FleetNames& names) {
   });
   if (case_name.empty()) throw UsageError("not a valid record: a case has no name");
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    record.values.at(first + i).name = names.number_of(case_name, variants[i]);
+    FleetValue& value = record.values.at(first + i);
+    value.name = names.number_of(case_name, variants[i]);
+    value.launches = launches;
   }
 }
 

@@ -18,7 +18,8 @@ constexpr std::int64_t kIdleGpuBytes = 3 * kGiB / 2;
 constexpr std::int64_t kGpuRankBytes = kGiB;
 constexpr std::int64_t kHostRankBytes = 32 * kMiB;
 /// Of /dev/shm for each rank: Open MPI's segment, and where P2P is off NCCL's, 9.2 MiB for each
-/// channel to the next rank, of which two are the fewest.
+/// channel to the next rank, of which two are the fewest. NCCL keeps them once it has used them, so
+/// that a job with an open case has no more.
 constexpr std::int64_t kMpiSegmentBytes = 4 * kMiB;
 constexpr std::int64_t kNcclSegmentBytes = 20 * kMiB;
 /// Processes and their threads: mpirun has four, a rank three; CUDA, NCCL and NVML add some.
@@ -33,6 +34,10 @@ struct Limit {
   std::int64_t per_open_case;  ///< more for the one job of a variant that has a case open
   std::string name;            ///< with the amount: "24.0 GiB of free GPU memory"
   std::string advice;
+  /// A job that finds too little of it fails. Memory is reckoned with something to spare, so that
+  /// one job of every variant is tried (the plan has seen to it that their largest case fits).
+  bool fails = false;
+  std::string_view too_little = "is too little";
 
   /// Launches of one job of each of `variants` that it holds.
   std::int64_t launches(std::int64_t variants) const {
@@ -63,11 +68,11 @@ std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
   limits.push_back({site.shared_memory_bytes,
                     ranks * (kMpiSegmentBytes + (gpu ? kNcclSegmentBytes : 0)), 0,
                     bytes(site.shared_memory_bytes) + " in /dev/shm",
-                    "give a container more of it, as with --shm-size=4g"});
-  limits.push_back({site.processes,
-                    kLauncherThreads + ranks * (gpu ? kGpuRankThreads : kHostRankThreads), 0,
-                    fmt::format("{} more processes and threads", site.processes.value_or(0)),
-                    "raise the limit (ulimit -u, a container's --pids-limit)"});
+                    "give a container more of it, as with --shm-size=4g", true});
+  limits.push_back(
+      {site.processes, kLauncherThreads + ranks * (gpu ? kGpuRankThreads : kHostRankThreads), 0,
+       fmt::format("{} more processes and threads", site.processes.value_or(0)),
+       "raise the limit (ulimit -u, a container's --pids-limit)", true, "do not suffice"});
   std::erase_if(limits, [](const Limit& limit) { return !limit.available; });
   return limits;
 }
@@ -89,24 +94,25 @@ std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<
 
 LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
   const std::vector<Limit> limits = limits_of(site, needs);
+  const auto forbids = [&](const Limit& limit) {
+    return needs.may_be_sequential && limit.fails && limit.launches(needs.variants) < 1;
+  };
+  const auto forbidding = std::find_if(limits.begin(), limits.end(), forbids);
+  if (forbidding != limits.end()) {
+    return {.sequential = true,
+            .launches = {},
+            .warning = Warning{
+                "sequential",
+                fmt::format("the variants ran one after the other: {} {} for {} jobs at once",
+                            forbidding->name, forbidding->too_little, needs.variants),
+                "drift between them is not cancelled; " + forbidding->advice}};
+  }
   const auto tightest =
       std::min_element(limits.begin(), limits.end(), [&](const Limit& a, const Limit& b) {
         return a.launches(needs.variants) < b.launches(needs.variants);
       });
   if (tightest == limits.end() || tightest->launches(needs.variants) >= needs.launches) return {};
-  const std::int64_t fit = tightest->launches(needs.variants);
-  const bool processes = tightest == limits.end() - 1 && site.processes;
-  if (fit < 1 && processes && needs.may_be_sequential) {
-    return {
-        .sequential = true,
-        .launches = {},
-        .warning = Warning{
-            "sequential",
-            fmt::format("the variants ran one after the other: {} may be started", tightest->name),
-            "drift between them is not cancelled; " + tightest->advice}};
-  }
-  // Memory is reckoned with something to spare, so one job of every variant is tried.
-  const int most = static_cast<int>(std::max<std::int64_t>(1, fit));
+  const std::int64_t most = std::max<std::int64_t>(1, tightest->launches(needs.variants));
   const std::int64_t groups = divide_up(needs.launches, most);
   const int at_once = static_cast<int>(divide_up(needs.launches, groups));
   if (at_once >= needs.launches) return {};
@@ -114,8 +120,7 @@ LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
           .warning = Warning{
               "launch-groups",
               fmt::format("launches ran {} at a time, not all {} at once: {} {} for {} jobs",
-                          at_once, needs.launches, tightest->name,
-                          processes ? "do not suffice" : "is too little",
+                          at_once, needs.launches, tightest->name, tightest->too_little,
                           needs.launches * needs.variants),
               "each time with one job of every variant, so the comparison is as good and only "
               "takes longer; " +

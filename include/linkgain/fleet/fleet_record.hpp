@@ -41,6 +41,7 @@ struct FleetValue {
   bool wrong_data = false;
   std::int32_t samples = 0;  ///< whose health is known
   std::int32_t unhealthy_samples = 0;
+  std::int32_t launches = 0;  ///< of its case that a ratio is of; 0: no ratio
   bool operator==(const FleetValue&) const = default;
 };
 
@@ -53,7 +54,7 @@ struct FleetRecord {
   std::string started;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
-  int launches = 1;
+  int launches = 1;  ///< that were asked for
   Machine machine;
   std::vector<FleetValue> values;
 };

@@ -96,7 +96,7 @@ TEST_F(FleetFindings, OfTheWholeFleet) {
   add(
       "the same with eight launches each",
       [&] {
-        for (Record& record : records_) record.settings.launches = 8;
+        for (Record& record : records_) set_launches(record, 8);
       },
       fine);
   add(

@@ -81,6 +81,16 @@ TEST(FleetRecord, OfEveryOddityIsTheSame) {
   expect_same(scan_fleet_record(text, names), parsed);
 }
 
+TEST(FleetRecord, HasTheLaunchesThatWereTaken) {
+  Record record = full_record();
+  record.settings.launches = 6;
+  record.cases[0].ratios.at(0).ratio.launches = 3;
+  FleetNames names;
+  const FleetRecord parsed = fleet_record_of(record, names);
+  EXPECT_EQ(parsed.values.at(0).launches, 3);
+  EXPECT_EQ(scan_fleet_record(to_json(record), names).values, parsed.values);
+}
+
 TEST(FleetRecord, NeedsNothingAfterTheSamplesBegin) {
   const std::string text = to_json(full_record());
   FleetNames names;

@@ -73,6 +73,22 @@ TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
   EXPECT_FALSE(plan.launches_at_once);
 }
 
+TEST(LaunchGroups, AreNoneWhereASharedMemoryHoldsNotOneJobOfEveryVariant) {
+  Site site = roomy();
+  site.shared_memory_bytes = 96 * kMiB;  // two jobs of two ranks with NCCL's segments
+  EXPECT_EQ(make_plan(of_size("8"), site).launches_at_once, 1);
+  EXPECT_FALSE(make_plan(of_size("8"), site).sequential);
+  *site.shared_memory_bytes -= 1;
+  const RunPlan plan = make_plan(of_size("8"), site);
+  EXPECT_TRUE(plan.sequential);
+  EXPECT_FALSE(plan.launches_at_once);
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_EQ(plan.warnings[0].code, "sequential");
+  RunOptions paired = of_size("8");
+  paired.sequential = false;
+  EXPECT_EQ(make_plan(paired, site).launches_at_once, 1) << "as was asked for";
+}
+
 TEST(LaunchGroups, SayWhatIsTooLittle) {
   std::string text;
   const auto add = [&](const std::string& situation, const RunOptions& options, const Site& site) {

@@ -201,6 +201,11 @@ TEST(TrainingPlans, SayWhyTheyAreRefused) {
   options.operations = {OperationKind::gpt2_step};
   options.steps = 15;
   add("steps that are no multiple of a block's", options);
+  options.steps = 20;
+  add("steps for two launches", options);
+  options.launches = 2;
+  EXPECT_EQ(make_plan(options, with_gpus(2)).training->steps, 20);
+  options.launches.reset();
   options.operations = {OperationKind::all_reduce};
   options.steps = 10;
   add("steps of an all_reduce", options);
