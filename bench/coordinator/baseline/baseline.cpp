@@ -71,7 +71,7 @@ void warn_of_few_launches(Baseline& baseline) {
        fmt::format("some cases have only {}, {} are wanted", counted(fewest, "launch", "launches"),
                    kEnoughLaunches),
        fewest < 2 ? "measure with `linkgain run --launches 8`: from one launch nothing is known of "
-                    "how launches differ, so a check of one launch can decide nothing"
+                    "how launches differ, so a check against it is inconclusive"
                   : "measure with `linkgain run --launches 8`, or give more records: checks will "
                     "often be inconclusive"});
 }
