@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
@@ -184,7 +185,7 @@ std::vector<std::string> row_of_several(const Checks& checks, TableStyle style) 
           "",
           "",
           "",
-          fmt::format("{}: {}", note_text(first), first_few(labels))};
+          fmt::format("{}: {}", note_text(first), first_named(labels))};
 }
 
 bool has_one_tolerance(const Checks& checks) {
@@ -263,7 +264,8 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
 
 constexpr const char* kCsvHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
-    "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason\n";
+    "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason,"
+    "disturbed_samples,level_change\n";
 
 std::string share_field(const std::optional<double>& share) {
   return share ? fmt::format("{:.6g}", *share) : std::string();
@@ -288,7 +290,10 @@ std::string csv_row(const CaseCheck& check) {
       csv_field(check.tolerance.upper),
       settling ? fmt::format("{}", settling->launches) : std::string(),
       settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
-      csv_field(std::string_view(check.reason))};
+      csv_field(std::string_view(check.reason)),
+      csv_field(check.disturbance.samples ? std::optional<double>(*check.disturbance.samples)
+                                          : std::nullopt),
+      csv_field(check.disturbance.level_change)};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

@@ -89,6 +89,8 @@ void measure(CaseCheck& check, const CaseLaunches& launches,
     add_reason(check, fmt::format("GPUs were held back in {}",
                                   counted(launches.unhealthy_samples, "sample", "samples")));
   }
+  check.disturbance = launches.disturbance;
+  if (const std::string text = describe(check.disturbance); !text.empty()) add_reason(check, text);
   if (!spread || has_one_launch(check)) return;
   const LaunchShift shift{*check.shift, *spread, check.reference_launches, check.launches};
   check.interval = interval_of(shift, quantiles);
@@ -349,6 +351,8 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
                                "what was measured is checked; cases that are missing fail"});
   }
   warn_of_health(result, source);
+  const auto disturbances = disturbance_warnings(source.name, source.record);
+  result.warnings.insert(result.warnings.end(), disturbances.begin(), disturbances.end());
   warn_of_variables(result, baseline, source);
 }
 

@@ -104,7 +104,8 @@ constexpr std::string_view kCsvHeader =
     "before,after,case,variant,before_time_s,after_time_s,before_busbw_gb_per_s,"
     "after_busbw_gb_per_s,before_algbw_gb_per_s,after_algbw_gb_per_s,before_path,after_path,"
     "before_launches,after_launches,speed_up,speed_up_low,speed_up_high,less_time,launch_spread,"
-    "spread_assumed,verdict,reason\n";
+    "spread_assumed,verdict,reason,before_disturbed_samples,after_disturbed_samples,"
+    "before_level_change,after_level_change\n";
 
 std::optional<double> time_of(const CaseFigures* figures) {
   if (figures == nullptr || !figures->time) {
@@ -124,6 +125,10 @@ std::string path_of(const CaseFigures* figures) {
 
 std::string launches_of(const CaseFigures* figures) {
   return figures == nullptr ? std::string{} : fmt::format("{}", figures->launches.size());
+}
+
+std::optional<double> count_of(const Disturbance& disturbance) {
+  return disturbance.samples ? std::optional<double>(*disturbance.samples) : std::nullopt;
 }
 
 void add_difference(std::vector<std::string>& fields, const CaseComparison& each) {
@@ -159,6 +164,12 @@ std::string csv_row(const RunComparison& comparison, const CaseComparison& each)
   add_difference(fields, each);
   fields.emplace_back(name_of(each.verdict));
   fields.push_back(csv_field(std::string_view(each.reason)));
+  for (const CaseFigures* side : {before, after}) {
+    fields.push_back(csv_field(side == nullptr ? std::nullopt : count_of(side->disturbance)));
+  }
+  for (const CaseFigures* side : {before, after}) {
+    fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.level_change));
+  }
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -205,7 +216,9 @@ Out write_side(const CaseFigures* figures) {
           {"algbw_gb_per_s", nullable(figures->algbw)},
           {"busbw_gb_per_s", nullable(figures->busbw)},
           {"path", name_of(figures->path)},
-          {"launch_medians_s", launches}};
+          {"launch_medians_s", launches},
+          {"disturbed_samples", nullable(figures->disturbance.samples)},
+          {"level_change", nullable(figures->disturbance.level_change)}};
 }
 
 /// Times and speed-ups, from which less time follows.

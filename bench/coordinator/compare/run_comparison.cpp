@@ -214,6 +214,17 @@ std::optional<LaunchMode> other_launch(const RunComparison& comparison,
   return known ? std::optional(other.launch) : std::nullopt;
 }
 
+/// "before: others worked meanwhile in 3 samples"; empty where nothing is known of either side.
+std::string disturbances_text(const CaseComparison& each) {
+  std::vector<std::string> parts;
+  for (const auto& [when, figures] :
+       {std::pair{"before", each.before}, std::pair{"after", each.after}}) {
+    const std::string text = describe(figures->disturbance);
+    if (!text.empty()) parts.push_back(fmt::format("{}: {}", when, text));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 void fill(CaseComparison& each, const RunComparison& comparison, const BothDeviations& deviations,
           ShiftQuantiles& quantiles) {
   if (each.before == nullptr || each.after == nullptr) {
@@ -228,6 +239,7 @@ void fill(CaseComparison& each, const RunComparison& comparison, const BothDevia
     each.verdict = CaseVerdict::not_comparable;
     return;
   }
+  each.reason = disturbances_text(each);
   each.between_launches = deviations.of(*each.before, *each.after);
   each.speed_up = speed_up_of(*each.before, *each.after, *each.between_launches, quantiles);
   each.verdict = judge(*each.speed_up, comparison.threshold);
@@ -375,6 +387,13 @@ void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
                         "what it lacks is not compared; measure it again"});
   }
   add_throttling(cautions, run);
+  std::vector<DisturbedCase> cases;
+  for (const CaseFigures& figures : run.cases) {
+    cases.push_back(
+        {fmt::format("{} with {}", figures.name, figures.variant), figures.disturbance});
+  }
+  const auto disturbances = disturbance_warnings(run.name, cases, run.neighbours);
+  cautions.insert(cautions.end(), disturbances.begin(), disturbances.end());
 }
 
 std::size_t ranks_of(const RunFigures& run) {

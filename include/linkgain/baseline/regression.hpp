@@ -53,6 +53,7 @@ struct CaseCheck {
   std::optional<Seconds> time;       ///< absent where it is missing
   int reference_launches = 0;
   int launches = 0;
+  Disturbance disturbance;  ///< of what was checked
   /// log(time / reference) and its 95 % interval; the interval is absent where a side has one
   /// launch or no spread is known.
   std::optional<double> shift;

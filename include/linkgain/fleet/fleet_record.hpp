@@ -41,6 +41,8 @@ struct FleetValue {
   bool wrong_data = false;
   std::int32_t samples = 0;  ///< whose health is known
   std::int32_t unhealthy_samples = 0;
+  std::int32_t disturbed_samples = 0;  ///< taken while others worked
+  bool level_changed = false;          ///< within a launch
   bool operator==(const FleetValue&) const = default;
 };
 
@@ -54,6 +56,8 @@ struct FleetRecord {
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
   int launches = 1;
+  /// Times that others were newly seen on its GPUs; absent where nobody looked.
+  std::optional<int> neighbours{};
   Machine machine;
   std::vector<FleetValue> values;
 };

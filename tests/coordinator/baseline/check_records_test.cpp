@@ -102,6 +102,25 @@ TEST(CheckRecords, WarnsOfGpusThatWereHeldBack) {
               AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
 }
 
+/// A disturbed case is as slow as a slower one.
+TEST(CheckRecords, WarnsOfOthersWork) {
+  const auto disturb = [](Record& r) {
+    r.neighbours.emplace().seen = {{.gpu = 1, .busy_percent = 97.0}};
+    r.cases[0].variants[0].disturbed_samples = 3;
+    r.cases[1].variants[0].level_shift = LevelShift{.launch = 1, .round = 2, .ratio = 1.3};
+  };
+  const CheckResult result = check({changed(after(), disturb)}, made_from(before()));
+  EXPECT_EQ(count_of(result, RegressionVerdict::same), 2);
+  EXPECT_THAT(warning_codes(result), ElementsAre("neighbours", "disturbed", "level-change"));
+  EXPECT_EQ(result.cases[0].disturbance.samples, 3);
+  EXPECT_EQ(result.cases[1].disturbance.level_change, 1.3);
+  std::vector<std::string> codes;
+  for (const Warning& each : made_from(changed(before(), disturb)).warnings) {
+    codes.push_back(each.code);
+  }
+  EXPECT_THAT(codes, ElementsAre("neighbours", "disturbed", "level-change")) << "nor a baseline";
+}
+
 TEST(CheckRecords, RepeatsThatABaselineIsWeak) {
   const Record weak = run_of({{sized(8), "p2p", {1e-3, 1.01e-3}}});
   EXPECT_THAT(warning_codes(check({after()}, made_from(weak))), ElementsAre("weak-baseline"));

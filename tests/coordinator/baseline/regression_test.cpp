@@ -242,6 +242,10 @@ TEST(Check, SaysWhy) {
         launches = launches_of(sized(8), eight(1.2e-3));
         launches.unhealthy_samples = 3;
       }));
+  add("others' work", reference(), with([](CaseLaunches& launches) {
+        launches = launches_of(sized(8), eight(1.2e-3));
+        launches.disturbance = {.samples = 5, .level_change = 1.3};
+      }));
   expect_golden(text, "reasons.txt");
 }
 
