@@ -194,6 +194,28 @@ bool has_one_tolerance(const Checks& checks) {
   });
 }
 
+/// Of the baseline and now: "8, 6", or of both "8".
+std::string launches_cell(const CaseCheck& check) {
+  return check.reference_launches == check.launches
+             ? fmt::format("{}", check.launches)
+             : fmt::format("{}, {}", check.reference_launches, check.launches);
+}
+
+/// Where they differ from case to case each row says over how many launches its interval is;
+/// whether it does.
+bool add_launches(std::vector<StyledText::Column>& columns,
+                  std::vector<std::vector<std::string>>& rows,
+                  const std::vector<std::string>& launches) {
+  const bool alike = std::all_of(launches.begin(), launches.end(), [&](const std::string& each) {
+    return each.empty() || each == *std::find_if(launches.begin(), launches.end(),
+                                                 [](const auto& one) { return !one.empty(); });
+  });
+  if (alike) return false;
+  columns.insert(columns.end() - 1, {"Launches", true});
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].insert(rows[i].end() - 1, launches[i]);
+  return true;
+}
+
 /// The table of what a reader must see, the worst first, and the tolerance of all where it is one;
 /// nothing where all is well. Missing cases of one variant and reason are one row.
 void add_check_rows(StyledText& text, const CheckResult& result, TableStyle style) {
@@ -204,7 +226,10 @@ void add_check_rows(StyledText& text, const CheckResult& result, TableStyle styl
                                           {"Baseline", true}, {"Now", true}, {"Shift", true},
                                           {"95 % CI", true},  {"Tolerance"}, {"Why"}};
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> launches;
   for (const Checks& checks : grouped(shown, alike_key)) {
+    const CaseCheck& first = *checks.front();
+    launches.push_back(checks.size() == 1 && first.interval ? launches_cell(first) : "");
     rows.push_back(checks.size() > 1 ? row_of_several(checks, style)
                                      : row_of(*checks.front(), style));
   }
@@ -214,7 +239,9 @@ void add_check_rows(StyledText& text, const CheckResult& result, TableStyle styl
     columns.erase(columns.begin() + kToleranceColumn);
     for (std::vector<std::string>& row : rows) row.erase(row.begin() + kToleranceColumn);
   }
+  const bool says_launches = add_launches(columns, rows, launches);
   text.table_with_reasons(columns, rows);
+  if (says_launches) text.paragraph("Launches: of the baseline, and now");
   if (one_tolerance) {
     text.paragraph("Tolerance: " + readable_tolerance(shown.front()->tolerance));
   }

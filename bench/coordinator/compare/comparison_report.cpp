@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <stdexcept>
 
 #include "comparison_tables.hpp"
@@ -33,6 +35,37 @@ void add_cautions(StyledText& text, const RunComparison& comparison) {
   }
 }
 
+/// "6" or, before and after, "6, 8"; empty without an interval.
+std::string launches_cell(const CaseComparison& each) {
+  if (!each.speed_up) return {};
+  const std::size_t before = each.before->launches.size();
+  const std::size_t after = each.after->launches.size();
+  return before == after ? fmt::format("{}", before) : fmt::format("{}, {}", before, after);
+}
+
+/// Whether all intervals are over as many launches, so that rows need not say so.
+bool have_like_launches(const RunComparison& comparison) {
+  std::set<std::string> cells;
+  for (const CaseComparison& each : comparison.cases) {
+    if (each.speed_up) cells.insert(launches_cell(each));
+  }
+  return cells.size() < 2;
+}
+
+/// ", over 8 launches", ", over 8 launches before and 6 after"; empty without an interval.
+std::string launches_text(const RunComparison& comparison) {
+  if (!have_like_launches(comparison)) return ", over the row's launches (before, after)";
+  const auto any = std::ranges::find_if(
+      comparison.cases, [](const CaseComparison& each) { return each.speed_up.has_value(); });
+  if (any == comparison.cases.end()) return {};
+  const auto count = [](const CaseFigures* side) {
+    return counted(static_cast<std::int64_t>(side->launches.size()), "launch", "launches");
+  };
+  return any->before->launches.size() == any->after->launches.size()
+             ? fmt::format(", over {} each", count(any->before))
+             : fmt::format(", over {} before and {} after", count(any->before), count(any->after));
+}
+
 std::string legend_of(const RunComparison& comparison) {
   std::vector<CaseVerdict> verdicts;
   bool trainings = false;
@@ -40,8 +73,8 @@ std::string legend_of(const RunComparison& comparison) {
     verdicts.push_back(each.verdict);
     trainings = trainings || (each.definition.training.has_value());
   }
-  return fmt::format("{}. The speed-up is the time before over the time after. {} {}",
-                     counts_of(verdicts), value_legend(trainings),
+  return fmt::format("{}. The speed-up is the time before over the time after{}. {} {}",
+                     counts_of(verdicts), launches_text(comparison), value_legend(trainings),
                      verdict_legend(comparison.threshold));
 }
 
@@ -65,14 +98,19 @@ void add_cases(StyledText& text, const RunComparison& comparison, Metric metric)
   }
   std::vector<CaseRow> rows;
   for (const CaseComparison& each : comparison.cases) rows.push_back(row_of(each, metric));
+  std::vector<StyledText::Column> columns{{"Before", true},
+                                          {"After", true},
+                                          {"Speed-up", true},
+                                          {"95 % CI", true},
+                                          {"Less time", true}};
+  if (!have_like_launches(comparison)) {
+    columns.push_back({"Launches", true});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].values.push_back(launches_cell(comparison.cases[i]));
+    }
+  }
   text.heading("Every case");
-  add_case_table(text,
-                 {{"Before", true},
-                  {"After", true},
-                  {"Speed-up", true},
-                  {"95 % CI", true},
-                  {"Less time", true}},
-                 rows);
+  add_case_table(text, columns, rows);
   text.paragraph(legend_of(comparison));
 }
 

@@ -122,7 +122,8 @@ class VariantMatch {
   bool by_name_ = false;
 };
 
-using Spreads = std::vector<std::optional<LaunchDeviation>>;
+/// By case of a run.
+using Spreads = std::map<const CaseFigures*, std::optional<LaunchDeviation>>;
 
 /// How launches of each case of a run differ.
 Spreads deviations_of(const RunFigures& run) {
@@ -131,33 +132,30 @@ Spreads deviations_of(const RunFigures& run) {
     all.push_back({figures.definition, figures.variant, {}});
     if (figures.no_time.empty()) all.back().launches = figures.launches;
   }
-  return pooled_deviations(all);
+  const std::vector<std::optional<LaunchDeviation>> pooled = pooled_deviations(all);
+  Spreads spreads;
+  for (std::size_t i = 0; i < pooled.size(); ++i) spreads[&run.cases[i]] = pooled[i];
+  return spreads;
 }
 
 /// The deviations of two runs.
 class BothDeviations {
  public:
   BothDeviations(const RunFigures& before, const RunFigures& after)
-      : before_(before),
-        after_(after),
+      : source_(deviation_source(before)),
         before_deviations_(deviations_of(before)),
         after_deviations_(deviations_of(after)) {}
 
-  /// Of a case of both, which are part of them.
+  /// Of a case of both, which are part of them; throws std::out_of_range for copies of such.
   BetweenLaunchDeviation of(const CaseFigures& before, const CaseFigures& after) const {
-    const auto pooled = combine_deviations(before_deviations_.at(place_of(before, before_)),
-                                           after_deviations_.at(place_of(after, after_)));
+    const auto pooled =
+        combine_deviations(before_deviations_.at(&before), after_deviations_.at(&after));
     return pooled ? BetweenLaunchDeviation{pooled->deviation, pooled->degrees_of_freedom}
-                  : assumed_between_launches(deviation_source(before_), before, after);
+                  : assumed_between_launches(source_, before, after);
   }
 
  private:
-  static std::size_t place_of(const CaseFigures& figures, const RunFigures& run) {
-    return static_cast<std::size_t>(&figures - run.cases.data());
-  }
-
-  const RunFigures& before_;
-  const RunFigures& after_;
+  DeviationSource source_;
   Spreads before_deviations_;
   Spreads after_deviations_;
 };
