@@ -61,9 +61,11 @@ std::string launches_text(const RunComparison& comparison) {
   const auto count = [](const CaseFigures* side) {
     return counted(static_cast<std::int64_t>(side->launches.size()), "launch", "launches");
   };
-  return any->before->launches.size() == any->after->launches.size()
-             ? fmt::format(", over {} each", count(any->before))
-             : fmt::format(", over {} before and {} after", count(any->before), count(any->after));
+  const std::size_t before = any->before->launches.size();
+  if (before != any->after->launches.size()) {
+    return fmt::format(", over {} before and {} after", count(any->before), count(any->after));
+  }
+  return before == 1 ? ", of one launch each" : fmt::format(", over {} each", count(any->before));
 }
 
 std::string legend_of(const RunComparison& comparison) {

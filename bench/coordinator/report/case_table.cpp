@@ -209,7 +209,7 @@ std::string CaseRows::legend(const std::string& nvlink, const std::string& paths
   std::string text = rows_.items;
   const std::string limits = limits_.text();
   if (!paths.empty()) text += fmt::format("- Path: {}\n", paths);
-  if (launches_.most > 0 && launches_.is_one() && !summary_.launches.is_one()) {
+  if (launches_.most > 1 && launches_.is_one() && !summary_.launches.is_one()) {
     text += fmt::format("- Intervals: over {}\n", counted(launches_.most, "launch", "launches"));
   }
   if (!limits.empty()) {
