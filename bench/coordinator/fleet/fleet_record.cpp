@@ -127,6 +127,7 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
   own.status = record.status;
   own.exit_code = record.exit_code;
   own.launches = record.settings.launches;
+  if (record.neighbours) own.neighbours = static_cast<int>(record.neighbours->seen.size());
   own.machine = record.machine;
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
@@ -138,7 +139,8 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
       own.values.push_back({names.number_of(name, variant.variant),
                             static_cast<float>(variant.time.value_or(Seconds{}).value),
                             variant.path, has_wrong_data(variant), variant.health.samples,
-                            variant.health.unhealthy_samples, launches});
+                            variant.health.unhealthy_samples, launches, variant.disturbed_samples,
+                            variant.level_shift.has_value()});
     }
   }
   return own;
@@ -295,6 +297,11 @@ FleetValue scan_variant(JsonScanner& in, std::string& variant) {
       scan_health(in, value);
     } else if (key == "verification" && in.is_object()) {
       scan_verification(in, value);
+    } else if (key == "disturbed_samples") {
+      value.disturbed_samples = static_cast<std::int32_t>(in.integer_or_null().value_or(0));
+    } else if (key == "level_shift") {
+      value.level_changed = in.is_object();
+      in.skip();
     } else {
       in.skip();
     }
@@ -354,6 +361,21 @@ void scan_settings(JsonScanner& in, FleetRecord& record) {
   });
 }
 
+void scan_neighbours(JsonScanner& in, FleetRecord& record) {
+  int& seen = record.neighbours.emplace(0);
+  in.object([&](std::string_view key) {
+    if (key == "seen") {
+      in.array([&] {
+        ++seen;
+        in.skip();
+      });
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+}
+
 /// One member of the record.
 void scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, FleetNames& names) {
   if (key == "schema") {
@@ -368,6 +390,8 @@ void scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, Fle
     record.machine = scan_machine(in);
   } else if (key == "settings") {
     scan_settings(in, record);
+  } else if (key == "neighbours" && in.is_object()) {
+    scan_neighbours(in, record);
   } else if (key == "cases") {
     in.array([&] { scan_case(in, record, names); });
   } else {

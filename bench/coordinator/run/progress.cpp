@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {
@@ -60,7 +61,8 @@ RunPace::ToGo RunPace::to_go(std::size_t index, int launches) const {
 
 int RunPace::groups_to_go(int launches) const {
   const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
-  return std::max(0, ((launches + at_once - 1) / at_once + added_) * passes() - groups_);
+  const int groups = static_cast<int>(divide_up(launches, at_once));
+  return std::max(0, (groups + added_) * passes() - groups_);
 }
 
 /// The rest of the run in so many launches, as far as it is known.

@@ -13,6 +13,7 @@
 #include "launch_groups.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/token_file.hpp"
@@ -468,7 +469,7 @@ int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launche
   std::int64_t blocks = plan.training->steps / kStepsPerBlock;
   std::int64_t over = plan.launches;
   if (launch > 0) {
-    blocks -= (blocks + over - 1) / over;
+    blocks -= divide_up(blocks, over);
     over = std::min<std::int64_t>(launches, plan.launches) - 1;
     --launch;
   }

@@ -52,6 +52,7 @@ void expect_same(const FleetRecord& scanned, const FleetRecord& parsed) {
   EXPECT_EQ(scanned.status, parsed.status);
   EXPECT_EQ(scanned.exit_code, parsed.exit_code);
   EXPECT_EQ(scanned.launches, parsed.launches);
+  EXPECT_EQ(scanned.neighbours, parsed.neighbours);
   EXPECT_EQ(scanned.values, parsed.values);
   EXPECT_EQ(machine_text(scanned.machine), machine_text(parsed.machine));
 }
