@@ -34,8 +34,7 @@ struct Limit {
   std::int64_t per_open_case;  ///< more for the one job of a variant that has a case open
   std::string name;            ///< with the amount: "24.0 GiB of free GPU memory"
   std::string advice;
-  /// A job that finds too little of it fails. Memory is reckoned with something to spare, so that
-  /// one job of every variant is tried (the plan has seen to it that their largest case fits).
+  /// A job that finds too little of it fails; memory is reckoned with something to spare.
   bool fails = false;
   std::string_view too_little = "is too little";
 

@@ -120,15 +120,9 @@ void RunPace::add_launch(const std::vector<int>& cases) {
   plan_steps();
 }
 
-int RunPace::step() const {
+int RunPace::total(int Spent::*part) const {
   int sum = 0;
-  for (const Spent& each : cases_) sum += each.steps;
-  return sum;
-}
-
-int RunPace::steps() const {
-  int sum = 0;
-  for (const Spent& each : cases_) sum += each.planned;
+  for (const Spent& each : cases_) sum += each.*part;
   return sum;
 }
 

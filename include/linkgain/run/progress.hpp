@@ -29,10 +29,8 @@ class RunObserver {
 };
 
 /// How far a run is, what its budget holds, and what time is left. A step is one case in one launch
-/// (and, run one after the other, of one variant).
-///
-/// A budget that is too short for all lowers the launches to kFewestLaunches first. Where it holds
-/// not even as many of every case, cases are left out, so that the others have theirs.
+/// (and, run one after the other, of one variant). A budget that is too short for all lowers the
+/// launches to kFewestLaunches first; then cases are left out, so that the others have theirs.
 class RunPace {
  public:
   /// Both must outlive it; time counts from now on.
@@ -61,8 +59,8 @@ class RunPace {
   /// Counts a launch more of these cases in.
   void add_launch(const std::vector<int>& cases);
 
-  int step() const;
-  int steps() const;
+  int step() const { return total(&Spent::steps); }
+  int steps() const { return total(&Spent::planned); }
   /// Of the case with this index, in one launch; `rounds_seconds` of its time passed in batches.
   void finished(int case_index, int launch, double seconds, double rounds_seconds);
   /// By what each case took so far; negative while nothing is known.
@@ -85,6 +83,7 @@ class RunPace {
   };
 
   int passes() const { return plan_.sequential ? static_cast<int>(plan_.variants.size()) : 1; }
+  int total(int Spent::*part) const;
   void plan_steps();
   ToGo to_go(std::size_t index, int launches) const;
   int groups_to_go(int launches) const;
