@@ -34,8 +34,9 @@ struct Limit {
   std::int64_t per_open_case;  ///< more for the one job of a variant that has a case open
   std::string name;            ///< with the amount: "24.0 GiB of free GPU memory"
   std::string advice;
-  /// A job that finds too little of it fails; memory is reckoned with something to spare.
-  bool fails = false;
+  /// Less, and one job of every variant at once is sure to fail: memory is reckoned with something
+  /// to spare.
+  std::optional<std::int64_t> least{};
   std::string_view too_little = "is too little";
 
   /// Launches of one job of each of `variants` that it holds.
@@ -54,6 +55,7 @@ std::string bytes(std::optional<std::int64_t> amount) {
 std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
   const bool gpu = needs.backend == BackendKind::nccl;
   const std::int64_t ranks = needs.ranks;
+  const std::int64_t variants = needs.variants;
   std::vector<Limit> limits;
   if (gpu) {
     limits.push_back({needs.free_gpu_memory, kIdleGpuBytes, needs.largest_case,
@@ -64,14 +66,18 @@ std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
                     gpu ? 0 : needs.largest_case,
                     bytes(site.host_memory_bytes) + " of available host memory",
                     "free memory to have all at once"});
-  limits.push_back({site.shared_memory_bytes,
-                    ranks * (kMpiSegmentBytes + (gpu ? kNcclSegmentBytes : 0)), 0,
+  // One variant may have P2P, and no segments of NCCL's then.
+  const std::int64_t segments = gpu ? kNcclSegmentBytes : 0;
+  limits.push_back({site.shared_memory_bytes, ranks * (kMpiSegmentBytes + segments), 0,
                     bytes(site.shared_memory_bytes) + " in /dev/shm",
-                    "give a container more of it, as with --shm-size=4g", true});
-  limits.push_back(
-      {site.processes, kLauncherThreads + ranks * (gpu ? kGpuRankThreads : kHostRankThreads), 0,
-       fmt::format("{} more processes and threads", site.processes.value_or(0)),
-       "raise the limit (ulimit -u, a container's --pids-limit)", true, "do not suffice"});
+                    "give a container more of it, as with --shm-size=4g",
+                    ranks * (variants * kMpiSegmentBytes + (variants - 1) * segments)});
+  const std::int64_t threads =
+      kLauncherThreads + ranks * (gpu ? kGpuRankThreads : kHostRankThreads);
+  limits.push_back({site.processes, threads, 0,
+                    fmt::format("{} more processes and threads", site.processes.value_or(0)),
+                    "raise the limit (ulimit -u, a container's --pids-limit)", variants * threads,
+                    "do not suffice"});
   std::erase_if(limits, [](const Limit& limit) { return !limit.available; });
   return limits;
 }
@@ -94,7 +100,7 @@ std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<
 LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
   const std::vector<Limit> limits = limits_of(site, needs);
   const auto forbids = [&](const Limit& limit) {
-    return needs.may_be_sequential && limit.fails && limit.launches(needs.variants) < 1;
+    return needs.may_be_sequential && limit.least && *limit.available < *limit.least;
   };
   const auto forbidding = std::find_if(limits.begin(), limits.end(), forbids);
   if (forbidding != limits.end()) {

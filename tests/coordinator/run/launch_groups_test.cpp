@@ -75,7 +75,7 @@ TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
 
 TEST(LaunchGroups, AreNoneWhereASharedMemoryHoldsNotOneJobOfEveryVariant) {
   Site site = roomy();
-  site.shared_memory_bytes = 96 * kMiB;  // two jobs of two ranks with NCCL's segments
+  site.shared_memory_bytes = 56 * kMiB;  // two jobs of two ranks, one with NCCL's segments
   EXPECT_EQ(make_plan(of_size("8"), site).launches_at_once, 1);
   EXPECT_FALSE(make_plan(of_size("8"), site).sequential);
   *site.shared_memory_bytes -= 1;

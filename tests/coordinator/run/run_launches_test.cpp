@@ -6,6 +6,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/run/run.hpp"
+#include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/golden.hpp"
 
@@ -228,7 +229,7 @@ TEST(RunLaunches, ABudgetForLessThanThreeLeavesCasesOutSoThatTheOthersHaveThree)
   EXPECT_THAT(launches_of(bench.record),
               ElementsAre(std::set<int>{0, 1, 2}, std::set<int>{0, 1, 2}, IsEmpty(), IsEmpty()));
   for (const VariantResult& variant : bench.record.cases[2].variants) {
-    EXPECT_EQ(variant.skipped, "the time budget was used up");
+    EXPECT_EQ(variant.skipped, kBudgetUsedUp);
   }
   EXPECT_EQ(bench.record.cases[2].stopped, StopReason::out_of_time);
   EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.launches, 3);
