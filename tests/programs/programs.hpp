@@ -57,10 +57,10 @@ inline ProgramRequest linkgain(const ScratchFolder& folder, std::vector<std::str
 inline ProgramRequest run_request(const ScratchFolder& folder,
                                   const std::vector<std::string>& arguments) {
   std::vector<std::string> all{"run", "--backend", "mpi", "--out", "out"};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  if (std::find(all.begin(), all.end(), "--launches") == all.end()) {
+  if (std::find(arguments.begin(), arguments.end(), "--launches") == arguments.end()) {
     all.insert(all.end(), {"--launches", "2"});
   }
+  all.insert(all.end(), arguments.begin(), arguments.end());
   return linkgain(folder, all);
 }
 

@@ -17,9 +17,8 @@ constexpr std::int64_t kIdleGpuBytes = 3 * kGiB / 2;
 /// Of the host for each rank: pinned staging buffers and CUDA's own; without a GPU 18 MiB.
 constexpr std::int64_t kGpuRankBytes = kGiB;
 constexpr std::int64_t kHostRankBytes = 32 * kMiB;
-/// Of /dev/shm for each rank: Open MPI's segment, and where P2P is off NCCL's, 9.2 MiB for each
-/// channel to the next rank, of which two are the fewest. NCCL keeps them once it has used them, so
-/// that a job with an open case has no more.
+/// Of /dev/shm for each rank, open case or not: Open MPI's segment, and where P2P is off NCCL's, of
+/// 9.2 MiB for each channel to the next rank, two or more.
 constexpr std::int64_t kMpiSegmentBytes = 4 * kMiB;
 constexpr std::int64_t kNcclSegmentBytes = 20 * kMiB;
 /// Processes and their threads: mpirun has four, a rank three; CUDA, NCCL and NVML add some.
@@ -36,7 +35,7 @@ struct Limit {
   std::string advice;
   /// Less, and one job of every variant at once is sure to fail: memory is reckoned with something
   /// to spare.
-  std::optional<std::int64_t> least{};
+  std::int64_t least = 0;
   std::string_view too_little = "is too little";
 
   /// Launches of one job of each of `variants` that it holds.
@@ -99,26 +98,21 @@ std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<
 
 LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
   const std::vector<Limit> limits = limits_of(site, needs);
-  const auto forbids = [&](const Limit& limit) {
-    return needs.may_be_sequential && limit.least && *limit.available < *limit.least;
-  };
-  const auto forbidding = std::find_if(limits.begin(), limits.end(), forbids);
-  if (forbidding != limits.end()) {
+  for (const Limit& limit : limits) {
+    if (!needs.may_be_sequential || *limit.available >= limit.least) continue;
     return {.sequential = true,
             .launches = {},
             .warning = Warning{
                 "sequential",
                 fmt::format("the variants ran one after the other: {} {} for {} jobs at once",
-                            forbidding->name, forbidding->too_little, needs.variants),
-                "drift between them is not cancelled; " + forbidding->advice}};
+                            limit.name, limit.too_little, needs.variants),
+                "drift between them is not cancelled; " + limit.advice}};
   }
-  const auto tightest =
-      std::min_element(limits.begin(), limits.end(), [&](const Limit& a, const Limit& b) {
-        return a.launches(needs.variants) < b.launches(needs.variants);
-      });
-  if (tightest == limits.end() || tightest->launches(needs.variants) >= needs.launches) return {};
-  const std::int64_t most = std::max<std::int64_t>(1, tightest->launches(needs.variants));
-  const std::int64_t groups = divide_up(needs.launches, most);
+  const auto launches = [&](const Limit& limit) { return limit.launches(needs.variants); };
+  const auto tightest = std::ranges::min_element(limits, {}, launches);
+  if (tightest == limits.end() || launches(*tightest) >= needs.launches) return {};
+  const std::int64_t groups =
+      divide_up(needs.launches, std::max<std::int64_t>(1, launches(*tightest)));
   const int at_once = static_cast<int>(divide_up(needs.launches, groups));
   if (at_once >= needs.launches) return {};
   return {.launches = at_once,

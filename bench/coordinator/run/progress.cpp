@@ -65,10 +65,10 @@ int RunPace::groups_to_go(int launches) const {
   return std::max(0, (groups + added_) * passes() - groups_);
 }
 
-/// The rest of the run in so many launches, as far as it is known.
-double RunPace::seconds_for(int launches) const {
+double RunPace::seconds_for(int launches, const Spent* first) const {
   double seconds = groups_to_go(launches) * group_seconds_;
   for (std::size_t i = 0; i < cases_.size(); ++i) {
+    if (first != nullptr && cases_[i].steps == 0 && &cases_[i] != first) continue;
     seconds += seconds_of(i, to_go(i, launches)).value_or(0.0);
   }
   return seconds;
@@ -77,13 +77,7 @@ double RunPace::seconds_for(int launches) const {
 bool RunPace::admits(int case_index) {
   Spent& own = cases_[static_cast<std::size_t>(case_index)];
   if (own.left_out || own.steps > 0 || !plan_.budget || step() == 0) return !own.left_out;
-  const int fewest = std::min(launches_, kFewestLaunches);
-  double seconds = groups_to_go(fewest) * group_seconds_;
-  for (std::size_t i = 0; i < cases_.size(); ++i) {
-    if (cases_[i].steps == 0 && &cases_[i] != &own) continue;
-    seconds += seconds_of(i, to_go(i, fewest)).value_or(0.0);
-  }
-  own.left_out = seconds > seconds_of_budget_left();
+  own.left_out = seconds_for(std::min(launches_, kFewestLaunches), &own) > seconds_of_budget_left();
   if (own.left_out) plan_steps();
   return !own.left_out;
 }

@@ -87,7 +87,9 @@ class RunPace {
   void plan_steps();
   ToGo to_go(std::size_t index, int launches) const;
   int groups_to_go(int launches) const;
-  double seconds_for(int launches) const;
+  /// The rest of the run in so many launches, as far as it is known; of the cases that were not
+  /// begun only `first`, where it is given.
+  double seconds_for(int launches, const Spent* first = nullptr) const;
   double seconds_of_budget_left() const { return plan_.budget->value - elapsed(); }
   /// By what the case, or those like it, took so far; absent where none was measured.
   std::optional<double> seconds_of(std::size_t index, ToGo part) const;
