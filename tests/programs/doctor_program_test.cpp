@@ -37,7 +37,7 @@ std::string verdict_of(const Outcome& outcome, const std::string& id, const std:
 
 TEST(DoctorProgram, SpeaksToPeople) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(doctor(folder, "h200x2"));
+  const Outcome outcome = run_program(doctor(folder, "h200x2", {"--verbose"}));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("\nPower\n"), HasSubstr("\nCooling\n"), HasSubstr("\nConnectivity\n"),
                     HasSubstr("700 W of 700 W default"), HasSubstr("18 of 18 links active"),
@@ -45,6 +45,28 @@ TEST(DoctorProgram, SpeaksToPeople) {
   EXPECT_THAT(lines_of(outcome.output).back(), AllOf(HasSubstr("warning"), HasSubstr(" ok, ")));
   EXPECT_EQ(outcome.error, "");
   EXPECT_LT(outcome.seconds, 3.0);
+}
+
+TEST(DoctorProgram, ShowsWhatIsOkOnlyWhenAsked) {
+  const ScratchFolder folder;
+  const auto shown = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> ok;
+    for (const std::string& line :
+         lines_of(run_program(doctor(folder, "rtx3090-nv4", arguments)).output)) {
+      if (line.starts_with("  ok ")) ok.push_back(line);
+    }
+    return ok;
+  };
+  EXPECT_THAT(shown({}), testing::IsEmpty());
+  EXPECT_THAT(shown({"--verbose"}), testing::SizeIs(testing::Gt(10U)));
+}
+
+TEST(DoctorProgram, RepeatsProblemsLast) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "p2p-refused"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(lines_of(outcome.output).back(),
+              AllOf(testing::StartsWith("  problem: "), HasSubstr("p2p"), HasSubstr("GPU0-GPU1")));
 }
 
 TEST(DoctorProgram, AsksTheWorkerForItsVersions) {
@@ -108,7 +130,7 @@ TEST(DoctorProgram, SeesThrottling) {
 
 TEST(DoctorProgram, AnOldDriverThatDoesNotCountLinksIsNotTakenForPcie) {
   const ScratchFolder folder;
-  ProgramRequest request = doctor(folder, "h200x2");
+  ProgramRequest request = doctor(folder, "h200x2", {"--verbose"});
   request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE_OLD;
   const Outcome outcome = run_program(request);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("(NV?)"), Not(HasSubstr("over PCIe"))));

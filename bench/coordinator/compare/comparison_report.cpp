@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "comparison_answer.hpp"
 #include "comparison_tables.hpp"
 #include "comparison_trend.hpp"
 #include "linkgain/base/json.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 void add_changes(StyledText& text, const RunComparison& comparison) {
   text.heading("What changed");
-  if (comparison.changes.empty()) text.item("nothing that both runs tell of");
+  if (comparison.changes.empty()) text.item("no machine change was recorded");
   for (const Change& change : comparison.changes) text.item(text_of(change));
 }
 
@@ -78,6 +79,7 @@ void add_cases(StyledText& text, const RunComparison& comparison, Metric metric)
 
 std::string pair_report(const RunComparison& comparison, Metric metric, TableStyle style) {
   StyledText text(style);
+  if (!comparison.cases.empty()) text.paragraph(answer_of(comparison));
   text.paragraph("Before: " + name_and_start(*comparison.before));
   text.paragraph("After: " + name_and_start(*comparison.after));
   add_changes(text, comparison);

@@ -87,13 +87,13 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          readable_percent(less_time(each.speed_up->estimate)), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::slower:
-      return fmt::format("{}, {} does not take less time{}, it takes {} longer ({}).", begin, what,
-                         than, readable_percent(-less_time(each.speed_up->estimate), Whole::no),
+      return fmt::format("{}, {} is {} slower{} ({}).", begin, what,
+                         readable_percent(-less_time(each.speed_up->estimate), Whole::no), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::inconclusive:
-      return fmt::format(
-          "Whether {} takes another time {}{} cannot be told ({}); more launches would tell.", what,
-          sides.after, than, with_interval(*each.speed_up));
+      return fmt::format("Inconclusive: {} {} and {} ({}). Repeat both runs with more launches.",
+                         what, sides.before.empty() ? "before" : sides.before, sides.after,
+                         with_interval(*each.speed_up));
     case CaseVerdict::not_comparable:
     case CaseVerdict::missing:
       return fmt::format("{}: {}: {}.", what, name_of(each.verdict), each.reason);

@@ -96,12 +96,33 @@ std::string Table::text() const {
   return text;
 }
 
+std::string Table::text(std::size_t width) const {
+  Table narrow = *this;
+  const auto width_of_all = [&] {
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < narrow.columns_.size(); ++i) all += 2 + narrow.width(i);
+    return all;
+  };
+  while (width_of_all() > width) {
+    auto first = narrow.columns_.end();
+    for (auto column = narrow.columns_.begin(); column != narrow.columns_.end(); ++column) {
+      if (column->leave_out == 0) continue;
+      if (first == narrow.columns_.end() || column->leave_out < first->leave_out) first = column;
+    }
+    if (first == narrow.columns_.end()) break;
+    const auto place = first - narrow.columns_.begin();
+    narrow.columns_.erase(first);
+    for (std::vector<std::string>& row : narrow.rows_) row.erase(row.begin() + place);
+  }
+  return narrow.text();
+}
+
 std::string Table::markdown() const {
   std::string header = "|";
   std::string separator = "|";
   std::vector<std::string> lines(rows_.size(), "|");
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const auto& [title, alignment, needs_values] = columns_[i];
+    const auto& [title, alignment, needs_values, leave_out] = columns_[i];
     std::vector<std::string> cells;
     for (const std::vector<std::string>& row : rows_) cells.push_back(escape_bars(row[i]));
     std::size_t width = 0;
@@ -146,10 +167,11 @@ std::string Footnotes::unknown(const std::string& reason) {
   return "? " + symbol;
 }
 
-std::string Footnotes::text() const {
+std::string Footnotes::text(std::size_t width) const {
   std::string result;
   for (const auto& [symbol, meaning] : notes_) {
-    result += fmt::format("  [{}] {}\n", symbol.substr(1, symbol.size() - 2), meaning);
+    const std::string number = symbol.substr(1, symbol.size() - 2);
+    result += hanging(fmt::format("  [{}] ", number), meaning, width);
   }
   return result;
 }

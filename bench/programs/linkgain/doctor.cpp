@@ -7,6 +7,7 @@
 #include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
 
@@ -21,6 +22,7 @@ constexpr const char* kFooter =
 struct DoctorOptions {
   bool json = false;
   bool load = false;  ///< copy between host and GPUs and look at the PCIe links meanwhile
+  bool verbose = false;
   bool color = true;
 };
 
@@ -70,13 +72,14 @@ Diagnosis diagnose(bool load) {
   const SurveySources sources = sources_of_this_process(current_environment());
   Survey survey = survey_with_worker(sources, watch);
   if (load) survey_load(survey, sources.environment, watch);
-  return {host_name(), utc_now(false), check_machine(survey)};
+  return {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)};
 }
 
 void declare(CommandLine& line, DoctorOptions& options) {
   line.app.add_flag("--json", options.json, "Print one JSON document");
   line.app.add_flag("--load", options.load,
                     "Copy between host and GPUs and look at PCIe links meanwhile");
+  line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
   add_no_color(line, options.color);
 }
 
@@ -89,7 +92,9 @@ int carry_out(const DoctorOptions& options) {
     return kSignalExitBase + interrupted.signal_number();
   }
   fmt::print("{}", options.json ? to_json(diagnosis)
-                                : diagnosis_table(diagnosis, is_colored(options.color)));
+                                : diagnosis_table(diagnosis, {.color = is_colored(options.color),
+                                                              .verbose = options.verbose,
+                                                              .width = terminal_columns()}));
   return static_cast<int>(exit_code_of(diagnosis));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ class Table {
     std::string title;
     Alignment alignment = Alignment::left;
     bool needs_values = false;  ///< left out of Markdown where every cell is empty
+    /// On a terminal that is too narrow, columns are left out in ascending order of this; 0: never.
+    int leave_out = 0;
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -24,6 +27,8 @@ class Table {
   /// For a terminal: two blanks in front and between, nothing at the end of a line. Titles, unless
   /// all are empty, and rows, each ended by a newline.
   std::string text() const;
+  /// The same within so many characters, as far as columns may be left out.
+  std::string text(std::size_t width) const;
 
   /// Columns line up in the raw text too, and bars within a cell are made harmless. Header,
   /// separator and rows, each ended by a newline.
@@ -56,8 +61,8 @@ class Footnotes {
 
   const std::vector<Note>& all() const { return notes_; }
 
-  /// A line for each, for a terminal: "  [1] not known: ...", or nothing.
-  std::string text() const;
+  /// A paragraph for each, for a terminal: "  [1] not known: ...", or nothing.
+  std::string text(std::size_t width) const;
 
   /// One Markdown item for each, or nothing.
   std::string markdown() const;
