@@ -244,6 +244,17 @@ TEST(DoctorProgram, ALinkThatStaysDownUnderLoadIsAProblem) {
   EXPECT_EQ(verdict_of(outcome, "load", "host"), "");
 }
 
+TEST(DoctorProgram, MeasuresByCopiesWhatIsNotPublic) {
+  const ScratchFolder folder;
+  const std::string copies =
+      "echo '{\"peer_copies\":[{\"from\":\"00000000:06:00.0\",\"to\":\"00000000:07:00.0\","
+      "\"gb_per_s\":51.5}]}'";
+  const Outcome outcome = run_program(doctor_with_worker(
+      folder, "test \"$1\" != --load || " + copies, "rtx3090-nv4", {"--load", "--json"}));
+  EXPECT_EQ(verdict_of(outcome, "nvlink-bandwidth", "GPU0-GPU1"), "ok");
+  EXPECT_THAT(outcome.output, HasSubstr("51.5 GB/s"));
+}
+
 TEST(DoctorProgram, OnlyThePcieLinkIsSaidToBeUnderLoad) {
   const ScratchFolder folder;
   const Outcome outcome = run_program(doctor_with_worker(

@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -204,11 +206,58 @@ Finding check_pair(const Topology& topology, const TopologyPair& pair) {
   return check.ok(fmt::format("reads and writes over PCIe ({})", label_of(pair)));
 }
 
+/// What a copy engine reaches of the links where nothing is wrong is 85 to 95 %.
+constexpr double kLowShare = 0.7;
+
+/// What the copies between two GPUs reached, the slower way; missing where there were none.
+Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
+  if (!survey.peer_copies.measured()) {
+    return Reading<double>::missing(survey.peer_copies.reason());
+  }
+  const auto id_of = [&](int place) {
+    return survey.topology.gpus[static_cast<std::size_t>(place)].pci_bus_id;
+  };
+  const std::set<std::string> ends{id_of(pair.from), id_of(pair.to)};
+  auto slower = Reading<double>::missing("no copy was made between them");
+  for (const PeerCopy& copy : survey.peer_copies.value()) {
+    if (std::set<std::string>{copy.from, copy.to} != ends) continue;
+    if (!copy.gb_per_s.measured()) return copy.gb_per_s;
+    if (!slower.measured() || copy.gb_per_s.value() < slower.value()) slower = copy.gb_per_s;
+  }
+  return slower;
+}
+
+/// Absent where nobody asked: without --load, unless the links' payload can be told no other way.
+std::optional<Finding> check_bandwidth(const Survey& survey, const TopologyPair& pair) {
+  const NvlinkInfo& nvlink = survey.topology.gpus[static_cast<std::size_t>(pair.from)].nvlink;
+  const Check check(kGroup, "nvlink-bandwidth", subject_of(survey.topology, pair));
+  const Reading<double> payload = payload_limit_of(nvlink);
+  const Reading<double> rate = rate_of(nvlink);
+  const Reading<double> copied = copied_between(survey, pair);
+  if (!copied.measured()) {
+    if (copied.reason() != kNeedsLoad) return check.not_checkable(copied.reason());
+    if (payload.measured() || !rate.measured()) return std::nullopt;
+    return check.not_checkable(payload.reason() + ": a copy measures it instead",
+                               "linkgain doctor --load");
+  }
+  const double limit = payload.measured() ? payload.value() : rate.value_or(0.0);
+  const std::string value =
+      limit > 0.0 ? fmt::format("{:.1f} GB/s one way by copy, of {:.1f} GB/s {}", copied.value(),
+                                limit, payload.measured() ? "payload" : "link rate")
+                  : fmt::format("{:.1f} GB/s one way by copy", copied.value());
+  if (copied.value() >= kLowShare * limit) return check.ok(value);
+  return check.warning(value, "copies over these links reach 85 to 95 % where nothing is wrong",
+                       "see the other findings on links; repeat it while nothing else works on "
+                       "the GPUs");
+}
+
 }  // namespace
 
 void check_p2p(const Survey& survey, Findings& findings) {
   for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
     findings.push_back(check_pair(survey.topology, pair));
+    if (!joined_by_nvlink(pair).value_or(false)) continue;
+    if (const auto finding = check_bandwidth(survey, pair)) findings.push_back(*finding);
   }
 }
 

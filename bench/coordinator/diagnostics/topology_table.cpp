@@ -211,6 +211,11 @@ void add_nvlink_row(const TopologyGpu& gpu, Table& table, Footnotes& notes) {
     return;
   }
   const Reading<double> rate = rate_of(nvlink);
+  Reading<double> payload = payload_limit_of(nvlink);
+  if (!payload.measured() && rate.measured()) {
+    payload = Reading<double>::missing(payload.reason() +
+                                       "; linkgain doctor --load measures what a copy reaches");
+  }
   const std::string both_ways =
       rate.measured() ? fmt::format("{:.2f}", 2 * rate.value()) : notes.unknown(rate.reason());
   const std::string leads_to = !nvlink.switched.measured() ? notes.unknown(nvlink.switched.reason())
@@ -218,7 +223,7 @@ void add_nvlink_row(const TopologyGpu& gpu, Table& table, Footnotes& notes) {
                                                            : "GPUs directly";
   table.add_row({label, version_cell(nvlink.version, notes), links_cell(nvlink, notes), leads_to,
                  link_rate_cell(nvlink, notes), rate_cell(rate, 2, notes), both_ways,
-                 rate_cell(payload_limit_of(nvlink), 1, notes)});
+                 rate_cell(payload, 1, notes)});
 }
 
 /// "  GPU0: link 3 has 13.2812 GB/s." for every GPU whose active links differ.

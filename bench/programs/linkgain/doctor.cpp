@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain doctor            every check that needs no load\n"
-    "  linkgain doctor --load     the PCIe links at work too";
+    "  linkgain doctor --load     the PCIe links at work too, and what copies over NVLink reach";
 
 struct DoctorOptions {
   bool json = false;
@@ -48,6 +48,7 @@ Survey survey_with_worker(const SurveySources& sources, const SignalWatch& watch
 void set_load_failure(Survey& survey, const std::string& reason) {
   survey.load_failure = reason;
   for (GpuSurvey& gpu : survey.gpus) gpu.load = Reading<GpuLoad>::missing("no load: " + reason);
+  survey.peer_copies = Reading<std::vector<PeerCopy>>::missing("no load: " + reason);
 }
 
 /// Copies between the host and all visible GPUs and watches them.
@@ -64,6 +65,7 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
     gpus.look();
   }
   gpus.put_into(survey);
+  survey.peer_copies = peer_copies_in(worker.line(kBetweenLooks, watch).value_or(""));
 }
 
 /// Throws Interrupted.
@@ -78,7 +80,8 @@ Diagnosis diagnose(bool load) {
 void declare(CommandLine& line, DoctorOptions& options) {
   line.app.add_flag("--json", options.json, "Print one JSON document");
   line.app.add_flag("--load", options.load,
-                    "Copy between host and GPUs and look at PCIe links meanwhile");
+                    "Copy between host and GPUs and look at PCIe links meanwhile; measure "
+                    "NVLink by copies");
   line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
   add_no_color(line, options.color);
 }
