@@ -61,6 +61,26 @@ TEST(DoctorProgram, ShowsWhatIsOkOnlyWhenAsked) {
   EXPECT_THAT(shown({"--verbose"}), testing::SizeIs(testing::Gt(10U)));
 }
 
+TEST(DoctorProgram, LooksAtTheChecksAskedForAlone) {
+  const ScratchFolder folder;
+  const Outcome some = run_program(doctor(folder, "p2p-refused", {"--only", "p2p", "--json"}));
+  EXPECT_EQ(some.status, 1);
+  EXPECT_THAT(findings_of(some), testing::SizeIs(1));
+  EXPECT_EQ(verdict_of(some, "p2p", "GPU0-GPU1"), "problem");
+  const Outcome others =
+      run_program(doctor(folder, "p2p-refused", {"--only", "nvlink-links", "--json"}));
+  EXPECT_EQ(others.status, 0) << "the problem was not asked for";
+  EXPECT_THAT(findings_of(others), testing::SizeIs(2));
+  EXPECT_EQ(run_program(doctor(folder, "p2p-refused", {"--only", "p2"})).status, 2);
+}
+
+TEST(DoctorProgram, ExplainsACheckWithoutLookingAtTheMachine) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "p2p-refused", {"--explain", "p2p"}));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(lines_of(outcome.output).front(), "p2p (connectivity)");
+}
+
 TEST(DoctorProgram, RepeatsProblemsLast) {
   const ScratchFolder folder;
   const Outcome outcome = run_program(doctor(folder, "p2p-refused"));

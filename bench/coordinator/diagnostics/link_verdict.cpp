@@ -239,7 +239,7 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
     return fmt::format("What the bridge is worth: {}", kCommand);
   }
   if (!std::ranges::any_of(joined.no, can_be)) return {};
-  return fmt::format("Before and after a bridge is fitted: {}", kCommand);
+  return fmt::format("Before and after a bridge: {}", kCommand);
 }
 
 /// Whether a link is down or a bridge missing, or peer access refused over NVLink.

@@ -290,7 +290,7 @@ std::string gpus_section(const Topology& topology, std::size_t width, Footnotes&
                {"Model"},
                {"CUDA device", Alignment::left, false, 2},
                {"PCI id", Alignment::left, false, 1},
-               {"PCIe link"}});
+               {"PCIe link", Alignment::left, false, 3}});
   bool lowered = false;
   bool hidden = false;
   for (const TopologyGpu& gpu : topology.gpus) {

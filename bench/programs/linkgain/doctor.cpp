@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "linkgain/base/environment.hpp"
+#include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/run/launcher.hpp"
@@ -17,12 +22,16 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain doctor            every check that needs no load\n"
-    "  linkgain doctor --load     the PCIe links at work too, and what copies over NVLink reach";
+    "  linkgain doctor --load     the PCIe links at work too, and what copies over NVLink reach\n"
+    "  linkgain doctor --only nvlink-links,p2p\n"
+    "  linkgain doctor --explain nvlink-links";
 
 struct DoctorOptions {
   bool json = false;
   bool load = false;  ///< copy between host and GPUs and look at the PCIe links meanwhile
   bool verbose = false;
+  std::vector<std::string> only;  ///< ids of checks; empty: all
+  std::string explain;            ///< id of a check to be explained instead
   bool color = true;
 };
 
@@ -83,16 +92,32 @@ void declare(CommandLine& line, DoctorOptions& options) {
                     "Copy between host and GPUs and look at PCIe links meanwhile; measure "
                     "NVLink by copies");
   line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
+  const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
+  line.deferred.add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
+      ->type_name("CHECK,...");
+  line.deferred
+      .add("--explain", options.explain, parse_check,
+           "Say what a check means and what to do, and end")
+      ->type_name("CHECK");
   add_no_color(line, options.color);
 }
 
 /// `linkgain doctor`: checks this machine and prints what it found. Returns the exit code.
 int carry_out(const DoctorOptions& options) {
+  if (!options.explain.empty()) {
+    fmt::print("{}", explanation_of(find_check(options.explain), terminal_columns()));
+    return static_cast<int>(ExitCode::success);
+  }
   Diagnosis diagnosis;
   try {
     diagnosis = diagnose(options.load);
   } catch (const Interrupted& interrupted) {
     return kSignalExitBase + interrupted.signal_number();
+  }
+  if (!options.only.empty()) {
+    std::erase_if(diagnosis.findings, [&](const Finding& finding) {
+      return std::ranges::find(options.only, finding.id) == options.only.end();
+    });
   }
   fmt::print("{}", options.json ? to_json(diagnosis)
                                 : diagnosis_table(diagnosis, {.color = is_colored(options.color),
@@ -101,13 +126,12 @@ int carry_out(const DoctorOptions& options) {
   return static_cast<int>(exit_code_of(diagnosis));
 }
 
-const Registration kRegistration(Subcommand<DoctorOptions>{
-    "doctor",
-    "Look for what holds this machine's GPUs back",
-    kFooter,
-    {.in_help = 3, .in_list = 3},
-    declare,
-    carry_out});
+const Registration kRegistration(Subcommand<DoctorOptions>{"doctor",
+                                                           "Diagnose GPUs, links and host",
+                                                           kFooter,
+                                                           {.in_help = 3, .in_list = 3},
+                                                           declare,
+                                                           carry_out});
 
 }  // namespace
 }  // namespace linkgain

@@ -39,12 +39,8 @@ int carry_out(const TopoOptions& options) {
       "must be started with them (docker run --gpus all)");
 }
 
-const Registration kRegistration(Subcommand<TopoOptions>{"topo",
-                                                         "Show the GPUs and what lies between them",
-                                                         kFooter,
-                                                         {.in_help = 2, .in_list = 2},
-                                                         declare,
-                                                         carry_out});
+const Registration kRegistration(Subcommand<TopoOptions>{
+    "topo", "Show GPUs and links", kFooter, {.in_help = 2, .in_list = 2}, declare, carry_out});
 
 }  // namespace
 }  // namespace linkgain

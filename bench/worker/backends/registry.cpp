@@ -9,6 +9,7 @@
 #include "mpi/backend.hpp"
 
 #ifdef LINKGAIN_HAVE_NCCL
+#include "linkgain/gpu/peer_copies.hpp"
 #include "nccl/backend.hpp"
 #endif
 
@@ -63,7 +64,7 @@ void load_gpu_links([[maybe_unused]] Seconds time) {
 
 std::vector<PeerCopy> copy_between_gpus() {
 #ifdef LINKGAIN_HAVE_NCCL
-  return measure_peer_copies();
+  return gpu::measure_peer_copies();
 #else
   return {};
 #endif

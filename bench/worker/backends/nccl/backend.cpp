@@ -259,53 +259,6 @@ int load_links(Seconds time) {
   return count;
 }
 
-namespace {
-
-/// By copy engine, out of one device's memory into that of another which it reaches.
-double peer_copy_rate(int from, int to) {
-  constexpr int kCopies = 8;
-  gpu::check(cudaSetDevice(to));
-  const gpu::DeviceBuffer target(kHostCopySize);
-  gpu::check(cudaSetDevice(from));
-  const cudaError_t enabled = cudaDeviceEnablePeerAccess(to, 0);
-  if (enabled != cudaErrorPeerAccessAlreadyEnabled) gpu::check(enabled);
-  cudaGetLastError();
-  const gpu::DeviceBuffer source(kHostCopySize);
-  const gpu::Stream stream;
-  gpu::Event start;
-  gpu::Event stop;
-  gpu::enqueue_copy(target.data(), source.data(), kHostCopySize, stream);
-  start.record(stream);
-  for (int i = 0; i < kCopies; ++i) {
-    gpu::enqueue_copy(target.data(), source.data(), kHostCopySize, stream);
-  }
-  stop.record(stream);
-  stop.synchronize();
-  return static_cast<double>(kHostCopySize.value) * kCopies / gpu::elapsed(start, stop).value / 1e9;
-}
-
-}  // namespace
-
-std::vector<PeerCopy> measure_peer_copies() {
-  const std::vector<GpuInfo> gpus = visible_gpus();
-  std::vector<PeerCopy> copies;
-  for (const GpuInfo& from : gpus) {
-    for (const GpuInfo& to : gpus) {
-      int reaches = 0;
-      if (from.cuda_index == to.cuda_index) continue;
-      gpu::check(cudaDeviceCanAccessPeer(&reaches, from.cuda_index, to.cuda_index));
-      if (reaches == 0) continue;
-      PeerCopy& copy = copies.emplace_back(PeerCopy{from.pci_bus_id, to.pci_bus_id, {}});
-      try {
-        copy.gb_per_s = peer_copy_rate(from.cuda_index, to.cuda_index);
-      } catch (const gpu::CudaError& error) {
-        copy.gb_per_s = Reading<double>::missing(error.what());
-      }
-    }
-  }
-  return copies;
-}
-
 std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
                                            CommunicatorSettings settings) {
   return std::make_unique<NcclBackend>(session, gpus, settings);

@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "linkgain/hardware/peer_copies.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
@@ -22,10 +21,6 @@ void describe_nccl(Software& software);
 /// Copies between pinned host memory and every visible GPU, both ways at once, for about that long,
 /// so that their PCIe links are at work. Returns how many GPUs took part. Needs no MPI and no NCCL.
 int load_links(Seconds time);
-
-/// Copies between all visible GPUs that reach each other's memory, one after the other, some
-/// milliseconds each.
-std::vector<PeerCopy> measure_peer_copies();
 
 /// The GPUs that CUDA shows to this process, without their NVLink and PCIe members.
 std::vector<GpuInfo> visible_gpus();
