@@ -77,8 +77,9 @@ void add_cases(StyledText& text, const RunComparison& comparison, Metric metric)
   text.paragraph(legend_of(comparison));
 }
 
-std::string pair_report(const RunComparison& comparison, Metric metric, TableStyle style) {
-  StyledText text(style);
+std::string pair_report(const RunComparison& comparison, Metric metric, TableStyle style,
+                        std::size_t width) {
+  StyledText text(style, width);
   if (!comparison.cases.empty()) text.paragraph(answer_of(comparison));
   text.paragraph("Before: " + name_and_start(*comparison.before));
   text.paragraph("After: " + name_and_start(*comparison.after));
@@ -92,12 +93,12 @@ std::string pair_report(const RunComparison& comparison, Metric metric, TableSty
 }  // namespace
 
 std::string comparison_report(const std::vector<RunComparison>& comparisons, Metric metric,
-                              TableStyle style) {
+                              TableStyle style, std::size_t width) {
   if (comparisons.empty()) {
     throw std::invalid_argument("nothing to compare");
   }
-  return comparisons.size() == 1 ? pair_report(comparisons.front(), metric, style)
-                                 : trend_report(comparisons, metric, style);
+  return comparisons.size() == 1 ? pair_report(comparisons.front(), metric, style, width)
+                                 : trend_report(comparisons, metric, style, width);
 }
 
 namespace {

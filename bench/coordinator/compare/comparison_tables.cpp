@@ -173,8 +173,8 @@ std::size_t width_of(const Columns& titles, const std::vector<Cells>& rows, std:
 /// Which columns stand in which table of a terminal: the first `leading` in all of them, verdict
 /// and reason, which end the last one, together. One table where names leave too little room.
 std::vector<std::vector<std::size_t>> tables_of(const Columns& titles,
-                                                const std::vector<Cells>& rows,
-                                                std::size_t leading) {
+                                                const std::vector<Cells>& rows, std::size_t leading,
+                                                std::size_t columns) {
   constexpr std::size_t kFootnote = 6;  // a long reason gives way to its number
   std::vector<std::size_t> first;
   std::size_t taken = 0;
@@ -183,12 +183,12 @@ std::vector<std::vector<std::size_t>> tables_of(const Columns& titles,
     taken += width_of(titles, rows, i);
   }
   const std::size_t verdict = titles.size() - 2;
-  const bool narrow = taken > kTerminalColumns / 2;
+  const bool narrow = taken > columns / 2;
   std::vector<std::vector<std::size_t>> tables{first};
   std::size_t used = taken;
   for (std::size_t i = leading; i <= verdict; ++i) {
     const std::size_t width = width_of(titles, rows, i) + (i == verdict ? kFootnote : 0);
-    if (!narrow && used + width > kTerminalColumns && tables.back().size() > leading) {
+    if (!narrow && used + width > columns && tables.back().size() > leading) {
       tables.push_back(first);
       used = taken;
     }
@@ -212,7 +212,7 @@ void add_tables(StyledText& text, const Columns& titles, const std::vector<Cells
     text.table_with_reasons(titles, rows);
     return;
   }
-  for (const std::vector<std::size_t>& which : tables_of(titles, rows, leading)) {
+  for (const std::vector<std::size_t>& which : tables_of(titles, rows, leading, text.width())) {
     std::vector<Cells> own;
     for (const Cells& row : rows) own.push_back(picked(row, which));
     if (which.back() + 1 == titles.size()) {

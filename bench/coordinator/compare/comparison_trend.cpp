@@ -279,10 +279,11 @@ std::string legend_of(const std::vector<TrendCase>& cases, double threshold, std
 
 }  // namespace
 
-std::string trend_report(const Comparisons& comparisons, Metric metric, TableStyle style) {
+std::string trend_report(const Comparisons& comparisons, Metric metric, TableStyle style,
+                         std::size_t width) {
   const std::size_t runs = comparisons.size() + 1;
   const std::vector<TrendCase> cases = trend_of(comparisons);
-  StyledText text(style);
+  StyledText text(style, width);
   if (!comparisons.back().cases.empty()) {
     text.paragraph(fmt::format("{} against {}: {}", run_label(runs), run_label(1),
                                answer_of(comparisons.back())));

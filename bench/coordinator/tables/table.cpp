@@ -45,13 +45,14 @@ Table table_of(const std::vector<StyledText::Column>& columns, const Rows& rows)
 }
 
 /// Puts numbers in the place of reasons for which a line has no room.
-Footnotes shorten_reasons(const std::vector<StyledText::Column>& columns, Rows& rows) {
+Footnotes shorten_reasons(const std::vector<StyledText::Column>& columns, Rows& rows,
+                          std::size_t width) {
   const Table table = table_of(columns, rows);
   std::size_t used = 2;  // columns of a terminal in front of the last column of the table
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) used += 2 + table.width(i);
   Footnotes footnotes;
   for (std::vector<std::string>& row : rows) {
-    if (used + display_width(row.back()) <= kTerminalColumns) continue;
+    if (used + display_width(row.back()) <= width) continue;
     row.back() = footnotes.number(one_line(row.back()));
   }
   return footnotes;
@@ -198,7 +199,8 @@ void StyledText::heading(const std::string& title) {
 
 void StyledText::paragraph(const std::string& text) {
   separate();
-  text_ += style_ == TableStyle::markdown ? one_line(text) + "\n" : hanging("", one_line(text));
+  text_ +=
+      style_ == TableStyle::markdown ? one_line(text) + "\n" : hanging("", one_line(text), width_);
 }
 
 void StyledText::item(const std::string& text, const std::string& more) {
@@ -207,10 +209,11 @@ void StyledText::item(const std::string& text, const std::string& more) {
   if (markdown) {
     text_ += fmt::format("- {}\n", one_line(text));
   } else {
-    text_ += hanging("  - ", one_line(text));
+    text_ += hanging("  - ", one_line(text), width_);
   }
   if (!more.empty()) {
-    text_ += markdown ? fmt::format("  {}\n", one_line(more)) : hanging("    ", one_line(more));
+    text_ +=
+        markdown ? fmt::format("  {}\n", one_line(more)) : hanging("    ", one_line(more), width_);
   }
 }
 
@@ -240,12 +243,12 @@ void StyledText::table_with_reasons(std::vector<Column> columns, Rows rows) {
     return;
   }
   const Footnotes footnotes =
-      style_ == TableStyle::text ? shorten_reasons(columns, rows) : Footnotes{};
+      style_ == TableStyle::text ? shorten_reasons(columns, rows, width_) : Footnotes{};
   table(columns, rows);
   if (footnotes.all().empty()) return;
   text_ += "\n";
   for (const auto& [symbol, meaning] : footnotes.all()) {
-    text_ += hanging(fmt::format("  {} ", symbol), meaning);
+    text_ += hanging(fmt::format("  {} ", symbol), meaning, width_);
   }
 }
 

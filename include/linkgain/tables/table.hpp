@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 
@@ -78,7 +81,9 @@ enum class TableStyle { text, markdown };
 /// Sections and tables that are the same for a terminal and in Markdown.
 class StyledText {
  public:
-  explicit StyledText(TableStyle style) : style_(style) {}
+  /// On a terminal no line but a command's is longer than `width`, as far as tables can be broken.
+  explicit StyledText(TableStyle style, std::size_t width = kTerminalColumns)
+      : style_(style), width_(std::min(width, kTerminalColumns)) {}
 
   /// A section's title, with a blank line before it unless it is the first thing.
   void heading(const std::string& title);
@@ -99,6 +104,7 @@ class StyledText {
   void command(const std::string& text);
 
   TableStyle style() const { return style_; }
+  std::size_t width() const { return width_; }
   const std::string& text() const { return text_; }
 
  private:
@@ -106,6 +112,7 @@ class StyledText {
   void begin_item();
 
   TableStyle style_;
+  std::size_t width_;
   std::string text_;
   bool in_list_ = false;
 };
