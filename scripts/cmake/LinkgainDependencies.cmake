@@ -1,4 +1,4 @@
-# Third-party packages, Debian's names in the messages. README.md says why each is there.
+# Third-party packages, Debian's names in the messages. docs/building.md says why each is there.
 macro(linkgain_require package debian)
   find_package(${package} QUIET ${ARGN})
   if(NOT ${package}_FOUND)

@@ -24,12 +24,17 @@ endif()
 foreach(_flag IN LISTS _host_flags)
   target_compile_options(linkgain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_flag}>)
 endforeach()
+# A check of every pointer for null and alignment, and of every call for its object's type, is two thirds of the
+# instrumented code: AddressSanitizer ends with a null pointer too. Without relocations of all the places that the
+# checks name a program starts in a tenth of the time.
 if(LINKGAIN_SANITIZE)
   target_compile_options(linkgain_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment,vptr>
     $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>
     $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
-  target_link_options(linkgain_options INTERFACE -fsanitize=address,undefined)
+  target_link_options(linkgain_options INTERFACE -fsanitize=address,undefined
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 
 # linkgain_precompile(TARGET LINKS...): the heaviest of the headers that its sources include, read once for all targets

@@ -95,10 +95,14 @@ class CheckProgram : public ::testing::Test {
     return run(arguments);
   }
 
-  /// `linkgain check` of one record.
+  /// `linkgain check` of a record and another launch of it.
   Outcome check(const Json& record, const std::vector<std::string>& more = {}) const {
+    Json again = record;
+    again["started"] = "again";
+    slow_down(again, -1, 1.001);
     write("after.json", record.dump());
-    std::vector<std::string> arguments{"check", "after.json", "--baseline", "b.json"};
+    write("again.json", again.dump());
+    std::vector<std::string> arguments{"check", "after.json", "again.json", "--baseline", "b.json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
@@ -131,6 +135,19 @@ TEST_F(CheckProgram, FailsASlowerCase) {
   EXPECT_EQ(check(slower, {"--tolerance", "20%"}).status, 0);
   EXPECT_THAT(check(slower, {"--format", "md"}).output, HasSubstr("| **slower** | `all_reduce"));
   EXPECT_THAT(check(slower, {"--format", "csv"}).output, StartsWith("case,variant,verdict,"));
+}
+
+TEST_F(CheckProgram, IsInconclusiveOnOneLaunch) {
+  make_baseline(8);
+  write("one.json", run_like(1.0, "after").dump());
+  write("slow.json", run_like(2.0, "after").dump());
+  for (const char* record : {"one.json", "slow.json"}) {
+    const Outcome outcome = run({"check", record, "--baseline", "b.json", "--json"});
+    EXPECT_EQ(outcome.status, 7);
+    EXPECT_EQ(Json::parse(outcome.output)["counts"]["inconclusive"], 4);
+  }
+  make_baseline(1);
+  EXPECT_EQ(check(run_like(1.0, "after")).status, 7) << "nor on a baseline of one";
 }
 
 TEST_F(CheckProgram, FailsAMissingCaseWrongDataAndAnotherPath) {

@@ -37,15 +37,26 @@ def linkgain_json(rows, kind="", **extra):
 
 class Parsers(unittest.TestCase):
     def test_recorded_text_of_nccl_tests(self):
-        measurements = compare.parse_nccl_tests(RECORDED.read_text(encoding="utf-8"))
+        measurements = compare.parse_nccl_tests(RECORDED.read_text(encoding="utf-8"), "stream")
         self.assertEqual(len(measurements), 30)
         self.assertEqual(measurements[8], compare.Measurement(7.11, 0.0))
         self.assertEqual(measurements[1 << 30], compare.Measurement(3284.30, 326.93))
         self.assertEqual(measurements[4 << 30], compare.Measurement(12456.5, 344.80))
 
+    def test_another_launch_mode_is_refused(self):
+        text = RECORDED.read_text(encoding="utf-8")
+        with self.assertRaisesRegex(ValueError, "by stream, not by graph"):
+            compare.parse_nccl_tests(text, "graph")
+        with self.assertRaisesRegex(ValueError, "by graph, not by stream"):
+            compare.parse_nccl_tests(text.replace("graph: 0", "graph: 10"), "stream")
+        own = linkgain_json([("8B", 6.5, 0.001)], kind="/graph")
+        self.assertEqual(sorted(compare.parse_linkgain(own, "graph")), [8])
+        with self.assertRaisesRegex(ValueError, "by graph, not by stream"):
+            compare.parse_linkgain(own, "stream")
+
     def test_send_recv_without_checks(self):
         text = "  64  16  float  none  -1  5.03  0.01  0.01  N/A  5.00  0.01  0.01  N/A\n"
-        self.assertEqual(compare.parse_nccl_tests(text), {64: compare.Measurement(5.03, 0.01)})
+        self.assertEqual(compare.parse_nccl_tests(text, "stream"), {64: compare.Measurement(5.03, 0.01)})
 
     def test_operations_without_reduction_or_with_parts(self):
         text = (
@@ -53,14 +64,14 @@ class Parsers(unittest.TestCase):
             "  64   8  float  none  -1  5.03  0.01  0.01  N/A  5.00  0.01  0.01  N/A\n"
             "1048576 262144 float none 0 9.5 110.4 110.4 0 9.4 111.6 111.6 0\n"
         )
-        measurements = compare.parse_nccl_tests(text)
+        measurements = compare.parse_nccl_tests(text, "stream")
         self.assertNotIn(0, measurements, "too small for a part of every rank")
         self.assertEqual(measurements[64], compare.Measurement(5.03, 0.01))
         self.assertEqual(measurements[1 << 20], compare.Measurement(9.5, 110.4))
 
     def test_linkgain_json(self):
         text = linkgain_json([("8B", 6.5, 0.001), ("64KiB", 7.5, 8.7), ("1GiB", 3280.0, 327.0)])
-        measurements = compare.parse_linkgain(text)
+        measurements = compare.parse_linkgain(text, "stream")
         self.assertEqual(sorted(measurements), [8, 65536, 1 << 30])
         self.assertEqual(measurements[1 << 30], compare.Measurement(3280.0, 327.0))
 
@@ -73,12 +84,12 @@ class Parsers(unittest.TestCase):
         document["benchmarks"].append(
             {"name": "all_reduce/float32/sum/8B/np2_mean", "run_type": "aggregate"}
         )
-        self.assertEqual(sorted(compare.parse_linkgain(json.dumps(document))), [8])
+        self.assertEqual(sorted(compare.parse_linkgain(json.dumps(document), "stream")), [8])
 
     def test_linkgain_errors_are_not_measurements(self):
         text = linkgain_json([("8B", 6.5, 0.001)], error_occurred=True, error_message="wrong data")
         with self.assertRaisesRegex(ValueError, "wrong data"):
-            compare.parse_linkgain(text)
+            compare.parse_linkgain(text, "stream")
 
 
 class Limits(unittest.TestCase):
@@ -126,6 +137,42 @@ class SingleLaunches(unittest.TestCase):
         line = compare.launches_line(self.curves(100.0, 100.5, 102.0), self.curves(101.0, 101.0, 101.0))[0]
         self.assertIn("nccl-tests against itself 1 of 3, of linkgain against itself 3 of 3", line)
         self.assertTrue(line.endswith("of linkgain against nccl-tests 3 of 3."))
+
+
+class Equality(unittest.TestCase):
+    PEER = (10.0, 10.2, 9.8, 10.1, 9.9, 10.0)
+    NEAR, AWAY = 1.001, 1.05  # of the peer's times, whose interval reaches 1.8 % to either side
+
+    def target(self, *factors, launches=6):
+        curve = compare.Curve("all_reduce", "p2p", "graph")
+        measurements = lambda factor: [compare.Measurement(factor * time, 1.0) for time in self.PEER[:launches]]
+        rows = [compare.make_row(8 + place, measurements(1.0), measurements(factor)) for place, factor in enumerate(factors)]
+        return compare.equality({curve: rows})
+
+    def test_85_percent_of_intervals_contain_1(self):
+        target = self.target(*[self.NEAR] * 17, *[self.AWAY] * 3)
+        self.assertIs(target.met, True)
+        self.assertEqual(target.found, "85.0 %, 17 of 20: by graph below 1 MiB 17 of 20")
+
+    def test_fewer_are_too_few(self):
+        self.assertIs(self.target(*[self.NEAR] * 16, *[self.AWAY] * 4).met, False)
+
+    def test_five_launches_are_not_judged(self):
+        self.assertIsNone(self.target(self.AWAY, launches=5).met)
+        self.assertIsNone(self.target(self.AWAY, launches=1).met)
+
+    def test_the_interval_is_welchs(self):
+        # By hand: means of logs 2.3025 apart by ln 1.05; each side's deviation 1.4145 % of six; t of 10 degrees 2.228.
+        row = compare.make_row(8, [compare.Measurement(t, 1.0) for t in self.PEER],
+                               [compare.Measurement(1.05 * t, 1.0) for t in self.PEER])
+        self.assertAlmostEqual(row.interval.ratio, 1.05)
+        self.assertAlmostEqual(row.interval.half_width(), 2.228 * 0.014145 * (2 / 6) ** 0.5, places=4)
+        self.assertIn("1.0500 (1.0311 to 1.0693) | **no (+5.0 %)** |", compare.table([row])[-1])
+
+    def test_unequal_deviations_have_fewer_degrees_of_freedom(self):
+        # One side that does not vary leaves the other's five degrees: t is 2.571.
+        interval = compare.welch([10.0] * 6, self.PEER)
+        self.assertAlmostEqual(interval.half_width(), 2.571 * 0.014145 / 6**0.5, places=4)
 
 
 class Program(unittest.TestCase):

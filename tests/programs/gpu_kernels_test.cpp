@@ -27,7 +27,7 @@ std::pair<int, int> numbers_of(const std::optional<std::string>& text) {
 TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
   const Outcome outcome = run_linkgain(
       "--only all_reduce --sizes 4,64K,1M,40000004,64M,256M --type float32,bfloat16 "
-      "--launch stream,graph --kernels --budget 70");
+      "--launch stream,graph --kernels --budget 70 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("NCCL leaves"));
   int judged = 0;
@@ -56,7 +56,7 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
 /// Through PCIe 16 bytes are not sure to arrive as one. The compiler is CUDA's of the runtime.
 TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
   const Outcome outcome =
-      run_linkgain("--only all_reduce --sizes 1M --kernels --variant p2p --budget 10");
+      run_linkgain("--only all_reduce --sizes 1M --kernels --variant p2p --budget 10 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record found = record();
   const CaseResult& kernel = found.cases.back();
@@ -72,7 +72,7 @@ TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
 TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
   const Outcome outcome = run_linkgain(
       "--only all_reduce --sizes 8,1M,32M --launch stream,graph --kernels --variant p2p "
-      "--variant ipc:NCCL_WIN_ENABLE=0 --budget 30");
+      "--variant ipc:NCCL_WIN_ENABLE=0 --budget 30 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record found = record();
   const bool has_device_api = numbers_of(found.machine.software.nccl_library) >= std::pair(2, 28);
@@ -93,8 +93,8 @@ TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
 }
 
 TEST_F(KernelsOnGpus, WorkInPlace) {
-  const Outcome right =
-      run_linkgain("--only all_reduce --sizes 12,100K,6M --in-place --kernels --budget 20");
+  const Outcome right = run_linkgain(
+      "--only all_reduce --sizes 12,100K,6M --in-place --kernels --budget 20 --launches 2");
   EXPECT_EQ(right.status, 0) << right.output;
 }
 
@@ -103,7 +103,7 @@ TEST_F(KernelsOnGpus, WrongDataOfAKernelIsFound) {
     const Outcome outcome = run_linkgain(
         "--only all_reduce --sizes 64K --kernels --variant p2p "
         "--variant wrong:LINKGAIN_TEST_FAULT=" +
-        fault + " --budget 20");
+        fault + " --budget 20 --launches 2");
     EXPECT_EQ(outcome.status, static_cast<int>(ExitCode::wrong_data)) << outcome.output;
   }
 }

@@ -43,7 +43,7 @@ class MemoryOperationsOnGpus : public RunOnGpus {
 TEST_F(MemoryOperationsOnGpus, CopiesAreRightAndKeepToTheirPath) {
   const Outcome outcome = run_linkgain(
       "--only copy_push,copy_pull --pattern one-way,both-ways --sizes 16,5M,64M --kernels "
-      "--budget 100");
+      "--budget 100 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   expect_right_data();
   int judged = 0;
@@ -70,25 +70,25 @@ TEST_F(MemoryOperationsOnGpus, CopiesAreRightAndKeepToTheirPath) {
 }
 
 TEST_F(MemoryOperationsOnGpus, CopiesGoRoundARing) {
-  const Outcome outcome =
-      run_linkgain("--only copy_push,copy_pull --pattern ring --sizes 48K --kernels --budget 20");
+  const Outcome outcome = run_linkgain(
+      "--only copy_push,copy_pull --pattern ring --sizes 48K --kernels --budget 20 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   expect_right_data();
 }
 
 TEST_F(MemoryOperationsOnGpus, OneAgainstAllIsRightFromAnyRoot) {
   for (const char* root : {"0", "1"}) {
-    const Outcome outcome =
-        run_linkgain("--only all_to_one,one_to_all --sizes 64K,16M --kernels --budget 40 --root " +
-                     std::string(root));
+    const Outcome outcome = run_linkgain(
+        "--only all_to_one,one_to_all --sizes 64K,16M --kernels --budget 40 --launches 2 --root " +
+        std::string(root));
     ASSERT_EQ(outcome.status, 0) << outcome.output;
     expect_right_data();
   }
 }
 
 TEST_F(MemoryOperationsOnGpus, LatenciesAreThoseOfThePath) {
-  const Outcome outcome =
-      run_linkgain("--only latency,load_latency --sizes 128,64K --pattern one-way --budget 60");
+  const Outcome outcome = run_linkgain(
+      "--only latency,load_latency --sizes 128,64K --pattern one-way --budget 60 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   expect_right_data();
   const Record record = this->record();
@@ -100,8 +100,8 @@ TEST_F(MemoryOperationsOnGpus, LatenciesAreThoseOfThePath) {
 }
 
 TEST_F(MemoryOperationsOnGpus, HostCopiesRunOnceAndAreNoWrongPath) {
-  const Outcome outcome =
-      run_linkgain("--only host_to_device,device_to_host --sizes 64K,64M --kernels --budget 40");
+  const Outcome outcome = run_linkgain(
+      "--only host_to_device,device_to_host --sizes 64K,64M --kernels --budget 40 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   expect_right_data();
   for (const CaseResult& result : record().cases) {
@@ -115,9 +115,9 @@ TEST_F(MemoryOperationsOnGpus, WrongDataIsFound) {
        {"--only copy_push --sizes 1M", "--only copy_pull --sizes 1M --kernels",
         "--only load_latency --sizes 64K", "--only latency --sizes 8",
         "--only all_to_one --sizes 1M --root 1"}) {
-    const Outcome outcome =
-        run_linkgain(std::string(options) +
-                     " --variant p2p --variant corrupt:LINKGAIN_TEST_FAULT=corrupt@1 --budget 20");
+    const Outcome outcome = run_linkgain(
+        std::string(options) +
+        " --variant p2p --variant corrupt:LINKGAIN_TEST_FAULT=corrupt@1 --budget 20 --launches 2");
     EXPECT_EQ(outcome.status, static_cast<int>(ExitCode::wrong_data)) << options << outcome.output;
   }
 }

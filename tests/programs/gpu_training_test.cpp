@@ -69,7 +69,7 @@ const TrainingResult& training_of(const CaseResult& result) {
 // 1.0e-3 off; what learns nothing stays near ln(50257) = 10.82. With other algorithms for its
 // products the training differs by less than 1e-5 over 20 steps: has_the_same_losses_whatever_….
 TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
-  const Outcome outcome = run_linkgain("--only gpt2_step --steps 200");
+  const Outcome outcome = run_linkgain("--only gpt2_step --steps 200 --launches 1");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record record = this->record();
   ASSERT_EQ(record.cases.size(), 2U);
@@ -89,7 +89,7 @@ TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
 // higher, since the first steps lower it most.
 TEST_F(TrainingOnGpus, EveryStrategyTrainsInEveryPrecision) {
   const Outcome outcome = run_linkgain(
-      "--only gpt2_step --steps 20 --strategy ddp,zero2,zero3 "
+      "--only gpt2_step --steps 20 --launches 1 --strategy ddp,zero2,zero3 "
       "--training-precision fp32,tf32,bf16");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record record = this->record();
@@ -124,7 +124,7 @@ TEST_F(TrainingOnGpus, EveryStrategyTrainsInEveryPrecision) {
 TEST_F(TrainingOnGpus, BucketsMayBeOfAnySize) {
   for (const auto& [size, buckets] : {std::pair{"0.01", 9}, {"0.1", 4}, {"1", 1}}) {
     const Outcome outcome = run_linkgain(
-        "--only gpt2_step --model-size tiny --steps 20 --strategy ddp,zero2 --batch 2 "
+        "--only gpt2_step --model-size tiny --steps 20 --launches 1 --strategy ddp,zero2 --batch 2 "
         "--sequence 17 --dropout 0 --bucket-mb " +
         std::string(size));
     ASSERT_EQ(outcome.status, 0) << outcome.output;
@@ -144,7 +144,7 @@ TEST_F(TrainingOnGpus, BucketsMayBeOfAnySize) {
 }
 
 TEST_F(TrainingOnGpus, BucketsMayBeThoseOfThePagesTime) {
-  const Outcome outcome = run_linkgain("--only gpt2_step --steps 20 --buckets legacy");
+  const Outcome outcome = run_linkgain("--only gpt2_step --steps 20 --launches 1 --buckets legacy");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const CaseResult ddp = record().cases.at(0);
   expect_right(ddp);

@@ -54,7 +54,7 @@ inline constexpr std::array kLibraries{
     Library{"report", "coordinator", "analysis tables"},
     Library{"compare", "coordinator", "report"},
     Library{"baseline", "coordinator", "report"},
-    Library{"fleet", "coordinator", "baseline"},
+    Library{"fleet", "coordinator", "analysis tables"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
     Library{"linkgain", "programs", "run compare baseline fleet diagnostics"},
     Library{"linkgain_bench", "programs", "backends workloads nccl_tests"},

@@ -1,35 +1,26 @@
-"""Tests of scripts/validation/measure-coverage with a program in linkgain's place."""
+"""Tests of scripts/validation/measure-coverage, by records as linkgain writes them and by a program in its place."""
 
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
-import textwrap
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "validation" / "measure-coverage"
+import stand_in
+from stand_in import case, record
 
-# Writes a record of 20 cases, whose intervals reach 1 % to either side, and whose ratios miss 1 by 2 %: "fair" in one
-# case of 20, "narrow" in all, on both sides. They miss it by 0.5 % where "biased"; "single" has no interval.
-STAND_IN = """
-    #!/usr/bin/env python3
-    import json, pathlib, sys
-    folder = pathlib.Path(sys.argv[sys.argv.index("--out") + 1])
-    folder.mkdir(parents=True)
-    name = sys.argv[-1]
-    run = int(folder.name.split("-")[1])
-    def ratio(case):
-        if name == "biased":
-            return 1.005
-        if name == "narrow":
-            return 1.02 if (case + run) % 2 else 0.98
-        return (1.02 if run % 2 else 0.98) if case == run % 20 else 1.0
-    low = None if name == "single" else 0.99
-    cases = [{"case": f"c{i}", "ratios": [{"ratio": ratio(i), "low": low and ratio(i) * 0.99, "high": low and ratio(i) / 0.99}]}
-             for i in range(20)]
-    (folder / "record.json").write_text(json.dumps({"cases": cases}))
-    sys.exit(3 if name == "failing" else 0)
-"""
+SCRIPT = stand_in.ROOT / "scripts" / "validation" / "measure-coverage"
+ONE_CASE = "def behave(run, words): return {'record': record([case('x/8B/np2', 1.0)])}"
+
+SIZES = [f"{1 << i}B" for i in range(20)] + [f"{1 << i}MiB" for i in range(10)]
+# Whose intervals reach 1 % to either side.
+TWENTY = [f"all_reduce/float32/sum/{each}/np2" for each in SIZES[:20]]
+FIFTY = [f"all_reduce/float32/sum/{each}/np2" for each in SIZES] + [f"send_recv/float32/{each}/np2" for each in SIZES[10:]]
+
+
+def one_of_twenty(place, run):
+    return (1.02 if run % 2 else 0.98) if place == run % 20 else 1.0
 
 
 class MeasureCoverage(unittest.TestCase):
@@ -37,43 +28,155 @@ class MeasureCoverage(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.program = self.folder / "linkgain"
-        self.program.write_text(textwrap.dedent(STAND_IN).lstrip())
-        self.program.chmod(0o755)
+        self.out = self.folder / "out"
 
-    def measure(self, behaviour, *options):
-        return subprocess.run([sys.executable, SCRIPT, "--linkgain", self.program, *options, "--out", self.folder / "out",
-                               "--", behaviour], capture_output=True, text=True, check=False)
+    def measure(self, behave, *options):
+        program = stand_in.write_program(self.folder / "linkgain", behave)
+        return subprocess.run([sys.executable, SCRIPT, "--linkgain", program, "--out", self.out, *options],
+                              capture_output=True, text=True, check=False)
+
+    def judge_same(self, ratio, runs=20, name="graph"):
+        stand_in.write_runs(self.out, name, [record(case(each, ratio(place, run)) for place, each in enumerate(TWENTY))
+                                             for run in range(runs)])
+        return self.measure(ONE_CASE, "--runs", "0", "--pairs", "0")
+
+    def judge_pairs(self, differs, pairs=4):
+        """Of 50 rows those of which differs() is true are 2 % higher in a pair's second run."""
+        stand_in.write_runs(self.out, "pairs", [
+            record(case(each, 1.02 if run % 2 and differs(place) else 1.0) for place, each in enumerate(FIFTY))
+            for run in range(2 * pairs)], pair=[run // 2 for run in range(2 * pairs)])
+        return self.measure(ONE_CASE, "--runs", "0", "--pairs", "0")
+
+    def kept(self):
+        return [json.loads(line) for line in (self.out / "runs.jsonl").read_text().splitlines()]
+
+    def verdicts(self, about):
+        """The verdicts of the targets that begin so, of the tables kept."""
+        return [line.split("|")[3].strip() for line in (self.out / "coverage.md").read_text().splitlines()
+                if line.startswith(f"| {about}")]
 
     def test_one_interval_of_twenty_may_miss(self):
-        done = self.measure("fair", "--runs", "20")
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("5.0 % of 400 intervals exclude 1", done.stdout)
-        self.assertEqual((self.folder / "out" / "coverage.md").read_text(), done.stdout)
+        done = self.judge_same(one_of_twenty)
+        self.assertEqual(self.verdicts("A/A by graph"), ["met", "met"], done.stderr)
+        self.assertIn("| 5.0 % of 400, in 20 runs |", done.stdout)
+        self.assertEqual(self.verdicts("A/A by stream"), ["not measured yet"] * 2)
+        self.assertEqual(done.returncode, 7, "two sets are not measured yet")
+
+    def test_all_targets_are_met(self):
+        self.judge_same(one_of_twenty)
+        self.judge_same(one_of_twenty, name="stream")
+        self.assertEqual(self.judge_pairs(lambda place: place % 17 == 0).returncode, 0)
 
     def test_intervals_that_are_too_narrow_are_found(self):
-        done = self.measure("narrow", "--runs", "2")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("100.0 % of 40 intervals", done.stdout)
+        self.assertEqual(self.judge_same(lambda place, run: 1.02 if (place + run) % 2 else 0.98).returncode, 1)
+        self.assertEqual(self.verdicts("A/A by graph"), ["**missed**", "met"])
+
+    def test_intervals_that_are_too_wide_are_found(self):
+        self.assertEqual(self.judge_same(lambda place, run: 1.0, name="stream").returncode, 1)
+        self.assertEqual(self.verdicts("A/A by stream"), ["**missed**", "met"])
 
     def test_a_bias_within_all_intervals_is_found(self):
-        done = self.measure("biased", "--runs", "2")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("0.50 % at most", done.stdout)
+        done = self.judge_same(lambda place, run: 1.005 if place == 3 else one_of_twenty(place, run))
+        self.assertEqual(self.verdicts("A/A by graph"), ["met", "**missed**"])
+        self.assertIn("+0.50 % ± 0.00 % at most, all_reduce/float32/sum/8B/np2", done.stdout)
 
-    def test_pairs_are_held_against_each_other(self):
-        done = self.measure("narrow", "--runs", "0", "--pairs", "2")
-        self.assertEqual(done.returncode, 0, "both runs of a pair have the same error")
-        self.assertIn("100.0 % of 40 rows agree", done.stdout)
+    def test_few_runs_are_not_judged(self):
+        self.assertEqual(self.judge_same(lambda place, run: 1.02, runs=19).returncode, 7)
+        self.assertEqual(self.verdicts("A/A by graph"), ["not measured yet"] * 2)
+
+    def test_runs_are_added_to_those_there(self):
+        self.measure(ONE_CASE, "--only", "graph", "--runs", "2")
+        self.measure(ONE_CASE, "--only", "graph", "--runs", "1")
+        self.assertEqual([run["set"] for run in self.kept()], ["graph"] * 3)
+
+    def test_no_run_begins_that_would_end_too_late(self):
+        slow = "def behave(run, words): time.sleep(0.4); return {}"
+        self.measure(slow, "--only", "graph", "--seconds", "10")
+        self.assertFalse(self.out.joinpath("runs.jsonl").exists(), "nobody knows how long one takes")
+        self.measure(slow, "--only", "graph", "--runs", "1")
+        self.measure(slow, "--only", "graph", "--seconds", "1.5")
+        self.assertIn(len(self.kept()), (2, 3))
+
+    def test_runs_before_a_failure_are_kept(self):
+        failing = "def behave(run, words): return {'status': 3 if run == 3 else 0}"
+        self.assertEqual(self.measure(failing, "--only", "graph").returncode, 6)
+        self.assertEqual(len(self.kept()), 2)
+        with (self.out / "runs.jsonl").open("a") as file:
+            file.write('{"set": "gra')  # a call that was killed
+        self.measure(failing, "--only", "graph", "--runs", "1")
+        self.assertEqual(len(self.kept()), 3)
+
+    def test_runs_of_other_options_are_not_mixed(self):
+        self.measure(ONE_CASE, "--only", "graph", "--runs", "1")
+        self.assertEqual(self.measure(ONE_CASE, "--only", "graph", "--runs", "1", "--", "--sizes", "8").returncode, 6)
+        self.assertEqual(len(self.kept()), 1)
+
+    def test_options_take_the_place_of_a_sets_own(self):
+        self.measure(ONE_CASE, "--only", "graph", "--runs", "1", "--", "--sizes", "8", "--backend", "mpi")
+        self.assertEqual(self.kept()[0]["options"],
+                         ["--variant", "a:LG_A=1", "--variant", "b:LG_B=1", "--only", "all_reduce,send_recv",
+                          "--launch", "graph", "--sizes", "8", "--backend", "mpi"])
+
+    def test_rows_without_an_interval_are_counted_and_named(self):
+        stand_in.write_runs(self.out, "graph", [record([
+            case("all_reduce/float32/sum/8B/np2", 1.0), case("x/8B/np2", 1.0, None),
+            case("y/8B/np2", why="is not here")])] * 2)
+        done = self.measure(ONE_CASE, "--runs", "0", "--pairs", "0")
+        self.assertIn("4 rows have no interval and are not counted:", done.stdout)
+        self.assertIn("- x/8B/np2 (launches differ), in 2 of 2 runs", done.stdout)
+        self.assertIn("- y/8B/np2 (b skipped: is not here), in 2 of 2 runs", done.stdout)
+        self.assertIn("0.0 % of 2, in 2 runs", done.stdout)
 
     def test_one_launch_has_nothing_to_count(self):
-        self.assertEqual(self.measure("single", "--runs", "1").returncode, 6)
+        stand_in.write_runs(self.out, "graph", [record([case("x/8B/np2", 1.0, None)])] * 20)
+        done = self.measure(ONE_CASE, "--runs", "0", "--pairs", "0")
+        self.assertIn("no interval in 20 runs", done.stdout)
+        self.assertEqual(done.returncode, 7)
 
-    def test_a_failed_run_ends_it(self):
-        self.assertEqual(self.measure("failing", "--runs", "1").returncode, 6)
+    def test_pairs_are_held_against_each_other(self):
+        done = self.judge_pairs(lambda place: place % 17 == 0)
+        self.assertEqual(self.verdicts("A/B"), ["met", "met"], done.stderr)
+        self.assertIn("| 94.0 % of 200 rows, in 4 pairs |", done.stdout)
+
+    def test_the_error_that_both_runs_of_a_pair_have_is_none(self):
+        stand_in.write_runs(self.out, "pairs", [record(case(each, 1.5) for each in FIFTY)] * 8,
+                            pair=[1, 1, 2, 2, 3, 3, 4, 4])
+        self.measure(ONE_CASE, "--runs", "0", "--pairs", "0")
+        self.assertEqual(self.verdicts("A/B"), ["met", "met"])
+
+    def test_rows_of_one_class_that_disagree_are_found(self):
+        done = self.judge_pairs(lambda place: place in (5, 6, 7))
+        self.assertEqual(self.verdicts("A/B"), ["met", "**missed**"])
+        self.assertIn("too many to be chance in: all_reduce, stream, below 1 MiB", done.stdout)
+
+    def test_too_many_rows_that_disagree_are_found(self):
+        self.assertEqual(self.judge_pairs(lambda place: place % 5 == 0).returncode, 1)
+        self.assertEqual(self.verdicts("A/B")[0], "**missed**")
+
+    def test_three_pairs_are_too_few(self):
+        self.assertEqual(self.judge_pairs(lambda place: True, pairs=3).returncode, 7)
+
+    def test_half_a_pair_is_no_pair(self):
+        failing = ONE_CASE.replace("{'record'", "{'status': 3 if run == 2 else 0, 'record'")
+        self.assertEqual(self.measure(failing, "--only", "pairs").returncode, 6)
+        self.measure(failing, "--only", "pairs", "--pairs", "1")
+        self.assertEqual([run["pair"] for run in self.kept()], [1, 2, 2])
+        self.assertIn("100.0 % of 1 rows, in 1 pairs", (self.out / "coverage.md").read_text())
+
+    def test_a_row_of_one_run_only_is_named(self):
+        stand_in.write_runs(self.out, "pairs", [record([case("x/8B/np2", 1.0)]), record()], pair=[1, 1])
+        self.assertIn("In one run of a pair only, and not counted: x/8B/np2.",
+                      self.measure(ONE_CASE, "--runs", "0", "--pairs", "0").stdout)
+
+    def test_what_is_kept_is_judged_again(self):
+        before = self.judge_same(one_of_twenty).stdout
+        self.measure(ONE_CASE, "--runs", "0", "--pairs", "0", "--markdown", self.folder / "other.md")
+        self.assertEqual((self.folder / "other.md").read_text(), before.lstrip("\n"))
 
     def test_wrong_options(self):
-        self.assertEqual(self.measure("fair", "--runs", "0").returncode, 2)
+        for options in (["--runs", "-1"], ["--only", "nothing"], ["--runs", "many"]):
+            self.assertEqual(self.measure(ONE_CASE, *options).returncode, 2, options)
+        self.assertEqual(self.measure(ONE_CASE, "--linkgain", "/nowhere").returncode, 3)
 
 
 if __name__ == "__main__":

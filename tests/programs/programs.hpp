@@ -52,10 +52,14 @@ inline ProgramRequest linkgain(const ScratchFolder& folder, std::vector<std::str
   return request;
 }
 
-/// `linkgain run` on the mpi backend with --out out.
+/// `linkgain run` on the mpi backend with --out out, of two launches where arguments name no
+/// number.
 inline ProgramRequest run_request(const ScratchFolder& folder,
                                   const std::vector<std::string>& arguments) {
   std::vector<std::string> all{"run", "--backend", "mpi", "--out", "out"};
+  if (std::find(arguments.begin(), arguments.end(), "--launches") == arguments.end()) {
+    all.insert(all.end(), {"--launches", "2"});
+  }
   all.insert(all.end(), arguments.begin(), arguments.end());
   return linkgain(folder, all);
 }

@@ -262,7 +262,8 @@ test_comparison_runs_both_tools_in_turn() {
   double mpirun <<<'[[ ! -e $work/broken_job ]] || { echo "no such device"; exit 9; }
     [[ $* != *_perf* ]] || { echo "8 2 float sum -1 6.5 0.0 0.0 0 6.5 0.0 0.0 0"; exit; }
     for word; do [[ $word != --benchmark_out=* ]] || file=${word#*=}; done
-    [[ $* != *"--buffers allocated"* ]] || kind=/allocated
+    [[ $* != *"--launch graph"* ]] || kind=/graph
+    [[ $* != *"--buffers allocated"* ]] || kind+=/allocated
     echo "{\"benchmarks\": [{\"name\": \"x/8B/np2$kind\", \"latency_us\": 6.5, \"busbw\": 0.1}]}" >"$file"'
   printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
   mkdir -p "$work/peer" "$work/build/bin"
@@ -276,6 +277,16 @@ test_comparison_runs_both_tools_in_turn() {
   [[ $(head -n 1 "$work/out/commands.txt") == *all_reduce_perf* ]] || complain 'wrong tool first'
   grep -q '^env NCCL_P2P_DISABLE=1 mpirun -np 2 --bind-to none' "$work/out/commands.txt" ||
     complain 'no job of the host variant'
+  : >"$work/calls"
+  run scripts/validation/compare-nccl-tests --launches 3 --resume --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 0
+  [[ $(grep -c '^launch' "$work/out/launches.txt") -eq 3 ]] || complain 'not three launches in all'
+  [[ $(grep -c '^mpirun' "$work/calls") -eq 32 ]] || complain 'two launches were not kept'
+  run scripts/validation/compare-nccl-tests --launches 4 --resume --seconds 0 --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 7
+  run scripts/validation/compare-nccl-tests --resume --limit busbw --build "$work/build" --out "$work/out" "$work/peer"
+  expect_status 2
+  expect_output 'holds launches of'
   : >"$work/calls"
   run scripts/validation/compare-nccl-tests --launches 1 --limit latency --build "$work/build" --out "$work/out" \
     "$work/peer"
@@ -420,6 +431,7 @@ test_wrong_options_start_nothing() {
     'test all' 'validation/gpu-check' 'validation/gpu-check a b' 'lint --fix' 'validation/compare-nccl-tests' \
     'validation/compare-nccl-tests --launches 0 x' 'validation/compare-nccl-tests --only copy_push x' \
     'validation/compare-nccl-tests --operations all_gather,, x' 'validation/compare-nccl-tests --buffers registered x' \
+    'validation/compare-nccl-tests --resume x' 'validation/compare-nccl-tests --seconds x x' \
     'validation/compare-nccl-tests --limit speed x' 'validation/stress-all-reduce --only nothing' \
     'validation/stress-all-reduce --ranks' 'validation/check-spills --all'; do
     # shellcheck disable=SC2086 # words

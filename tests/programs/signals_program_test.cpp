@@ -14,6 +14,20 @@ using testing::IsEmpty;
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
+/// Whether it is in a system call that waits, as for a program or a reader.
+bool is_asleep(pid_t id) {
+  const std::string stat = read_text("/proc/" + std::to_string(id) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.compare(name_end + 2, 1, "S") == 0;
+}
+
+/// Lets it wait for something.
+void expect_asleep(const Program& program) {
+  ASSERT_TRUE(comes_true([&] { return program.processes_named("linkgain").size() == 1; }, 10.0));
+  pause_for(0.3);
+  ASSERT_TRUE(comes_true([&] { return is_asleep(program.id()); }, 10.0));
+}
+
 /// On the NVML double's machine, whose library has a thread of its own.
 ProgramRequest with_nvml(ProgramRequest request) {
   request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
@@ -43,23 +57,29 @@ TEST_P(RunBesideNvml, KeepsRecordAndReport) {
   EXPECT_GT(record.at("cases")[0].at("variants")[0].at("busbw_gb_per_s"), 0.0);
 }
 
+TEST_P(RunBesideNvml, IsReadyForThemBeforeTheLibraryIs) {
+  const ScratchFolder folder;
+  const auto gate = folder.path() / "gate";
+  ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+  ProgramRequest request =
+      with_nvml(run_request(folder, {"--only", "all_reduce", "--sizes", "1K"}));
+  request.environment["LINKGAIN_NVML_GATE"] = gate;
+  Program program(request);
+  expect_asleep(program);
+  program.signal(GetParam());
+  std::ofstream(gate).put('x');
+  EXPECT_EQ(program.finish(20.0).status, 128 + GetParam());
+  EXPECT_EQ(read_record(folder).at("status"), "interrupted");
+}
+
 INSTANTIATE_TEST_SUITE_P(Signals, RunBesideNvml, testing::ValuesIn(kSignals));
 
 class WaitingCommand : public testing::TestWithParam<int> {
  protected:
-  /// Whether it is in a system call that waits, as for a program or a reader.
-  static bool is_asleep(pid_t id) {
-    const std::string stat = read_text("/proc/" + std::to_string(id) + "/stat");
-    const std::size_t name_end = stat.rfind(')');
-    return name_end != std::string::npos && stat.compare(name_end + 2, 1, "S") == 0;
-  }
-
   /// Sends the signal once the command waits.
   void expect_end(const ProgramRequest& request) {
     Program program(request);
-    ASSERT_TRUE(comes_true([&] { return program.processes_named("linkgain").size() == 1; }, 10.0));
-    pause_for(0.3);
-    ASSERT_TRUE(comes_true([&] { return is_asleep(program.id()); }, 10.0));
+    expect_asleep(program);
     program.signal(GetParam());
     const Outcome outcome = program.finish(10.0);
     EXPECT_EQ(outcome.status, 128 + GetParam()) << request.arguments.at(1) << outcome.error;

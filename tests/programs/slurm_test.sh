@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests of --launcher srun and scripts/slurm on a real Slurm: slurmctld and two slurmd on this machine,
-# MPI in CPU memory. usage: slurm_test.sh REPOSITORY LINKGAIN NVML-DOUBLE launcher|scripts
+# MPI in CPU memory. usage: slurm_test.sh REPOSITORY LINKGAIN NVML-DOUBLE launcher|failures|scripts|health
 # Exit status 77 where that cannot be had here.
 set -euo pipefail
 repository=$(cd "$1" && pwd)
@@ -89,7 +89,7 @@ wait "$job"
 SCRIPT
   } >"$work/signal"
   run salloc --nodes=1 --ntasks=2 bash "$work/signal" "$1" "$2" "$workers" "$program" run --launcher srun --backend mpi \
-    --only all_reduce --sizes 64K:2M:+64K --launches 1 --out "$2" --deadline "$3"
+    --only all_reduce --sizes 64K:1M:+64K --launches 1 --out "$2" --deadline "$3"
 }
 
 test_a_killed_rank_ends_its_step_only() {
@@ -201,7 +201,7 @@ test_node_check_does_not_measure_cpus_for_gpus() {
 test_all_nodes_is_one_job_over_all() {
   run sbatch --wait --nodes=2 --ntasks-per-node=1 --output=all-nodes.out \
     "$repository/scripts/slurm/all-nodes.sbatch" --out all --linkgain "$program" \
-    -- --backend mpi --sizes 64K --precision 0.2 --budget 20
+    -- --backend mpi --sizes 64K --launches 2 --precision 0.2 --budget 20
   add_output all-nodes.out
   expect_status 0
   expect_value all/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['node1', 'node2']"
@@ -294,29 +294,32 @@ run_all() {
   stop_cluster
 }
 
-# What the launcher does is what no pattern of the scripts' tests names, so that no test is left out.
-tests_of_part() {
-  local choose=(grep -E)
-  [[ $part == scripts ]] || choose=(grep -vE)
-  sed -n 's/^\(test_[a-z_]*\)() {$/\1/p' "${BASH_SOURCE[0]}" | grep -v health_check | "${choose[@]}" 'node_check|all_nodes|scripts'
-}
+# tests_of PATTERN: this file's tests that it names, but those of the health check.
+tests_of() { sed -n 's/^\(test_[a-z_]*\)() {$/\1/p' "${BASH_SOURCE[0]}" | grep -v health_check | grep "${@}"; }
+
+readonly scripts='node_check\|all_nodes\|scripts'
 
 main() {
   local tests
-  mapfile -t tests < <(tests_of_part)
   require_slurm
   write_health_check
   echo h200x2 >"$work/scenario"
   write_configuration 4 WaitTime=3
-  run_all "${tests[@]}"
-
-  if [[ $part == scripts ]]; then
+  case $part in
+    # What the launcher does is what no other part names, so that no test is left out.
+    launcher) mapfile -t tests < <(tests_of -v "$scripts\|killed\|stopped") ;;
+    failures) mapfile -t tests < <(tests_of 'killed\|stopped') ;;
+    scripts) mapfile -t tests < <(tests_of "$scripts") ;;
+  esac
+  if [[ $part == health ]]; then
     # With the health check, which goes on beside everything else.
     echo one-link-down >"$work/scenario"
     write_configuration 2 "HealthCheckProgram=$work/health-check" HealthCheckInterval=2 HealthCheckNodeState=ANY
     run_all test_health_check_drains_a_bad_node_and_takes_it_back
     write_configuration 2
     run_all test_health_check_leaves_alone_what_others_drained
+  else
+    run_all "${tests[@]}"
   fi
   printf '%d failures\n' "$failures"
   ((failures == 0))

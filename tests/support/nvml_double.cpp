@@ -124,13 +124,12 @@ Result answer_text(Handle device, char* out, unsigned int length, const Text& te
 
 /// Once in a process; see nvml_double.hpp.
 void start_own_thread() {
-  static const bool started = [] {
+  [[maybe_unused]] static const bool started = [] {
     std::thread([] {
       while (true) pause();
     }).detach();
     return true;
   }();
-  static_cast<void>(started);
 }
 
 }  // namespace
@@ -147,6 +146,7 @@ Result nvmlInit_v2() {
   if (scenario->init == kSuccess) {
     build_machine(*scenario);
     start_own_thread();
+    if (const char* gate = std::getenv("LINKGAIN_NVML_GATE")) std::fgetc(std::fopen(gate, "r"));
   }
   return scenario->init;
 }

@@ -65,7 +65,8 @@
 /// without a line are at 0 % and have no processes, and so are all where there is no such file.
 ///
 /// As NVIDIA's library does, it starts a thread at the first nvmlInit_v2, which has the signal mask
-/// of its creator, may be handed any signal sent to the process, and outlives nvmlShutdown.
+/// of its creator, may be handed any signal sent to the process, and outlives nvmlShutdown. Where
+/// LINKGAIN_NVML_GATE names a pipe, it then waits until somebody has written there.
 namespace linkgain::nvml_double {
 
 using nvml_api::ComputeMode;

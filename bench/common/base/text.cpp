@@ -78,6 +78,14 @@ std::string listed(std::span<const std::string_view> names, std::string_view las
                      names.back());
 }
 
+std::string first_named(std::span<const std::string> names, std::size_t most,
+                        std::string_view separator) {
+  const std::size_t rest = names.size() > most ? names.size() - most : 0;
+  const std::span<const std::string> first = names.first(names.size() - rest);
+  return fmt::format("{}{}", fmt::join(first, separator),
+                     rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
 std::string go_with(std::span<const std::string_view> options) {
   return fmt::format("{} {} with", listed(options), options.size() > 1 ? "go" : "goes");
 }

@@ -12,6 +12,7 @@
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/whole_file.hpp"
 #include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/hardware/neighbours_json.hpp"
 #include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
@@ -61,6 +62,9 @@ void apply_line(const json::In& line, Record& record, int& sequence) {
     record.started = head.at("started");
     record.machine = json::read_machine(head.at("machine"));
     record.settings = json::read_settings(head.at("settings"));
+    if (head.contains("neighbours")) {
+      record.neighbours = json::read_neighbours(head.at("neighbours"));
+    }
   } else if (line.contains("case")) {
     apply_case(line, record, sequence);
   } else if (line.contains("warning")) {
@@ -81,11 +85,12 @@ void JournalWriter::append(const std::string& line) {
 }
 
 void JournalWriter::write_head(const Record& record) {
-  append(json::text_of(json::Out{{"head",
-                                  {{"schema", kRecordSchema},
-                                   {"started", record.started},
-                                   {"machine", json::write_machine(record.machine)},
-                                   {"settings", json::write_settings(record.settings)}}}}));
+  json::Out head = {{"schema", kRecordSchema},
+                    {"started", record.started},
+                    {"machine", json::write_machine(record.machine)},
+                    {"settings", json::write_settings(record.settings)}};
+  if (record.neighbours) head["neighbours"] = json::write_neighbours(*record.neighbours);
+  append(json::text_of(json::Out{{"head", head}}));
 }
 
 void JournalWriter::write_case(int index, const CaseResult& result) {

@@ -9,7 +9,9 @@
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kFewestOnASide = kFewestForLevelChange / 2;
+/// A single sample that takes longer is a spike. One that takes less is not, but normal tails are
+/// trusted less far for it than for a mean.
+constexpr double kLoneFactor = 2.0;
 
 struct Spread {
   double mean = 0.0;
@@ -37,7 +39,7 @@ std::optional<LevelChange> find_level_change(std::span<const std::vector<double>
     if (launch.size() < kFewestForLevelChange) continue;
     all_squares += spread_of(launch).sum_of_squares;
     freedom += launch.size() - 1;
-    places += launch.size() + 1 - 2 * kFewestOnASide;
+    places += launch.size() - 2;  // the first and the last, in one direction each, are one
   }
   std::optional<LevelChange> found;
   double smallest = kLevelChangeByChance;
@@ -45,11 +47,14 @@ std::optional<LevelChange> find_level_change(std::span<const std::vector<double>
     const std::span<const double> launch(launches[index]);
     if (launch.size() < kFewestForLevelChange) continue;
     const double others = all_squares - spread_of(launch).sum_of_squares;
-    for (std::size_t before = kFewestOnASide; before + kFewestOnASide <= launch.size(); ++before) {
+    for (std::size_t before = 1; before < launch.size(); ++before) {
       const Spread first = spread_of(launch.first(before));
       const Spread last = spread_of(launch.subspan(before));
       const double change = last.mean - first.mean;
-      if (std::abs(change) < least) continue;
+      const bool first_alone = before == 1;
+      const bool lone = first_alone || before + 1 == launch.size();
+      if (lone && first_alone != (change > 0.0)) continue;
+      if (std::abs(change) < (lone ? kLoneFactor * least : least)) continue;
       const double variance =
           (others + first.sum_of_squares + last.sum_of_squares) / static_cast<double>(freedom - 1);
       const double error =

@@ -9,9 +9,11 @@ namespace {
 const LaunchMean* right_mean(const CaseResult& result,
                              const std::vector<std::optional<LaunchMean>>& means,
                              std::string_view variant) {
-  const VariantResult* found = find_variant(result, variant);
-  if (found == nullptr || has_wrong_data(*found)) return nullptr;
-  const auto& mean = means.at(static_cast<std::size_t>(found - result.variants.data()));
+  const auto found =
+      std::find_if(result.variants.begin(), result.variants.end(),
+                   [&](const VariantResult& each) { return each.variant == variant; });
+  if (found == result.variants.end() || has_wrong_data(*found)) return nullptr;
+  const auto& mean = means.at(static_cast<std::size_t>(found - result.variants.begin()));
   return mean ? &*mean : nullptr;
 }
 

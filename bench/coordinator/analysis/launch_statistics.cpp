@@ -42,7 +42,8 @@ std::string why_missing(const CaseResult& result, std::size_t variant) {
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
-void add_result(CaseLaunches& entry, const CaseResult& of, std::size_t place, int first_launch) {
+void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of, std::size_t place,
+                int first_launch) {
   const VariantResult& result = of.variants[place];
   const std::vector<LaunchMedian> medians = launch_medians(of, place);
   for (const LaunchMedian& median : medians) {
@@ -58,6 +59,7 @@ void add_result(CaseLaunches& entry, const CaseResult& of, std::size_t place, in
     entry.wrong_data = describe_wrong(entry.definition, *result.verification);
   }
   entry.unhealthy_samples += result.health.unhealthy_samples;
+  entry.disturbance = entry.disturbance + disturbance_of(record, result);
 }
 
 /// Chance that some case of a pool in which all scatter alike is left out of it.
@@ -201,7 +203,7 @@ std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
     for (const CaseResult& result : source.record.cases) {
       for (std::size_t j = 0; j < result.variants.size(); ++j) {
         CaseLaunches& entry = entries.entry(result.definition, result.variants[j].variant);
-        add_result(entry, result, j, first_launch);
+        add_result(entry, source.record, result, j, first_launch);
       }
     }
     first_launch += count_launches(source.record);

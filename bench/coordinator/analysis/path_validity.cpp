@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/record/variants.hpp"
 #include "validity_parts.hpp"
@@ -236,10 +237,10 @@ struct Found {
 
 Warning warning_of(const std::string& variant, const Found& found) {
   const std::string detail = found.first.detail.empty() ? "" : " (" + found.first.detail + ")";
-  return {
-      "wrong-path",
-      fmt::format("variant {}: {}: {}{}", variant, found.first.reason, named(found.cases), detail),
-      found.first.advice};
+  return {"wrong-path",
+          fmt::format("variant {}: {}: {}{}", variant, found.first.reason,
+                      first_named(found.cases, 1), detail),
+          found.first.advice};
 }
 
 /// Others' work on the links: of judged variants that may use them.
@@ -260,7 +261,7 @@ void warn_of_disturbed(Record& record) {
            {"links-disturbed",
             fmt::format("NVLink carried up to {} of the expected bytes, so other work used the "
                         "links too: {}",
-                        percent(most), named(cases)),
+                        percent(most), first_named(cases, 1)),
             "see with nvidia-smi what else runs on these GPUs, and measure again without it"});
 }
 
@@ -325,7 +326,8 @@ void warn_of_missing(Record& record) {
   for (const auto& [reason, entry] : missing) {
     add_once(record,
              {"evidence-missing",
-              fmt::format("what NVLink carried is not known: {}: {}", reason, named(entry.cases)),
+              fmt::format("what NVLink carried is not known: {}: {}", reason,
+                          first_named(entry.cases, 1)),
               fmt::format("the path there rests on {} alone; `linkgain doctor` says which of the "
                           "driver's counters can be read",
                           witness_of(entry))});
@@ -337,7 +339,7 @@ void warn_of_missing(Record& record) {
          fmt::format("NVLink carried {:.3g} GB in {} operations, which cannot be held against "
                      "what was to be expected: {}: {}",
                      static_cast<double>(entry.nvlink_sent) / 1e9, entry.operations, reason,
-                     named(entry.cases)),
+                     first_named(entry.cases, 1)),
          fmt::format("no fault of the machine: the path there rests on {}", witness_of(entry))});
   }
 }
@@ -374,11 +376,6 @@ bool judge_paths(Record& record) {
 
 std::string percent(double share) {
   return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string named(const std::vector<std::string>& cases) {
-  return cases.size() == 1 ? cases.front()
-                           : fmt::format("{} and {} more", cases.front(), cases.size() - 1);
 }
 
 void judge_evidence(Record& record) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "validity_parts.hpp"
@@ -93,15 +94,6 @@ void judge_same_paths(Record& record) {
   }
 }
 
-/// "A, B, C and 2 more".
-std::string first_of(std::vector<std::string> names) {
-  constexpr std::size_t kNamed = 3;
-  const std::size_t rest = names.size() > kNamed ? names.size() - kNamed : 0;
-  names.resize(names.size() - rest);
-  return fmt::format("{}{}", fmt::join(names, ", "),
-                     rest > 0 ? fmt::format(" and {} more", rest) : "");
-}
-
 void judge_convergence(Record& record) {
   std::vector<std::string> out_of_time;
   std::vector<std::string> differing;
@@ -125,7 +117,7 @@ void judge_convergence(Record& record) {
     add_once(record,
              {"not-converged",
               fmt::format("the time was used up while the interval was wider than {}, for {}",
-                          asked, first_of(out_of_time)),
+                          asked, first_named(out_of_time)),
               "their rows are marked; give more time with --budget, or keep other work off "
               "this machine"});
   }
@@ -134,16 +126,16 @@ void judge_convergence(Record& record) {
         record,
         {"not-converged",
          fmt::format("launches differ, so that the interval is wider than {}, for {}", asked,
-                     first_of(differing)),
+                     first_named(differing)),
          "their rows are marked; ask for more launches with --launches, or keep other work off "
          "this machine"});
   }
   if (!without_interval.empty()) {
-    add_once(record,
-             {"one-launch",
-              fmt::format("one launch has no confidence interval: {}", first_of(without_interval)),
-              "ask for six launches with --launches 6: what differs from launch to launch, "
-              "as the placement of buffers, cannot be seen in one"});
+    add_once(record, {"one-launch",
+                      fmt::format("one launch has no confidence interval: {}",
+                                  first_named(without_interval)),
+                      "ask for six launches with --launches 6: what differs from launch to launch, "
+                      "as the placement of buffers, cannot be seen in one"});
   }
 }
 
@@ -158,10 +150,10 @@ void judge_level_shifts(Record& record) {
     }
   }
   if (shifts.empty()) return;
-  add_once(record,
-           {"level-change", "within a launch times went over to another level: " + first_of(shifts),
-            "something else began or ended meanwhile, or clocks changed: keep other work "
-            "off this machine and run again"});
+  add_once(record, {"level-change",
+                    "within a launch times went over to another level: " + first_named(shifts),
+                    "something else began or ended meanwhile, or clocks changed: keep other work "
+                    "off this machine and run again"});
 }
 
 void judge_budget(Record& record) {
@@ -329,6 +321,23 @@ HealthSummary summary_of(const Record& record) {
   return summary;
 }
 
+/// The same of others' work on the GPUs. Of a run on several hosts only this one's are looked at,
+/// which is said and stands against nobody's health.
+bool warn_of_neighbours_not_looked_for(Record& record) {
+  if (!record.neighbours || record.neighbours->not_looked.empty()) return false;
+  const Neighbours& found = *record.neighbours;
+  const bool unmet = found.looks + found.idle_windows == 0 || on_one_host(record.machine);
+  add_once(record, {"neighbours-not-looked-for",
+                    fmt::format("--require-healthy {} of others' work on the GPUs: {}",
+                                unmet ? "cannot be met, for nothing is known"
+                                      : "is met without knowledge of all",
+                                found.not_looked),
+                    unmet ? "`linkgain doctor` says what of NVML can be read on this machine; "
+                            "without it leave --require-healthy away"
+                          : "ask Slurm for whole nodes with --exclusive"});
+  return unmet;
+}
+
 /// Says what keeps a run from being shown to be healthy; true where there is something.
 bool warn_of_unmeasured(Record& record) {
   const int samples = count_samples(record);
@@ -337,7 +346,8 @@ bool warn_of_unmeasured(Record& record) {
     unknown += std::count_if(result.samples.begin(), result.samples.end(),
                              [](const Sample& sample) { return !is_measured(sample); });
   }
-  if (unknown == 0 && samples > 0) return false;
+  const bool neighbours = warn_of_neighbours_not_looked_for(record);
+  if (unknown == 0 && samples > 0) return neighbours;
   const std::string what =
       samples == 0
           ? std::string("no sample was taken")

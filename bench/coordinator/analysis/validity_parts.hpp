@@ -27,9 +27,6 @@ bool offers_nvlink(const Machine& machine);
 /// A share of the expected bytes, "50.0 %".
 std::string percent(double share);
 
-/// Cases by number, as in "all_reduce/... and 3 more"; there is at least one.
-std::string named(const std::vector<std::string>& cases);
-
 /// Whether some check found wrong data.
 bool judge_data(Record& record);
 

@@ -10,6 +10,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/glob.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -51,13 +52,8 @@ BaselineCase reference_of(const CaseLaunches& launches,
 void warn_of_cases(Baseline& baseline, const std::string& code, const std::string& what,
                    const std::vector<std::string>& cases, const std::string& advice) {
   if (cases.empty()) return;
-  constexpr std::size_t kNamed = 3;
-  const std::size_t named = std::min(cases.size(), kNamed);
-  const std::vector<std::string> first(cases.begin(), cases.begin() + static_cast<long>(named));
-  const std::string more =
-      cases.size() > named ? fmt::format(" and {} more", cases.size() - named) : "";
   baseline.warnings.push_back(
-      {code, fmt::format("{}: {}{}", what, fmt::join(first, "; "), more), advice});
+      {code, fmt::format("{}: {}", what, first_named(cases, 3, "; ")), advice});
 }
 
 void warn_of_few_launches(Baseline& baseline) {
@@ -71,7 +67,7 @@ void warn_of_few_launches(Baseline& baseline) {
        fmt::format("some cases have only {}, {} are wanted", counted(fewest, "launch", "launches"),
                    kEnoughLaunches),
        fewest < 2 ? "measure with `linkgain run --launches 8`: from one launch nothing is known of "
-                    "how launches differ, so a check of one launch can decide nothing"
+                    "how launches differ, so a check against it is inconclusive"
                   : "measure with `linkgain run --launches 8`, or give more records: checks will "
                     "often be inconclusive"});
 }
@@ -202,6 +198,8 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
   baseline.variants = variants_of(records);
   for (const NamedRecord& source : records) {
     baseline.sources.push_back(source_of(source.record));
+    const auto disturbances = disturbance_warnings(source.name, source.record);
+    baseline.warnings.insert(baseline.warnings.end(), disturbances.begin(), disturbances.end());
     if (source.record.status == RunStatus::complete) continue;
     baseline.warnings.push_back(
         {"incomplete-record", fmt::format("{}: {}", source.name, name_of(source.record.status)),

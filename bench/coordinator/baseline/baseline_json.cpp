@@ -228,7 +228,9 @@ json::Out write_check(const CaseCheck& check) {
           {"chance_faster", json::nullable(check.chance_faster)},
           {"lower", json::nullable(check.tolerance.lower)},
           {"upper", json::nullable(check.tolerance.upper)},
-          {"settled_by", write_settling(check.settling)}};
+          {"settled_by", write_settling(check.settling)},
+          {"disturbed_samples", json::nullable(check.disturbance.samples)},
+          {"level_change", json::nullable(check.disturbance.level_change)}};
 }
 
 }  // namespace

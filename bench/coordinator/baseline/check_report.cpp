@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
@@ -184,13 +185,35 @@ std::vector<std::string> row_of_several(const Checks& checks, TableStyle style) 
           "",
           "",
           "",
-          fmt::format("{}: {}", note_text(first), first_few(labels))};
+          fmt::format("{}: {}", note_text(first), first_named(labels))};
 }
 
 bool has_one_tolerance(const Checks& checks) {
   return std::all_of(checks.begin(), checks.end(), [&](const CaseCheck* check) {
     return check->tolerance == checks.front()->tolerance;
   });
+}
+
+/// Of the baseline and now: "8, 6", or of both "8".
+std::string launches_cell(const CaseCheck& check) {
+  return check.reference_launches == check.launches
+             ? fmt::format("{}", check.launches)
+             : fmt::format("{}, {}", check.reference_launches, check.launches);
+}
+
+/// Where they differ from case to case each row says over how many launches its interval is;
+/// whether it does.
+bool add_launches(std::vector<StyledText::Column>& columns,
+                  std::vector<std::vector<std::string>>& rows,
+                  const std::vector<std::string>& launches) {
+  const bool alike = std::all_of(launches.begin(), launches.end(), [&](const std::string& each) {
+    return each.empty() || each == *std::find_if(launches.begin(), launches.end(),
+                                                 [](const auto& one) { return !one.empty(); });
+  });
+  if (alike) return false;
+  columns.insert(columns.end() - 1, {"Launches", true});
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].insert(rows[i].end() - 1, launches[i]);
+  return true;
 }
 
 /// The table of what a reader must see, the worst first, and the tolerance of all where it is one;
@@ -203,7 +226,10 @@ void add_check_rows(StyledText& text, const CheckResult& result, TableStyle styl
                                           {"Baseline", true}, {"Now", true}, {"Shift", true},
                                           {"95 % CI", true},  {"Tolerance"}, {"Why"}};
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> launches;
   for (const Checks& checks : grouped(shown, alike_key)) {
+    const CaseCheck& first = *checks.front();
+    launches.push_back(checks.size() == 1 && first.interval ? launches_cell(first) : "");
     rows.push_back(checks.size() > 1 ? row_of_several(checks, style)
                                      : row_of(*checks.front(), style));
   }
@@ -213,7 +239,9 @@ void add_check_rows(StyledText& text, const CheckResult& result, TableStyle styl
     columns.erase(columns.begin() + kToleranceColumn);
     for (std::vector<std::string>& row : rows) row.erase(row.begin() + kToleranceColumn);
   }
+  const bool says_launches = add_launches(columns, rows, launches);
   text.table_with_reasons(columns, rows);
+  if (says_launches) text.paragraph("Launches: of the baseline, and now");
   if (one_tolerance) {
     text.paragraph("Tolerance: " + readable_tolerance(shown.front()->tolerance));
   }
@@ -263,7 +291,8 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
 
 constexpr const char* kCsvHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
-    "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason\n";
+    "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason,"
+    "disturbed_samples,level_change\n";
 
 std::string share_field(const std::optional<double>& share) {
   return share ? fmt::format("{:.6g}", *share) : std::string();
@@ -288,7 +317,10 @@ std::string csv_row(const CaseCheck& check) {
       csv_field(check.tolerance.upper),
       settling ? fmt::format("{}", settling->launches) : std::string(),
       settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
-      csv_field(std::string_view(check.reason))};
+      csv_field(std::string_view(check.reason)),
+      csv_field(check.disturbance.samples ? std::optional<double>(*check.disturbance.samples)
+                                          : std::nullopt),
+      csv_field(check.disturbance.level_change)};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

@@ -74,6 +74,11 @@ void add_reason(CaseCheck& check, const std::string& reason) {
   check.reason += (check.reason.empty() ? "" : "; ") + reason;
 }
 
+/// On a side that was measured: it tells nothing of how launches differ, so there is no interval.
+bool has_one_launch(const CaseCheck& check) {
+  return check.launches == 1 || check.reference_launches == 1;
+}
+
 void measure(CaseCheck& check, const CaseLaunches& launches,
              const std::optional<LaunchDeviation>& spread, ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return;
@@ -84,7 +89,9 @@ void measure(CaseCheck& check, const CaseLaunches& launches,
     add_reason(check, fmt::format("GPUs were held back in {}",
                                   counted(launches.unhealthy_samples, "sample", "samples")));
   }
-  if (!spread) return;
+  check.disturbance = launches.disturbance;
+  if (const std::string text = describe(check.disturbance); !text.empty()) add_reason(check, text);
+  if (!spread || has_one_launch(check)) return;
   const LaunchShift shift{*check.shift, *spread, check.reference_launches, check.launches};
   check.interval = interval_of(shift, quantiles);
   const double lower = log_lower(check.tolerance);
@@ -135,17 +142,20 @@ void judge_other_launch(CaseCheck& check, const CaseLaunches* own, const CaseLau
       name_of(check.definition.launch), name_of(other->definition.launch));
 }
 
-/// What a verdict that rests on few launches cannot know.
-void explain_few_launches(CaseCheck& check) {
-  if (check.verdict == RegressionVerdict::inconclusive && !check.interval) {
-    const bool several = std::max(check.reference_launches, check.launches) > 1;
-    add_reason(check, several
-                          ? "launches agree to the last digit, as no measured ones do, so how far "
-                            "the next would differ is not known: was a record copied or edited?"
-                          : "nothing is known of how launches differ: measure with --launches 8");
-  }
-  if (check.verdict == RegressionVerdict::slower && check.launches == 1) {
-    add_reason(check, "by one launch, which may be a stray one: measure with --launches 8");
+/// Why a case without an interval is inconclusive.
+void explain_no_interval(CaseCheck& check) {
+  if (check.verdict != RegressionVerdict::inconclusive || check.interval) return;
+  if (!has_one_launch(check)) {
+    add_reason(
+        check,
+        "launches agree to the last digit, as no measured ones do, so how far the next would "
+        "differ is not known: was a record copied or edited?");
+  } else if (check.launches > 1) {
+    add_reason(check, "one launch in the baseline: make it anew with --launches 8");
+  } else {
+    add_reason(check, check.reference_launches > 1
+                          ? "one launch: measure with --launches 8"
+                          : "one launch, and one in the baseline: measure both with --launches 8");
   }
 }
 
@@ -199,7 +209,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   judge_chances(result.cases, &CaseCheck::chance_slower, RegressionVerdict::slower);
   judge_chances(result.cases, &CaseCheck::chance_faster, RegressionVerdict::faster);
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
-    explain_few_launches(result.cases[i]);
+    explain_no_interval(result.cases[i]);
     judge_unknown_path(result.cases[i], baseline.cases[i], owns[i]);
   }
   for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -341,6 +351,8 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
                                "what was measured is checked; cases that are missing fail"});
   }
   warn_of_health(result, source);
+  const auto disturbances = disturbance_warnings(source.name, source.record);
+  result.warnings.insert(result.warnings.end(), disturbances.begin(), disturbances.end());
   warn_of_variables(result, baseline, source);
 }
 

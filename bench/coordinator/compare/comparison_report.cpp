@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <stdexcept>
 
 #include "comparison_answer.hpp"
@@ -34,6 +36,39 @@ void add_cautions(StyledText& text, const RunComparison& comparison) {
   }
 }
 
+/// "6" or, before and after, "6, 8"; empty without an interval.
+std::string launches_cell(const CaseComparison& each) {
+  if (!each.speed_up) return {};
+  const std::size_t before = each.before->launches.size();
+  const std::size_t after = each.after->launches.size();
+  return before == after ? fmt::format("{}", before) : fmt::format("{}, {}", before, after);
+}
+
+/// Whether all intervals are over as many launches, so that rows need not say so.
+bool have_like_launches(const RunComparison& comparison) {
+  std::set<std::string> cells;
+  for (const CaseComparison& each : comparison.cases) {
+    if (each.speed_up) cells.insert(launches_cell(each));
+  }
+  return cells.size() < 2;
+}
+
+/// ", over 8 launches", ", over 8 launches before and 6 after"; empty without an interval.
+std::string launches_text(const RunComparison& comparison) {
+  if (!have_like_launches(comparison)) return ", over the row's launches (before, after)";
+  const auto any = std::ranges::find_if(
+      comparison.cases, [](const CaseComparison& each) { return each.speed_up.has_value(); });
+  if (any == comparison.cases.end()) return {};
+  const auto count = [](const CaseFigures* side) {
+    return counted(static_cast<std::int64_t>(side->launches.size()), "launch", "launches");
+  };
+  const std::size_t before = any->before->launches.size();
+  if (before != any->after->launches.size()) {
+    return fmt::format(", over {} before and {} after", count(any->before), count(any->after));
+  }
+  return before == 1 ? ", of one launch each" : fmt::format(", over {} each", count(any->before));
+}
+
 std::string legend_of(const RunComparison& comparison) {
   std::vector<CaseVerdict> verdicts;
   bool trainings = false;
@@ -41,8 +76,8 @@ std::string legend_of(const RunComparison& comparison) {
     verdicts.push_back(each.verdict);
     trainings = trainings || (each.definition.training.has_value());
   }
-  return fmt::format("{}. The speed-up is the time before over the time after. {} {}",
-                     counts_of(verdicts), value_legend(trainings),
+  return fmt::format("{}. The speed-up is the time before over the time after{}. {} {}",
+                     counts_of(verdicts), launches_text(comparison), value_legend(trainings),
                      verdict_legend(comparison.threshold));
 }
 
@@ -66,14 +101,19 @@ void add_cases(StyledText& text, const RunComparison& comparison, Metric metric)
   }
   std::vector<CaseRow> rows;
   for (const CaseComparison& each : comparison.cases) rows.push_back(row_of(each, metric));
+  std::vector<StyledText::Column> columns{{"Before", true},
+                                          {"After", true},
+                                          {"Speed-up", true},
+                                          {"95 % CI", true},
+                                          {"Less time", true}};
+  if (!have_like_launches(comparison)) {
+    columns.push_back({"Launches", true});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].values.push_back(launches_cell(comparison.cases[i]));
+    }
+  }
   text.heading("Every case");
-  add_case_table(text,
-                 {{"Before", true},
-                  {"After", true},
-                  {"Speed-up", true},
-                  {"95 % CI", true},
-                  {"Less time", true}},
-                 rows);
+  add_case_table(text, columns, rows);
   text.paragraph(legend_of(comparison));
 }
 
@@ -107,7 +147,8 @@ constexpr std::string_view kCsvHeader =
     "before,after,case,variant,before_time_s,after_time_s,before_busbw_gb_per_s,"
     "after_busbw_gb_per_s,before_algbw_gb_per_s,after_algbw_gb_per_s,before_path,after_path,"
     "before_launches,after_launches,speed_up,speed_up_low,speed_up_high,less_time,launch_spread,"
-    "spread_assumed,verdict,reason\n";
+    "spread_assumed,verdict,reason,before_disturbed_samples,after_disturbed_samples,"
+    "before_level_change,after_level_change\n";
 
 std::optional<double> time_of(const CaseFigures* figures) {
   if (figures == nullptr || !figures->time) {
@@ -127,6 +168,10 @@ std::string path_of(const CaseFigures* figures) {
 
 std::string launches_of(const CaseFigures* figures) {
   return figures == nullptr ? std::string{} : fmt::format("{}", figures->launches.size());
+}
+
+std::optional<double> count_of(const Disturbance& disturbance) {
+  return disturbance.samples ? std::optional<double>(*disturbance.samples) : std::nullopt;
 }
 
 void add_difference(std::vector<std::string>& fields, const CaseComparison& each) {
@@ -162,6 +207,12 @@ std::string csv_row(const RunComparison& comparison, const CaseComparison& each)
   add_difference(fields, each);
   fields.emplace_back(name_of(each.verdict));
   fields.push_back(csv_field(std::string_view(each.reason)));
+  for (const CaseFigures* side : {before, after}) {
+    fields.push_back(csv_field(side == nullptr ? std::nullopt : count_of(side->disturbance)));
+  }
+  for (const CaseFigures* side : {before, after}) {
+    fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.level_change));
+  }
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -208,7 +259,9 @@ Out write_side(const CaseFigures* figures) {
           {"algbw_gb_per_s", nullable(figures->algbw)},
           {"busbw_gb_per_s", nullable(figures->busbw)},
           {"path", name_of(figures->path)},
-          {"launch_medians_s", launches}};
+          {"launch_medians_s", launches},
+          {"disturbed_samples", nullable(figures->disturbance.samples)},
+          {"level_change", nullable(figures->disturbance.level_change)}};
 }
 
 /// Times and speed-ups, from which less time follows.

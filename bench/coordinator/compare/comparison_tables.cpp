@@ -10,6 +10,7 @@
 #include <string>
 
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -158,7 +159,7 @@ Cells cells_of_several(const std::vector<const CaseRow*>& rows) {
   std::vector<std::string> labels;
   for (const CaseRow* row : rows) labels.push_back(row->label);
   return cells_of(fmt::format("{} cases", rows.size()), first, Cells(first.values.size()),
-                  fmt::format("{}: {}", first.reason, first_few(labels)));
+                  fmt::format("{}: {}", first.reason, first_named(labels)));
 }
 
 using Columns = std::vector<StyledText::Column>;

@@ -200,6 +200,8 @@ std::string why(const TrendCase& row) {
     } else if (run > 0 && verdict_of(row, run) == CaseVerdict::not_comparable &&
                row.first->no_time.empty()) {
       told.add(row.later[run - 1]->reason, "", run + 1);
+    } else if (const std::string text = describe(figures->disturbance); !text.empty()) {
+      told.add(text, "", run + 1);
     }
   }
   const std::string none = lacking.empty() ? "" : "not in " + runs_text(lacking);

@@ -122,7 +122,8 @@ class VariantMatch {
   bool by_name_ = false;
 };
 
-using Spreads = std::vector<std::optional<LaunchDeviation>>;
+/// By case of a run.
+using Spreads = std::map<const CaseFigures*, std::optional<LaunchDeviation>>;
 
 /// How launches of each case of a run differ.
 Spreads deviations_of(const RunFigures& run) {
@@ -131,33 +132,30 @@ Spreads deviations_of(const RunFigures& run) {
     all.push_back({figures.definition, figures.variant, {}});
     if (figures.no_time.empty()) all.back().launches = figures.launches;
   }
-  return pooled_deviations(all);
+  const std::vector<std::optional<LaunchDeviation>> pooled = pooled_deviations(all);
+  Spreads spreads;
+  for (std::size_t i = 0; i < pooled.size(); ++i) spreads[&run.cases[i]] = pooled[i];
+  return spreads;
 }
 
 /// The deviations of two runs.
 class BothDeviations {
  public:
   BothDeviations(const RunFigures& before, const RunFigures& after)
-      : before_(before),
-        after_(after),
+      : source_(deviation_source(before)),
         before_deviations_(deviations_of(before)),
         after_deviations_(deviations_of(after)) {}
 
-  /// Of a case of both, which are part of them.
+  /// Of a case of both, which are part of them; throws std::out_of_range for copies of such.
   BetweenLaunchDeviation of(const CaseFigures& before, const CaseFigures& after) const {
-    const auto pooled = combine_deviations(before_deviations_.at(place_of(before, before_)),
-                                           after_deviations_.at(place_of(after, after_)));
+    const auto pooled =
+        combine_deviations(before_deviations_.at(&before), after_deviations_.at(&after));
     return pooled ? BetweenLaunchDeviation{pooled->deviation, pooled->degrees_of_freedom}
-                  : assumed_between_launches(deviation_source(before_), before, after);
+                  : assumed_between_launches(source_, before, after);
   }
 
  private:
-  static std::size_t place_of(const CaseFigures& figures, const RunFigures& run) {
-    return static_cast<std::size_t>(&figures - run.cases.data());
-  }
-
-  const RunFigures& before_;
-  const RunFigures& after_;
+  DeviationSource source_;
   Spreads before_deviations_;
   Spreads after_deviations_;
 };
@@ -214,6 +212,17 @@ std::optional<LaunchMode> other_launch(const RunComparison& comparison,
   return known ? std::optional(other.launch) : std::nullopt;
 }
 
+/// "before: others worked meanwhile in 3 samples"; empty where nothing is known of either side.
+std::string disturbances_text(const CaseComparison& each) {
+  std::vector<std::string> parts;
+  for (const auto& [when, figures] :
+       {std::pair{"before", each.before}, std::pair{"after", each.after}}) {
+    const std::string text = describe(figures->disturbance);
+    if (!text.empty()) parts.push_back(fmt::format("{}: {}", when, text));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 void fill(CaseComparison& each, const RunComparison& comparison, const BothDeviations& deviations,
           ShiftQuantiles& quantiles) {
   if (each.before == nullptr || each.after == nullptr) {
@@ -228,6 +237,7 @@ void fill(CaseComparison& each, const RunComparison& comparison, const BothDevia
     each.verdict = CaseVerdict::not_comparable;
     return;
   }
+  each.reason = disturbances_text(each);
   each.between_launches = deviations.of(*each.before, *each.after);
   each.speed_up = speed_up_of(*each.before, *each.after, *each.between_launches, quantiles);
   each.verdict = judge(*each.speed_up, comparison.threshold);
@@ -375,6 +385,13 @@ void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
                         "what it lacks is not compared; measure it again"});
   }
   add_throttling(cautions, run);
+  std::vector<DisturbedCase> cases;
+  for (const CaseFigures& figures : run.cases) {
+    cases.push_back(
+        {fmt::format("{} with {}", figures.name, figures.variant), figures.disturbance});
+  }
+  const auto disturbances = disturbance_warnings(run.name, cases, run.neighbours);
+  cautions.insert(cautions.end(), disturbances.begin(), disturbances.end());
 }
 
 std::size_t ranks_of(const RunFigures& run) {

@@ -36,7 +36,8 @@ void add_launches(CaseFigures& figures, const CaseResult& result, std::size_t va
   if (figures.launches.empty() && figures.time) figures.launches.push_back({0, *figures.time});
 }
 
-CaseFigures case_figures(const CaseResult& result, const VariantResult& variant) {
+CaseFigures case_figures(const Record& record, const CaseResult& result,
+                         const VariantResult& variant) {
   CaseFigures figures;
   figures.name = case_name(result.definition);
   figures.definition = result.definition;
@@ -48,6 +49,7 @@ CaseFigures case_figures(const CaseResult& result, const VariantResult& variant)
   figures.path = variant.path;
   figures.grouped = variant.execution.form == kGroupedForm;
   figures.health = variant.health;
+  figures.disturbance = disturbance_of(record, variant);
   figures.training = variant.training;
   return figures;
 }
@@ -100,9 +102,10 @@ RunFigures figures_of(const Record& record, const std::string& name) {
   run.status = record.status;
   run.machine = record.machine;
   run.settings = record.settings;
+  run.neighbours = record.neighbours;
   for (const CaseResult& result : record.cases) {
     for (std::size_t variant = 0; variant < result.variants.size(); ++variant) {
-      CaseFigures figures = case_figures(result, result.variants[variant]);
+      CaseFigures figures = case_figures(record, result, result.variants[variant]);
       add_launches(figures, result, variant);
       set_time_by_launches(figures);
       run.cases.push_back(std::move(figures));

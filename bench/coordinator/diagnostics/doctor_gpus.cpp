@@ -275,9 +275,8 @@ void check_kernel_log(const Survey& survey, Findings& findings) {
 namespace {
 
 std::string cables() {
-  return "give each 8-pin socket of the card a cable of its own from the power supply (150 W each; "
-         "no two plugs at the end of one cable), seat 12-pin plugs fully, and see that the supply "
-         "has watts to spare and a stable voltage";
+  return "give each 8-pin socket of the card a cable of its own (150 W each, not two plugs of one "
+         "cable); seat 12-pin plugs fully; see that the power supply has watts to spare";
 }
 
 Finding check_limit(const GpuSurvey& gpu) {

@@ -138,6 +138,24 @@ void look_at_health(const FleetRecord& record, Findings& findings) {
                fmt::format("held back in {} of {} samples", unhealthy, samples));
 }
 
+/// Work of others explains what is slow, and is nothing against the node.
+void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& findings) {
+  node.neighbours = record.neighbours;
+  for (const FleetValue& value : record.values) {
+    node.disturbed_samples += value.disturbed_samples;
+    node.level_changes += value.level_changed ? 1 : 0;
+  }
+  if (node.neighbours.value_or(0) > 0) findings.add(NodeState::ok, "others were seen on its GPUs");
+  if (node.disturbed_samples > 0) {
+    findings.add(NodeState::ok, fmt::format("others worked meanwhile in {}",
+                                            counted(node.disturbed_samples, "sample", "samples")));
+  }
+  if (node.level_changes > 0) {
+    findings.add(NodeState::ok, fmt::format("times changed level within a launch in {}",
+                                            counted(node.level_changes, "case", "cases")));
+  }
+}
+
 /// "p2p: host-memory where its peers take nvlink (44 cases)", for each variant and pair of paths.
 void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    Findings& findings) {
@@ -236,6 +254,7 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
   Findings findings;
   look_at_run(record, findings);
   look_at_health(record, findings);
+  look_at_disturbance(record, node, findings);
   if (peers.usual != nullptr) {
     const Machine& usual = peers.usual->members.front()->machine;
     // A run on some of the GPUs only says nothing against the node.

@@ -8,14 +8,13 @@
 #include <cmath>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
-
-constexpr std::size_t kMostNamedDifferences = 3;
 
 void add_links(std::vector<MachineDifference>& all, const Machine& own, const Machine& usual) {
   for (const PairLink& link : own.links) {
@@ -100,13 +99,10 @@ std::string describe_difference(const Machine& own, const Machine& usual) {
   const std::vector<MachineDifference> all = differences_of(own, usual);
   if (all.empty()) return "other links";
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(all.size(), kMostNamedDifferences); ++i) {
-    texts.push_back(fmt::format("{}: {}", all[i].what, all[i].own));
+  for (const MachineDifference& each : all) {
+    texts.push_back(fmt::format("{}: {}", each.what, each.own));
   }
-  const std::string more = all.size() > kMostNamedDifferences
-                               ? fmt::format(" and {} more", all.size() - kMostNamedDifferences)
-                               : "";
-  return fmt::format("{}{}", fmt::join(texts, ", "), more);
+  return first_named(texts);
 }
 
 constexpr double kNormalPerDeviation = 1.4826;
@@ -127,8 +123,8 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
       Column& column = columns.at(value.name);
       column.logs.push_back(std::log(static_cast<double>(value.seconds)));
       ++column.paths.at(static_cast<std::size_t>(value.path));
-      column.launches =
-          column.launches == 0 ? member->launches : std::min(column.launches, member->launches);
+      const int launches = value.launches > 0 ? value.launches : member->launches;
+      column.launches = column.launches == 0 ? launches : std::min(column.launches, launches);
     }
   }
   return columns;

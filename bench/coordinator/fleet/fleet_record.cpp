@@ -127,14 +127,20 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
   own.status = record.status;
   own.exit_code = record.exit_code;
   own.launches = record.settings.launches;
+  if (record.neighbours) own.neighbours = static_cast<int>(record.neighbours->seen.size());
   own.machine = record.machine;
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
+    int launches = 0;
+    for (const RatioResult& each : result.ratios) {
+      launches = std::max(launches, each.ratio.launches);
+    }
     for (const VariantResult& variant : result.variants) {
       own.values.push_back({names.number_of(name, variant.variant),
                             static_cast<float>(variant.time.value_or(Seconds{}).value),
                             variant.path, has_wrong_data(variant), variant.health.samples,
-                            variant.health.unhealthy_samples});
+                            variant.health.unhealthy_samples, launches, variant.disturbed_samples,
+                            variant.level_shift.has_value()});
     }
   }
   return own;
@@ -291,6 +297,11 @@ FleetValue scan_variant(JsonScanner& in, std::string& variant) {
       scan_health(in, value);
     } else if (key == "verification" && in.is_object()) {
       scan_verification(in, value);
+    } else if (key == "disturbed_samples") {
+      value.disturbed_samples = static_cast<std::int32_t>(in.integer_or_null().value_or(0));
+    } else if (key == "level_shift") {
+      value.level_changed = in.is_object();
+      in.skip();
     } else {
       in.skip();
     }
@@ -299,16 +310,33 @@ FleetValue scan_variant(JsonScanner& in, std::string& variant) {
   return value;
 }
 
-/// The case's name may stand behind its variants.
+/// What read_record() takes a ratio for that does not say.
+int scan_ratio_launches(JsonScanner& in) {
+  int launches = 1;
+  in.object([&](std::string_view key) {
+    if (key == "launches") {
+      launches = static_cast<int>(in.integer());
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return launches;
+}
+
+/// The case's name and ratios may stand behind its variants.
 void scan_case(JsonScanner& in, FleetRecord& record, FleetNames& names) {
   std::string case_name;
   std::vector<std::string> variants;
+  int launches = 0;
   const std::size_t first = record.values.size();
   in.object([&](std::string_view key) {
     if (key == "case") {
       case_name = in.string();
     } else if (key == "variants") {
       in.array([&] { record.values.push_back(scan_variant(in, variants.emplace_back())); });
+    } else if (key == "ratios") {
+      in.array([&] { launches = std::max(launches, scan_ratio_launches(in)); });
     } else {
       in.skip();
     }
@@ -316,7 +344,9 @@ void scan_case(JsonScanner& in, FleetRecord& record, FleetNames& names) {
   });
   if (case_name.empty()) throw UsageError("not a valid record: a case has no name");
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    record.values.at(first + i).name = names.number_of(case_name, variants[i]);
+    FleetValue& value = record.values.at(first + i);
+    value.name = names.number_of(case_name, variants[i]);
+    value.launches = launches;
   }
 }
 
@@ -324,6 +354,21 @@ void scan_settings(JsonScanner& in, FleetRecord& record) {
   in.object([&](std::string_view key) {
     if (key == "launches") {
       record.launches = static_cast<int>(in.integer());
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+}
+
+void scan_neighbours(JsonScanner& in, FleetRecord& record) {
+  int& seen = record.neighbours.emplace(0);
+  in.object([&](std::string_view key) {
+    if (key == "seen") {
+      in.array([&] {
+        ++seen;
+        in.skip();
+      });
     } else {
       in.skip();
     }
@@ -345,6 +390,8 @@ void scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, Fle
     record.machine = scan_machine(in);
   } else if (key == "settings") {
     scan_settings(in, record);
+  } else if (key == "neighbours" && in.is_object()) {
+    scan_neighbours(in, record);
   } else if (key == "cases") {
     in.array([&] { scan_case(in, record, names); });
   } else {

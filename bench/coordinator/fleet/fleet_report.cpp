@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kHeader =
     "host,state,machine,slowdown,worst_case,worst_variant,slow_cases,judged_cases,blame,findings,"
-    "drain,record\n";
+    "drain,record,disturbed_samples,level_changes,neighbours\n";
 
 std::string findings_of(const FleetNode& node) {
   return fmt::format("{}", fmt::join(node.findings, "; "));
@@ -70,6 +70,11 @@ std::string counts_of(const FleetReport& report) {
                      fmt::join(parts, ", "));
 }
 
+/// Empty where nobody looked for others' work, and none was seen.
+std::string known(const FleetNode& node, int count) {
+  return node.neighbours || count > 0 ? fmt::format("{}", count) : std::string();
+}
+
 /// Slurm's, as a shell takes it.
 std::string drain_command(const std::string& hosts) {
   return fmt::format("scontrol update nodename={} state=drain reason='linkgain fleet'",
@@ -113,7 +118,10 @@ std::string fleet_csv(const FleetReport& report) {
                                           csv_field(std::string_view(node.blame)),
                                           csv_field(std::string_view(findings_of(node))),
                                           is_to_drain(node.state) ? "true" : "false",
-                                          csv_field(std::string_view(node.record.string()))};
+                                          csv_field(std::string_view(node.record.string())),
+                                          known(node, node.disturbed_samples),
+                                          fmt::format("{}", node.level_changes),
+                                          known(node, node.neighbours.value_or(0))};
     text += fmt::format("{}\n", fmt::join(fields, ","));
   }
   return text;
@@ -135,7 +143,10 @@ Out write_node(const FleetNode& node) {
           {"judged_cases", node.judged_cases},
           {"blame", node.blame},
           {"findings", node.findings},
-          {"record", node.record.string()}};
+          {"record", node.record.string()},
+          {"disturbed_samples", node.disturbed_samples},
+          {"level_changes", node.level_changes},
+          {"neighbours", nullable(node.neighbours)}};
 }
 
 }  // namespace

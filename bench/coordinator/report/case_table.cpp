@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
@@ -25,7 +26,13 @@ void append(Cells& cells, const Cells& more) {
 class CaseRows {
  public:
   CaseRows(const RunSummary& summary, const Curve& curve, const RowLabels& rows)
-      : summary_(summary), curve_(curve), rows_(rows) {}
+      : summary_(summary), curve_(curve), rows_(rows) {
+    for (const CaseSummary* each : curve.cases) {
+      for (const Comparison& comparison : each->comparisons) {
+        if (comparison.has_speed_up()) launches_.add(comparison.ratio->launches);
+      }
+    }
+  }
 
   /// A row for each case, the variants side by side.
   std::string by_case();
@@ -35,6 +42,7 @@ class CaseRows {
  private:
   std::vector<Table::Column> first_columns() const;
   Cells first_cells(std::size_t row) const;
+  std::vector<Table::Column> ratio_columns() const;
   Cells time_cells(const Case& definition, const VariantSummary* variant);
   Cells ratio_cells(const Comparison& comparison);
   std::string convergence_mark(const CaseSummary& each);
@@ -46,6 +54,7 @@ class CaseRows {
   const RunSummary& summary_;
   const Curve& curve_;
   const RowLabels& rows_;
+  LaunchRange launches_;  ///< of the ratios that are shown
   Footnotes footnotes_;
   LimitLegend limits_;
 };
@@ -83,18 +92,31 @@ Cells CaseRows::time_cells(const Case& definition, const VariantSummary* variant
   return {result.time ? readable_time(*result.time) : "", bandwidth};
 }
 
+/// Where launches differ from row to row, each says over how many its interval is.
+std::vector<Table::Column> CaseRows::ratio_columns() const {
+  std::vector<Table::Column> columns{{"Speed-up", kRight}, {"95 % CI", kRight}};
+  if (!launches_.is_one()) columns.push_back({"Launches", kRight});
+  columns.push_back({"Less time", kRight});
+  return columns;
+}
+
 /// Speed-up, interval and less time, or what stands in their place.
 Cells CaseRows::ratio_cells(const Comparison& comparison) {
   if (comparison.outcome == Outcome::same_path) {
     footnotes_.mark("same road",
                     "the variants' bytes took the same road, so their times do not show what one "
                     "road is worth against another");
-    return {"same road", std::string(readable_path(comparison.first->path)), ""};
+    Cells cells(ratio_columns().size());
+    cells[0] = "same road";
+    cells[1] = readable_path(comparison.first->path);
+    return cells;
   }
-  if (!comparison.has_speed_up()) return {"", "", ""};
+  if (!comparison.has_speed_up()) return Cells(ratio_columns().size());
   const RatioText text = readable_ratio(*comparison.ratio);
-  return {text.estimate, interval_cell(text),
-          readable_percent(less_time(comparison.ratio->estimate))};
+  Cells cells{text.estimate, interval_cell(text)};
+  if (!launches_.is_one()) cells.push_back(fmt::format("{}", comparison.ratio->launches));
+  cells.push_back(readable_percent(less_time(comparison.ratio->estimate)));
+  return cells;
 }
 
 /// Where some ratio that is shown is less certain than was asked for.
@@ -187,6 +209,9 @@ std::string CaseRows::legend(const std::string& nvlink, const std::string& paths
   std::string text = rows_.items;
   const std::string limits = limits_.text();
   if (!paths.empty()) text += fmt::format("- Path: {}\n", paths);
+  if (launches_.most > 1 && launches_.is_one() && !summary_.launches.is_one()) {
+    text += fmt::format("- Intervals: over {}\n", counted(launches_.most, "launch", "launches"));
+  }
   if (!limits.empty()) {
     text += fmt::format("- busbw: in brackets its share of the path's limit: {}\n", limits);
   }
@@ -242,10 +267,7 @@ std::string CaseRows::by_case() {
     columns.push_back({variant, kRight});
     columns.push_back({"busbw GB/s", kRight, true});
   }
-  if (variants.size() > 1) {
-    columns.insert(columns.end(),
-                   {{"Speed-up", kRight}, {"95 % CI", kRight}, {"Less time", kRight}});
-  }
+  if (variants.size() > 1) std::ranges::copy(ratio_columns(), std::back_inserter(columns));
   if (curve_.is_judged) columns.push_back({"NVLink %", kRight});
   columns.push_back({"Marks"});
   Table table(columns);
@@ -272,8 +294,8 @@ std::string CaseRows::by_variant() {
   columns.insert(columns.end(),
                  {{"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight, true}, {"Path"}});
   if (curve_.is_judged) columns.push_back({"NVLink %", kRight});
-  columns.insert(columns.end(),
-                 {{"Speed-up", kRight}, {"95 % CI", kRight}, {"Less time", kRight}, {"Marks"}});
+  std::ranges::copy(ratio_columns(), std::back_inserter(columns));
+  columns.push_back({"Marks"});
   Table table(columns);
   for (std::size_t i = 0; i < curve_.cases.size(); ++i) {
     const CaseSummary& each = *curve_.cases[i];

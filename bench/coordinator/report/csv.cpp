@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "linkgain/analysis/disturbance.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -21,7 +22,8 @@ constexpr std::string_view kHeader =
     "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
     "steps,"
     "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
-    "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high\n";
+    "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high,"
+    "disturbed_samples,level_change\n";
 
 template <typename Integer>
 std::string field(const std::optional<Integer>& value) {
@@ -179,7 +181,7 @@ void add_library_fields(std::vector<std::string>& fields, const std::optional<Ra
   fields.push_back(csv_field(ratio ? ratio->high : std::nullopt));
 }
 
-std::string row(const Settings& settings, const CaseSummary& each, const VariantSummary& summary) {
+std::string row(const Record& record, const CaseSummary& each, const VariantSummary& summary) {
   const CaseResult& result = *each.result;
   const Case& definition = result.definition;
   const VariantResult& variant = *summary.result;
@@ -198,11 +200,14 @@ std::string row(const Settings& settings, const CaseSummary& each, const Variant
   fields.push_back(each.link.value_or(""));
   if (definition.training) {
     add_training_fields(fields, *definition.training);
-    add_trained_fields(fields, settings, summary);
+    add_trained_fields(fields, record.settings, summary);
   } else {
     fields.insert(fields.end(), 19, "");
   }
   add_library_fields(fields, summary.library_ratio);
+  const Disturbance disturbance = disturbance_of(record, variant);
+  fields.push_back(field(disturbance.samples));
+  fields.push_back(csv_field(disturbance.level_change));
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -212,7 +217,7 @@ std::string csv(const RunSummary& summary) {
   std::string text(kHeader);
   for (const CaseSummary& each : summary.cases) {
     for (const VariantSummary& variant : each.variants) {
-      text += row(summary.record.settings, each, variant);
+      text += row(summary.record, each, variant);
     }
   }
   return text;

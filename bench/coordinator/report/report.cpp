@@ -126,21 +126,12 @@ std::string health_section(const RunSummary& summary) {
 
 /// What a time and its interval are of: "the mean of 6 launches' medians, intervals over these
 /// launches".
-std::string launches_text(const Record& record) {
-  int least = 0;
-  int most = 0;
-  for (const CaseResult& result : record.cases) {
-    for (const RatioResult& each : result.ratios) {
-      const int own = each.ratio.launches;
-      least = least == 0 ? own : std::min(least, own);
-      most = std::max(most, own);
-    }
-  }
-  if (most == 0) least = most = count_launches(record);
-  if (most <= 1) return "medians of one launch, which has no confidence interval";
-  return fmt::format(
-      "the geometric mean of the medians of {} launches, intervals over these",
-      least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most));
+std::string launches_text(const RunSummary& summary) {
+  const LaunchRange& launches = summary.launches;
+  if (launches.most <= 1) return "medians of one launch, which has no confidence interval";
+  return fmt::format("the geometric mean of the medians of {} launches, intervals over these",
+                     launches.is_one() ? fmt::format("{}", launches.most)
+                                       : fmt::format("{} to {}", launches.least, launches.most));
 }
 
 std::string sizes_section(const RunSummary& summary) {
@@ -151,7 +142,7 @@ std::string sizes_section(const RunSummary& summary) {
                    "## By size\n\nTimes are of one operation, {}; busbw compares with the limit of "
                    "the path that carried the bytes, where that is known. Less time is 1 − "
                    "1/speed-up.\n\n{}",
-                   launches_text(summary.record), tables);
+                   launches_text(summary), tables);
 }
 
 std::string pairs_section(const RunSummary& summary) {
@@ -160,9 +151,9 @@ std::string pairs_section(const RunSummary& summary) {
              ? tables
              : fmt::format(
                    "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, "
-                   "else time, of one operation, {}; beside each what joins the two, as `linkgain "
-                   "topo` names it, whichever way the bytes took.\n\n{}",
-                   launches_text(summary.record), tables);
+                   "else time, of one operation, {}. Beside each is what joins the two, as "
+                   "`linkgain topo` names it, whichever path the bytes took.\n\n{}",
+                   launches_text(summary), tables);
 }
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;

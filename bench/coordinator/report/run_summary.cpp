@@ -282,6 +282,10 @@ RunSummary::RunSummary(const Record& of)
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     cases.push_back(summary_of(record, means, i));
   }
+  for (const CaseResult& result : record.cases) {
+    for (const RatioResult& each : result.ratios) launches.add(each.ratio.launches);
+  }
+  if (launches.most == 0) launches.add(count_launches(record));
   find_mixed_launches();
   curves_by_size = all_curves();
   add_headline(curves_by_size);

@@ -79,11 +79,7 @@ void HostWatch::hand_over() {
   if (world_.now().value - segment_->at < kShortestSegment) return;
   const Reading now = read();
   if (leave_too_few(others(*segment_, now).value_or(0.0))) {
-    for (CaseResult& result : record_.cases) {
-      for (Sample& sample : result.samples) {
-        sample.disturbed = sample.disturbed || sample.sequence >= unsure_since_;
-      }
-    }
+    observer_.disturbed_since(unsure_since_);
   }
   segment_ = now;
   unsure_since_ = count_samples(record_);

@@ -17,8 +17,8 @@ constexpr std::int64_t kIdleGpuBytes = 3 * kGiB / 2;
 /// Of the host for each rank: pinned staging buffers and CUDA's own; without a GPU 18 MiB.
 constexpr std::int64_t kGpuRankBytes = kGiB;
 constexpr std::int64_t kHostRankBytes = 32 * kMiB;
-/// Of /dev/shm for each rank: Open MPI's segment, and where P2P is off NCCL's, 9.2 MiB for each
-/// channel to the next rank, of which two are the fewest.
+/// Of /dev/shm for each rank, open case or not: Open MPI's segment, and where P2P is off NCCL's, of
+/// 9.2 MiB for each channel to the next rank, two or more.
 constexpr std::int64_t kMpiSegmentBytes = 4 * kMiB;
 constexpr std::int64_t kNcclSegmentBytes = 20 * kMiB;
 /// Processes and their threads: mpirun has four, a rank three; CUDA, NCCL and NVML add some.
@@ -33,6 +33,10 @@ struct Limit {
   std::int64_t per_open_case;  ///< more for the one job of a variant that has a case open
   std::string name;            ///< with the amount: "24.0 GiB of free GPU memory"
   std::string advice;
+  /// Less, and one job of every variant at once is sure to fail: memory is reckoned with something
+  /// to spare.
+  std::int64_t least = 0;
+  std::string_view too_little = "is too little";
 
   /// Launches of one job of each of `variants` that it holds.
   std::int64_t launches(std::int64_t variants) const {
@@ -50,6 +54,7 @@ std::string bytes(std::optional<std::int64_t> amount) {
 std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
   const bool gpu = needs.backend == BackendKind::nccl;
   const std::int64_t ranks = needs.ranks;
+  const std::int64_t variants = needs.variants;
   std::vector<Limit> limits;
   if (gpu) {
     limits.push_back({needs.free_gpu_memory, kIdleGpuBytes, needs.largest_case,
@@ -60,14 +65,18 @@ std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
                     gpu ? 0 : needs.largest_case,
                     bytes(site.host_memory_bytes) + " of available host memory",
                     "free memory to have all at once"});
-  limits.push_back({site.shared_memory_bytes,
-                    ranks * (kMpiSegmentBytes + (gpu ? kNcclSegmentBytes : 0)), 0,
+  // One variant may have P2P, and no segments of NCCL's then.
+  const std::int64_t segments = gpu ? kNcclSegmentBytes : 0;
+  limits.push_back({site.shared_memory_bytes, ranks * (kMpiSegmentBytes + segments), 0,
                     bytes(site.shared_memory_bytes) + " in /dev/shm",
-                    "give a container more of it, as with --shm-size=4g"});
-  limits.push_back({site.processes,
-                    kLauncherThreads + ranks * (gpu ? kGpuRankThreads : kHostRankThreads), 0,
+                    "give a container more of it, as with --shm-size=4g",
+                    ranks * (variants * kMpiSegmentBytes + (variants - 1) * segments)});
+  const std::int64_t threads =
+      kLauncherThreads + ranks * (gpu ? kGpuRankThreads : kHostRankThreads);
+  limits.push_back({site.processes, threads, 0,
                     fmt::format("{} more processes and threads", site.processes.value_or(0)),
-                    "raise the limit (ulimit -u, a container's --pids-limit)"});
+                    "raise the limit (ulimit -u, a container's --pids-limit)", variants * threads,
+                    "do not suffice"});
   std::erase_if(limits, [](const Limit& limit) { return !limit.available; });
   return limits;
 }
@@ -89,33 +98,28 @@ std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<
 
 LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
   const std::vector<Limit> limits = limits_of(site, needs);
-  const auto tightest =
-      std::min_element(limits.begin(), limits.end(), [&](const Limit& a, const Limit& b) {
-        return a.launches(needs.variants) < b.launches(needs.variants);
-      });
-  if (tightest == limits.end() || tightest->launches(needs.variants) >= needs.launches) return {};
-  const std::int64_t fit = tightest->launches(needs.variants);
-  const bool processes = tightest == limits.end() - 1 && site.processes;
-  if (fit < 1 && processes && needs.may_be_sequential) {
-    return {
-        .sequential = true,
-        .launches = {},
-        .warning = Warning{
-            "sequential",
-            fmt::format("the variants ran one after the other: {} may be started", tightest->name),
-            "drift between them is not cancelled; " + tightest->advice}};
+  for (const Limit& limit : limits) {
+    if (!needs.may_be_sequential || *limit.available >= limit.least) continue;
+    return {.sequential = true,
+            .launches = {},
+            .warning = Warning{
+                "sequential",
+                fmt::format("the variants ran one after the other: {} {} for {} jobs at once",
+                            limit.name, limit.too_little, needs.variants),
+                "drift between them is not cancelled; " + limit.advice}};
   }
-  // Memory is reckoned with something to spare, so one job of every variant is tried.
-  const int most = static_cast<int>(std::max<std::int64_t>(1, fit));
-  const std::int64_t groups = divide_up(needs.launches, most);
+  const auto launches = [&](const Limit& limit) { return limit.launches(needs.variants); };
+  const auto tightest = std::ranges::min_element(limits, {}, launches);
+  if (tightest == limits.end() || launches(*tightest) >= needs.launches) return {};
+  const std::int64_t groups =
+      divide_up(needs.launches, std::max<std::int64_t>(1, launches(*tightest)));
   const int at_once = static_cast<int>(divide_up(needs.launches, groups));
   if (at_once >= needs.launches) return {};
   return {.launches = at_once,
           .warning = Warning{
               "launch-groups",
               fmt::format("launches ran {} at a time, not all {} at once: {} {} for {} jobs",
-                          at_once, needs.launches, tightest->name,
-                          processes ? "do not suffice" : "is too little",
+                          at_once, needs.launches, tightest->name, tightest->too_little,
                           needs.launches * needs.variants),
               "each time with one job of every variant, so the comparison is as good and only "
               "takes longer; " +

@@ -108,8 +108,9 @@ bool NeighbourWatch::find_others(const std::vector<GpuUse>& uses) {
     if (!use.processes) continue;
     State& state = gpus_[use.gpu];
     const auto is_own = [&](const GpuProcess& each) { return own_.contains(each.pid); };
-    const bool ids_are_ours =
-        own_.empty() || std::any_of(use.processes->begin(), use.processes->end(), is_own);
+    const bool lists_own = std::any_of(use.processes->begin(), use.processes->end(), is_own);
+    lists_own_ = lists_own_ || lists_own;
+    const bool ids_are_ours = own_.empty() || lists_own;
     state.others.clear();
     for (const GpuProcess& process : *use.processes) {
       if (is_own(process)) continue;
@@ -193,12 +194,7 @@ void NeighbourWatch::judge(const std::vector<Idle>& window, bool before) {
 }
 
 void NeighbourWatch::mark_samples() {
-  if (!disturbed_) return;
-  for (CaseResult& result : record_.cases) {
-    for (Sample& sample : result.samples) {
-      sample.disturbed = sample.disturbed || sample.sequence >= unsure_since_;
-    }
-  }
+  if (disturbed_) observer_.disturbed_since(unsure_since_);
 }
 
 void NeighbourWatch::hand_over() {
@@ -214,8 +210,11 @@ void NeighbourWatch::hand_over() {
   looks_s_ += looked - now;
   found.cost_s += looked - now;
   const double affordable = kAffordableWindows * looked;
+  // Who comes is in the list. Where it does not show even ours, the window at the end is still to
+  // be paid for: it sees who came meanwhile and stayed.
+  const int windows = lists_own_ ? 1 : 2;
   const bool due = start_ + looked - last_window_ >= kBetweenWindows &&
-                   windows_s_ + kUsualBriefWindow <= affordable;
+                   windows_s_ + windows * kUsualBriefWindow <= affordable;
   // Who has just come is looked at once, unless others came again and again.
   if (!due && !(arrived_ && windows_s_ <= affordable)) return;
   judge(watch(Window::brief), false);

@@ -69,7 +69,8 @@ class NeighbourWatch {
   double looks_s_ = 0.0;
   double windows_s_ = 0.0;
   bool looking_ = false;
-  bool arrived_ = false;  ///< processes that no window has judged yet
+  bool arrived_ = false;    ///< processes that no window has judged yet
+  bool lists_own_ = false;  ///< some list of processes had ours
   bool disturbed_ = false;
   int unsure_since_ = 0;  ///< the first sample since the last window without work of others
   std::set<std::int64_t> own_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {
@@ -29,84 +30,126 @@ RunPace::RunPace(const RunPlan& plan, const RunObserver& clock)
   plan_steps();
 }
 
+int RunPace::rounds(int case_index, int launch) const {
+  const auto index = static_cast<std::size_t>(case_index);
+  if (cases_[index].left_out) return 0;
+  return rounds_in_launch(plan_, plan_.cases[index], launch, launches_);
+}
+
 void RunPace::plan_steps() {
-  const int passes = plan_.sequential ? static_cast<int>(plan_.variants.size()) : 1;
   for (std::size_t i = 0; i < cases_.size(); ++i) {
-    cases_[i].planned = 0;
+    cases_[i].planned = cases_[i].added * passes();
     for (int launch = 0; launch < launches_; ++launch) {
-      if (rounds_in_launch(plan_, plan_.cases[i], launch) > 0) cases_[i].planned += passes;
+      if (rounds(static_cast<int>(i), launch) > 0) cases_[i].planned += passes();
     }
+    if (cases_[i].left_out) cases_[i].planned = cases_[i].steps;
   }
 }
 
-bool RunPace::lower_launches(double pass, double start, int up) {
+RunPace::ToGo RunPace::to_go(std::size_t index, int launches) const {
+  const Spent& spent = cases_[index];
+  if (spent.left_out) return {};
+  ToGo all{spent.added, spent.added * kRoundsPerLaunch};
+  for (int launch = 0; launch < launches; ++launch) {
+    const int own = rounds_in_launch(plan_, plan_.cases[index], launch, launches);
+    all.steps += own > 0 ? 1 : 0;
+    all.rounds += own;
+  }
+  return {std::max(0, all.steps * passes() - spent.steps),
+          std::max(0, all.rounds * passes() - spent.rounds)};
+}
+
+int RunPace::groups_to_go(int launches) const {
+  const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
+  const int groups = static_cast<int>(divide_up(launches, at_once));
+  return std::max(0, (groups + added_) * passes() - groups_);
+}
+
+double RunPace::seconds_for(int launches, const Spent* first) const {
+  double seconds = groups_to_go(launches) * group_seconds_;
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    if (first != nullptr && cases_[i].steps == 0 && &cases_[i] != first) continue;
+    seconds += seconds_of(i, to_go(i, launches)).value_or(0.0);
+  }
+  return seconds;
+}
+
+bool RunPace::admits(int case_index) {
+  Spent& own = cases_[static_cast<std::size_t>(case_index)];
+  if (own.left_out || own.steps > 0 || !plan_.budget || step() == 0) return !own.left_out;
+  own.left_out = seconds_for(std::min(launches_, kFewestLaunches), &own) > seconds_of_budget_left();
+  if (own.left_out) plan_steps();
+  return !own.left_out;
+}
+
+bool RunPace::lower_launches() {
   if (!plan_.budget) return false;
-  const int at_once = plan_.launches_at_once.value_or(plan_.launches);
-  const auto cost_of = [&](int launches) {
-    const int starts = static_cast<int>(divide_up(std::max(0, launches - up), at_once));
-    return (launches - 1) * pass + starts * start;
-  };
   const int before = launches_;
-  while (launches_ > kFewestLaunches && cost_of(launches_) > seconds_of_budget_left()) --launches_;
+  while (launches_ > kFewestLaunches && seconds_for(launches_) > seconds_of_budget_left()) {
+    --launches_;
+  }
+  for (std::size_t i = cases_.size(); launches_ > 1 && i-- > 1;) {
+    if (seconds_for(2) <= seconds_of_budget_left()) break;
+    cases_[i].left_out = true;
+  }
   plan_steps();
   return launches_ < before;
 }
 
-bool RunPace::holds(const std::vector<int>& cases, double start) const {
+bool RunPace::holds(const std::vector<int>& cases) const {
   if (!plan_.budget) return true;
-  double seconds = start;
+  const bool all =
+      launches_ == plan_.launches &&
+      std::none_of(cases_.begin(), cases_.end(), [](const Spent& each) { return each.left_out; });
+  double seconds = group_seconds_;
   for (const int index : cases) {
-    seconds += step_seconds(static_cast<std::size_t>(index)).value_or(0.0);
+    seconds += seconds_of(static_cast<std::size_t>(index), {1, kRoundsPerLaunch}).value_or(0.0);
   }
-  return seconds <= seconds_of_budget_left();
+  return all && seconds * passes() <= seconds_of_budget_left();
 }
 
 void RunPace::add_launch(const std::vector<int>& cases) {
-  ++launches_;
-  const int passes = plan_.sequential ? static_cast<int>(plan_.variants.size()) : 1;
-  for (const int index : cases) cases_[static_cast<std::size_t>(index)].planned += passes;
+  ++added_;
+  for (const int index : cases) ++cases_[static_cast<std::size_t>(index)].added;
+  plan_steps();
 }
 
-int RunPace::step() const {
+int RunPace::total(int Spent::*part) const {
   int sum = 0;
-  for (const Spent& each : cases_) sum += each.steps;
+  for (const Spent& each : cases_) sum += each.*part;
   return sum;
 }
 
-int RunPace::steps() const {
-  int sum = 0;
-  for (const Spent& each : cases_) sum += each.planned;
-  return sum;
-}
-
-void RunPace::finished(int case_index, double seconds) {
+void RunPace::finished(int case_index, int launch, double seconds, double rounds_seconds) {
   Spent& spent = cases_[static_cast<std::size_t>(case_index)];
   spent.seconds += seconds;
+  spent.rounds_seconds += rounds_seconds;
+  spent.rounds += rounds(case_index, launch);
   ++spent.steps;
 }
 
-std::optional<double> RunPace::step_seconds(std::size_t index) const {
-  if (cases_[index].steps > 0) return cases_[index].seconds / cases_[index].steps;
+std::optional<double> RunPace::seconds_of(std::size_t index, ToGo part) const {
+  Spent like = cases_[index];
   // A training takes its own time, and so tells nothing of the others.
-  Spent others;
-  for (std::size_t i = 0; i < cases_.size(); ++i) {
+  for (std::size_t i = 0; cases_[index].steps == 0 && i < cases_.size(); ++i) {
     if (plan_.cases[i].training.has_value() != plan_.cases[index].training.has_value()) continue;
-    others.steps += cases_[i].steps;
-    others.seconds += cases_[i].seconds;
+    like.steps += cases_[i].steps;
+    like.rounds += cases_[i].rounds;
+    like.seconds += cases_[i].seconds;
+    like.rounds_seconds += cases_[i].rounds_seconds;
   }
-  if (others.steps == 0) return std::nullopt;
-  return others.seconds / others.steps;
+  if (like.steps == 0) return std::nullopt;
+  return part.steps * (like.seconds - like.rounds_seconds) / like.steps +
+         part.rounds * like.rounds_seconds / std::max(1, like.rounds);
 }
 
 double RunPace::seconds_left() const {
-  double seconds = 0.0;
   for (std::size_t i = 0; i < cases_.size(); ++i) {
-    const int left = cases_[i].planned - cases_[i].steps;
-    if (left <= 0) continue;
-    const std::optional<double> each = step_seconds(i);
-    if (!each) return plan_.budget && step() > 0 ? seconds_of_budget_left() : -1.0;
-    seconds += *each * left;
+    const ToGo part = to_go(i, launches_);
+    if (part.steps == 0 || seconds_of(i, part)) continue;
+    return plan_.budget && step() > 0 ? seconds_of_budget_left() : -1.0;
   }
+  const double seconds = seconds_for(launches_);
   return plan_.budget ? std::min(seconds, seconds_of_budget_left()) : seconds;
 }
 

@@ -140,11 +140,12 @@ class Run : private RunObserver {
   bool on_same_gpus(const Launch& launch) const;
   void take_settings(const VariantJob& job);
   void write_head();
+  void look_around();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
   void measure(Launch& launch, int index);
   void keep(const Launch& launch, int index);
   void skip(const Launch& launch, int index, const std::string& reason, StopReason stopped);
-  void lower_launches(double pass, int up);
+  void lower_launches();
   bool all_gave_up() const;
   void locate(VariantResult& variant, const Case& c, Path by_transport) const;
   void measure_host_copies(std::vector<Launch>& group);
@@ -152,6 +153,7 @@ class Run : private RunObserver {
   Seconds now() const override { return world_.now(); }
   void note(const std::string& text) override { progress_.note(text); }
   void warn(const Warning& warning) override;
+  void disturbed_since(int sequence) override;
   void probing_took(double seconds) override {
     if (cost_ != nullptr) cost_->probes_s += seconds;
   }
@@ -178,7 +180,6 @@ class Run : private RunObserver {
   Losses losses_;
   bool some_lost_ = false;  ///< of all jobs
   std::optional<MachineError> first_problem_;
-  double start_seconds_ = 0.0;  ///< that the last start took
   bool machine_known_ = false;
   bool head_written_ = false;
   RunPace pace_;
@@ -227,6 +228,29 @@ void Run::warn(const Warning& warning) {
   progress_.note(fmt::format("warning: {}", warning.text));
 }
 
+/// Of cases that are written down already the journal gets another line.
+void Run::disturbed_since(int sequence) {
+  for (std::size_t i = 0; i < record_.cases.size(); ++i) {
+    CaseResult& result = record_.cases[i];
+    bool news = false;
+    for (Sample& sample : result.samples) {
+      if (sample.disturbed || sample.sequence < sequence) continue;
+      sample.disturbed = news = true;
+    }
+    if (!news) continue;
+    summarise(result);
+    if (head_written_) journal_.write_case(static_cast<int>(i), result);
+  }
+}
+
+/// While none of our jobs works: for what others do.
+void Run::look_around() {
+  host_.hand_over();
+  const std::size_t seen = record_.neighbours ? record_.neighbours->seen.size() : 0;
+  neighbours_.hand_over();
+  if (head_written_ && record_.neighbours && record_.neighbours->seen.size() > seen) write_head();
+}
+
 void Run::execute() {
   host_.before_start();
   if (plan_.backend == BackendKind::nccl) neighbours_.before_start();
@@ -257,11 +281,10 @@ void Run::leave_out(int number) {
 
 /// One after the other, for the cases that are worth it.
 void Run::add_launches() {
-  if (pace_.launches() < plan_.launches) return;  // no budget is left for more
   for (int done = plan_.launches; done < 2 * plan_.launches && !all_gave_up(); ++done) {
     summarise(record_);
     const std::vector<int> cases = cases_worth_more(record_, plan_.launches, done);
-    if (cases.empty() || pace_.out_of_budget() || !pace_.holds(cases, start_seconds_)) return;
+    if (cases.empty() || pace_.out_of_budget() || !pace_.holds(cases)) return;
     pace_.add_launch(cases);
     run_group(done, done + 1, cases);
   }
@@ -270,11 +293,10 @@ void Run::add_launches() {
 /// The launches from `first` until before `end`.
 void Run::run_group(int first, int end, const std::vector<int>& cases) {
   if (!plan_.sequential) return run_jobs(first, end, all_variants_, cases);
-  const double before = pace_.elapsed();
   BalancedOrder order(static_cast<int>(all_variants_.size()),
                       seed_of(Order::start, plan_.seed, first));
   for (const int variant : order.next()) run_jobs(first, end, {variant}, cases);
-  if (first == 0) lower_launches(pace_.elapsed() - before, end);
+  if (first == 0) lower_launches();
 }
 
 /// Those of these variants, all up together.
@@ -292,12 +314,12 @@ void Run::run_jobs(int first, int end, const std::vector<int>& variants,
 void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& cases) {
   const double started = world_.now().value;
   const int first = group.front().number;
-  const int end = group.back().number + 1;
+  pace_.starts_group();
   std::vector<Missing> missing;
   start(group, missing);
   shake_hands(group, started, missing);
   give_up_missing(group, missing);
-  start_seconds_ = plan_.sequential ? 0.0 : world_.now().value - started;
+  pace_.started_group(world_.now().value - started);
   if (first == 0 && machine_known_) {
     measure_host_copies(group);
     write_head();
@@ -305,17 +327,18 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   host_.resume();
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
-    const double before = pace_.elapsed();
     measure_launch(launch, cases);
-    if (launch.number == 0 && !plan_.sequential) lower_launches(pace_.elapsed() - before, end);
+    if (launch.number == 0 && !plan_.sequential) lower_launches();
   }
   host_.pause();
-  neighbours_.hand_over();
+  look_around();
   std::vector<VariantJob> jobs;
   for (Launch& launch : group) {
     std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
   }
+  const double measured = world_.now().value;
   end_together(jobs, kShutdownTime, *this);
+  pace_.ended_group(world_.now().value - measured);
 }
 
 /// One job of each of these variants in each launch, not started yet.
@@ -417,8 +440,8 @@ void Run::take_settings(const VariantJob& job) {
 }
 
 /// To what the budget holds, by the time of the first launch's cases.
-void Run::lower_launches(double pass, int up) {
-  if (!pace_.lower_launches(pass, start_seconds_, up)) return;
+void Run::lower_launches() {
+  if (!pace_.lower_launches()) return;
   warn({"fewer-launches",
         fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
                     pace_.launches(), plan_.launches, plan_.budget->value),
@@ -482,6 +505,7 @@ void Run::measure_host_copies(std::vector<Launch>& group) {
 
 /// Brings the case's numbers up to date and writes them down.
 void Run::keep(const Launch& launch, int index) {
+  neighbours_.mark_samples();
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   summarise(result);
   // Where the variants run one after the other no rule can stop them.
@@ -502,8 +526,11 @@ void Run::keep(const Launch& launch, int index) {
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
   settings_.traffic.same_gpus = on_same_gpus(launch);
   for (const int index : cases) {
-    const Case& c = plan_.cases[static_cast<std::size_t>(index)];
-    if (rounds_in_launch(plan_, c, launch.number) > 0) measure(launch, index);
+    if (!pace_.admits(index)) {
+      skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
+    } else if (pace_.rounds(index, launch.number) > 0) {
+      measure(launch, index);
+    }
   }
 }
 
@@ -514,20 +541,24 @@ void Run::measure(Launch& launch, int index) {
   if (!any) return skip(launch, index, kJobWasLost, StopReason::job_lost);
   if (pace_.out_of_budget()) return skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
-  host_.hand_over();
-  neighbours_.hand_over();
   const double before = world_.now().value;
+  const int samples_before = count_samples(record_);
+  look_around();
   progress_.measuring(pace_, launch.number, result.definition);
   try {
-    measure_case(launch.jobs, result, {index, launch.number, count_samples(record_)},
-                 rounds_in_launch(plan_, result.definition, launch.number), settings_);
+    measure_case(launch.jobs, result, {index, launch.number, samples_before},
+                 pace_.rounds(index, launch.number), settings_);
   } catch (const Interrupted&) {
-    neighbours_.mark_samples();
     keep(launch, index);
     throw;
   }
   keep(launch, index);
-  pace_.finished(index, world_.now().value - before);
+  double batches = 0.0;
+  for (const Sample& sample : result.samples) {
+    if (sample.sequence < samples_before) continue;
+    batches += sample.time().value * static_cast<double>(sample.operations);
+  }
+  pace_.finished(index, launch.number, world_.now().value - before, batches);
   progress_.finished(pace_, launch.number, result);
 }
 

@@ -13,6 +13,7 @@
 #include "launch_groups.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/token_file.hpp"
@@ -210,6 +211,13 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
                      fmt::format("steps are timed in blocks of ten: take {} or {}",
                                  training.steps / kStepsPerBlock * kStepsPerBlock,
                                  (training.steps / kStepsPerBlock + 1) * kStepsPerBlock));
+  }
+  const std::int64_t fewest = std::min(plan.launches, kFewestLaunches) * kStepsPerBlock;
+  if (training.steps < fewest) {
+    throw UsageError(
+        fmt::format("--steps {} are too few for {} launches of ten or more each", training.steps,
+                    fewest / kStepsPerBlock),
+        fmt::format("take {} or more, or --launches {}", fewest, training.steps / kStepsPerBlock));
   }
   if (!options.tokens) return training;
   for (const Case& c : plan.cases) {
@@ -455,13 +463,17 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
 
 }  // namespace
 
-int rounds_in_launch(const RunPlan& plan, const Case& c, int launch) {
+int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches) {
   constexpr std::int64_t kMostAlone = 3;
   if (!c.training) return kRoundsPerLaunch;
-  const std::int64_t blocks = plan.training->steps / kStepsPerBlock;
-  const std::int64_t launches = std::min<std::int64_t>(plan.launches, blocks);
-  const bool has_one_more = launch < blocks % launches;
-  const std::int64_t own = launch < launches ? blocks / launches + (has_one_more ? 1 : 0) : 0;
+  std::int64_t blocks = plan.training->steps / kStepsPerBlock;
+  std::int64_t over = plan.launches;
+  if (launch > 0) {
+    blocks -= divide_up(blocks, over);
+    over = std::min<std::int64_t>(launches, plan.launches) - 1;
+    --launch;
+  }
+  const std::int64_t own = launch < over ? blocks / over + (launch < blocks % over ? 1 : 0) : 0;
   return static_cast<int>(uses_link(c) ? own : std::min(own, kMostAlone));
 }
 

@@ -122,9 +122,9 @@ std::optional<Hosts> slurm_allocation(const Environment& environment) {
   return hosts;
 }
 
-Site survey_site(const std::optional<std::filesystem::path>& hostfile) {
+Site survey_site(const std::optional<Hosts>& hosts) {
   Site site;
-  if (hostfile) site.hostfile = read_hostfile(*hostfile);
+  site.hostfile = hosts;
   site.allocation = slurm_allocation(current_environment());
   site.host = host_name();
   site.processors = usable_processors();

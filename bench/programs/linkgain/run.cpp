@@ -186,7 +186,10 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
 int carry_out(const RunOptions& options) {
   if (options.out) set_aside_earlier_run(*options.out);
-  const Site site = survey_site(options.hostfile);
+  std::optional<Hosts> hosts;
+  if (options.hostfile) hosts = read_hostfile(*options.hostfile);
+  const SignalWatch watch;  // before NVML starts threads
+  const Site site = survey_site(hosts);
   RunPlan plan = make_plan(options, site);
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
@@ -197,7 +200,6 @@ int carry_out(const RunOptions& options) {
   record.settings = settings_of(options, plan);
   record.warnings = plan.warnings;
   JournalWriter journal(directory.journal());
-  const SignalWatch watch;
   MpiWorld world(options, plan, site, directory, watch);
   const double start = world.now().value;
   int status = 0;

@@ -18,10 +18,19 @@ namespace linkgain {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit status: 0 success; 1 a problem or regression was found; 2 usage or unreadable input; "
-    "3 this machine cannot run it; 4 wrong data; 5 wrong path; 6 incomplete (a job hung, died or "
-    "timed out, the record is kept; or nothing asked for was measured); 7 inconclusive; 8 "
-    "unhealthy; 128+n ended by signal n.";
+    "Exit status:\n"
+    "  0      success\n"
+    "  1      a problem or regression was found\n"
+    "  2      usage, or unreadable input\n"
+    "  3      this machine cannot run it\n"
+    "  4      wrong data\n"
+    "  5      wrong path\n"
+    "  6      incomplete: a job hung, died or timed out (the record is kept), or nothing asked "
+    "for\n"
+    "         was measured\n"
+    "  7      inconclusive\n"
+    "  8      unhealthy\n"
+    "  128+n  ended by signal n";
 
 /// A subcommand of whatever options.
 struct Registered {

@@ -87,16 +87,19 @@ void require_known(const std::vector<std::string>& extras) {
   }
 }
 
-/// What the cases cannot say. Serving, the coordinator has seen to it.
 TrainingPlan choose_training(const SelectionOptions& options) {
   TrainingPlan training;
   training.steps = options.steps.value_or(training.steps);
+  if (options.tokens) training.tokens = options.tokens->string();
+  return training;
+}
+
+/// Of what the cases cannot say. Serving, the coordinator has seen to it.
+void require_training(const TrainingPlan& training) {
   if (training.steps < 1 || training.steps > 1'000'000) {
     throw UsageError(fmt::format("--steps {} is outside 1 to 1000000", training.steps));
   }
-  if (options.tokens) training.tokens = options.tokens->string();
   if (!training.tokens.empty()) open_token_file(training.tokens);
-  return training;
 }
 
 }  // namespace
@@ -141,9 +144,8 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   options.mode = mode_of(modes, options.load_time);
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
-  if (options.mode == WorkerOptions::Mode::benchmark) {
-    options.training = choose_training(selection);
-  }
+  options.training = choose_training(selection);
+  if (options.mode == WorkerOptions::Mode::benchmark) require_training(options.training);
   cases.read();
   options.selection = choose_selection(selection);
   return options;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/analysis/disturbance.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
@@ -31,6 +32,7 @@ struct CaseLaunches {
   /// Whether some record that measured it does not know the path.
   bool path_unknown = false;
   int unhealthy_samples = 0;  ///< in which something but the power limit held a GPU back
+  Disturbance disturbance{};
 };
 
 /// One entry for each case and variant of any record, in the order in which they are first seen.

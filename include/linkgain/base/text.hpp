@@ -24,6 +24,10 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// "A", "A and B", "A, B and C".
 std::string listed(std::span<const std::string_view> names, std::string_view last = "and");
 
+/// "A, B, C and 2 more": the first `most` names.
+std::string first_named(std::span<const std::string> names, std::size_t most = 3,
+                        std::string_view separator = ", ");
+
 /// "--steps goes with", "--steps and --tokens go with".
 std::string go_with(std::span<const std::string_view> options);
 

@@ -21,7 +21,7 @@ enum class RegressionVerdict {
   slower,        ///< beyond the tolerance, with confidence
   unknown_path,  ///< the baseline's path is known, and now it is not: not slower, and not proven
   other_launch,  ///< measured by the other launch mode alone, which nothing can be told from
-  inconclusive,  ///< neither beyond nor within the tolerance with confidence
+  inconclusive,  ///< neither beyond nor within the tolerance with confidence, or of one launch
   faster,        ///< faster than the tolerance with confidence: too good to be true
   same,          ///< the 95 % interval lies within the tolerance
   added,         ///< measured, and not in the baseline: nothing to hold it against
@@ -53,13 +53,15 @@ struct CaseCheck {
   std::optional<Seconds> time;       ///< absent where it is missing
   int reference_launches = 0;
   int launches = 0;
-  /// log(time / reference) and its 95 % interval; the interval is absent where no spread is known.
+  Disturbance disturbance;  ///< of what was checked
+  /// log(time / reference) and its 95 % interval; the interval is absent where a side has one
+  /// launch or no spread is known.
   std::optional<double> shift;
   std::optional<Interval> interval;
   /// That a shift within the tolerance looks so slow, or so fast, by chance.
   std::optional<double> chance_slower;
   std::optional<double> chance_faster;
-  /// Of inconclusive cases; absent where kMostSettling launches would not do.
+  /// Of inconclusive cases with an interval; absent where kMostSettling launches would not do.
   std::optional<Settling> settling;
 };
 
@@ -81,11 +83,11 @@ inline constexpr double kMostInconclusive = 0.2;
 /// medians, its error from the spread of launches of both sides pooled over like cases
 /// (pooled_deviations). A case is slower where a one-sided t test says that the shift is beyond the
 /// tolerance, by benjamini_hochberg_beyond() over all cases and variants; faster likewise on the
-/// other side; same where the 95 % interval lies within the tolerance; else inconclusive. Where the
-/// baseline knows the path and the launches do not, a case that would be one of the last two is
-/// unknown_path. A case by graph is never held against the same one by stream: where only that was
-/// measured it is other_launch instead of missing.
-/// `tolerance` replaces those of the baseline, overrides included.
+/// other side; same where the 95 % interval lies within the tolerance; else inconclusive. A side of
+/// one launch leaves all of these inconclusive. Where the baseline knows the path and the launches
+/// do not, a case that would be one of the last two is unknown_path. A case by graph is never held
+/// against the same one by stream: where only that was measured it is other_launch instead of
+/// missing. `tolerance` replaces those of the baseline, overrides included.
 CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
                            const std::optional<Tolerance>& tolerance = {});
 

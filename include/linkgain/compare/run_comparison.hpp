@@ -44,7 +44,7 @@ struct CaseComparison {
   std::optional<Interval> speed_up;
   std::optional<BetweenLaunchDeviation> between_launches;  ///< what the interval was made of
   CaseVerdict verdict = CaseVerdict::missing;
-  std::string reason;  ///< of not_comparable and missing
+  std::string reason;  ///< of not_comparable and missing; what disturbed either side of others
 };
 
 struct CompareOptions {

@@ -38,6 +38,7 @@ struct CaseFigures {
   /// where the source does not tell.
   std::optional<bool> grouped;
   HealthSummary health;
+  Disturbance disturbance;
   std::optional<TrainingResult> training;  ///< of gpt2_step only
 };
 
@@ -52,6 +53,7 @@ struct RunFigures {
   RunStatus status = RunStatus::complete;
   Machine machine;  ///< empty where the source does not tell
   Settings settings;
+  std::optional<Neighbours> neighbours;  ///< absent where nobody looked
   std::vector<CaseFigures> cases;
 };
 

@@ -43,6 +43,10 @@ struct FleetNode {
   std::string worst_variant;
   int slow_cases = 0;
   int judged_cases = 0;
+  int disturbed_samples = 0;  ///< taken while others worked
+  int level_changes = 0;      ///< cases whose times changed level within a launch
+  /// Times that others were newly seen on its GPUs; absent where nobody looked.
+  std::optional<int> neighbours;
   std::string blame;                  ///< "GPU3", "GPU0–GPU1"; empty where none stands out
   std::vector<std::string> findings;  ///< in words, the worst first
 };

@@ -41,6 +41,9 @@ struct FleetValue {
   bool wrong_data = false;
   std::int32_t samples = 0;  ///< whose health is known
   std::int32_t unhealthy_samples = 0;
+  std::int32_t launches = 0;           ///< of its case that a ratio is of; 0: no ratio
+  std::int32_t disturbed_samples = 0;  ///< taken while others worked
+  bool level_changed = false;          ///< within a launch
   bool operator==(const FleetValue&) const = default;
 };
 
@@ -53,7 +56,9 @@ struct FleetRecord {
   std::string started;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
-  int launches = 1;
+  int launches = 1;  ///< that were asked for
+  /// Times that others were newly seen on its GPUs; absent where nobody looked.
+  std::optional<int> neighbours{};
   Machine machine;
   std::vector<FleetValue> values;
 };

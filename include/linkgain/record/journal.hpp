@@ -18,7 +18,8 @@ class JournalWriter {
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  /// Machine and settings; cases and warnings of `record` are not written.
+  /// Machine, settings and what was seen of neighbours so far; cases and warnings of `record` are
+  /// not written.
   void write_head(const Record& record);
   /// The latest state of case `index` with all its samples; a later line replaces an earlier one.
   void write_case(int index, const CaseResult& result);

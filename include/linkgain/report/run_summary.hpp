@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -119,6 +120,18 @@ struct PairsSummary {
   bool by_pair = true;  ///< its cases have a table with a row for each, too
 };
 
+/// Over how many launches intervals are: the fewest and the most.
+struct LaunchRange {
+  int least = 0;
+  int most = 0;
+
+  void add(int launches) {
+    least = least == 0 ? launches : std::min(least, launches);
+    most = std::max(most, launches);
+  }
+  bool is_one() const { return least == most; }
+};
+
 /// Figures of a record, which must live as long.
 class RunSummary {
  public:
@@ -134,6 +147,8 @@ class RunSummary {
 
   const Record& record;
   std::vector<CaseSummary> cases;  ///< in the record's order
+
+  LaunchRange launches;  ///< of all ratios; of a run without any, of its samples
 
   /// Cases of one curve_name() by size, in order of appearance, but for trainings and those that a
   /// table by pair shows. Those that differ in their launch mode are one curve where no size has

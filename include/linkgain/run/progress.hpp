@@ -18,6 +18,8 @@ class RunObserver {
   virtual Seconds now() const { return {}; }  ///< monotonic
   virtual void note(const std::string&) {}    ///< a line for the person who waits
   virtual void warn(const Warning&) {}        ///< among others of every job that is lost
+  /// What was measured from this sample on was beside others' work.
+  virtual void disturbed_since(int /*sequence*/) {}
   /// What looking took: asking a job for its algorithms, a reading of the links' counters, health.
   virtual void probing_took(double /*seconds*/) {}
   virtual void counting_took(double /*seconds*/) {}
@@ -26,12 +28,9 @@ class RunObserver {
   virtual bool may_count_again() const { return true; }
 };
 
-/// A budget that is too short lowers the launches no further than this: fewer give no interval
-/// worth the name.
-inline constexpr int kFewestLaunches = 3;
-
-/// How far a run is, how many launches its budget holds, and what time is left. A step is one case
-/// in one launch (and, run one after the other, of one variant).
+/// How far a run is, what its budget holds, and what time is left. A step is one case in one launch
+/// (and, run one after the other, of one variant). A budget that is too short for all lowers the
+/// launches to kFewestLaunches first; then cases are left out, so that the others have theirs.
 class RunPace {
  public:
   /// Both must outlive it; time counts from now on.
@@ -40,40 +39,68 @@ class RunPace {
   double elapsed() const { return clock_.now().value - start_; }
   bool out_of_budget() const { return plan_.budget && seconds_of_budget_left() <= 0.0; }
 
-  int launches() const { return launches_; }
-  /// After the first launch, whose cases took `pass` seconds: lowers the launches to what the
-  /// budget holds, where the jobs of `up` launches are up and starting those of more takes `start`
-  /// seconds each time. Whether it did.
-  bool lower_launches(double pass, double start, int up);
-  /// Whether the budget holds a launch more of these cases, and the start of its jobs.
-  bool holds(const std::vector<int>& cases, double start) const;
+  int launches() const { return launches_ + added_; }
+  /// Rounds of the case with this index in a launch; none of one that is left out.
+  int rounds(int case_index, int launch) const;
+
+  /// Jobs that are up together are being started; what that took, and then what ending them did.
+  void starts_group() { ++groups_; }
+  void started_group(double seconds) { group_seconds_ = seconds; }
+  void ended_group(double seconds) { group_seconds_ += seconds; }
+
+  /// Before each step. Leaves a case out that has none yet where the budget does not hold
+  /// kFewestLaunches of it and of those before; false for one that is left out.
+  bool admits(int case_index);
+  /// After the first launch: lowers the launches to what the budget holds; whether it did. Leaves
+  /// out further cases, from the last one on, where it does not hold a second launch of all.
+  bool lower_launches();
+  /// Whether nothing was left out or lowered, and the budget holds a launch more of these cases.
+  bool holds(const std::vector<int>& cases) const;
   /// Counts a launch more of these cases in.
   void add_launch(const std::vector<int>& cases);
 
-  int step() const;
-  int steps() const;
-  /// Of the case with this index, in one launch.
-  void finished(int case_index, double seconds);
+  int step() const { return total(&Spent::steps); }
+  int steps() const { return total(&Spent::planned); }
+  /// Of the case with this index, in one launch; `rounds_seconds` of its time passed in batches.
+  void finished(int case_index, int launch, double seconds, double rounds_seconds);
   /// By what each case took so far; negative while nothing is known.
   double seconds_left() const;
 
  private:
-  /// Finished and planned steps of a case, and the seconds spent on the finished ones.
   struct Spent {
     int steps = 0;
-    int planned = 0;
+    int planned = 0;  ///< steps
+    int added = 0;    ///< launches, of those in `planned`
+    bool left_out = false;
+    int rounds = 0;  ///< of the finished steps
     double seconds = 0.0;
+    double rounds_seconds = 0.0;
+  };
+  /// What is to come of a case.
+  struct ToGo {
+    int steps = 0;
+    int rounds = 0;
   };
 
+  int passes() const { return plan_.sequential ? static_cast<int>(plan_.variants.size()) : 1; }
+  int total(int Spent::*part) const;
   void plan_steps();
+  ToGo to_go(std::size_t index, int launches) const;
+  int groups_to_go(int launches) const;
+  /// The rest of the run in so many launches, as far as it is known; of the cases that were not
+  /// begun only `first`, where it is given.
+  double seconds_for(int launches, const Spent* first = nullptr) const;
   double seconds_of_budget_left() const { return plan_.budget->value - elapsed(); }
-  /// A step of a case, where it or one like it was measured.
-  std::optional<double> step_seconds(std::size_t index) const;
+  /// By what the case, or those like it, took so far; absent where none was measured.
+  std::optional<double> seconds_of(std::size_t index, ToGo part) const;
 
   const RunPlan& plan_;
   const RunObserver& clock_;
   double start_;
-  int launches_;
+  int launches_;  ///< of those planned
+  int added_ = 0;
+  int groups_ = 0;              ///< begun
+  double group_seconds_ = 0.0;  ///< that starting and ending the last one took
   std::vector<Spent> cases_;
 };
 

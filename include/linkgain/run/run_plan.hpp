@@ -61,10 +61,15 @@ struct RunPlan {
 /// Samples of every variant that a case has in a launch, in two pairs of mirrored rounds.
 inline constexpr int kRoundsPerLaunch = 4;
 
-/// Rounds of a case in a launch. A training's are blocks of its steps: all of the plan's, spread
-/// evenly over the launches, the first ones having one more, so that it may have none in the last;
-/// without communication three at most.
-int rounds_in_launch(const RunPlan& plan, const Case& c, int launch);
+/// A budget that is too short lowers the launches no further than this, and a training's steps are
+/// split over no fewer: fewer launches give no interval worth the name.
+inline constexpr int kFewestLaunches = 3;
+
+/// Rounds of a case in a launch of `launches`, to which the plan's may have been lowered after the
+/// first one. A training's are blocks of its steps: all of the plan's, spread evenly over the
+/// launches, the first ones having one more, so that it may have none in the last; without
+/// communication three at most.
+int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);
 
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
 /// machine cannot do. Pure: looks at nothing but its arguments.

@@ -52,8 +52,8 @@ struct Site {
   std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given
 };
 
-/// Looks at this machine and the environment, and reads the hostfile where there is one. Throws
-/// UsageError for a hostfile that is none.
-Site survey_site(const std::optional<std::filesystem::path>& hostfile);
+/// Looks at this machine and the environment; `hosts` are those of `--hostfile`. Opens NVML, which
+/// starts threads.
+Site survey_site(const std::optional<Hosts>& hosts);
 
 }  // namespace linkgain

@@ -139,7 +139,4 @@ std::vector<std::vector<const Item*>> grouped(const std::vector<const Item*>& it
   return groups;
 }
 
-/// "a, b, c and 9 more"
-std::string first_few(const std::vector<std::string>& names);
-
 }  // namespace linkgain

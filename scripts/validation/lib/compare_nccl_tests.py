@@ -2,7 +2,7 @@
 
 Reads nccl-tests.OPERATION.VARIANT.MODE.RANGE.LAUNCH.txt (nccl-tests' text) and
 linkgain.OPERATION.VARIANT.MODE.RANGE.LAUNCH.json (Google Benchmark's JSON) in one folder and writes
-Markdown: medians over launches, their ratio, and whether the limits are kept.
+Markdown: medians over launches, their ratio and its 95 % interval, and whether the limits are kept.
 """
 
 import argparse
@@ -12,12 +12,18 @@ import statistics
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+from case_names import GIB, KIB, MIB, parse_case_name
+from intervals import Interval, welch
+from targets import Target, table as target_table
+
 # Bus bandwidth may differ by this share at 1 MiB and above, latency be higher by this up to 64 KiB.
 BANDWIDTH_TOLERANCE = 0.01
 LATENCY_TOLERANCE = 0.03
+# Of the rows' intervals at least so many contain 1, and of so many launches of each tool.
+FEWEST_EQUAL = 0.85
+FEWEST_LAUNCHES = 6
 OPERATIONS = (
     "all_reduce",
     "send_recv",
@@ -51,9 +57,17 @@ class Curve(NamedTuple):
     mode: str
 
 
-def parse_nccl_tests(text):
+def require_mode(by_graph, mode):
+    if by_graph != (mode == "graph"):
+        raise ValueError(f"was measured by {'graph' if by_graph else 'stream'}, not by {mode}")
+
+
+def parse_nccl_tests(text, mode):
     """Size in bytes -> the out-of-place measurement of nccl-tests' text."""
     measurements = {}
+    graphs = re.search(r"^# nThread .* graph: (\d+)", text, re.MULTILINE)
+    if graphs:
+        require_mode(int(graphs.group(1)) > 0, mode)
     for line in text.splitlines():
         fields = line.split()
         # size count type redop root time algbw busbw #wrong, then the same four in place
@@ -65,13 +79,7 @@ def parse_nccl_tests(text):
     return measurements
 
 
-def parse_size(text):
-    """Bytes of a case name's size: 64KiB, 1000B."""
-    number, unit = re.fullmatch(r"(\d+)(B|KiB|MiB|GiB)", text).groups()
-    return int(number) * {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}[unit]
-
-
-def parse_linkgain(text):
+def parse_linkgain(text, mode):
     """Size in bytes -> the measurement of linkgain-bench's Google Benchmark JSON."""
     measurements = {}
     for benchmark in json.loads(text)["benchmarks"]:
@@ -79,10 +87,11 @@ def parse_linkgain(text):
             continue
         if benchmark.get("error_occurred"):
             raise ValueError(f"{benchmark['name']}: {benchmark.get('error_message')}")
-        sizes = [part for part in benchmark["name"].split("/") if re.fullmatch(r"\d+[KMG]?i?B", part)]
-        if len(sizes) != 1:
+        case = parse_case_name(benchmark["name"])
+        if case.size is None:
             raise ValueError(f"no size in the name {benchmark['name']}")
-        measurements[parse_size(sizes[0])] = Measurement(benchmark["latency_us"], benchmark["busbw"])
+        require_mode(case.by_graph, mode)
+        measurements[case.size] = Measurement(benchmark["latency_us"], benchmark["busbw"])
     return measurements
 
 
@@ -106,7 +115,7 @@ def read_launches(folder, pattern, parse):
         if not match:
             continue
         try:
-            measurements = parse(path.read_text(encoding="utf-8"))
+            measurements = parse(path.read_text(encoding="utf-8"), match.group(3))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path}: {error}") from error
         if not measurements:
@@ -140,21 +149,23 @@ class Row(NamedTuple):
     limit: str  # "busbw", "latency", or "" where no limit holds
     ratio: float
     kept: bool
+    interval: Optional[Interval]  # of the times' quotient; None of one launch
 
 
 def make_row(size, peer_launches, own_launches):
     peer, own = median(peer_launches), median(own_launches)
     launches = (len(peer_launches), len(own_launches))
     spreads = (spread(peer_launches), spread(own_launches))
+    interval = welch([m.time_us for m in own_launches], [m.time_us for m in peer_launches])
     if size >= MIB:
         ratio = own.busbw / peer.busbw
         kept = abs(ratio - 1) <= BANDWIDTH_TOLERANCE
-        return Row(size, launches, spreads, peer, own, "busbw", ratio, kept)
+        return Row(size, launches, spreads, peer, own, "busbw", ratio, kept, interval)
     ratio = own.time_us / peer.time_us
     if size <= 64 * KIB:
         kept = ratio <= 1 + LATENCY_TOLERANCE
-        return Row(size, launches, spreads, peer, own, "latency", ratio, kept)
-    return Row(size, launches, spreads, peer, own, "", ratio, True)
+        return Row(size, launches, spreads, peer, own, "latency", ratio, kept, interval)
+    return Row(size, launches, spreads, peer, own, "", ratio, True, interval)
 
 
 def make_rows(peer_curves, own_curves):
@@ -207,11 +218,19 @@ def verdict(row):
     return "pass" if row.kept else f"fail ({(row.ratio - 1) * 100:+.1f} %)"
 
 
+def interval_fields(row):
+    if row.interval is None:
+        return "– | –"
+    ratio, low, high = row.interval
+    away = f"**no ({(ratio - 1) * 100:+.1f} %)**"
+    return f"{ratio:.4f} ({low:.4f} to {high:.4f}) | {away if row.interval.excludes_one() else 'yes'}"
+
+
 def table(rows):
     lines = [
         "| size | nccl-tests µs | linkgain µs | nccl-tests GB/s | linkgain GB/s | ratio "
-        "| busbw ±1 % | latency +3 % | spread nccl-tests | spread linkgain |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: |",
+        "| busbw ±1 % | latency +3 % | spread nccl-tests | spread linkgain | time / time, 95 % CI | contains 1 |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | --- |",
     ]
     for row in rows:
         verdicts = [verdict(row) if row.limit == limit else "–" for limit in ("busbw", "latency")]
@@ -219,7 +238,7 @@ def table(rows):
             f"| {readable_size(row.size)} | {row.peer.time_us:.2f} | {row.own.time_us:.2f} "
             f"| {row.peer.busbw:.2f} | {row.own.busbw:.2f} | {row.ratio:.4f} "
             f"| {verdicts[0]} | {verdicts[1]} "
-            f"| {row.spreads[0] * 100:.1f} % | {row.spreads[1] * 100:.1f} % |"
+            f"| {row.spreads[0] * 100:.1f} % | {row.spreads[1] * 100:.1f} % | {interval_fields(row)} |"
         )
     return lines
 
@@ -235,6 +254,34 @@ def launches_line(peer, own):
     ]
 
 
+def judged_rows(rows_by_curve):
+    """Rows with an interval, by how they are measured; by stream below 1 MiB the CPU decides, not the link."""
+    groups = defaultdict(list)
+    for curve, rows in rows_by_curve.items():
+        for row in rows:
+            if row.interval is not None:
+                size = "from 1 MiB" if row.size >= MIB else "below 1 MiB"
+                groups[f"by {curve.mode} {size}"].append(row)
+    return groups
+
+
+def equality(rows_by_curve):
+    """Whether the two tools' times are the same, of rows of enough launches of each."""
+    groups = judged_rows(rows_by_curve)
+    rows = [row for group in groups.values() for row in group]
+    asked = f"the 95 % interval of the ratio contains 1 in {FEWEST_EQUAL * 100:.0f} % of rows, of six launches of each"
+    if not rows:
+        return Target(asked, "one launch has no interval", None)
+
+    def equal(group):
+        return f"{sum(not row.interval.excludes_one() for row in group)} of {len(group)}"
+
+    share = sum(not row.interval.excludes_one() for row in rows) / len(rows)
+    enough = min(min(row.launches) for row in rows) >= FEWEST_LAUNCHES
+    found = f"{100 * share:.1f} %, {equal(rows)}: " + ", ".join(f"{name} {equal(own)}" for name, own in groups.items())
+    return Target(asked, found, share >= FEWEST_EQUAL if enough else None)
+
+
 def markdown(rows_by_curve, buffers, launches_alone):
     every = [row for rows in rows_by_curve.values() for row in rows]
     fewest, most = min(min(r.launches) for r in every), max(max(r.launches) for r in every)
@@ -247,8 +294,13 @@ def markdown(rows_by_curve, buffers, launches_alone):
         "bandwidth at 1 MiB and above, of time below. The spread is slowest less fastest launch over the "
         "median, of each tool alone.",
         f"Buffers: nccl-tests' allocated by NCCL, linkgain's {buffers}.",
+        "The interval is of the ratio of the times' geometric means over launches, Welch's with each tool's own "
+        "deviation between launches. A launch is a process set of its own: of nccl-tests for each range of sizes, of "
+        "linkgain-bench for each limit and launch mode.",
         f"Limits kept: {sum(row.kept for row in judged)} of {len(judged)}.",
         *launches_alone,
+        "",
+        target_table([equality(rows_by_curve)]).rstrip("\n"),
     ]
     for curve, rows in rows_by_curve.items():
         lines += ["", f"## {curve.operation}, {curve.variant}, {curve.mode}", "", *table(rows)]
@@ -271,7 +323,10 @@ def main():
     if arguments.output:
         arguments.output.write_text(text, encoding="utf-8")
     sys.stdout.write(text)
-    return 0 if all(row.kept for curve in rows.values() for row in curve) else 1
+    kept = all(row.kept for curve in rows.values() for row in curve)
+    equal = equality(rows)
+    # Of fewer launches the limits alone decide.
+    return 1 if not kept or equal.met is False else 0
 
 
 if __name__ == "__main__":

@@ -53,5 +53,13 @@ TEST(Split, KeepsEmptyPartsButGivesNoneForEmptyText) {
   EXPECT_THAT(split("", ','), IsEmpty());
 }
 
+TEST(FirstNamed, CountsTheRest) {
+  const std::vector<std::string> names{"a", "b", "c", "d"};
+  EXPECT_EQ(first_named(names, 4), "a, b, c, d");
+  EXPECT_EQ(first_named(names), "a, b, c and 1 more");
+  EXPECT_EQ(first_named(names, 2, "; "), "a; b and 2 more");
+  EXPECT_EQ(first_named({}), "");
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -83,6 +83,7 @@ Record expected_after(const Record& record, int lines) {
   expected.started = record.started;
   expected.machine = record.machine;
   expected.settings = record.settings;
+  expected.neighbours = record.neighbours;
   if (lines >= 2) expected.warnings = {record.warnings[0]};
   if (lines >= 3) {
     expected.cases = {early_state(record)};

@@ -107,6 +107,18 @@ TEST(LevelChange, FindsANeighbourThatBegins) {
   }
 }
 
+TEST(LevelChange, FindsASampleThatTheNeighbourLeftAlone) {
+  for (const std::size_t fast : {0U, 3U}) {
+    Launches launches = Simulation(0.005).run(6, 4);
+    for (std::size_t i = 0; i < 4; ++i) launches[3][i] += i == fast ? 0.0 : std::log(2.4);
+    const auto found = find_level_change(launches, std::log(1.02));
+    ASSERT_TRUE(found) << fast;
+    EXPECT_EQ(found->launch, 3U);
+    EXPECT_EQ(found->before, fast == 0 ? 1U : 3U);
+    EXPECT_NEAR(std::abs(found->log), std::log(2.4), 0.03);
+  }
+}
+
 TEST(LevelChange, FindsItAgainAndAgain) {
   Simulation simulation(0.01);
   int found = 0;

@@ -74,7 +74,13 @@ TEST(LaunchMedians, KeepPathsWrongDataAndHealth) {
   second.cases[0].variants[0].verification = Verification{4, 1, 0.0, 0.0, "rank 1, element 0"};
   second.cases[0].variants[0].health.unhealthy_samples = 2;
   third.cases[0].variants[0].health.unhealthy_samples = 1;
+  first.cases[0].variants[0].disturbed_samples = 2;
+  first.cases[0].variants[0].level_shift = LevelShift{0, 2, 1.1};
+  third.cases[0].variants[0].disturbed_samples = 1;
+  third.cases[0].variants[0].level_shift = LevelShift{0, 2, 0.8};
   const auto all = medians({first, second, third});
+  EXPECT_EQ(all[0].disturbance.samples, 3);
+  EXPECT_EQ(all[0].disturbance.level_change, 0.8) << "the larger of the two changes";
   EXPECT_THAT(all[0].paths, ElementsAre(Path::nvlink, Path::host_memory));
   EXPECT_THAT(all[0].wrong_data, EndsWith("rank 1, element 0"));
   EXPECT_EQ(all[0].unhealthy_samples, 3);

@@ -86,7 +86,7 @@ TEST(MemoryOperations, OnlyLargeCopiesBetweenGpusAreJudged) {
                            "load_latency/64MiB/np2/pair=0-1"}) {
     reasons += std::string(name) + ": " + reason(name) + "\n";
   }
-  expect_golden(reasons, "not_judged_memory.txt");
+  test::expect_golden(reasons, "not_judged_memory.txt");
 }
 
 TEST(MemoryOperations, HaveBuffersAlikeOnAllRanks) {

@@ -63,6 +63,26 @@ TEST(JudgeHealth, RequiredIsAGpuWithoutOthers) {
   EXPECT_EQ(judge(record), ExitCode::success);
 }
 
+TEST(JudgeHealth, RequiredIsALookAtTheGpus) {
+  Record record = sampled_record({{0, 0}});
+  const auto with = [&](const Neighbours& neighbours) {
+    Record judged = record;
+    judged.neighbours = neighbours;
+    const ExitCode code = judge(judged);
+    EXPECT_EQ(codes(judged).size(), record.settings.require_healthy ? 1U : 0U);
+    return code;
+  };
+  const Neighbours none{.not_looked = "NVML cannot start"};
+  const Neighbours some{.looks = 3, .not_looked = "those of other hosts are not looked at"};
+  EXPECT_EQ(with(none), ExitCode::success) << "nobody asked";
+  record.settings.require_healthy = true;
+  EXPECT_EQ(with(none), ExitCode::unhealthy);
+  EXPECT_EQ(with(some), ExitCode::unhealthy);
+  record.machine.ranks[1].host = "node2";
+  EXPECT_EQ(with(none), ExitCode::unhealthy);
+  EXPECT_EQ(with(some), ExitCode::success) << "they cannot be";
+}
+
 TEST(JudgeLevelShifts, NamesCaseVariantAndLaunch) {
   Record record = good_record();
   record.cases[1].variants[1].level_shift = LevelShift{2, 2, 2.4};

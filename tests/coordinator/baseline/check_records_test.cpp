@@ -102,6 +102,25 @@ TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
               AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
 }
 
+/// A disturbed case is as slow as a slower one.
+TEST(CheckRecords, WarnsOfOthersWork) {
+  const auto disturb = [](Record& r) {
+    r.neighbours.emplace().seen = {{.gpu = 1, .busy_percent = 97.0}};
+    r.cases[0].variants[0].disturbed_samples = 3;
+    r.cases[1].variants[0].level_shift = LevelShift{.launch = 1, .round = 2, .ratio = 1.3};
+  };
+  const CheckResult result = check({changed(after(), disturb)}, made_from(before()));
+  EXPECT_EQ(count_of(result, RegressionVerdict::same), 2);
+  EXPECT_THAT(warning_codes(result), ElementsAre("neighbours", "disturbed", "level-change"));
+  EXPECT_EQ(result.cases[0].disturbance.samples, 3);
+  EXPECT_EQ(result.cases[1].disturbance.level_change, 1.3);
+  std::vector<std::string> codes;
+  for (const Warning& each : made_from(changed(before(), disturb)).warnings) {
+    codes.push_back(each.code);
+  }
+  EXPECT_THAT(codes, ElementsAre("neighbours", "disturbed", "level-change")) << "nor a baseline";
+}
+
 TEST(CheckRecords, RepeatsThatABaselineIsWeak) {
   const Record weak = run_of({{sized(8), "p2p", {1e-3, 1.01e-3}}});
   EXPECT_THAT(warning_codes(check({after()}, made_from(weak))), ElementsAre("weak-baseline"));
@@ -117,7 +136,8 @@ TEST(CheckRecords, WarnsOfOverridesThatFitNothing) {
 }
 
 TEST(CheckJson, HoldsEveryFigure) {
-  const Record slow = run_of({{sized(8), "p2p", {1.2e-3}}, {sized(16), "p2p", {1e-3}}}, "later");
+  const Record slow =
+      run_of({{sized(8), "p2p", {1.2e-3, 1.21e-3}}, {sized(16), "p2p", {1e-3, 1e-3}}}, "later");
   const auto json = nlohmann::json::parse(to_json(check({slow}, made_from(before()))));
   EXPECT_EQ(json["schema"], "linkgain.check/1");
   EXPECT_EQ(json["exit_code"], 1);
@@ -128,7 +148,7 @@ TEST(CheckJson, HoldsEveryFigure) {
   EXPECT_EQ(first["case"], "all_reduce/float32/sum/8B/np2");
   EXPECT_EQ(first["verdict"], "slower");
   EXPECT_TRUE(first["fails"]);
-  EXPECT_NEAR(first["shift"].get<double>(), 0.2, 0.001);
+  EXPECT_NEAR(first["shift"].get<double>(), 0.205, 0.001);
   EXPECT_LT(first["shift_low"], first["shift"]);
   EXPECT_EQ(first["upper"], 0.05);
   EXPECT_TRUE(json["cases"][1]["time_s"].is_null());

@@ -36,5 +36,12 @@ TEST(CheckMarkdown, OfAQuietCheckHasNoTable) {
 
 TEST(CheckCsv, HasARowForEveryCase) { expect_golden(check_csv(troubled_check()), "check.csv"); }
 
+TEST(CheckTable, SaysOverHowManyLaunchesWhereTheyDiffer) {
+  CheckResult result = troubled_check();
+  result.cases.erase(result.cases.begin() + 3, result.cases.end());
+  result.cases[1].launches = 8;
+  expect_golden(check_table(result), "check_launches.txt");
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -96,6 +96,11 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   RunFigures slower_host = two_titans("b", true);
   slower_host.machine.ranks[0].host_copy->from_gpu_gb_per_s = 25.0;
   slower_host.machine.ranks[1].gpu->pcie_width = 8;
+  RunFigures disturbed = run_of("busy.json", around(kLarge, 1.2));
+  disturbed.cases[0].disturbance = {.samples = 12, .level_change = 1.25};
+  disturbed.neighbours.emplace().seen = {
+      {.gpu = 0, .busy_percent = 97.0, .processes = {{4711, "python3"}}}};
+  add("others' work", on_path("a", Path::unknown), disturbed);
   add("other host copies", two_titans("a", false), slower_host);
   add("other ranks", many, run_of("c", around("all_reduce/float32/sum/1GiB/np4", 1.0)));
   const RunFigures by_stream = run_of("old.json", around("all_reduce/float32/sum/8B/np2", 1.0));

@@ -107,6 +107,13 @@ TEST(ComparisonReport, SaysWhatCannotBeTold) {
   texts.add("a run against itself, one launch", text_of(run, run));
   texts.add("a run against itself, eight launches", text_of(steady, steady));
   texts.add("slower", text_of(steady, slower));
+  slower.cases[0].disturbance = {.samples = 12, .level_change = 1.25};
+  texts.add("slower, beside others' work", text_of(steady, slower));
+  RunFigures uneven = steady;
+  uneven.cases.push_back(timed(kSmall, "p2p", launches_around(1.0, 0.001, 12)));
+  RunFigures as_many = uneven;
+  as_many.cases[0] = timed(kLarge, "p2p", launches_around(1.0, 0.001, 6));
+  texts.add("launches that differ from case to case", text_of(uneven, as_many));
   texts.add("nothing before", text_of(nothing, run));
   texts.add("nothing on both sides", text_of(nothing, nothing));
   texts.add("four cases that one run lacks are one row", text_of(more, after));
@@ -116,7 +123,8 @@ TEST(ComparisonReport, SaysWhatCannotBeTold) {
 
 TEST(ComparisonCsv, HasARowForEachCase) {
   const RunFigures before = before_bridge();
-  const RunFigures after = after_bridge();
+  RunFigures after = after_bridge();
+  after.cases[0].disturbance = {.samples = 12, .level_change = 1.25};
   expect_golden(comparison_csv({compare_runs(before, after, {})}), "comparison_bridge.csv");
 }
 

@@ -55,6 +55,15 @@ TEST_F(FleetFindings, OfNodes) {
     node(5).exit_code = 5;
     node(6).machine.software.driver = "570.1";
   });
+  add("others' work, on a node that is slow and on one that is not", [&] {
+    slow_down(node(1), 1.5, [](const Case&) { return true; });
+    for (const int number : {1, 2}) {
+      node(number).cases[0].variants[0].disturbed_samples = 4;
+      node(number).cases[2].variants[0].disturbed_samples = 1;
+      node(number).cases[1].variants[0].level_shift = LevelShift{0, 2, 1.3};
+      node(number).neighbours.emplace().seen.resize(2);
+    }
+  });
   add("another path", [&] {
     for (CaseResult& result : node(3).cases) result.variants[0].path = Path::host_memory;
   });
@@ -96,7 +105,7 @@ TEST_F(FleetFindings, OfTheWholeFleet) {
   add(
       "the same with eight launches each",
       [&] {
-        for (Record& record : records_) record.settings.launches = 8;
+        for (Record& record : records_) set_launches(record, 8);
       },
       fine);
   add(

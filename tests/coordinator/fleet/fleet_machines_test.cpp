@@ -21,8 +21,13 @@ TEST_F(Fleet, FindsMoreWithMoreLaunches) {
   fine.tolerance = 0.02;
   slow_down(node(5), 1.05, [](const Case& c) { return is_pair(c, 1, 3); });
   EXPECT_THAT(judge(fine).drain, IsEmpty());
-  for (Record& record : records_) record.settings.launches = 8;
+  for (Record& record : records_) set_launches(record, 8);
   EXPECT_THAT(judge(fine).drain, ElementsAre("node05"));
+  for (Record& record : records_) {
+    set_launches(record, 1);
+    record.settings.launches = 8;
+  }
+  EXPECT_THAT(judge(fine).drain, IsEmpty()) << "of eight one was taken";
 }
 
 /// As `linkgain run` names its folders.

@@ -52,6 +52,7 @@ void expect_same(const FleetRecord& scanned, const FleetRecord& parsed) {
   EXPECT_EQ(scanned.status, parsed.status);
   EXPECT_EQ(scanned.exit_code, parsed.exit_code);
   EXPECT_EQ(scanned.launches, parsed.launches);
+  EXPECT_EQ(scanned.neighbours, parsed.neighbours);
   EXPECT_EQ(scanned.values, parsed.values);
   EXPECT_EQ(machine_text(scanned.machine), machine_text(parsed.machine));
 }
@@ -79,6 +80,16 @@ TEST(FleetRecord, OfEveryOddityIsTheSame) {
   EXPECT_EQ(parsed.launches, 2);
   EXPECT_TRUE(parsed.values.at(1).wrong_data);
   expect_same(scan_fleet_record(text, names), parsed);
+}
+
+TEST(FleetRecord, HasTheLaunchesThatWereTaken) {
+  Record record = full_record();
+  record.settings.launches = 6;
+  record.cases[0].ratios.at(0).ratio.launches = 3;
+  FleetNames names;
+  const FleetRecord parsed = fleet_record_of(record, names);
+  EXPECT_EQ(parsed.values.at(0).launches, 3);
+  EXPECT_EQ(scan_fleet_record(to_json(record), names).values, parsed.values);
 }
 
 TEST(FleetRecord, NeedsNothingAfterTheSamplesBegin) {

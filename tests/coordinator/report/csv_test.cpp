@@ -32,11 +32,12 @@ constexpr const char* kHeader =
     "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
     "steps,"
     "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
-    "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high\n";
+    "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high,"
+    "disturbed_samples,level_change\n";
 
 /// What stands behind the columns of all operations in the rows of those that are no training and
-/// no kernel.
-const std::string kNoTraining(19 + 3, ',');
+/// no kernel, where nobody looked for others' work.
+const std::string kNoTraining(19 + 3 + 2, ',');
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(RunSummary(Record{})), kHeader); }
 
@@ -182,6 +183,18 @@ TEST(Csv, KeepsEveryDigit) {
   const double time = 1.0 / 3.0;
   Record record = one_case(time, 0.5, 1.4, 1.6);
   EXPECT_THAT(csv(RunSummary(record)), HasSubstr(",p2p,0.3333333333333333,"));
+}
+
+TEST(Csv, MarksWhatOthersMayHaveDisturbed) {
+  Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
+  record.cases[0].variants[1].disturbed_samples = 3;
+  record.cases[0].variants[1].level_shift = LevelShift{.launch = 0, .round = 2, .ratio = 1.25};
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 1)["disturbed_samples"], "") << "nobody looked";
+  record.neighbours.emplace();
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 1)["disturbed_samples"], "0");
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 1)["level_change"], "");
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 2)["disturbed_samples"], "3");
+  EXPECT_EQ(row_of(csv(RunSummary(record)), 2)["level_change"], "1.25");
 }
 
 TEST(Csv, CountsWrongElements) {

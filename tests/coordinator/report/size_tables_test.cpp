@@ -345,5 +345,15 @@ TEST(StepLines, AreNotInTheCsv) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 6 * 2);  // header, sizes by variants
 }
 
+/// Launches are added for some cases; others lose theirs to a job that died.
+TEST(SizeTables, SayOverHowManyLaunchesWhereTheyDiffer) {
+  Record record = h200_record();
+  record.cases[0].ratios[0].ratio.launches = 12;
+  expect_golden(size_tables(RunSummary(record)), "sizes_launches.md");
+  Record three = three_variants_record();
+  three.cases[0].ratios[1].ratio.launches = 2;
+  expect_golden(size_tables(RunSummary(three)), "sizes_launches_three_variants.md");
+}
+
 }  // namespace
 }  // namespace linkgain

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/cases/sizes.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "support/golden.hpp"
 
@@ -70,6 +71,22 @@ TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
   const RunPlan plan = make_plan(of_size("1M"), site);
   EXPECT_TRUE(plan.sequential);
   EXPECT_FALSE(plan.launches_at_once);
+}
+
+TEST(LaunchGroups, AreNoneWhereASharedMemoryHoldsNotOneJobOfEveryVariant) {
+  Site site = roomy();
+  site.shared_memory_bytes = 56 * kMiB;  // two jobs of two ranks, one with NCCL's segments
+  EXPECT_EQ(make_plan(of_size("8"), site).launches_at_once, 1);
+  EXPECT_FALSE(make_plan(of_size("8"), site).sequential);
+  *site.shared_memory_bytes -= 1;
+  const RunPlan plan = make_plan(of_size("8"), site);
+  EXPECT_TRUE(plan.sequential);
+  EXPECT_FALSE(plan.launches_at_once);
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_EQ(plan.warnings[0].code, "sequential");
+  RunOptions paired = of_size("8");
+  paired.sequential = false;
+  EXPECT_EQ(make_plan(paired, site).launches_at_once, 1) << "as was asked for";
 }
 
 TEST(LaunchGroups, SayWhatIsTooLittle) {

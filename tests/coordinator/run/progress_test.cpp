@@ -41,7 +41,7 @@ Said said_by(bool terminal, bool quiet) {
     const RunObserver clock;
     RunPace pace(plan, clock);
     progress.measuring(pace, 0, c);
-    pace.finished(0, 12.4);
+    pace.finished(0, 0, 12.4, 0.0);
     progress.finished(pace, 0, measured_case());
     progress.measuring(pace, 1, c);
   }

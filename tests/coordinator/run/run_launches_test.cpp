@@ -6,6 +6,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/run/run.hpp"
+#include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/golden.hpp"
 
@@ -219,17 +220,20 @@ TEST(RunLaunches, ABudgetTooShortLowersThemAndSaysSo) {
   EXPECT_EQ(alive(bench), 0);
 }
 
-TEST(RunLaunches, ABudgetForLessThanThreeLeavesCasesOutOfTheLaterOnes) {
+TEST(RunLaunches, ABudgetForLessThanThreeLeavesCasesOutSoThatTheOthersHaveThree) {
   RunBench bench({opening_in(1.0), opening_in(1.0)});
-  bench.set_cases({1024, 65536, 131072});
+  bench.set_cases({1024, 65536, 131072, 262144});
   bench.plan.launches = 6;
-  bench.plan.budget = Seconds{9.0};
+  bench.plan.budget = Seconds{14.0};
   bench.execute();
   EXPECT_THAT(launches_of(bench.record),
-              ElementsAre(std::set<int>{0, 1}, std::set<int>{0, 1}, std::set<int>{0}));
-  EXPECT_TRUE(bench.record.cases[2].variants[1].time);
-  EXPECT_FALSE(bench.record.cases[2].variants[1].skipped);
+              ElementsAre(std::set<int>{0, 1, 2}, std::set<int>{0, 1, 2}, IsEmpty(), IsEmpty()));
+  for (const VariantResult& variant : bench.record.cases[2].variants) {
+    EXPECT_EQ(variant.skipped, kBudgetUsedUp);
+  }
   EXPECT_EQ(bench.record.cases[2].stopped, StopReason::out_of_time);
+  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.launches, 3);
+  EXPECT_LT(bench.clock.now().value, 14.0);
 }
 
 /// The second case's launches differ by so much that twice as many bring it to its width.

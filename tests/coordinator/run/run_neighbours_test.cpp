@@ -145,6 +145,28 @@ TEST_F(RunBesideNeighbours, WhoComesHalfwayIsNamedAndSamplesBeforeStayUnmarked) 
   EXPECT_EQ(judged(), ExitCode::unhealthy);
 }
 
+/// A run that is killed leaves its journal alone.
+TEST_F(RunBesideNeighbours, TheJournalHasMarksThatAreSetLate) {
+  run_beside([&](double now) {
+    const bool there = now > 15.0 && now < 25.0;
+    return GpuUse{0, there ? 97.0 : 0.0, there ? listed({kTheirs}) : listed(), 0};
+  });
+  ASSERT_GT(count_disturbed(), 0);
+  const Record journal = read_record(bench_.journal_path());
+  ASSERT_TRUE(journal.neighbours);
+  EXPECT_EQ(journal.neighbours->seen, found().seen);
+  for (std::size_t i = 0; i < journal.cases.size(); ++i) {
+    const auto marks_of = [](const CaseResult& result) {
+      std::vector<bool> marks;
+      for (const Sample& sample : result.samples) marks.push_back(sample.disturbed);
+      return marks;
+    };
+    EXPECT_EQ(marks_of(journal.cases[i]), marks_of(bench_.record.cases[i])) << i;
+    EXPECT_EQ(journal.cases[i].variants[0].disturbed_samples,
+              bench_.record.cases[i].variants[0].disturbed_samples);
+  }
+}
+
 TEST_F(RunBesideNeighbours, WhoLeavesMarksOnlyTheSamplesBefore) {
   run_beside([&](double now) {
     const bool there = now < 8.0;
@@ -191,6 +213,32 @@ TEST_F(RunBesideNeighbours, OurOwnWorkIsNoAlarmWhereProcessesAreHidden) {
   });
   EXPECT_EQ(warnings(), "");
   EXPECT_GT(found().idle_windows, 1);
+}
+
+/// At 5 % a run of 25 s has time for one window or two, however long the driver's period is.
+TEST_F(RunBesideNeighbours, WhoComesHalfwayThroughAShortRunIsSeenWhereProcessesAreHidden) {
+  for (const double period : {1.0 / 6, 0.5, 1.0}) {
+    for (const double came : {10.5, 12.5, 14.0}) {
+      RunBench bench({job(), job()});
+      bench.plan.backend = BackendKind::nccl;
+      bench.plan.launches = 3;
+      bench.set_cases({1024, 65536, 1 << 20, 1 << 24});
+      double worked = -1.0;
+      int seen = 0;
+      bench.use_of_gpus = [&](double now) {
+        const int samples = count_samples(bench.record);
+        if (samples != seen) worked = now;
+        seen = samples;
+        const bool busy = now >= came || (samples > 0 && now - worked < period);
+        return std::vector<GpuUse>{{0, busy ? 97.0 : 0.0, std::vector<GpuProcess>{}, 0}};
+      };
+      bench.execute();
+      EXPECT_NEAR(bench.clock.now().value, 26.0, 3.0);
+      ASSERT_EQ(bench.record.neighbours->seen.size(), 1U) << period << " " << came;
+      EXPECT_LT(came, bench.record.neighbours->seen[0].after_s.value_or(0.0));
+      EXPECT_EQ(bench.record.warnings.at(0).code, "busy-gpu");
+    }
+  }
 }
 
 TEST_F(RunBesideNeighbours, UtilizationDecidesWhereProcessesAreHidden) {

@@ -15,6 +15,13 @@ class RunPaceTest : public ::testing::Test, private RunObserver {
 
   RunPace pace() { return RunPace(plan, *this); }
 
+  /// The first launch of all cases, which takes `seconds`.
+  void measure_all(RunPace& pace, double seconds) {
+    const auto cases = static_cast<int>(plan.cases.size());
+    for (int i = 0; i < cases; ++i) pace.finished(i, 0, seconds / cases, 0.0);
+    time += seconds;
+  }
+
   RunPlan plan;
   double time = 100.0;
 
@@ -33,8 +40,8 @@ TEST_F(RunPaceTest, CountsCasesLaunchesAndSequentialPasses) {
 TEST_F(RunPaceTest, TimeLeftFollowsThePaceSoFar) {
   RunPace p = pace();
   EXPECT_LT(p.seconds_left(), 0.0) << "unknown";
-  p.finished(0, 2.0);
-  p.finished(1, 4.0);
+  p.finished(0, 0, 2.0, 0.0);
+  p.finished(1, 0, 4.0, 0.0);
   EXPECT_EQ(p.step(), 2);
   EXPECT_DOUBLE_EQ(p.seconds_left(), 3.0 * 38);
 }
@@ -43,16 +50,16 @@ TEST_F(RunPaceTest, ACaseTakesInLaterLaunchesWhatItTook) {
   plan.cases.resize(2);
   plan.launches = 3;
   RunPace p = pace();
-  p.finished(0, 2.0);
-  p.finished(1, 10.0);
-  p.finished(0, 4.0);
+  p.finished(0, 0, 2.0, 0.0);
+  p.finished(1, 0, 10.0, 0.0);
+  p.finished(0, 1, 4.0, 0.0);
   EXPECT_DOUBLE_EQ(p.seconds_left(), 3.0 + 2 * 10.0);
 }
 
 TEST_F(RunPaceTest, ABudgetEndsTheRun) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
-  p.finished(0, 2.0);
+  p.finished(0, 0, 2.0, 0.0);
   time = 104.0;
   EXPECT_DOUBLE_EQ(p.seconds_left(), 6.0);
   EXPECT_FALSE(p.out_of_budget());
@@ -63,69 +70,159 @@ TEST_F(RunPaceTest, ABudgetEndsTheRun) {
 TEST_F(RunPaceTest, ATrainingTellsNothingOfTheOthers) {
   plan.cases[39] = parse_case_name("gpt2_step/fp32/gpt2/np2");
   RunPace p = pace();
-  p.finished(0, 2.0);
+  p.finished(0, 0, 2.0, 0.0);
   EXPECT_LT(p.seconds_left(), 0.0) << "not that it takes as little";
-  p.finished(39, 45.0);
+  p.finished(39, 0, 45.0, 0.0);
   EXPECT_DOUBLE_EQ(p.seconds_left(), 38 * 2.0);
   plan.budget = Seconds{10.0};
   RunPace limited = pace();
-  limited.finished(0, 2.0);
+  limited.finished(0, 0, 2.0, 0.0);
   time = 102.0;
   EXPECT_DOUBLE_EQ(limited.seconds_left(), 8.0) << "a budget tells";
 }
 
 TEST_F(RunPaceTest, ABudgetLowersLaunchesToThreeAtLeast) {
   plan.launches = 6;
-  EXPECT_FALSE(pace().lower_launches(1e6, 0.0, 6)) << "no budget";
+  EXPECT_FALSE(pace().lower_launches()) << "no budget";
   plan.budget = Seconds{60.0};
   const auto lowered = [&](double pass) {
     RunPace p = pace();
-    time += pass;
-    const bool fewer = p.lower_launches(pass, 0.0, 6);
-    time -= pass;
-    EXPECT_EQ(fewer, p.launches() < 6);
+    measure_all(p, pass);
+    const bool fewer = p.lower_launches();
+    EXPECT_EQ(fewer, p.launches() < plan.launches);
     EXPECT_EQ(p.steps(), 40 * p.launches());
+    time -= pass;
     return p.launches();
   };
   EXPECT_EQ(lowered(10.0), 6);
   EXPECT_EQ(lowered(11.0), 5);
   EXPECT_EQ(lowered(15.0), 4);
   EXPECT_EQ(lowered(20.0), 3);
-  EXPECT_EQ(lowered(50.0), 3) << "cases are left out instead";
+  EXPECT_EQ(lowered(29.0), 3) << "the third one comes as far as it can";
   plan.launches = 2;
-  EXPECT_EQ(pace().lower_launches(50.0, 0.0, 2), false);
+  EXPECT_EQ(lowered(29.0), 2);
+}
+
+TEST_F(RunPaceTest, ABudgetForLessThanThreeLaunchesLeavesCasesOut) {
+  plan.launches = 6;
+  plan.budget = Seconds{60.0};
+  RunPace p = pace();
+  int measured = 0;
+  for (int i = 0; i < 40; ++i) {
+    if (!p.admits(i)) continue;
+    EXPECT_EQ(measured++, i) << "none after the first that is left out";
+    time += 1.0;
+    p.finished(i, 0, 1.0, 0.0);
+  }
+  EXPECT_EQ(measured, 20) << "of which the budget holds three launches";
+  EXPECT_TRUE(p.lower_launches());
+  EXPECT_EQ(p.launches(), 3);
+  EXPECT_EQ(p.steps(), 60);
+  EXPECT_EQ(p.rounds(19, 1), kRoundsPerLaunch);
+  EXPECT_EQ(p.rounds(20, 1), 0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 40.0);
+}
+
+TEST_F(RunPaceTest, NoneIsLeftOutThatEveryVariantInTurnHasBegun) {
+  plan.sequential = true;
+  plan.launches = 3;
+  plan.budget = Seconds{60.0};
+  RunPace p = pace();
+  for (int i = 0; p.admits(i); ++i) {
+    time += 1.0;
+    p.finished(i, 0, 1.0, 0.0);
+  }
+  EXPECT_EQ(p.step(), 10) << "three launches of two variants";
+  time += 45.0;
+  EXPECT_TRUE(p.admits(9));
+  EXPECT_FALSE(p.admits(10));
+}
+
+TEST_F(RunPaceTest, ACaseThatTakesMoreThanWasReckonedIsLeftOutOfTheOtherLaunches) {
+  plan.cases[39] = parse_case_name("gpt2_step/fp32/gpt2/np2");
+  plan.launches = 6;
+  plan.budget = Seconds{60.0};
+  RunPace p = pace();
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(p.admits(i));
+    p.finished(i, 0, i < 39 ? 0.1 : 40.0, 0.0);
+  }
+  time += 43.9;
+  EXPECT_TRUE(p.lower_launches());
+  EXPECT_EQ(p.launches(), 3);
+  EXPECT_EQ(p.rounds(39, 1), 0);
+  EXPECT_EQ(p.rounds(38, 1), kRoundsPerLaunch);
+  EXPECT_FALSE(p.holds({0})) << "while something was left out";
 }
 
 TEST_F(RunPaceTest, CountsTheStartsOfGroupsToCome) {
   plan.launches = 6;
   plan.launches_at_once = 2;
-  plan.budget = Seconds{60.0};
+  plan.budget = Seconds{61.0};
+  const auto lowered = [&](double start) {
+    RunPace p = pace();
+    p.starts_group();
+    p.started_group(start);
+    measure_all(p, 10.0);
+    p.lower_launches();
+    time -= 10.0;
+    return p.launches();
+  };
+  EXPECT_EQ(lowered(0.5), 6) << "five passes and two starts";
+  EXPECT_EQ(lowered(5.0), 5) << "four passes and two starts";
+}
+
+TEST_F(RunPaceTest, FewerLaunchesSaveATrainingsOpeningAlone) {
+  plan.cases = {parse_case_name("gpt2_step/fp32/gpt2/np2")};
+  plan.launches = 6;
+  plan.training->steps = 200;
+  plan.budget = Seconds{36.0};
   RunPace p = pace();
-  EXPECT_FALSE(p.lower_launches(10.0, 5.0, 2)) << "five passes and two starts";
-  EXPECT_TRUE(p.lower_launches(10.0, 6.0, 2));
-  EXPECT_EQ(p.launches(), 5) << "four passes and two starts";
+  p.finished(0, 0, 7.0, 4.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 5 * 3.0 + 16 * 1.0);
+  time += 7.0;
+  EXPECT_TRUE(p.lower_launches());
+  EXPECT_EQ(p.launches(), 5);
 }
 
 TEST_F(RunPaceTest, HoldsALaunchMoreOfSomeCases) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
-  p.finished(0, 2.0);
-  p.finished(1, 6.0);
+  p.finished(0, 0, 2.0, 0.0);
+  p.finished(1, 0, 6.0, 0.0);
   time = 102.0;
-  EXPECT_TRUE(p.holds({0, 1}, 0.0));
-  EXPECT_FALSE(p.holds({0, 1}, 1.0)) << "with the start of its jobs";
+  EXPECT_TRUE(p.holds({0, 1}));
+  p.started_group(0.5);
+  EXPECT_FALSE(p.holds({0, 1})) << "with the start of its jobs";
+  p.started_group(0.0);
+  p.ended_group(0.5);
+  EXPECT_FALSE(p.holds({0, 1})) << "and their end";
   p.add_launch({0});
   EXPECT_EQ(p.launches(), 2);
   EXPECT_EQ(p.steps(), 41);
 }
 
+TEST_F(RunPaceTest, ALaunchMoreIsOneOfEveryVariantInTurn) {
+  plan.budget = Seconds{10.0};
+  plan.sequential = true;
+  RunPace p = pace();
+  p.finished(0, 0, 2.0, 0.0);
+  p.finished(0, 0, 2.0, 0.0);
+  time = 104.0;
+  p.started_group(1.0);
+  EXPECT_TRUE(p.holds({0})) << "two steps and two starts";
+  p.started_group(1.1);
+  EXPECT_FALSE(p.holds({0}));
+}
+
 TEST(RoundsInLaunch, SpreadATrainingsStepsOverTheLaunches) {
   RunPlan plan;
   plan.training = TrainingPlan{.steps = 200, .tokens = {}};
+  int lowered = 1;
   const auto blocks = [&](const std::string& name) {
     std::vector<int> all;
     for (int launch = 0; launch < plan.launches; ++launch) {
-      all.push_back(rounds_in_launch(plan, parse_case_name(name), launch));
+      all.push_back(rounds_in_launch(plan, parse_case_name(name), launch, lowered));
     }
     return all;
   };
@@ -133,12 +230,19 @@ TEST(RoundsInLaunch, SpreadATrainingsStepsOverTheLaunches) {
   using Blocks = std::vector<int>;
   EXPECT_EQ(blocks(ddp), (Blocks{20}));
   EXPECT_EQ(blocks(ddp + "/none"), (Blocks{3}));
-  plan.launches = 6;
+  plan.launches = lowered = 6;
   EXPECT_EQ(blocks(ddp), (Blocks{4, 4, 3, 3, 3, 3}));
   EXPECT_EQ(blocks(ddp + "/none"), (Blocks{3, 3, 3, 3, 3, 3}));
   EXPECT_EQ(blocks("all_reduce/float32/sum/1KiB/np2"), (Blocks{4, 4, 4, 4, 4, 4}));
-  plan.training->steps = 20;
-  EXPECT_EQ(blocks(ddp), (Blocks{1, 1, 0, 0, 0, 0}));
+  lowered = 3;
+  EXPECT_EQ(blocks(ddp), (Blocks{4, 8, 8, 0, 0, 0})) << "none is lost";
+  lowered = 5;
+  EXPECT_EQ(blocks(ddp), (Blocks{4, 4, 4, 4, 4, 0}));
+  lowered = 6;
+  plan.training->steps = 40;
+  EXPECT_EQ(blocks(ddp), (Blocks{1, 1, 1, 1, 0, 0}));
+  lowered = 3;
+  EXPECT_EQ(blocks(ddp), (Blocks{1, 2, 1, 0, 0, 0}));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/selection.hpp"
+#include "linkgain/cases/sizes.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "support/golden.hpp"
 

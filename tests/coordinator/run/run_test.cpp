@@ -89,7 +89,7 @@ TEST(Run, SkipsWhatNoBudgetIsLeftFor) {
   bench.plan.budget = Seconds{5.0};
   bench.plan.launches = 4;
   bench.execute();
-  EXPECT_TRUE(bench.record.cases[1].variants[0].time) << "begun in time";
+  EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.launches, 2) << "the second begun in time";
   const CaseResult& last = bench.record.cases[2];
   EXPECT_EQ(last.stopped, StopReason::out_of_time);
   EXPECT_FALSE(last.variants[0].time);
@@ -105,9 +105,11 @@ TEST(Run, ALaterLaunchOutOfBudgetLeavesEarlierResultsAlone) {
   FakeScript refusing = slow;
   refusing.failures = {{.command = "open", .kind = Kind::refuse, .case_name = kSecond}};
   RunBench bench({slow, slow, refusing});
-  bench.script_of_launch[{0, 1}] = slow;
+  FakeScript slower = slow;
+  slower.open_time = Seconds{10.0};
+  bench.script_of_launch[{0, 1}] = slower;
   bench.plan.launches = 2;
-  bench.plan.budget = Seconds{8.0};
+  bench.plan.budget = Seconds{13.0};
   bench.execute();
   const CaseResult& second = bench.record.cases[1];
   EXPECT_TRUE(second.variants[0].time);

@@ -57,5 +57,22 @@ TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
   }
 }
 
+TEST(RunOfTrainings, AllStepsAreTakenInFewerLaunchesToo) {
+  for (const bool sequential : {false, true}) {
+    FakeScript script = taking(0.1);
+    script.open_time = Seconds{5.0};
+    RunBench bench({script, script});
+    bench.plan.cases = {parse_case_name("gpt2_step/fp64/tiny/np2")};
+    bench.plan.training = TrainingPlan{.steps = 200, .tokens = {}};
+    bench.plan.launches = 6;
+    bench.plan.sequential = sequential;
+    bench.plan.budget = Seconds{36.0};
+    bench.execute();
+    const CaseResult& training = bench.record.cases[0];
+    EXPECT_EQ(training.ratios.at(0).ratio.launches, 3) << sequential;
+    EXPECT_EQ(training.samples.size(), 2U * 20U);
+  }
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -148,10 +148,5 @@ TEST(Grouped, LeavesAloneWhatHasNoKey) {
   EXPECT_THAT(groups_of({"-1", "-2", "-3"}), ElementsAre("-1", "-2", "-3"));
 }
 
-TEST(FirstFew, CountsTheRest) {
-  EXPECT_EQ(first_few({"a", "b", "c"}), "a, b, c");
-  EXPECT_EQ(first_few({"a", "b", "c", "d", "e"}), "a, b, c and 2 more");
-}
-
 }  // namespace
 }  // namespace linkgain

@@ -201,6 +201,11 @@ TEST(TrainingPlans, SayWhyTheyAreRefused) {
   options.operations = {OperationKind::gpt2_step};
   options.steps = 15;
   add("steps that are no multiple of a block's", options);
+  options.steps = 20;
+  add("steps for two launches", options);
+  options.launches = 2;
+  EXPECT_EQ(make_plan(options, with_gpus(2)).training->steps, 20);
+  options.launches.reset();
   options.operations = {OperationKind::all_reduce};
   options.steps = 10;
   add("steps of an all_reduce", options);
@@ -215,7 +220,7 @@ TEST(TrainingPlans, SayWhyTheyAreRefused) {
   const auto warning = std::ranges::find(plan.warnings, "left-out", &Warning::code);
   ASSERT_NE(warning, plan.warnings.end());
   refusals.add("shards that a profile brought for 5 ranks: left out",
-               warning->text + "\nAdvice: " + warning->advice);
+               warning->text + "\n-> " + warning->advice);
   expect_golden(refusals.text(), "refused_trainings.txt");
 }
 

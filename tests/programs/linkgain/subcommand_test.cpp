@@ -45,7 +45,7 @@ TEST(Help, OfTheProgramListsCommandsAndExitStatuses) {
        {std::vector<std::string>{}, std::vector<std::string>{"--help"}}) {
     EXPECT_THAT(text_of(arguments),
                 AllOf(HasSubstr("run"), HasSubstr("topo"), HasSubstr("doctor"), HasSubstr("report"),
-                      HasSubstr("4 wrong data"), HasSubstr("128+n")));
+                      HasSubstr("  4      wrong data\n"), HasSubstr("128+n")));
   }
 }
 

@@ -1,0 +1,100 @@
+#include "linkgain/analysis/disturbance.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kAdvice =
+    "a difference may come from it: keep other work off the machine and measure again";
+
+double size_of(const std::optional<double>& level_change) {
+  return level_change ? std::abs(std::log(*level_change)) : 0.0;
+}
+
+}  // namespace
+
+Disturbance disturbance_of(const Record& record, const VariantResult& result) {
+  Disturbance disturbance;
+  const bool looked = record.neighbours || result.disturbed_samples > 0;
+  if (looked && !result.skipped) disturbance.samples = result.disturbed_samples;
+  if (result.level_shift) disturbance.level_change = result.level_shift->ratio;
+  return disturbance;
+}
+
+Disturbance operator+(const Disturbance& a, const Disturbance& b) {
+  const bool first = size_of(a.level_change) >= size_of(b.level_change);
+  const bool known = a.samples || b.samples;
+  return {known ? std::optional(a.samples.value_or(0) + b.samples.value_or(0)) : std::nullopt,
+          first ? a.level_change : b.level_change};
+}
+
+std::string describe(const Disturbance& disturbance) {
+  std::vector<std::string> parts;
+  if (disturbance.samples.value_or(0) > 0) {
+    parts.push_back(fmt::format("others worked meanwhile in {}",
+                                counted(*disturbance.samples, "sample", "samples")));
+  }
+  if (disturbance.level_change) {
+    parts.push_back(
+        fmt::format("times changed level within a launch (x{:.3g})", *disturbance.level_change));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<Warning> disturbance_warnings(const std::string& run,
+                                          const std::vector<DisturbedCase>& cases,
+                                          const std::optional<Neighbours>& neighbours) {
+  std::vector<std::string> others;
+  if (neighbours) {
+    for (const GpuNeighbour& each : neighbours->seen) others.push_back(describe(each));
+  }
+  int samples = 0;
+  std::vector<std::string> disturbed;
+  std::vector<std::string> changed;
+  for (const DisturbedCase& each : cases) {
+    const int own = each.disturbance.samples.value_or(0);
+    samples += own;
+    if (own > 0) disturbed.push_back(each.name);
+    if (!each.disturbance.level_change) continue;
+    changed.push_back(fmt::format("{} (x{:.3g})", each.name, *each.disturbance.level_change));
+  }
+  std::vector<Warning> warnings;
+  if (!others.empty()) {
+    warnings.push_back(
+        {"neighbours", fmt::format("in {} {}", run, first_named(others)), kNeighbourAdvice});
+  }
+  if (!disturbed.empty()) {
+    warnings.push_back({"disturbed",
+                        fmt::format("in {} others worked meanwhile in {}: {}", run,
+                                    counted(samples, "sample", "samples"), first_named(disturbed)),
+                        kAdvice});
+  }
+  if (!changed.empty()) {
+    warnings.push_back(
+        {"level-change",
+         fmt::format("in {} times changed level within a launch: {}", run, first_named(changed)),
+         kAdvice});
+  }
+  return warnings;
+}
+
+std::vector<Warning> disturbance_warnings(const std::string& run, const Record& record) {
+  std::vector<DisturbedCase> cases;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      cases.push_back({fmt::format("{} with {}", case_name(result.definition), variant.variant),
+                       disturbance_of(record, variant)});
+    }
+  }
+  return disturbance_warnings(run, cases, record.neighbours);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,152 @@
+"""Holds the figures that tables of docs/ and results/README.md show to the records in results/.
+
+Environment: LINKGAIN is the program.
+"""
+
+import collections
+import csv
+import functools
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@functools.lru_cache(maxsize=None)
+def rows_of(record):
+    """{(case, variant): row of the CSV} of a record."""
+    done = subprocess.run([os.environ["LINKGAIN"], "report", str(ROOT / "results" / record / "record.json"),
+                           "--format", "csv"], capture_output=True, text=True, timeout=60, check=True)
+    return {(row["case"], row["variant"]): row for row in csv.DictReader(io.StringIO(done.stdout))}
+
+
+def tables(page):
+    """The tables of a page: for each its rows, the first of them the head, as lists of cells."""
+    found = [[]]
+    for line in (ROOT / page).read_text().splitlines():
+        if line.startswith("|"):
+            found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        elif found[-1]:
+            found.append([])
+    return [[table[0], *table[2:]] for table in found if len(table) > 2]
+
+
+def table(page, *head):
+    """Those rows of the tables whose head begins so."""
+    found = [rows[1:] for rows in tables(page) if rows[0][:len(head)] == list(head)]
+    assert found, f"{page} has no table {head}"
+    return found
+
+
+COLUMNS = {"s": ("steps_time_s", 1.0), "ms": ("time_s", 1e-3), "us": ("time_s", 1e-6),
+           "GB/s": ("busbw_gb_per_s", 1.0), "x": ("ratio", 1.0), "%": ("less_time", 0.01)}
+
+
+def agrees(cell, row, column=None):
+    """Whether a cell such as "217 GB/s" is the row's value, rounded as it is."""
+    match = re.fullmatch(r"([\d.]+) ?(\S+)", cell)
+    if not match or match[2] not in COLUMNS:
+        return False
+    usual, unit = COLUMNS[match[2]]
+    decimals = len(match[1].partition(".")[2])
+    value = row[column or usual]
+    return bool(value) and abs(float(value) / unit - float(match[1])) <= 0.5001 * 10**-decimals
+
+
+class Figures(unittest.TestCase):
+    def hold(self, cell, record, case, variant, column=None):
+        row = rows_of(record)[case, variant]
+        self.assertTrue(agrees(cell, row, column), f"{cell} of {case} with {variant} in {record}: {row}")
+
+    def test_of_trainings(self):
+        for gpus, precision, own, other, less, ratio in table("docs/training.md", "GPUs", "Precision")[0]:
+            record, case = f"{gpus}xH200-training", f"gpt2_step/{precision}/gpt2/np{gpus}"
+            self.hold(own, record, case, "p2p")
+            for cell in (other, less, ratio):
+                self.hold(cell, record, case, "host")
+
+    def test_of_exposed_communication(self):
+        for label, *cells in table("docs/training.md", "GPUs, `ddp`")[0]:
+            gpus, what = label.split(", ")
+            for precision, cell in zip(("fp32", "tf32", "bf16"), cells):
+                self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{precision}/gpt2/np{gpus}",
+                          "p2p" if "with NVLink" in what else "host", "exposed_s" if "exposed" in what else None)
+
+    def hold_kernels(self, size, gpus, cells):
+        for (kernel, variant), cell in cells.items():
+            case = f"all_reduce/float32/sum/{size.replace(' ', '')}/np{gpus}/graph{kernel}"
+            self.hold(cell, f"{gpus}xH200-kernels", case, variant)
+
+    def test_of_kernels(self):
+        found = table("docs/kernels.md", "Size", "NCCL", "Kernel")
+        self.assertEqual(len(found), 2)
+        for gpus, rows in zip((2, 4), found):
+            for size, nccl, kernel, nccl_host, kernel_host in rows:
+                self.hold_kernels(size, gpus, {("", "p2p"): nccl, ("/kernel", "p2p"): kernel,
+                                               ("", "host"): nccl_host, ("/kernel", "host"): kernel_host})
+
+    def test_of_kernels_in_the_results(self):
+        for size, two, nccl, _, _, four, nccl_four in table("results/README.md", "Size, with P2P")[0]:
+            self.hold_kernels(size, 2, {("/kernel", "p2p"): two, ("", "p2p"): nccl})
+            self.hold_kernels(size, 4, {("/kernel", "p2p"): four, ("", "p2p"): nccl_four})
+        for size, two, nccl, four, nccl_four in table("results/README.md", "Size, through host memory")[0]:
+            self.hold_kernels(size, 2, {("/kernel", "host"): two, ("", "host"): nccl})
+            self.hold_kernels(size, 4, {("/kernel", "host"): four, ("", "host"): nccl_four})
+
+    def test_of_buffers(self):
+        for size, *cells in table("results/README.md", "NCCL by graph with P2P, memory")[0]:
+            for kind, cell in zip(("", "/registered", "/symmetric"), cells):
+                self.hold(cell, "2xH200-buffers", f"all_reduce/float32/sum/{size.replace(' ', '')}/np2/graph{kind}", "p2p")
+
+    def test_of_latencies(self):
+        for label, _, p2p, host in table("docs/kernels.md", "Operation", "Its time is")[0]:
+            if not p2p:
+                continue
+            case = re.sub(r"`(\w+)`, (\d+) (\w+)", r"\1/\2\3/np2/pair=0-1", label)
+            self.hold(p2p, "2xH200-latency", case, "p2p")
+            self.hold(host, "2xH200-latency", case, "host")
+
+    def test_of_steps_in_the_results(self):
+        for what, two, four, *_ in table("results/README.md", "What", "2 × H200")[0]:
+            match = re.fullmatch(r"(step with P2P|exposed communication), (\w+)", what)
+            for gpus, cell in ((2, two), (4, four)) if match else ():
+                self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{match[2]}/gpt2/np{gpus}", "p2p",
+                          "exposed_s" if match[1].startswith("exposed") else None)
+
+    def test_what_is_said_of_a_record_is_in_it(self):
+        rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches")[0]
+        named = {name for row in rows for name in re.findall(r"\((\w+)/report\.md\)", row[0].replace("-", "_"))}
+        kept = {path.parent.name.replace("-", "_") for path in (ROOT / "results").glob("*/record.json")}
+        self.assertEqual(named, kept)
+        for link, machine, command, commit, launches in rows:
+            for record in re.findall(r"\(([\w-]+)/report\.md\)", link):
+                document = json.loads((ROOT / "results" / record / "record.json").read_text())
+                self.assertIn(f"+{commit.split(',')[0]}", document["machine"]["software"]["linkgain"])
+                self.assertEqual(len(document["machine"]["ranks"]), int(record[0]))
+                if machine[0].isdigit():
+                    self.assertEqual(machine[0], record[0])
+                argv = document["settings"]["argv"][1:]
+                asked = [word for i, word in enumerate(argv) if word not in ("--out", "--quiet") and argv[i - 1] != "--out"]
+                shown = command.replace("`, the second with `", " " if asked[-1] == "sequential" else "` ")
+                shown = re.match(r"`linkgain ([^`]*)`", shown)[1].split()
+                if "…" not in command:
+                    self.assertEqual(sorted(shown), sorted(asked))
+                samples = document["samples"]
+                sampled = collections.Counter(case for case, _ in set(zip(samples["case"], samples["launch"])))
+                self.assertEqual({str(count) for count in sampled.values()}, set(re.findall(r"\d+", launches)), record)
+
+    def test_a_wrong_figure_is_found(self):
+        row = {"busbw_gb_per_s": "336.49", "time_s": "0.0000014669", "less_time": "0.0764", "ratio": "", "steps_time_s": ""}
+        for cell in ("336 GB/s", "336.5 GB/s", "1.47 us", "7.6 %"):
+            self.assertTrue(agrees(cell, row), cell)
+        for cell in ("337 GB/s", "1.46 us", "1.47 ms", "7.7 %", "1.08x", "336", ""):
+            self.assertFalse(agrees(cell, row), cell)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+"""Holds docs/reference.md, and the marks in docs/method.md, to what the code defines.
+
+Environment: LINKGAIN is the program.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINKGAIN = os.environ["LINKGAIN"]
+PAGE = (ROOT / "docs" / "reference.md").read_text()
+RECORD = "results/2xH200-node-1"
+
+
+def section(text, heading):
+    """What stands below a heading, up to the next one of its level or above."""
+    level = heading.index(" ")
+    body = text.split(f"\n{heading}\n", 1)[1]
+    return re.split(rf"^#{{1,{level}}} ", body, maxsplit=1, flags=re.M)[0]
+
+
+def first_cells(text):
+    """The first cells of all rows of tables."""
+    rows = re.findall(r"^\| ([^|]*?) \|", text, re.M)
+    return [row for row in rows if not re.fullmatch(r"-+:?", row)]
+
+
+def names(text):
+    """Those in code in the first cells of tables, in their order."""
+    return [name for cell in first_cells(text) for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def sources(*patterns):
+    for pattern in patterns:
+        for path in sorted(ROOT.glob(pattern)):
+            yield path.read_text()
+
+
+def header(*arguments):
+    done = subprocess.run([LINKGAIN, *arguments, "--format", "csv"], cwd=ROOT, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode in (0, 1, 7), done.stderr
+    return done.stdout.splitlines()[0].split(",")
+
+
+class Reference(unittest.TestCase):
+    def test_exit_statuses_are_those_of_the_code(self):
+        code = (ROOT / "include" / "linkgain" / "base" / "errors.hpp").read_text()
+        enum = re.search(r"enum class ExitCode[^{]*\{(.*?)\}", code, re.S)[1]
+        statuses = re.findall(r"= (\d+),", enum)
+        self.assertGreater(len(statuses), 5)
+        self.assertEqual(first_cells(section(PAGE, "## Exit status")), ["Status", *statuses, "128+n"])
+
+    def test_columns_are_those_of_the_programs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            baseline = os.path.join(folder, "baseline.json")
+            subprocess.run([LINKGAIN, "baseline", RECORD, "-o", baseline], cwd=ROOT, stdout=subprocess.DEVNULL,
+                           timeout=60, check=True)
+            headers = {
+                "report": header("report", f"{RECORD}/record.json"), "compare": header("compare", RECORD, RECORD),
+                "check": header("check", RECORD, "--baseline", baseline), "fleet": header("fleet", RECORD)}
+        for command, columns in headers.items():
+            with self.subTest(command):
+                self.assertEqual(names(section(PAGE, f"### linkgain {command}")), columns)
+
+    def test_the_outline_of_the_record_is_the_schemas(self):
+        schema = json.loads((ROOT / "bench/common/record/record.schema.json").read_text())
+        outline = section(PAGE, "## JSON").split("| Key |")[1]
+        self.assertEqual(names(outline), list(schema["properties"]))
+
+    def test_json_documents_are_those_of_the_code(self):
+        code = "".join(sources("bench/**/*.cpp", "include/**/*.hpp"))
+        known = set(re.findall(r'"(linkgain\.[a-z]+/\d+)"', code))
+        self.assertEqual(set(re.findall(r"`(linkgain\.[a-z]+/\d+)`", section(PAGE, "## JSON"))), known)
+
+    def test_every_variable_that_is_read_is_named(self):
+        code = "".join(sources("bench/**/*.cpp", "bench/**/*.hpp", "include/**/*.hpp", "kernels/**/*.cu"))
+        read = set(re.findall(r'getenv\("(\w+)"\)', code))
+        read |= set(re.findall(r'"((?:LINKGAIN|NCCL_TESTS|OMPI_ALLOW)_[A-Z_]*[A-Z])"', code))
+        read |= set(re.findall(r'(?:contains|find|count_of|value_of)\((?:[\w.]+, )?"([A-Z][A-Z_]{4,})"\)', code))
+        read |= set(re.findall(r"\$\{(LINKGAIN\w*)", "".join(sources("scripts/slurm/*"))))
+        read |= set(re.findall(r'environ\.get\("(\w+)"', "".join(sources("scripts/reframe/*.py"))))
+        self.assertGreater(len(read), 12)
+        named = set(names(section(PAGE, "## Environment variables")))
+        self.assertEqual(read - named, set())
+
+    def test_recorded_variables_are_those_of_the_code(self):
+        code = (ROOT / "bench" / "common" / "record" / "protocol.cpp").read_text()
+        families = re.search(r"family : \{(.*?)\}", code, re.S)[1]
+        others = re.search(r"kOthers\{(.*?)\}", code, re.S)[1]
+        allowed = [f"{name}*" for name in re.findall(r'"(\w+)"', families)] + re.findall(r'"(\w+)"', others)
+        text = re.search(r"by an allow-list.*?\n\n|by an allow-list.*", PAGE, re.S)[0]
+        self.assertEqual(re.findall(r"`([^`]+)`", text), allowed)
+
+
+class Method(unittest.TestCase):
+    def test_marks_are_those_of_the_reports(self):
+        code = "".join(sources("bench/coordinator/report/*.cpp"))
+        marks = set(re.findall(r'(?:\bmark\(\s*|constexpr const char\* k\w+ = )"(.)"', code))
+        self.assertGreater(len(marks), 5)
+        page = section((ROOT / "docs" / "method.md").read_text(), "## Marks in tables")
+        self.assertEqual({name for name in names(page) if len(name) == 1}, marks)
+
+
+if __name__ == "__main__":
+    unittest.main()
