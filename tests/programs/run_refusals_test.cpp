@@ -78,10 +78,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"gpus_on_mpi", {"--gpus", "0,1"}, {"--gpus", "nccl"}},
         Refusal{"profile", {"--profile", "fast"}, {"'fast'", "quick, default, bridge, full, node"}},
         Refusal{"launches_0", {"--launches", "0"}, {"--launches 0", "1 to "}},
-        Refusal{"budget_negative", {"--budget", "-1"}, {"--budget -1", "1 to "}},
+        Refusal{"budget_negative", {"--budget", "-1"}, {"--budget '-1'", "1 s to "}},
         Refusal{"budget_nan", {"--budget", "nan"}, {"--budget"}},
-        Refusal{"precision", {"--precision", "2"}, {"--precision 2"}},
-        Refusal{"deadline", {"--deadline", "0"}, {"--deadline 0"}},
+        Refusal{"precision", {"--precision", "2"}, {"--precision '2'", "0.01 % to 50 %"}},
+        Refusal{"deadline", {"--deadline", "0"}, {"--deadline '0'", "1 s to "}},
         Refusal{"pair_unused", {"--pair", "0-9"}, {"--pair"}},
         Refusal{"pair_outside",
                 {"--only", "send_recv", "--pattern", "one-way", "--pair", "0-9"},
@@ -119,10 +119,10 @@ TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
   EXPECT_THAT(entries(folder), IsEmpty());
 }
 
-TEST(RunNeeds, GpusForNccl) {
+TEST(RunNeeds, GpusUnlessTheMpiBackendIsAskedFor) {
   const ScratchFolder folder;
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"run", "--backend", "nccl"}, {"run", "--gpus", "0,1"}}) {
+       {std::vector<std::string>{"run"}, {"run", "--backend", "nccl"}, {"run", "--gpus", "0,1"}}) {
     ProgramRequest request = linkgain(folder, arguments);
     request.environment["CUDA_VISIBLE_DEVICES"] = "";
     expect_clear(run_program(request, 30.0), 3, {"nccl", "--backend mpi"});

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"
@@ -25,6 +28,26 @@ std::optional<int> small_number(std::string_view text) {
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (!whole || number < 0 || number > kMost) return std::nullopt;
   return number;
+}
+
+/// What stands behind a number, and what the number is multiplied by.
+struct Unit {
+  std::string_view suffix;
+  double factor;
+};
+
+/// A number with the first of `units` that it ends with, one space between them allowed; absent
+/// where the text is none.
+std::optional<double> number_in(std::string_view text, std::span<const Unit> units) {
+  const auto unit =
+      std::ranges::find_if(units, [=](const Unit& each) { return text.ends_with(each.suffix); });
+  if (unit == units.end()) return std::nullopt;
+  std::string_view digits = text.substr(0, text.size() - unit->suffix.size());
+  if (!unit->suffix.empty() && digits.ends_with(' ')) digits.remove_suffix(1);
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return number * unit->factor;
 }
 
 /// What was asked for in the place of what was there.
@@ -77,8 +100,12 @@ void add_training_options(DeferredOptions& deferred, TrainingSelection& training
   app.add_option("--sequence", training.length,
                  "gpt2_step: tokens of a sequence, 1024 of gpt2 unless given")
       ->type_name("T");
-  app.add_option("--dropout", training.dropout, "gpt2_step: probability, 0.1 unless given")
-      ->type_name("P");
+  deferred
+      .add(
+          "--dropout", training.dropout,
+          [](const std::string& text) { return parse_share(text, "--dropout", 0.0, 0.99); },
+          "gpt2_step: probability, 0.1 unless given", DeferredOptions::Empty::is_absent)
+      ->type_name("SHARE");
   deferred
       .add("--buckets", training.buckets, parse_bucket_rule,
            "gpt2_step: gradients in buckets as PyTorch groups them now (current) or did in 2020 "
@@ -122,17 +149,23 @@ int parse_root(std::string_view text) {
 }
 
 double parse_share(std::string_view text, std::string_view option, double least, double most) {
-  const bool percent = text.ends_with('%');
-  std::string_view digits = text.substr(0, text.size() - (percent ? 1 : 0));
-  if (percent && digits.ends_with(' ')) digits.remove_suffix(1);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-  const double share = percent ? value / 100.0 : value;
-  if (whole && share >= least && share <= most) return share;
+  static constexpr std::array kUnits{Unit{"%", 0.01}, Unit{"", 1.0}};
+  const std::optional<double> share = number_in(text, kUnits);
+  if (share && *share >= least && *share <= most) return *share;
   throw UsageError(
       fmt::format("{} '{}' is no share of {} % to {} %", option, text, 100.0 * least, 100.0 * most),
       "give it as 5% or 0.05");
+}
+
+Seconds parse_duration(std::string_view text, std::string_view option, Seconds least,
+                       Seconds most) {
+  static constexpr std::array kUnits{Unit{"ms", 1e-3}, Unit{"s", 1.0}, Unit{"m", 60.0},
+                                     Unit{"h", 3600.0}, Unit{"", 1.0}};
+  const std::optional<double> seconds = number_in(text, kUnits);
+  if (seconds && *seconds >= least.value && *seconds <= most.value) return Seconds{*seconds};
+  throw UsageError(
+      fmt::format("{} '{}' is no duration of {} s to {} s", option, text, least.value, most.value),
+      "give it as 300 (seconds), 90s, 5m or 8h");
 }
 
 Tolerance parse_tolerance(std::string_view text, std::string_view option) {
@@ -182,7 +215,7 @@ void DeferredOptions::read() const {
 void add_job_options(DeferredOptions& deferred, SelectionOptions& options) {
   deferred
       .add("--backend", options.backend, parse_backend,
-           "nccl (GPUs) or mpi (CPU memory); nccl where it can be had unless given",
+           "nccl (GPUs) or mpi (CPU memory), nccl unless given (linkgain-bench: if it was built)",
            DeferredOptions::Empty::is_absent)
       ->type_name("NAME");
   deferred

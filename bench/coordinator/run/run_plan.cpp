@@ -40,33 +40,19 @@ std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
   return site.allocation;
 }
 
-/// `elsewhere`: the ranks go to other hosts, so that this one needs no GPU.
+/// `elsewhere`: the ranks go to other hosts, which have the GPUs that a login node lacks.
 void require_nccl(const Site& site, bool elsewhere) {
   if (!site.has_nccl) {
-    throw MachineError(fmt::format("this build has no nccl backend: {}", site.nccl_missing),
-                       "install the CUDA toolkit and NCCL and run scripts/quickstart again, or use "
-                       "--backend mpi");
+    throw MachineError(
+        fmt::format("this build has no nccl backend: {}", site.nccl_missing),
+        "install the CUDA toolkit and NCCL and run scripts/quickstart again, or measure "
+        "MPI in CPU memory with --backend mpi");
   }
   if (site.gpus < 2 && !elsewhere) {
     throw MachineError(fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
-                       "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or use --backend mpi");
+                       "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or measure MPI in CPU "
+                       "memory with --backend mpi");
   }
-}
-
-BackendKind choose_backend(const RunOptions& options, const Site& site, bool elsewhere,
-                           RunPlan& plan) {
-  if (options.backend == BackendKind::nccl) require_nccl(site, elsewhere);
-  if (options.backend) return *options.backend;
-  // Nodes have the GPUs that a login node lacks.
-  if (site.has_nccl && (elsewhere || site.gpus >= 2)) return BackendKind::nccl;
-  if (!options.gpus.empty()) require_nccl(site, elsewhere);
-  const std::string reason =
-      site.has_nccl ? site.no_gpus_reason : "this build has no nccl backend: " + site.nccl_missing;
-  plan.warnings.push_back(
-      {"mpi-backend",
-       fmt::format("measured MPI in CPU memory (shared memory against TCP), not GPUs: {}", reason),
-       "run on a machine with two GPUs, CUDA and NCCL to measure their link"});
-  return BackendKind::mpi;
 }
 
 void require_gpu_list(const RunOptions& options, const Site& site, bool elsewhere) {
@@ -481,7 +467,8 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   RunPlan plan;
   const std::optional<Hosts> hosts = choose_hosts(options, site);
   if (hosts) plan.hosts = hosts->count;
-  plan.backend = choose_backend(options, site, hosts.has_value(), plan);
+  plan.backend = options.backend.value_or(BackendKind::nccl);
+  if (plan.backend == BackendKind::nccl) require_nccl(site, hosts.has_value());
   if (options.require_healthy && plan.backend == BackendKind::mpi) {
     throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
                      "leave --require-healthy away");
@@ -504,9 +491,6 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.precision = options.precision;
   plan.deadline = options.deadline;
   require_range(plan.launches, 1, 1000, "--launches");
-  if (plan.precision) require_range(*plan.precision, 1e-4, 0.5, "--precision");
-  require_range(plan.deadline.value, 1, 86400, "--deadline");
-  if (plan.budget) require_range(plan.budget->value, 1, 604800, "--budget");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
   fit_ranks(options, plan);
   plan.training = choose_training(options, plan);

@@ -97,20 +97,34 @@ void declare_job(CommandLine& line, RunOptions& options) {
            "that all share",
            kAbsent)
       ->type_name("FILE");
-  app.add_option("--deadline", options.deadline.value,
-                 "Seconds a job may be silent before it is ended")
+  deferred
+      .add(
+          "--deadline", options.deadline,
+          [](const std::string& text) {
+            return parse_duration(text, "--deadline", Seconds{1.0}, Seconds{86400.0});
+          },
+          "How long a job may be silent before it is ended, as 90 (seconds) or 5m",
+          DeferredOptions::Empty::is_value, fmt::to_string(kDefaultDeadline.value))
       ->capture_default_str()
-      ->type_name("SECONDS");
+      ->type_name("TIME");
 }
 
 void declare_output(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
-  add_number<double>(app, "--budget", options.budget, "Seconds the whole run may take")
-      ->type_name("SECONDS");
-  app.add_option(
-         "--precision", options.precision,
-         "Half width of a ratio's 95 % interval at which a case is done; 0.01 from 16 MiB, 0.02 "
-         "from 1 MiB, 0.05 below unless given")
+  line.deferred
+      .add(
+          "--budget", options.budget,
+          [](const std::string& text) {
+            return parse_duration(text, "--budget", Seconds{1.0}, Seconds{604800.0});
+          },
+          "How long the whole run may take, as 300 (seconds), 5m or 8h")
+      ->type_name("TIME");
+  line.deferred
+      .add(
+          "--precision", options.precision,
+          [](const std::string& text) { return parse_share(text, "--precision", 1e-4, 0.5); },
+          "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05; 1% from "
+          "16 MiB, 2% from 1 MiB, 5% below unless given")
       ->type_name("SHARE");
   line.deferred
       .add("--out", options.out, parse_path, "Directory for record and report, made if needed",

@@ -17,6 +17,8 @@
 namespace linkgain {
 namespace {
 
+constexpr const char* kHelp = "help";
+
 constexpr const char* kExitCodes =
     "Exit status:\n"
     "  0      success\n"
@@ -53,26 +55,30 @@ std::vector<Registered> registered_by(int Place::*place) {
   return all;
 }
 
-/// What was typed and is neither option nor command, and the nearest that is.
+std::string unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Registered& each : registered_by(&Place::in_list)) names.push_back(each.name);
+  names.emplace_back(kHelp);
+  return unknown_name("command", name, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+/// What was typed and is neither option nor command, and what was meant if something is near.
 std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays) {
   const auto option = std::find_if(strays.begin(), strays.end(),
                                    [](const std::string& stray) { return stray.starts_with('-'); });
-  std::vector<std::string> names;
   if (option == strays.end()) {
-    if (app.get_parent() != nullptr) {
-      return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
-    }
-    for (const Registered& each : registered_by(&Place::in_list)) names.push_back(each.name);
-    return unknown_name("command", strays.front(),
-                        std::vector<std::string_view>(names.begin(), names.end()));
+    if (app.get_parent() == nullptr) return unknown_command(strays.front());
+    return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
   }
+  std::vector<std::string> names;
   for (const CLI::Option* known : app.get_options()) {
     for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string given = option->substr(0, option->find('='));
-  return fmt::format("unknown option '{}': did you mean {}?", given,
-                     nearest_name(given, candidates));
+  const std::string_view nearest = nearest_name(given, candidates);
+  return fmt::format("unknown option '{}'{}", given,
+                     nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest));
 }
 
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -85,6 +91,12 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return UsageError(
       stray && !strays.empty() ? describe_stray(command, strays) : problem,
       fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
+}
+
+/// Of a command, or of the program itself where `command` is that, whatever else was parsed.
+std::string help_of(const CLI::App& command) {
+  const std::string parent = command.get_parent() == nullptr ? "" : "linkgain";
+  return command.get_formatter()->make_help(&command, parent, CLI::AppFormatMode::Normal);
 }
 
 Request text_request(const std::string& text) {
@@ -127,21 +139,30 @@ Request parse_command_line(int argc, const char* const* argv) {
     CommandLine line{*command, commands.back()->deferred, arguments};
     commands.back()->request = each.declare(line);
   }
+  std::string topic;
+  CLI::App* const help = app.add_subcommand(kHelp, "Show the help of a command");
+  help->add_option("command", topic, "One of linkgain's commands");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    return text_request(chosen.empty() ? app.help() : chosen.front()->help("linkgain"));
+    return text_request(help_of(chosen.empty() ? app : *chosen.front()));
   } catch (const CLI::ParseError& error) {
     throw usage_error(app, error);
   }
   if (version) return text_request(version_text());
+  if (!topic.empty()) {
+    const std::vector<CLI::App*> all = app.get_subcommands(nullptr);
+    const auto command = std::ranges::find(all, topic, &CLI::App::get_name);
+    if (command == all.end()) throw UsageError(unknown_command(topic), "see linkgain --help");
+    return text_request(help_of(**command));
+  }
   for (const auto& command : commands) {
     if (!command->deferred.app().parsed()) continue;
     command->deferred.read();
     return command->request();
   }
-  return text_request(app.help());
+  return text_request(help_of(app));
 }
 
 void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat first) {

@@ -32,19 +32,29 @@ struct Modes {
   bool version = false;
 };
 
-void add_mode_options(CLI::App& app, Modes& modes, WorkerOptions& options) {
+void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& options) {
+  CLI::App& app = deferred.app();
   app.add_flag("--serve", modes.serve, "answer linkgain's protocol on standard input and output");
   app.add_flag("--describe", modes.describe, "print versions and capabilities as JSON");
-  app.add_option(
-         "--load", options.load_time.value,
-         "copy between host and every visible GPU for that long, then between GPUs; print what "
-         "these copies reach as JSON")
-      ->check(CLI::Range(0.1, 600.0))
-      ->type_name("SECONDS");
-  app.add_option("--sample", options.sample_target.value, "length of a timed batch of operations")
-      ->check(CLI::Range(0.0005, 10.0))
+  deferred
+      .add(
+          "--load", options.load_time,
+          [](const std::string& text) {
+            return parse_duration(text, "--load", Seconds{0.1}, Seconds{600.0});
+          },
+          "copy between host and every visible GPU for that long, then between GPUs; print what "
+          "these copies reach as JSON")
+      ->type_name("TIME");
+  deferred
+      .add(
+          "--sample", options.sample_target,
+          [](const std::string& text) {
+            return parse_duration(text, "--sample", Seconds{0.0005}, Seconds{10.0});
+          },
+          "length of a timed batch of operations, as 0.005 (seconds) or 5ms",
+          DeferredOptions::Empty::is_value, fmt::to_string(options.sample_target.value))
       ->capture_default_str()
-      ->type_name("SECONDS");
+      ->type_name("TIME");
   app.add_flag("--version", modes.version, "version and what was built");
 }
 
@@ -119,7 +129,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   app.add_option("--format", format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
   Modes modes;
-  add_mode_options(app, modes, options);
+  add_mode_options(job, modes, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

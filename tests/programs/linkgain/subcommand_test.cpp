@@ -49,6 +49,13 @@ TEST(Help, OfTheProgramListsCommandsAndExitStatuses) {
   }
 }
 
+TEST(Help, IsACommandToo) {
+  EXPECT_EQ(text_of({"help"}), text_of({"--help"}));
+  EXPECT_EQ(text_of({"help", "run"}), text_of({"run", "--help"}));
+  EXPECT_EQ(text_of({"help", "topo"}), text_of({"topo", "--help"}));
+  EXPECT_THAT(text_of({"help"}), HasSubstr("Show the help of a command"));
+}
+
 TEST(Version, SaysWhatWasBuilt) {
   EXPECT_THAT(text_of({"--version"}),
               AllOf(HasSubstr("linkgain " + build_info().version), HasSubstr(build_info().text)));
