@@ -15,14 +15,14 @@ class RunFolder : public MpiTest {
   std::filesystem::path out() const { return folder_.path() / "out"; }
 
   Outcome run_to_end(const std::string& size) const {
-    return run_program(run_request(folder_, {"--only", "all_reduce", "--sizes", size, "--precision",
-                                             "0.5", "--budget", "60"}));
+    return run_program(run_request(
+        folder_, {"--only", "all_reduce", "--sizes", size, "--ci-width", "0.5", "--budget", "60"}));
   }
 
   /// A run that is killed once it has measured a case of 128 KiB.
   void run_and_kill() const {
     Program program(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
-                                          "--precision", "0.0001", "--budget", "60"}));
+                                          "--ci-width", "0.0001", "--budget", "60"}));
     ASSERT_TRUE(
         comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0))
         << program.error();

@@ -243,7 +243,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
                 "sum, prod, min, max, avg, mulsum")
       ->type_name("RED,...");
   deferred
-      .add_list("--launch", options.launch_modes, parse_launch_choice,
+      .add_list("--launch-mode", options.launch_modes, parse_launch_choice,
                 "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, "
                 "graph")
       ->type_name("MODE,...");

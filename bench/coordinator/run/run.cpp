@@ -382,7 +382,7 @@ void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Mi
   for (Launch& launch : group) {
     for (VariantJob& job : launch.jobs) {
       if (!job.job) continue;
-      const double left = plan_.deadline.value - (world_.now().value - started);
+      const double left = plan_.timeout.value - (world_.now().value - started);
       try {
         job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
         neighbours_.add_own(job.hello.machine);
@@ -494,7 +494,7 @@ void Run::measure_host_copies(std::vector<Launch>& group) {
     for (VariantJob& job : launch.jobs) {
       if (!job.job) continue;
       try {
-        return read_host_copies(*job.job, plan_.deadline, record_.machine, *this);
+        return read_host_copies(*job.job, plan_.timeout, record_.machine, *this);
       } catch (const JobLost& loss) {
         warn({kJobLost, fmt::format("variant {}: {}", job.name, loss.what()), loss.advice()});
         job.job.reset();

@@ -488,8 +488,8 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   const ProfilePlan profile = plan_of(options.profile, plan.backend);
   plan.launches = options.launches.value_or(profile.launches);
   plan.budget = options.budget ? options.budget : profile.budget;
-  plan.precision = options.precision;
-  plan.deadline = options.deadline;
+  plan.ci_width = options.ci_width;
+  plan.timeout = options.timeout;
   require_range(plan.launches, 1, 1000, "--launches");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
   fit_ranks(options, plan);

@@ -100,11 +100,11 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   line.deferred
       .add("--metric", options.metric, parse_metric, "What the columns show: time, busbw or algbw")
       ->type_name("METRIC");
-  const auto threshold = [](const std::string& text) {
-    return parse_share(text, "--threshold", 0.001, 0.5);
+  const auto tolerance = [](const std::string& text) {
+    return parse_share(text, "--tolerance", 0.001, 0.5);
   };
   line.deferred
-      .add("--threshold", options.compare.threshold, threshold,
+      .add("--tolerance", options.compare.tolerance, tolerance,
            "Smallest difference that counts, 2% unless given; 0.1% to 50%",
            DeferredOptions::Empty::is_value, "2%")
       ->type_name("SHARE");

@@ -80,8 +80,9 @@ void declare_job(CommandLine& line, RunOptions& options) {
                  "p2p, host, p2p-sys, net (mpi: shared-memory, tcp) or your own as "
                  "ring:NCCL_ALGO=Ring; repeat it, the first is the one the others are held against")
       ->type_name("V");
-  add_number<int>(app, "--launches", options.launches,
-                  "Jobs of every variant, each a replicate; 6 unless given (full, node: 8)")
+  add_number<int>(
+      app, "--launches", options.launches,
+      "Independent job launches of every variant; 6 unless given (bridge, full, node: 8)")
       ->type_name("N");
   deferred
       .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
@@ -99,12 +100,12 @@ void declare_job(CommandLine& line, RunOptions& options) {
       ->type_name("FILE");
   deferred
       .add(
-          "--deadline", options.deadline,
+          "--timeout", options.timeout,
           [](const std::string& text) {
-            return parse_duration(text, "--deadline", Seconds{1.0}, Seconds{86400.0});
+            return parse_duration(text, "--timeout", Seconds{1.0}, Seconds{86400.0});
           },
           "How long a job may be silent before it is ended, as 90 (seconds) or 5m",
-          DeferredOptions::Empty::is_value, fmt::to_string(kDefaultDeadline.value))
+          DeferredOptions::Empty::is_value, fmt::to_string(kDefaultTimeout.value))
       ->capture_default_str()
       ->type_name("TIME");
 }
@@ -121,8 +122,8 @@ void declare_output(CommandLine& line, RunOptions& options) {
       ->type_name("TIME");
   line.deferred
       .add(
-          "--precision", options.precision,
-          [](const std::string& text) { return parse_share(text, "--precision", 1e-4, 0.5); },
+          "--ci-width", options.ci_width,
+          [](const std::string& text) { return parse_share(text, "--ci-width", 1e-4, 0.5); },
           "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05; 1% from "
           "16 MiB, 2% from 1 MiB, 5% below unless given")
       ->type_name("SHARE");
@@ -162,7 +163,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.schedule = plan.sequential ? "sequential" : "paired";
   settings.variants = plan.variants;
   settings.launches = plan.launches;
-  settings.precision = plan.precision;
+  settings.precision = plan.ci_width;
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
   settings.training = plan.training;

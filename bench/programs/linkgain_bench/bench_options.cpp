@@ -20,7 +20,7 @@ constexpr const char* kExamples =
     "Unless given --only is all_reduce,send_recv and --sizes 16:1G:x4.\n"
     "Examples:\n"
     "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
-    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch graph\n"
+    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch-mode graph\n"
     "Any of nccl-tests' flags has it measure as nccl-tests does and print what it prints (see\n"
     "--format nccl-tests --help):\n"
     "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";

@@ -24,9 +24,9 @@ struct RunOptions : SelectionOptions {
   std::optional<Seconds> budget;
   std::optional<int> launches;
   std::optional<bool> sequential;
-  std::optional<double> precision;  ///< of every case, instead of what its size has
-  bool require_healthy = false;     ///< exit status 8 where a sample is one of an unhealthy GPU
-  Seconds deadline = kDefaultDeadline;
+  std::optional<double> ci_width;  ///< of every case, instead of what its size has
+  bool require_healthy = false;    ///< exit status 8 where a sample is one of an unhealthy GPU
+  Seconds timeout = kDefaultTimeout;
   TokenFacts token_facts;           ///< of the file `tokens`
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
@@ -49,10 +49,10 @@ struct RunPlan {
   std::optional<int> launches_at_once;
   bool sequential = false;  ///< one job at a time
   unsigned seed = 1;        ///< of every random order
-  std::optional<double> precision;
+  std::optional<double> ci_width;
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
-  Seconds deadline = kDefaultDeadline;
+  Seconds timeout = kDefaultTimeout;
   std::optional<TrainingPlan> training;  ///< where some case is one
   std::string profile;
   std::vector<Warning> warnings;  ///< decisions the reader must know

@@ -50,8 +50,8 @@ TEST(MakePlan, TakesWhatIsAskedFor) {
   options.variants = {"ring:NCCL_ALGO=Ring", "p2p"};
   options.budget = Seconds{60};
   options.launches = 2;
-  options.precision = 0.02;
-  options.deadline = Seconds{30};
+  options.ci_width = 0.02;
+  options.timeout = Seconds{30};
   const RunPlan plan = make_plan(options, with_gpus(4));
   ASSERT_EQ(plan.cases.size(), 1U);
   EXPECT_EQ(case_name(plan.cases[0]), "all_reduce/int8/max/1MiB/np2/inplace/graph");
@@ -59,8 +59,8 @@ TEST(MakePlan, TakesWhatIsAskedFor) {
   EXPECT_EQ(plan.variants[0].name, "ring");
   EXPECT_EQ(plan.budget, Seconds{60});
   EXPECT_EQ(plan.launches, 2);
-  EXPECT_EQ(plan.precision, 0.02);
-  EXPECT_EQ(plan.deadline, Seconds{30});
+  EXPECT_EQ(plan.ci_width, 0.02);
+  EXPECT_EQ(plan.timeout, Seconds{30});
 }
 
 TEST(MakePlan, TrainsUnlessSizesWereAskedFor) {

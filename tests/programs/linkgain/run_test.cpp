@@ -29,22 +29,22 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
                options.out || options.hostfile || options.pair || options.in_place);
   EXPECT_FALSE(options.json || options.quiet || options.require_healthy);
   EXPECT_TRUE(options.color);
-  EXPECT_FALSE(options.precision);
-  EXPECT_EQ(options.deadline, Seconds{60});
+  EXPECT_FALSE(options.ci_width);
+  EXPECT_EQ(options.timeout, Seconds{60});
   EXPECT_EQ(options.launcher, "mpirun");
 }
 
 TEST(CommandLine, SelectsWhatIsMeasured) {
-  const RunOptions options = run_with({"--only",      "send_recv,all_reduce",
-                                       "--sizes",     "8:1K:x4",
-                                       "--type",      "int8,float16",
-                                       "--reduction", "max",
-                                       "--launch",    "stream,auto,graph",
-                                       "--pattern",   "one-way",
-                                       "--pair",      "1-0",
-                                       "--root",      "0,2",
-                                       "--buffers",   "plain,symmetric",
-                                       "--in-place",  "--profile",
+  const RunOptions options = run_with({"--only",        "send_recv,all_reduce",
+                                       "--sizes",       "8:1K:x4",
+                                       "--type",        "int8,float16",
+                                       "--reduction",   "max",
+                                       "--launch-mode", "stream,auto,graph",
+                                       "--pattern",     "one-way",
+                                       "--pair",        "1-0",
+                                       "--root",        "0,2",
+                                       "--buffers",     "plain,symmetric",
+                                       "--in-place",    "--profile",
                                        "full"});
   EXPECT_THAT(options.operations, ElementsAre(OperationKind::send_recv, OperationKind::all_reduce));
   EXPECT_EQ(options.sizes.size(), 5U);
@@ -70,7 +70,7 @@ TEST(CommandLine, SaysHowJobsAreRun) {
                                        "--schedule", "sequential",
                                        "--launcher", "/opt/mpirun",
                                        "--hostfile", "hosts",
-                                       "--deadline", "5.5"});
+                                       "--timeout",  "5.5"});
   EXPECT_EQ(options.backend, BackendKind::mpi);
   EXPECT_THAT(options.gpus, ElementsAre(2, 0));
   EXPECT_EQ(options.ranks, 4);
@@ -79,15 +79,15 @@ TEST(CommandLine, SaysHowJobsAreRun) {
   EXPECT_EQ(options.sequential, true);
   EXPECT_EQ(options.launcher, "/opt/mpirun");
   EXPECT_EQ(options.hostfile, "hosts");
-  EXPECT_EQ(options.deadline, Seconds{5.5});
+  EXPECT_EQ(options.timeout, Seconds{5.5});
   EXPECT_EQ(run_with({"--schedule", "paired"}).sequential, false);
 }
 
 TEST(CommandLine, SaysWhatComesOut) {
-  const RunOptions options = run_with({"--budget", "90.5", "--precision", "0.02", "--out", "here",
+  const RunOptions options = run_with({"--budget", "90.5", "--ci-width", "0.02", "--out", "here",
                                        "--json", "--quiet", "--no-color", "--require-healthy"});
   EXPECT_EQ(options.budget, Seconds{90.5});
-  EXPECT_EQ(options.precision, 0.02);
+  EXPECT_EQ(options.ci_width, 0.02);
   EXPECT_EQ(options.out, "here");
   EXPECT_TRUE(options.json && options.quiet && options.require_healthy);
   EXPECT_FALSE(options.color);

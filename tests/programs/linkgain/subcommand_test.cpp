@@ -31,11 +31,11 @@ TEST(Help, OfEachCommandHasTwoExamples) {
 TEST(Help, OfRunNamesEveryOption) {
   const std::string help = text_of({"run", "--help"});
   for (const char* option :
-       {"--backend",  "--only",     "--sizes",    "--type",     "--reduction",
-        "--launch ",  "--pattern",  "--pair",     "--in-place", "--profile",
-        "--gpus",     "--np",       "--variant",  "--launches", "--schedule",
-        "--launcher", "--hostfile", "--deadline", "--budget",   "--precision",
-        "--out",      "--json",     "--quiet",    "--no-color", "--require-healthy"}) {
+       {"--backend",      "--only",     "--sizes",   "--type",     "--reduction",
+        "--launch-mode ", "--pattern",  "--pair",    "--in-place", "--profile",
+        "--gpus",         "--np",       "--variant", "--launches", "--schedule",
+        "--launcher",     "--hostfile", "--timeout", "--budget",   "--ci-width",
+        "--out",          "--json",     "--quiet",   "--no-color", "--require-healthy"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
 }
