@@ -22,8 +22,8 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain compare before/record.json after/record.json\n"
-    "  linkgain compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json      another program's\n"
-    "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
+    "  linkgain compare a1.json,a2.json b1.json,b2.json   another program's launches\n"
+    "  linkgain compare monday.json tuesday.json wednesday.json --metric busbw";
 
 struct CompareCommandOptions {
   std::vector<std::filesystem::path> runs;  ///< two or more; the others are held against the first
@@ -96,17 +96,18 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   line.deferred
       .add_list("--only", options.compare.operations, parse_operation,
                 "Operations: " + operation_names())
+      ->default_str("every operation")
       ->type_name("OP,...");
   line.deferred
       .add("--metric", options.metric, parse_metric, "What the columns show: time, busbw or algbw")
+      ->default_str("time")
       ->type_name("METRIC");
   const auto tolerance = [](const std::string& text) {
     return parse_share(text, "--tolerance", 0.001, 0.5);
   };
   line.deferred
       .add("--tolerance", options.compare.tolerance, tolerance,
-           "Smallest difference that counts, 2% unless given; 0.1% to 50%",
-           DeferredOptions::Empty::is_value, "2%")
+           "Smallest difference that counts, as 5% or 0.05", DeferredOptions::Empty::is_value, "2%")
       ->type_name("SHARE");
   add_output_format(line, options.format);
 }

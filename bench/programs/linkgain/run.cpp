@@ -15,6 +15,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
@@ -30,8 +31,8 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain run                                      P2P on against off, the default profile\n"
-    "  linkgain run --only all_reduce --sizes 8:1G:x2    one operation, every power of two";
+    "  linkgain run                                    P2P on against off\n"
+    "  linkgain run --only all_reduce --sizes 8:1G:x2  all powers of two";
 
 bool parse_schedule(const std::string& text) {
   static constexpr std::array<std::string_view, 2> kNames{"paired", "sequential"};
@@ -59,59 +60,41 @@ CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const cha
       name, [&value](const Number& number) { value = Value(number); }, help);
 }
 
-void declare_cases(CommandLine& line, RunOptions& options) {
-  line.deferred.then([&app = line.app] { require_values(app); });
+void declare_what(CommandLine& line, RunOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kWhat);
+  line.deferred
+      .add("--profile", options.profile, parse_profile, "quick, default, bridge, full, node")
+      ->default_str("default")
+      ->type_name("NAME");
+  line.deferred.then([&app] { require_values(app); });
   add_job_options(line.deferred, options);
   add_selection_options(line.deferred, options);
-}
-
-void declare_job(CommandLine& line, RunOptions& options) {
-  DeferredOptions& deferred = line.deferred;
-  CLI::App& app = line.app;
-  constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
-  deferred.add("--profile", options.profile, parse_profile, "quick, default, bridge, full, node")
-      ->type_name("NAME");
-  add_number<int>(
-      app, "--np", options.ranks,
-      "Ranks; every GPU up to 8 unless given (several hosts: their slots or tasks, else "
-      "as many on each as there are GPUs here)")
-      ->type_name("N");
+  app.get_option("--backend")->default_str("nccl");
+  for (const char* option : {"--only", "--sizes"}) {
+    app.get_option(option)->default_str("the profile's");
+  }
+  app.option_defaults()->group(option_group::kWhat);
   app.add_option("--variant", options.variants,
-                 "p2p, host, p2p-sys, net (mpi: shared-memory, tcp) or your own as "
-                 "ring:NCCL_ALGO=Ring; repeat it, the first is the one the others are held against")
+                 "p2p, host, p2p-sys, net (mpi: shared-memory, tcp), or your own as "
+                 "ring:NCCL_ALGO=Ring; repeatable, the first is the reference")
+      ->default_str("p2p and host; mpi: shared-memory and tcp")
       ->type_name("V");
-  add_number<int>(
-      app, "--launches", options.launches,
-      "Independent job launches of every variant; 6 unless given (bridge, full, node: 8)")
-      ->type_name("N");
-  deferred
-      .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
-           kAbsent)
-      ->type_name("HOW");
-  app.add_option("--launcher", options.launcher,
-                 "mpirun (this host, or those of --hostfile) or srun (all nodes of the Slurm "
-                 "allocation around it)")
-      ->type_name("PROGRAM");
-  deferred
-      .add("--hostfile", options.hostfile, parse_path,
-           "Hosts for mpirun, one a line as in: node1 slots=4; --out is then a folder "
-           "that all share",
-           kAbsent)
-      ->type_name("FILE");
-  deferred
-      .add(
-          "--timeout", options.timeout,
-          [](const std::string& text) {
-            return parse_duration(text, "--timeout", Seconds{1.0}, Seconds{86400.0});
-          },
-          "How long a job may be silent before it is ended, as 90 (seconds) or 5m",
-          DeferredOptions::Empty::is_value, fmt::to_string(kDefaultTimeout.value))
-      ->capture_default_str()
-      ->type_name("TIME");
 }
 
-void declare_output(CommandLine& line, RunOptions& options) {
+void declare_how(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kHow);
+  add_number<int>(app, "--launches", options.launches, "Independent job launches of every variant")
+      ->default_str("6; bridge, full, node: 8")
+      ->type_name("N");
+  line.deferred
+      .add(
+          "--ci-width", options.ci_width,
+          [](const std::string& text) { return parse_share(text, "--ci-width", 1e-4, 0.5); },
+          "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05")
+      ->default_str("1% from 16 MiB, 2% from 1 MiB, 5% below")
+      ->type_name("SHARE");
   line.deferred
       .add(
           "--budget", options.budget,
@@ -119,22 +102,56 @@ void declare_output(CommandLine& line, RunOptions& options) {
             return parse_duration(text, "--budget", Seconds{1.0}, Seconds{604800.0});
           },
           "How long the whole run may take, as 300 (seconds), 5m or 8h")
+      ->default_str("none; bridge: 50, full: 15m")
       ->type_name("TIME");
   line.deferred
       .add(
-          "--ci-width", options.ci_width,
-          [](const std::string& text) { return parse_share(text, "--ci-width", 1e-4, 0.5); },
-          "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05; 1% from "
-          "16 MiB, 2% from 1 MiB, 5% below unless given")
-      ->type_name("SHARE");
+          "--timeout", options.timeout,
+          [](const std::string& text) {
+            return parse_duration(text, "--timeout", Seconds{1.0}, Seconds{86400.0});
+          },
+          "How long a job may be silent before it is ended, as 90 (seconds) or 5m",
+          DeferredOptions::Empty::is_value, fmt::format("{:g}", kDefaultTimeout.value))
+      ->type_name("TIME");
   line.deferred
-      .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
+      .add("--schedule", options.sequential, parse_schedule,
+           "paired (variants in turn) or sequential (one after the other)",
            DeferredOptions::Empty::is_absent)
+      ->default_str("paired, if GPUs and memory allow")
+      ->type_name("HOW");
+}
+
+void declare_where(CommandLine& line, RunOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kWhere);
+  add_number<int>(app, "--np", options.ranks, "Ranks")
+      ->default_str("one for each GPU; mpi: 2; several hosts: their slots or tasks")
+      ->type_name("N");
+  app.add_option("--launcher", options.launcher,
+                 "mpirun (this host, or those of --hostfile) or srun (all nodes of the Slurm "
+                 "allocation around it)")
+      ->capture_default_str()
+      ->type_name("PROGRAM");
+  line.deferred
+      .add("--hostfile", options.hostfile, parse_path,
+           "Hosts for mpirun, one a line as in: node1 slots=4; --out is then a folder that all "
+           "share",
+           DeferredOptions::Empty::is_absent)
+      ->type_name("FILE");
+}
+
+void declare_output(CommandLine& line, RunOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kOutput);
+  app.get_help_ptr()->group(option_group::kOutput);
+  line.deferred
+      .add("--out", options.out, parse_path, "Folder for record and report, made if needed",
+           DeferredOptions::Empty::is_absent)
+      ->default_str("a new one in results")
       ->type_name("DIR");
-  app.add_flag(
-      "--require-healthy", options.require_healthy,
-      "Exit with status 8 where heat, power supply or cable held a GPU back in a sample, or "
-      "another process was on a GPU");
+  app.add_flag("--require-healthy", options.require_healthy,
+               "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "
+               "another process was on a GPU");
   app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
   app.add_flag("--quiet", options.quiet, "No progress on standard error");
   add_no_color(line, options.color);
@@ -142,8 +159,9 @@ void declare_output(CommandLine& line, RunOptions& options) {
 
 void declare(CommandLine& line, RunOptions& options) {
   options.argv = line.arguments;
-  declare_cases(line, options);
-  declare_job(line, options);
+  declare_what(line, options);
+  declare_how(line, options);
+  declare_where(line, options);
   declare_output(line, options);
   line.deferred.then([&options] {
     if (options.tokens) options.token_facts = survey_token_file(*options.tokens);

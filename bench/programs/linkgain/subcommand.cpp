@@ -12,12 +12,15 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/record/journal.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr const char* kHelp = "help";
+constexpr const char* kHelpFlag = "-h,--help";
+constexpr const char* kHelpOfFlag = "Show this help";
 
 constexpr const char* kExitCodes =
     "Exit status:\n"
@@ -27,9 +30,8 @@ constexpr const char* kExitCodes =
     "  3      this machine cannot run it\n"
     "  4      wrong data\n"
     "  5      wrong path\n"
-    "  6      incomplete: a job hung, died or timed out (the record is kept), or nothing asked "
-    "for\n"
-    "         was measured\n"
+    "  6      incomplete: a job hung, died or timed out (the record is kept), or\n"
+    "         nothing asked for was measured\n"
     "  7      inconclusive\n"
     "  8      unhealthy\n"
     "  128+n  ended by signal n";
@@ -93,12 +95,6 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
       fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
 }
 
-/// Of a command, or of the program itself where `command` is that, whatever else was parsed.
-std::string help_of(const CLI::App& command) {
-  const std::string parent = command.get_parent() == nullptr ? "" : "linkgain";
-  return command.get_formatter()->make_help(&command, parent, CLI::AppFormatMode::Normal);
-}
-
 Request text_request(const std::string& text) {
   return {TextRequest{text}, [=] {
             fmt::print("{}", text);
@@ -128,12 +124,14 @@ Request parse_command_line(int argc, const char* const* argv) {
   CLI::App app{"linkgain: what a GPU link is worth, measured with P2P on and off", "linkgain"};
   app.footer(kExitCodes);
   app.require_subcommand(0, 1);
+  app.set_help_flag(kHelpFlag, kHelpOfFlag);
   bool version = false;
   app.add_flag("--version", version, "Version and what was built");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
   for (const Registered& each : registered_by(&Place::in_help)) {
     CLI::App* const command = app.add_subcommand(each.name, each.summary);
+    command->set_help_flag(kHelpFlag, kHelpOfFlag);
     command->footer(each.footer);
     commands.push_back(std::make_unique<Declared>(*command));
     CommandLine line{*command, commands.back()->deferred, arguments};
@@ -141,12 +139,13 @@ Request parse_command_line(int argc, const char* const* argv) {
   }
   std::string topic;
   CLI::App* const help = app.add_subcommand(kHelp, "Show the help of a command");
+  help->set_help_flag(kHelpFlag, kHelpOfFlag);
   help->add_option("command", topic, "One of linkgain's commands");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    return text_request(help_of(chosen.empty() ? app : *chosen.front()));
+    return text_request(help_text(chosen.empty() ? app : *chosen.front()));
   } catch (const CLI::ParseError& error) {
     throw usage_error(app, error);
   }
@@ -155,14 +154,14 @@ Request parse_command_line(int argc, const char* const* argv) {
     const std::vector<CLI::App*> all = app.get_subcommands(nullptr);
     const auto command = std::ranges::find(all, topic, &CLI::App::get_name);
     if (command == all.end()) throw UsageError(unknown_command(topic), "see linkgain --help");
-    return text_request(help_of(**command));
+    return text_request(help_text(**command));
   }
   for (const auto& command : commands) {
     if (!command->deferred.app().parsed()) continue;
     command->deferred.read();
     return command->request();
   }
-  return text_request(help_of(app));
+  return text_request(help_text(app));
 }
 
 void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat first) {

@@ -6,6 +6,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
@@ -13,16 +14,17 @@
 namespace linkgain {
 namespace {
 
+constexpr const char* kUsualSizes = "16:1G:x4";
+
 constexpr const char* kExamples =
     "Google Benchmark's options (--benchmark_filter=REGEX, --benchmark_list_tests,\n"
     "--benchmark_repetitions=N, --benchmark_min_time=SECONDS, --benchmark_out=FILE,\n"
-    "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n"
-    "Unless given --only is all_reduce,send_recv and --sizes 16:1G:x4.\n"
+    "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n\n"
+    "Any of nccl-tests' flags has it measure as nccl-tests does and print what it\n"
+    "prints (see --format nccl-tests --help).\n\n"
     "Examples:\n"
     "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
     "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch-mode graph\n"
-    "Any of nccl-tests' flags has it measure as nccl-tests does and print what it prints (see\n"
-    "--format nccl-tests --help):\n"
     "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
 
 /// What to do instead of a benchmark.
@@ -34,15 +36,15 @@ struct Modes {
 
 void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& options) {
   CLI::App& app = deferred.app();
-  app.add_flag("--serve", modes.serve, "answer linkgain's protocol on standard input and output");
-  app.add_flag("--describe", modes.describe, "print versions and capabilities as JSON");
+  app.add_flag("--serve", modes.serve, "Answer linkgain's protocol on standard input and output");
+  app.add_flag("--describe", modes.describe, "Print versions and capabilities as JSON");
   deferred
       .add(
           "--load", options.load_time,
           [](const std::string& text) {
             return parse_duration(text, "--load", Seconds{0.1}, Seconds{600.0});
           },
-          "copy between host and every visible GPU for that long, then between GPUs; print what "
+          "Copy between host and every visible GPU for that long, then between GPUs; print what "
           "these copies reach as JSON")
       ->type_name("TIME");
   deferred
@@ -51,11 +53,10 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
           [](const std::string& text) {
             return parse_duration(text, "--sample", Seconds{0.0005}, Seconds{10.0});
           },
-          "length of a timed batch of operations, as 0.005 (seconds) or 5ms",
+          "Length of a timed batch of operations, as 0.005 (seconds) or 5ms",
           DeferredOptions::Empty::is_value, fmt::to_string(options.sample_target.value))
-      ->capture_default_str()
       ->type_name("TIME");
-  app.add_flag("--version", modes.version, "version and what was built");
+  app.add_flag("--version", modes.version, "Version and what was built");
 }
 
 WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
@@ -74,7 +75,7 @@ WorkerOptions text_request(std::string text) {
 Selection choose_selection(const SelectionOptions& options) {
   Selection selection;
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
-  selection.sizes = parse_sizes("16:1G:x4");
+  selection.sizes = parse_sizes(kUsualSizes);
   if (!options.operations.empty()) selection.operations = options.operations;
   return with_options(selection, options);
 }
@@ -118,6 +119,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   CLI::App app{"linkgain-bench: the ranks' side of linkgain, and a Google Benchmark program",
                "linkgain-bench"};
   app.footer(kExamples);
+  app.set_help_flag("-h,--help", "Show this help");
   app.allow_extras();
   WorkerOptions options;
   SelectionOptions selection;
@@ -125,6 +127,11 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   add_job_options(job, selection);
   DeferredOptions cases(app);
   add_selection_options(cases, selection);
+  const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
+  app.get_option("--backend")->default_str(std::string(name_of(usual)));
+  app.get_option("--only")->default_str("all_reduce,send_recv");
+  app.get_option("--sizes")->default_str(kUsualSizes);
+  app.option_defaults()->group("Modes");
   std::string format;
   app.add_option("--format", format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
@@ -134,7 +141,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const bool nccl_tests = means_nccl_tests(format, app.remaining(), argv[0]);
-    return text_request(nccl_tests ? nccl_tests_help() : app.help());
+    return text_request(nccl_tests ? nccl_tests_help() : help_text(app));
   } catch (const CLI::ParseError& error) {
     throw UsageError(describe_conversion_error(error.what()), "see linkgain-bench --help");
   }
@@ -143,7 +150,6 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
   job.read();
-  const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   options.backend = selection.backend.value_or(usual);
   options.gpus = selection.gpus;
   if (means_nccl_tests(format, app.remaining(), argv[0])) {

@@ -16,6 +16,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 
 namespace linkgain {
@@ -362,7 +363,7 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
 std::string nccl_tests_help() {
   NcclTestsOptions options;
   Texts texts;
-  return Parser(options, texts).app.help();
+  return help_text(Parser(options, texts).app);
 }
 
 }  // namespace linkgain
