@@ -111,6 +111,22 @@ INSTANTIATE_TEST_SUITE_P(Places, RunRefusesPlace,
                          testing::Values("file", "file/below", "/proc/linkgain", "/proc/self/fd",
                                          "/dev/null"));
 
+TEST(RunPreview, PrintsAndStartsAndWritesNothing) {
+  const ScratchFolder folder;
+  ProgramRequest request = run_request(folder, {"--sizes", "64", "--dry-run"});
+  request.environment["PATH"] = "/nowhere";
+  Outcome outcome = run_program(request, 30.0);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("  all_reduce/float32/sum/64B/np2\n"));
+  EXPECT_THAT(outcome.output, HasSubstr("OMPI_MCA_btl=self,tcp"));
+  EXPECT_THAT(outcome.error, IsEmpty());
+  outcome = run_program(linkgain(folder, {"run", "--list"}), 30.0);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("NCCL_P2P_DISABLE=1"));
+  expect_clear(run_program(run_request(folder, {"--dry-run", "--json"}), 30.0), 2, {"--json"});
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
 TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
   const ScratchFolder folder;
   ProgramRequest request = run_request(folder, {"--sizes", "64"});

@@ -272,6 +272,12 @@ std::int64_t case_bytes(const Case& c, BackendKind backend) {
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
 }
 
+/// Bytes of one job with this case. Ranks on several hosts share them evenly.
+std::int64_t job_bytes(const Case& c, BackendKind backend, int hosts) {
+  const std::int64_t bytes = case_bytes(c, backend);
+  return backend == BackendKind::mpi ? bytes / hosts : bytes + kJobOverheadBytes;
+}
+
 /// What the cases of a plan are held against.
 class MemoryFit {
  public:
@@ -287,11 +293,7 @@ class MemoryFit {
   void choose_schedule();
 
  private:
-  /// Bytes of one job with this case. Ranks on several hosts share them evenly.
-  std::int64_t need(const Case& c) const {
-    const std::int64_t bytes = case_bytes(c, plan_.backend);
-    return plan_.backend == BackendKind::mpi ? bytes / plan_.hosts : bytes + kJobOverheadBytes;
-  }
+  std::int64_t need(const Case& c) const { return job_bytes(c, plan_.backend, plan_.hosts); }
 
   bool fits(const Case& c, std::int64_t jobs) const { return need(c) * jobs <= memory_; }
   const Case& largest(const std::vector<Case>& cases) const;
@@ -461,6 +463,12 @@ int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launche
   }
   const std::int64_t own = launch < over ? blocks / over + (launch < blocks % over ? 1 : 0) : 0;
   return static_cast<int>(uses_link(c) ? own : std::min(own, kMostAlone));
+}
+
+std::int64_t job_memory(const RunPlan& plan) {
+  std::int64_t most = 0;
+  for (const Case& c : plan.cases) most = std::max(most, job_bytes(c, plan.backend, plan.hosts));
+  return most;
 }
 
 RunPlan make_plan(const RunOptions& options, const Site& site) {

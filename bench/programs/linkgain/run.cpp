@@ -12,6 +12,7 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
@@ -20,6 +21,7 @@
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/run/launcher.hpp"
+#include "linkgain/run/plan_text.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
@@ -152,9 +154,20 @@ void declare_output(CommandLine& line, RunOptions& options) {
   app.add_flag("--require-healthy", options.require_healthy,
                "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "
                "another process was on a GPU");
+  app.add_flag("--dry-run", options.dry_run,
+               "Print cases, variables of each variant, memory and expected time, and end");
+  app.add_flag("--list", options.list,
+               "Print operations, profiles, variants and other names that options take, and end");
   app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
   app.add_flag("--quiet", options.quiet, "No progress on standard error");
   add_no_color(line, options.color);
+}
+
+/// What `--dry-run` and `--list` print is text.
+void require_text(const RunOptions& options) {
+  if (!options.json || !(options.dry_run || options.list)) return;
+  throw UsageError(fmt::format("--json does not go with {}", options.list ? "--list" : "--dry-run"),
+                   "leave one of them out");
 }
 
 void declare(CommandLine& line, RunOptions& options) {
@@ -164,6 +177,7 @@ void declare(CommandLine& line, RunOptions& options) {
   declare_where(line, options);
   declare_output(line, options);
   line.deferred.then([&options] {
+    require_text(options);
     if (options.tokens) options.token_facts = survey_token_file(*options.tokens);
   });
 }
@@ -215,9 +229,22 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
   fmt::print("{}record: {}\n", record.warnings.empty() ? "" : "\n", directory.record().string());
 }
 
+/// `--list` and `--dry-run`: starts and writes nothing.
+int preview(const RunOptions& options) {
+  if (options.list) {
+    fmt::print("{}", choices_text(build_info().nccl_version));
+    return 0;
+  }
+  std::optional<Hosts> hosts;
+  if (options.hostfile) hosts = read_hostfile(*options.hostfile);
+  fmt::print("{}", plan_text(make_plan(options, survey_site(hosts))));
+  return 0;
+}
+
 /// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
 int carry_out(const RunOptions& options) {
+  if (options.list || options.dry_run) return preview(options);
   if (options.out) set_aside_earlier_run(*options.out);
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);

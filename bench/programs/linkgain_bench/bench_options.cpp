@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "prints (see --format nccl-tests --help).\n\n"
     "Examples:\n"
     "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
-    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch-mode graph\n"
+    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G --launch-mode graph\n"
     "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
 
 /// What to do instead of a benchmark.

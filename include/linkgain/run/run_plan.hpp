@@ -31,6 +31,8 @@ struct RunOptions : SelectionOptions {
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
+  bool dry_run = false;  ///< print the plan
+  bool list = false;     ///< print what options can be
   bool json = false;
   bool quiet = false;
   bool color = true;
@@ -70,6 +72,9 @@ inline constexpr int kFewestLaunches = 3;
 /// launches, the first ones having one more, so that it may have none in the last; without
 /// communication three at most.
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);
+
+/// Bytes that a job takes at most: of the GPU that holds most of it, or of a host.
+std::int64_t job_memory(const RunPlan& plan);
 
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
 /// machine cannot do. Pure: looks at nothing but its arguments.
