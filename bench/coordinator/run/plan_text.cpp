@@ -91,9 +91,11 @@ std::string rows_of(const std::vector<Variant>& variants) {
 }
 
 std::string memory_text(const RunPlan& plan) {
-  const double gibibytes = static_cast<double>(job_memory(plan)) / (1 << 30);
+  const auto mebibytes = static_cast<double>(job_memory(plan)) / (1 << 20);
   const int jobs = jobs_at_once(plan);
-  return fmt::format("up to {:.1f} GiB of {} for a job that measures; {} up at once", gibibytes,
+  return fmt::format("up to {} of {} for a job that measures; {} up at once",
+                     mebibytes < 1024.0 ? fmt::format("{:.0f} MiB", std::ceil(mebibytes))
+                                        : fmt::format("{:.1f} GiB", mebibytes / 1024.0),
                      plan.backend == BackendKind::nccl ? "each GPU" : "a host",
                      jobs == 1 ? "one job is" : fmt::format("{} jobs are", jobs));
 }

@@ -493,6 +493,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   }
   plan.gpus = options.gpus;
   plan.profile = name_of(options.profile);
+  if (options.profile_file) plan.profile += " and " + options.profile_file->string();
   const ProfilePlan profile = plan_of(options.profile, plan.backend);
   plan.launches = options.launches.value_or(profile.launches);
   plan.budget = options.budget ? options.budget : profile.budget;

@@ -17,6 +17,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
+#include "linkgain/cases/option_file.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
@@ -62,13 +63,29 @@ CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const cha
       name, [&value](const Number& number) { value = Value(number); }, help);
 }
 
+/// Read before all others, so that a file's options are there when these are.
+void declare_profile(CommandLine& line, RunOptions& options) {
+  const auto profile = std::make_shared<std::string>();
+  CLI::Option* const option = line.app.add_option(
+      "--profile", *profile,
+      "quick, default, bridge, full, node, or a file with options of run, as ./nightly.toml");
+  option->default_str("default")->type_name("NAME");
+  line.deferred.then([&app = line.app, &options, profile, option] {
+    if (option->count() == 0) return;
+    if (!is_option_file(*profile)) {
+      options.profile = parse_profile(*profile);
+      return;
+    }
+    options.profile_file = *profile;
+    const std::string base = read_option_file(app, *options.profile_file, "profile");
+    if (!base.empty()) options.profile = parse_profile(base);
+  });
+}
+
 void declare_what(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
   app.option_defaults()->group(option_group::kWhat);
-  line.deferred
-      .add("--profile", options.profile, parse_profile, "quick, default, bridge, full, node")
-      ->default_str("default")
-      ->type_name("NAME");
+  declare_profile(line, options);
   line.deferred.then([&app] { require_values(app); });
   add_job_options(line.deferred, options);
   add_selection_options(line.deferred, options);

@@ -19,6 +19,7 @@ namespace linkgain {
 struct RunOptions : SelectionOptions {
   std::vector<std::string> argv;
   Profile profile = Profile::standard;
+  std::optional<std::filesystem::path> profile_file;  ///< whose options were added to these
   std::optional<int> ranks;
   std::vector<std::string> variants;
   std::optional<Seconds> budget;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "parsing.hpp"
 
@@ -91,6 +94,24 @@ TEST(CommandLine, SaysWhatComesOut) {
   EXPECT_EQ(options.out, "here");
   EXPECT_TRUE(options.json && options.quiet && options.require_healthy);
   EXPECT_FALSE(options.color);
+}
+
+TEST(CommandLine, TakesAProfileFromAFile) {
+  const std::string file = testing::TempDir() + "profile-" + std::to_string(::getpid()) + ".toml";
+  std::ofstream(file) << "profile = \"node\"\nbudget = \"5m\"\nci-width = 5%\nquiet = true\n"
+                         "type = \"int8,int32\"\nlaunches = 3\nbatch = 2\n";
+  const RunOptions options = run_with({"--profile", file, "--launches", "4"});
+  EXPECT_EQ(options.profile, Profile::node);
+  EXPECT_EQ(options.profile_file, file);
+  EXPECT_EQ(options.budget, Seconds{300});
+  EXPECT_EQ(options.ci_width, 0.05);
+  EXPECT_TRUE(options.quiet);
+  EXPECT_THAT(options.types, ElementsAre(DataType::int8, DataType::int32));
+  EXPECT_EQ(options.launches, 4);
+  EXPECT_EQ(options.training.samples, 2);
+  std::ofstream(file) << "budget = \"8d\"\n";
+  EXPECT_THAT(refusal({"run", "--profile", file}), HasSubstr("'8d'"));
+  std::filesystem::remove(file);
 }
 
 TEST(CommandLine, KeepsZeroAndBelowForThePlanToRefuse) {
