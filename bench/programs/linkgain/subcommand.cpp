@@ -13,6 +13,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
+#include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
 
 namespace linkgain {
@@ -127,6 +128,9 @@ Request parse_command_line(int argc, const char* const* argv) {
   app.set_help_flag(kHelpFlag, kHelpOfFlag);
   bool version = false;
   app.add_flag("--version", version, "Version and what was built");
+  std::string share;
+  app.add_option("--write-manual", share, "Man pages and completions into a share folder")
+      ->group("");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
   for (const Registered& each : registered_by(&Place::in_help)) {
@@ -155,6 +159,11 @@ Request parse_command_line(int argc, const char* const* argv) {
     const auto command = std::ranges::find(all, topic, &CLI::App::get_name);
     if (command == all.end()) throw UsageError(unknown_command(topic), "see linkgain --help");
     return text_request(help_text(**command));
+  }
+  if (!share.empty()) {
+    write_manual(
+        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, share);
+    return text_request("");
   }
   for (const auto& command : commands) {
     if (!command->deferred.app().parsed()) continue;
