@@ -22,11 +22,11 @@
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/run/launcher.hpp"
-#include "linkgain/run/plan_text.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "plan_text.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {

@@ -1,4 +1,4 @@
-#include "linkgain/run/plan_text.hpp"
+#include "plan_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

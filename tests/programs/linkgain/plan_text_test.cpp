@@ -1,4 +1,4 @@
-#include "linkgain/run/plan_text.hpp"
+#include "bench/programs/linkgain/plan_text.hpp"
 
 #include <gtest/gtest.h>
 
