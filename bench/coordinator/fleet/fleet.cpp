@@ -135,7 +135,7 @@ void look_at_health(const FleetRecord& record, Findings& findings) {
   const bool often =
       static_cast<double>(unhealthy) >= kUnhealthyShare * static_cast<double>(samples);
   findings.add(often ? NodeState::unhealthy : NodeState::ok,
-               fmt::format("held back in {} of {} samples", unhealthy, samples));
+               fmt::format("throttled in {} of {} samples", unhealthy, samples));
 }
 
 /// Work of others explains what is slow, and is nothing against the node.

@@ -124,7 +124,7 @@ void Job::close(int handle, Seconds deadline) {
   exchange<protocol::DoneReply>(protocol::Close{handle}, deadline);
 }
 
-void Job::bye(Seconds deadline) {
+void Job::shut_down(Seconds deadline) {
   const Deadline end(deadline);
   ask_to_end(deadline);
   wait_for_end(end.remaining());

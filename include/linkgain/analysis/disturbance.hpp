@@ -7,14 +7,14 @@
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/record.hpp"
 
-/// Marks `d` and `c` of a report's rows, for those who hold one run against another.
+/// Marks `d` and `c` of a report's rows, for those who compare one run with another.
 namespace linkgain {
 
 /// What else than the machine may explain a time.
 struct Disturbance {
   /// Taken while others worked on a GPU, or on the ranks' processors; absent where nobody looked.
   std::optional<int> samples{};
-  /// Within a launch times went over to so many times their level; of several the largest change.
+  /// Within a launch times changed to so many times their level; of several the largest change.
   std::optional<double> level_change{};
 };
 
