@@ -23,8 +23,7 @@ std::string percent(double log) {
 
 std::string settling_text(const std::optional<Settling>& settling) {
   if (!settling) {
-    return fmt::format("it lies too near to the tolerance for {} launches to settle it",
-                       kMostSettling);
+    return fmt::format("too close to the tolerance for {} launches to settle it", kMostSettling);
   }
   const std::string launches = counted(settling->launches, "launch", "launches");
   return settling->baseline_too

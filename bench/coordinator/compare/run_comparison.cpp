@@ -213,7 +213,7 @@ std::optional<LaunchMode> other_launch(const RunComparison& comparison,
   return known ? std::optional(other.launch) : std::nullopt;
 }
 
-/// "before: others worked meanwhile in 3 samples"; empty where nothing is known of either side.
+/// "before: other processes were active in 3 samples"; empty where nothing is known of either side.
 std::string disturbances_text(const CaseComparison& each) {
   std::vector<std::string> parts;
   for (const auto& [when, figures] :
@@ -292,7 +292,7 @@ constexpr Explanation kExplanations[] = {
     {ChangeKind::gpu, "other-gpus", "the GPUs differ",
      "compare runs of the same GPUs to see what the link is worth"},
     {ChangeKind::pcie, "other-pcie", "what joins GPUs with the host differs",
-     "what goes through the host goes by it: look at PCIe with linkgain doctor"},
+     "traffic through the host uses it: check PCIe with linkgain doctor"},
     {ChangeKind::clock, "other-clocks", "the GPUs' clocks or their limits differ",
      "look at clock limits and power limits with linkgain doctor"},
     {ChangeKind::driver, "other-driver", "the driver differs",
@@ -451,7 +451,7 @@ void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison
   if (!any_plain) return;
   cautions.push_back({"other-buffers",
                       fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
-                                  "of {}: NCCL may take another way with them",
+                                  "of {}: NCCL may take another path with them",
                                   tests.name, other.name),
                       "measure both sides with the same program, or linkgain-bench with "
                       "nccl-tests' flags"});
@@ -463,7 +463,7 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
   const std::size_t after = ranks_of(*comparison.after);
   if (before == 0 || after == 0 || before == after) return;
   cautions.push_back({"other-ranks",
-                      fmt::format("{} measured {} ranks, {} {}: their cases are others",
+                      fmt::format("{} measured {} ranks, {} {}: their cases differ",
                                   comparison.before->name, before, comparison.after->name, after),
                       "measure both sides with as many ranks"});
 }

@@ -147,7 +147,7 @@ void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& f
   }
   if (node.neighbours.value_or(0) > 0) findings.add(NodeState::ok, "others were seen on its GPUs");
   if (node.disturbed_samples > 0) {
-    findings.add(NodeState::ok, fmt::format("others worked meanwhile in {}",
+    findings.add(NodeState::ok, fmt::format("other processes were active in {}",
                                             counted(node.disturbed_samples, "sample", "samples")));
   }
   if (node.level_changes > 0) {

@@ -22,8 +22,8 @@ struct Disturbance {
 Disturbance disturbance_of(const Record& record, const VariantResult& result);
 Disturbance operator+(const Disturbance& a, const Disturbance& b);
 
-/// "others worked meanwhile in 3 samples, times changed level within a launch (x1.31)"; empty where
-/// nothing is known.
+/// "other processes were active in 3 samples, times changed level within a launch (x1.31)"; empty
+/// where nothing is known.
 std::string describe(const Disturbance& disturbance);
 
 /// A case of one variant: "all_reduce/float32/sum/8B/np2 with p2p".
