@@ -4,7 +4,7 @@
 usage: words.py [--rules FILE] [--unused] FILE...
 
 A complaint, and status 1, for each word found, within names (kRunPlan, run_plan) and across ends of
-lines too. --unused complains of exceptions that none of these files needs instead.
+lines too; with --unused also for each exception that none of these files needs.
 """
 import argparse
 import bisect
@@ -77,7 +77,7 @@ def excused(text, start, end, exceptions, used):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rules", type=pathlib.Path, default=RULES)
-    parser.add_argument("--unused", action="store_true", help="complain of exceptions that no file needs")
+    parser.add_argument("--unused", action="store_true", help="complain of exceptions that no file needs, too")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
     rules, used, found = read_rules(arguments.rules), set(), []
@@ -88,8 +88,8 @@ def main():
                 if not excused(text, start, end, rule.exceptions, used):
                     found.append(f"{name}:{line}: '{text.words[start:end]}': say {rule.instead}")
     if arguments.unused:
-        found = [f"{place}: no file needs this exception: {pattern}"
-                 for rule in rules for pattern, _, place in rule.exceptions if place not in used]
+        found += [f"{place}: no file needs this exception: {pattern}"
+                  for rule in rules for pattern, _, place in rule.exceptions if place not in used]
     for complaint in found:
         print(complaint, file=sys.stderr)
     return 1 if found else 0

@@ -60,7 +60,8 @@ class Words(unittest.TestCase):
 
     def test_an_exception_that_no_file_needs_is_a_complaint(self):
         self.assertEqual(self.check("PCIe lanes", "--unused"), "")
-        self.assertEqual(self.check("lanes", "--unused"), "words.txt:5: no file needs this exception: pcie lanes\n")
+        self.assertEqual(self.check("lanes", "--unused"),
+                         "some.cpp:1: 'lanes': say ring\nwords.txt:5: no file needs this exception: pcie lanes\n")
 
     def test_a_line_that_is_no_rule_is_refused(self):
         self.rules.write_text("roads\n")

@@ -172,7 +172,7 @@ Selection usual_training() {
   return selection;
 }
 
-/// Every strategy in every precision: the guide's claim that links matter more the oftener ranks
+/// Every strategy in every precision: the guide's claim that links matter more the more often ranks
 /// synchronise.
 Selection all_trainings(BackendKind backend) {
   Selection selection = usual_training();

@@ -80,7 +80,7 @@ void declare_job(CommandLine& line, RunOptions& options) {
                  "ring:NCCL_ALGO=Ring; repeat it, the first is the reference")
       ->type_name("V");
   add_number<int>(app, "--launches", options.launches,
-                  "Jobs of every variant, each a replicate (default: 6; full, node: 8)")
+                  "Independent job launches of every variant (default: 6; bridge, full, node: 8)")
       ->type_name("N");
   deferred
       .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
@@ -224,13 +224,12 @@ int carry_out(const RunOptions& options) {
   });
 }
 
-const Registration kRegistration(Subcommand<RunOptions>{
-    "run",
-    "Measure every variant in turn and print the table",
-    kFooter,
-    {.in_help = 1, .in_list = 1},
-    declare,
-    carry_out});
+const Registration kRegistration(Subcommand<RunOptions>{"run",
+                                                        "Benchmark with and without P2P",
+                                                        kFooter,
+                                                        {.in_help = 1, .in_list = 1},
+                                                        declare,
+                                                        carry_out});
 
 }  // namespace
 }  // namespace linkgain
