@@ -51,9 +51,9 @@ void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
     return;
   }
   if (summary.unhealthy_samples == 0) {
-    parts.emplace_back("no sample held back");
+    parts.emplace_back("no sample throttled");
   } else {
-    parts.push_back(fmt::format("{} of {} samples HELD BACK by {}", summary.unhealthy_samples,
+    parts.push_back(fmt::format("{} of {} samples THROTTLED by {}", summary.unhealthy_samples,
                                 summary.samples, throttled_by(summary)));
   }
   if (summary.power_capped_samples > 0) {

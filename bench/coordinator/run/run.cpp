@@ -118,7 +118,7 @@ class Run : private RunObserver {
     int number;
     std::vector<VariantJob> jobs;
   };
-  /// A job that did not come up, and why.
+  /// A job that did not start, and why.
   struct Missing {
     int variant;
     int launch;
@@ -398,7 +398,7 @@ void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Mi
   }
 }
 
-/// A variant of which no job came up is not started again, and said once.
+/// A variant of which no job started is not started again, and said once.
 void Run::give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing) {
   for (const Missing& each : missing) {
     const auto place = static_cast<std::size_t>(each.variant);

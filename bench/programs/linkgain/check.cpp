@@ -68,7 +68,7 @@ void declare(CommandLine& line, CheckOptions& options) {
       ->type_name("FILE");
 }
 
-/// `linkgain check`: holds records against a baseline, prints the result and writes the files asked
+/// `linkgain check`: compares records with a baseline, prints the result and writes the files asked
 /// for, each by way of a temporary file beside it. Returns the exit status of the check; throws
 /// UsageError where something cannot be read or written, or the records are of another kind of
 /// machine.
@@ -84,7 +84,7 @@ int carry_out(const CheckOptions& options) {
 
 const Registration kRegistration(Subcommand<CheckOptions>{
     "check",
-    "Hold a run against a baseline: is it slower?",
+    "Test a run for regressions against a baseline",
     kFooter,
     {.in_help = 5, .in_list = 6},
     declare,

@@ -26,7 +26,7 @@ constexpr const char* kFooter =
     "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
 
 struct CompareCommandOptions {
-  std::vector<std::filesystem::path> runs;  ///< two or more; the others are held against the first
+  std::vector<std::filesystem::path> runs;  ///< two or more; the others are compared with the first
   OutputFormat format = OutputFormat::table;
   Metric metric = Metric::time;
   CompareOptions compare;
@@ -105,7 +105,7 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   };
   line.deferred
       .add("--threshold", options.compare.threshold, threshold,
-           "Smallest difference that counts, 2% unless given; 0.1% to 50%",
+           "Smallest difference that counts, 0.1% to 50% (default: 2%)",
            DeferredOptions::Empty::is_value, "2%")
       ->type_name("SHARE");
   add_output_format(line, options.format);

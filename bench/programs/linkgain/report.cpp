@@ -48,7 +48,7 @@ int carry_out(const ReportOptions& options) {
 }
 
 const Registration kRegistration(Subcommand<ReportOptions>{"report",
-                                                           "Print the report of a record again",
+                                                           "Print the report of a record",
                                                            kFooter,
                                                            {.in_help = 8, .in_list = 8},
                                                            declare,

@@ -71,17 +71,16 @@ void declare_job(CommandLine& line, RunOptions& options) {
   constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
   deferred.add("--profile", options.profile, parse_profile, "quick, default, bridge, full, node")
       ->type_name("NAME");
-  add_number<int>(
-      app, "--np", options.ranks,
-      "Ranks; every GPU up to 8 unless given (several hosts: their slots or tasks, else "
-      "as many on each as there are GPUs here)")
+  add_number<int>(app, "--np", options.ranks,
+                  "Ranks (default: every GPU up to 8; several hosts: their slots or tasks, else "
+                  "as many on each as there are GPUs here)")
       ->type_name("N");
   app.add_option("--variant", options.variants,
                  "p2p, host, p2p-sys, net (mpi: shared-memory, tcp) or your own as "
-                 "ring:NCCL_ALGO=Ring; repeat it, the first is the one the others are held against")
+                 "ring:NCCL_ALGO=Ring; repeat it, the first is the reference")
       ->type_name("V");
   add_number<int>(app, "--launches", options.launches,
-                  "Jobs of every variant, each a replicate; 6 unless given (full, node: 8)")
+                  "Independent job launches of every variant (default: 6; bridge, full, node: 8)")
       ->type_name("N");
   deferred
       .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
@@ -107,10 +106,10 @@ void declare_output(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
   add_number<double>(app, "--budget", options.budget, "Seconds the whole run may take")
       ->type_name("SECONDS");
-  app.add_option(
-         "--precision", options.precision,
-         "Half width of a ratio's 95 % interval at which a case is done; 0.01 from 16 MiB, 0.02 "
-         "from 1 MiB, 0.05 below unless given")
+  app.add_option("--precision", options.precision,
+                 "Half width of a ratio's 95 % interval at which a case is done (default: 0.01 "
+                 "from 16 MiB, 0.02 "
+                 "from 1 MiB, 0.05 below)")
       ->type_name("SHARE");
   line.deferred
       .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
@@ -118,7 +117,7 @@ void declare_output(CommandLine& line, RunOptions& options) {
       ->type_name("DIR");
   app.add_flag(
       "--require-healthy", options.require_healthy,
-      "Exit with status 8 where heat, power supply or cable held a GPU back in a sample, or "
+      "Exit with status 8 where heat, power supply or cable throttled a GPU in a sample, or "
       "another process was on a GPU");
   app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
   app.add_flag("--quiet", options.quiet, "No progress on standard error");
@@ -225,13 +224,12 @@ int carry_out(const RunOptions& options) {
   });
 }
 
-const Registration kRegistration(Subcommand<RunOptions>{
-    "run",
-    "Measure every variant in turn and print the table",
-    kFooter,
-    {.in_help = 1, .in_list = 1},
-    declare,
-    carry_out});
+const Registration kRegistration(Subcommand<RunOptions>{"run",
+                                                        "Benchmark with and without P2P",
+                                                        kFooter,
+                                                        {.in_help = 1, .in_list = 1},
+                                                        declare,
+                                                        carry_out});
 
 }  // namespace
 }  // namespace linkgain

@@ -114,7 +114,8 @@ Registration::Registration(const char* name, const char* summary, const char* fo
 }
 
 Request parse_command_line(int argc, const char* const* argv) {
-  CLI::App app{"linkgain: what a GPU link is worth, measured with P2P on and off", "linkgain"};
+  CLI::App app{"linkgain: measures how much NVLink speeds up NCCL, with P2P on and off",
+               "linkgain"};
   app.footer(kExitCodes);
   app.require_subcommand(0, 1);
   bool version = false;

@@ -77,7 +77,7 @@ class Registration {
 /// How `compare`, `check`, `fleet` and `report` print; the last has no table.
 enum class OutputFormat { table, markdown, csv, json };
 
-/// Adds --format, of which the formats from `first` on are taken, that one unless told otherwise,
+/// Adds --format, of which the formats from `first` on are taken, that one by default,
 /// and --json.
 void add_output_format(CommandLine& line, OutputFormat& format,
                        OutputFormat first = OutputFormat::table);

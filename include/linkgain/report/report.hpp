@@ -44,7 +44,7 @@ std::string size_tables(const RunSummary& summary);
 std::string pair_tables(const RunSummary& summary);
 
 /// The state of the GPUs over all samples, in one line:
-/// "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample held back\n". Empty where the record has no
+/// "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample throttled\n". Empty where the record has no
 /// samples of GPUs.
 std::string health_line(const RunSummary& summary);
 

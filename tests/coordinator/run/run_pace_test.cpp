@@ -138,7 +138,7 @@ TEST_F(RunPaceTest, NoneIsLeftOutThatEveryVariantInTurnHasBegun) {
   EXPECT_FALSE(p.admits(10));
 }
 
-TEST_F(RunPaceTest, ACaseThatTakesMoreThanWasReckonedIsLeftOutOfTheOtherLaunches) {
+TEST_F(RunPaceTest, ACaseThatTakesMoreThanWasExpectedIsLeftOutOfTheOtherLaunches) {
   plan.cases[39] = parse_case_name("gpt2_step/fp32/gpt2/np2");
   plan.launches = 6;
   plan.budget = Seconds{60.0};
@@ -215,7 +215,7 @@ TEST_F(RunPaceTest, ALaunchMoreIsOneOfEveryVariantInTurn) {
   EXPECT_FALSE(p.holds({0}));
 }
 
-TEST(RoundsInLaunch, SpreadATrainingsStepsOverTheLaunches) {
+TEST(RoundsInLaunch, DistributesATrainingsStepsOverTheLaunches) {
   RunPlan plan;
   plan.training = TrainingPlan{.steps = 200, .tokens = {}};
   int lowered = 1;
