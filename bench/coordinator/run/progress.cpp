@@ -1,26 +1,11 @@
 #include "linkgain/run/progress.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <vector>
 
-#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/units.hpp"
 
 namespace linkgain {
-namespace {
-
-/// "[  3/12] launch 2 of 6, all_reduce/…".
-std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
-  const std::string launches =
-      pace.launches() == 1 ? "" : fmt::format("launch {} of {}, ", launch + 1, pace.launches());
-  return fmt::format("[{:>3}/{}] {}{}", step, pace.steps(), launches, case_name(c));
-}
-
-}  // namespace
-
 RunPace::RunPace(const RunPlan& plan, const RunObserver& clock)
     : plan_(plan),
       clock_(clock),
@@ -151,56 +136,6 @@ double RunPace::seconds_left() const {
   }
   const double seconds = seconds_for(launches_);
   return plan_.budget ? std::min(seconds, seconds_of_budget_left()) : seconds;
-}
-
-Progress::Progress(bool terminal, bool quiet, std::FILE* log)
-    : terminal_(terminal), quiet_(quiet), log_(log) {}
-
-Progress::~Progress() { clear_line(); }
-
-void Progress::clear_line() {
-  if (!line_open_) return;
-  print_message(stderr, "\r\033[K");
-  line_open_ = false;
-}
-
-void Progress::note(const std::string& text) {
-  clear_line();
-  if (!quiet_) print_message(stderr, text + "\n");
-  if (log_ != nullptr) print_message(log_, text + "\n");
-}
-
-void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
-  if (quiet_ || !terminal_) return;
-  const double seconds = pace.seconds_left();
-  const std::string left = seconds < 0 ? "" : fmt::format(", about {:.0f} s left", seconds);
-  print_message(stderr,
-                fmt::format("\r\033[K{}{}", place_of(pace, pace.step() + 1, launch, c), left));
-  line_open_ = true;
-}
-
-void Progress::finished(const RunPace& pace, int launch, const CaseResult& result) {
-  const std::string text = fmt::format(
-      "{}: {}\n", place_of(pace, pace.step(), launch, result.definition), summary_of(result));
-  clear_line();
-  if (!quiet_ && !terminal_) print_message(stderr, text);
-  if (log_ != nullptr) print_message(log_, text);
-}
-
-std::string summary_of(const CaseResult& result) {
-  std::vector<std::string> parts;
-  for (const VariantResult& variant : result.variants) {
-    if (variant.time) {
-      parts.push_back(fmt::format("{} {}", variant.variant, readable_time(*variant.time)));
-    } else {
-      parts.push_back(fmt::format("{} skipped ({})", variant.variant,
-                                  variant.skipped.value_or("not measured")));
-    }
-  }
-  for (const RatioResult& entry : result.ratios) {
-    parts.push_back(fmt::format("{:.3f}x", entry.ratio.estimate));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace linkgain

@@ -109,7 +109,7 @@ class KeptOut {
 class Run : private RunObserver {
  public:
   Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
-      Progress& progress);
+      RunProgress& progress);
   void execute();
 
  private:
@@ -172,7 +172,7 @@ class Run : private RunObserver {
   RunWorld& world_;
   Record& record_;
   JournalWriter& journal_;
-  Progress& progress_;
+  RunProgress& progress_;
   MeasurementSettings settings_;
   std::vector<int> all_variants_;
   std::vector<int> all_cases_;
@@ -189,7 +189,7 @@ class Run : private RunObserver {
 };
 
 Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
-         Progress& progress)
+         RunProgress& progress)
     : plan_(plan),
       world_(world),
       record_(record),
@@ -565,7 +565,7 @@ void Run::measure(Launch& launch, int index) {
 }  // namespace
 
 void run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
-         Progress& progress) {
+         RunProgress& progress) {
   try {
     Run(plan, world, record, journal, progress).execute();
   } catch (...) {

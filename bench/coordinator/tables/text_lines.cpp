@@ -18,6 +18,14 @@ std::string one_line(std::string_view text) {
   return result;
 }
 
+std::string first_columns(std::string_view text, std::size_t columns, std::string_view end) {
+  if (display_width(text) <= columns) return std::string(text);
+  const std::size_t room = columns - std::min(columns, display_width(end));
+  std::size_t bytes = 0;
+  while (display_width(text.substr(0, bytes + 1)) <= room) ++bytes;
+  return std::string(text.substr(0, bytes)) + std::string(end);
+}
+
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -13,6 +13,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/record/journal.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -169,7 +170,9 @@ void add_no_color(CommandLine& line, bool& color) {
 }
 
 bool is_colored(bool color) {
-  return color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
+  const char* const wanted = std::getenv("CLICOLOR");
+  return color && std::getenv("NO_COLOR") == nullptr && is_terminal(STDOUT_FILENO) &&
+         (wanted == nullptr || std::string_view(wanted) != "0");
 }
 
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {

@@ -85,7 +85,8 @@ void add_output_format(CommandLine& line, OutputFormat& format,
 /// "--no-color".
 void add_no_color(CommandLine& line, bool& color);
 
-/// Whether to write in colour: on a terminal where neither an option nor NO_COLOR forbids it.
+/// Whether to write in colour: on a terminal, unless an option, NO_COLOR, CLICOLOR=0 or TERM=dumb
+/// forbids it.
 bool is_colored(bool color);
 
 /// The records that a command was given by name: files, journals or runs' directories. Throws

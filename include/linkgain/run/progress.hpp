@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -104,33 +103,15 @@ class RunPace {
   std::vector<Spent> cases_;
 };
 
-/// Tells a person on standard error how far a run is: one line that changes on a terminal, a line
-/// for each finished case elsewhere, nothing when quiet. Every line also goes to the run's log.
-/// What cannot be written is dropped.
-class Progress {
+/// Who is told how far a run is. Nothing needs to be done with any of it.
+class RunProgress {
  public:
-  /// `log` may be null; it is not owned.
-  Progress(bool terminal, bool quiet, std::FILE* log);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  virtual ~RunProgress() = default;
 
-  /// A line that stays.
-  void note(const std::string& text);
+  virtual void note(const std::string&) {}  ///< a line that stays
   /// A case is being measured.
-  void measuring(const RunPace& pace, int launch, const Case& c);
-  void finished(const RunPace& pace, int launch, const CaseResult& result);
-
- private:
-  void clear_line();
-
-  bool terminal_;
-  bool quiet_;
-  std::FILE* log_;
-  bool line_open_ = false;
+  virtual void measuring(const RunPace&, int /*launch*/, const Case&) {}
+  virtual void finished(const RunPace&, int /*launch*/, const CaseResult&) {}
 };
-
-/// "p2p 14.90 us, host 64.20 us, 4.310x", so far; the reason where a variant was skipped.
-std::string summary_of(const CaseResult& result);
 
 }  // namespace linkgain

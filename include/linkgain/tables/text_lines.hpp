@@ -15,6 +15,9 @@ std::size_t display_width(std::string_view text);
 /// Text that stays within one line: line breaks become spaces.
 std::string one_line(std::string_view text);
 
+/// As much of the UTF-8 text as `columns` hold; what is cut ends in `end`.
+std::string first_columns(std::string_view text, std::size_t columns, std::string_view end = {});
+
 /// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
