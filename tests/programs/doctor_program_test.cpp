@@ -37,7 +37,7 @@ std::string verdict_of(const Outcome& outcome, const std::string& id, const std:
 
 TEST(DoctorProgram, SpeaksToPeople) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(doctor(folder, "h200x2"));
+  const Outcome outcome = run_program(doctor(folder, "h200x2", {"--verbose"}));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("\nPower\n"), HasSubstr("\nCooling\n"), HasSubstr("\nConnectivity\n"),
                     HasSubstr("700 W of 700 W default"), HasSubstr("18 of 18 links active"),
@@ -45,6 +45,48 @@ TEST(DoctorProgram, SpeaksToPeople) {
   EXPECT_THAT(lines_of(outcome.output).back(), AllOf(HasSubstr("warning"), HasSubstr(" ok, ")));
   EXPECT_EQ(outcome.error, "");
   EXPECT_LT(outcome.seconds, 3.0);
+}
+
+TEST(DoctorProgram, ShowsWhatIsOkOnlyWhenAsked) {
+  const ScratchFolder folder;
+  const auto shown = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> ok;
+    for (const std::string& line :
+         lines_of(run_program(doctor(folder, "rtx3090-nv4", arguments)).output)) {
+      if (line.starts_with("  ok ")) ok.push_back(line);
+    }
+    return ok;
+  };
+  EXPECT_THAT(shown({}), testing::IsEmpty());
+  EXPECT_THAT(shown({"--verbose"}), testing::SizeIs(testing::Gt(10U)));
+}
+
+TEST(DoctorProgram, LooksAtTheChecksAskedForAlone) {
+  const ScratchFolder folder;
+  const Outcome some = run_program(doctor(folder, "p2p-refused", {"--only", "p2p", "--json"}));
+  EXPECT_EQ(some.status, 1);
+  EXPECT_THAT(findings_of(some), testing::SizeIs(1));
+  EXPECT_EQ(verdict_of(some, "p2p", "GPU0-GPU1"), "problem");
+  const Outcome others =
+      run_program(doctor(folder, "p2p-refused", {"--only", "nvlink-links", "--json"}));
+  EXPECT_EQ(others.status, 0) << "the problem was not asked for";
+  EXPECT_THAT(findings_of(others), testing::SizeIs(2));
+  EXPECT_EQ(run_program(doctor(folder, "p2p-refused", {"--only", "p2"})).status, 2);
+}
+
+TEST(DoctorProgram, ExplainsACheckWithoutLookingAtTheMachine) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "p2p-refused", {"--explain", "p2p"}));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(lines_of(outcome.output).front(), "p2p (connectivity)");
+}
+
+TEST(DoctorProgram, RepeatsProblemsLast) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "p2p-refused"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(lines_of(outcome.output).back(),
+              AllOf(testing::StartsWith("  problem: "), HasSubstr("p2p"), HasSubstr("GPU0-GPU1")));
 }
 
 TEST(DoctorProgram, AsksTheWorkerForItsVersions) {
@@ -108,7 +150,7 @@ TEST(DoctorProgram, SeesThrottling) {
 
 TEST(DoctorProgram, AnOldDriverThatDoesNotCountLinksIsNotTakenForPcie) {
   const ScratchFolder folder;
-  ProgramRequest request = doctor(folder, "h200x2");
+  ProgramRequest request = doctor(folder, "h200x2", {"--verbose"});
   request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE_OLD;
   const Outcome outcome = run_program(request);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("(NV?)"), Not(HasSubstr("over PCIe"))));
@@ -220,6 +262,17 @@ TEST(DoctorProgram, ALinkThatStaysDownUnderLoadIsAProblem) {
   EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU0"), "ok");
   EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU1"), "problem");
   EXPECT_EQ(verdict_of(outcome, "load", "host"), "");
+}
+
+TEST(DoctorProgram, MeasuresByCopiesWhatIsNotPublic) {
+  const ScratchFolder folder;
+  const std::string copies =
+      "echo '{\"peer_copies\":[{\"from\":\"00000000:06:00.0\",\"to\":\"00000000:07:00.0\","
+      "\"gb_per_s\":51.5}]}'";
+  const Outcome outcome = run_program(doctor_with_worker(
+      folder, "test \"$1\" != --load || " + copies, "rtx3090-nv4", {"--load", "--json"}));
+  EXPECT_EQ(verdict_of(outcome, "nvlink-bandwidth", "GPU0-GPU1"), "ok");
+  EXPECT_THAT(outcome.output, HasSubstr("51.5 GB/s"));
 }
 
 TEST(DoctorProgram, OnlyThePcieLinkIsSaidToBeUnderLoad) {

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"np_100000", {"--np", "100000"}, {"--np 100000", "2 to "}},
         Refusal{"np_word", {"--np", "two"}, {"--np"}},
         Refusal{"gpus_on_mpi", {"--gpus", "0,1"}, {"--gpus", "nccl"}},
-        Refusal{"profile", {"--profile", "fast"}, {"'fast'", "quick, default, full, node"}},
+        Refusal{"profile", {"--profile", "fast"}, {"'fast'", "quick, default, bridge, full, node"}},
         Refusal{"launches_0", {"--launches", "0"}, {"--launches 0", "1 to "}},
         Refusal{"budget_negative", {"--budget", "-1"}, {"--budget -1", "1 to "}},
         Refusal{"budget_nan", {"--budget", "nan"}, {"--budget"}},

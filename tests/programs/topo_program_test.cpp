@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "programs.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -49,6 +50,23 @@ constexpr double kMostSeconds = 1.0;
 #else
 constexpr double kMostSeconds = 0.3;
 #endif
+
+/// What the output begins with.
+std::string first_paragraph(const std::string& text) { return text.substr(0, text.find("\n\n")); }
+
+TEST(TopoProgram, BeginsWithTheAnswerAndDoctorDoesSoToo) {
+  Situations texts;
+  const ScratchFolder folder;
+  for (const std::string scenario :
+       {"h200x2", "h200x8", "rtx3090-nv4", "rtx3090-no-bridge", "titan-rtx-nv2", "no-nvlink",
+        "one-link-down", "p2p-refused", "p2p-read-only", "p2p-unknown", "no-fields", "lost-gpu"}) {
+    texts.add(scenario, first_paragraph(run_program(topo(folder, scenario)).output));
+    ProgramRequest request = topo(folder, scenario);
+    request.arguments[1] = "doctor";
+    texts.add(scenario + ", doctor", first_paragraph(run_program(request).output));
+  }
+  texts.expect_golden("link_answers.txt");
+}
 
 TEST(TopoProgram, IsQuick) {
   const ScratchFolder folder;

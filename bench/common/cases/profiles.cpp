@@ -16,7 +16,8 @@
 namespace linkgain {
 namespace {
 
-constexpr std::array<std::string_view, 4> kProfileNames{"quick", "default", "full", "node"};
+constexpr std::array<std::string_view, 5> kProfileNames{"quick", "default", "bridge", "full",
+                                                        "node"};
 
 Selection size_sweep(OperationKind operation, std::string_view sizes) {
   Selection selection;
@@ -222,6 +223,19 @@ ProfilePlan full_plan(BackendKind backend) {
   return plan;
 }
 
+/// Before and after a bridge is fitted: what it changes most, in as many launches as tell small
+/// changes, within a minute.
+ProfilePlan bridge_plan(BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  ProfilePlan plan;
+  plan.launches = 8;
+  plan.budget = Seconds{50};
+  plan.selections = {size_sweep(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
+                     size_sweep(OperationKind::send_recv, gpu ? "256M" : "64M")};
+  if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
+  return plan;
+}
+
 }  // namespace
 
 std::string_view name_of(Profile profile) {
@@ -229,7 +243,7 @@ std::string_view name_of(Profile profile) {
 }
 
 Profile parse_profile(std::string_view name) {
-  for (Profile profile : {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
+  for (const Profile profile : kProfiles) {
     if (name == name_of(profile)) return profile;
   }
   throw UsageError(unknown_name("profile", name, kProfileNames));
@@ -271,6 +285,8 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
         plan.selections.push_back(size_sweep(OperationKind::latency, "8"));
       }
       return with_lenient_own_work(plan);
+    case Profile::bridge:
+      return with_lenient_own_work(bridge_plan(backend));
     case Profile::full:
       return with_lenient_own_work(full_plan(backend));
     case Profile::node:

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "comparison_answer.hpp"
 #include "comparison_tables.hpp"
 #include "comparison_trend.hpp"
 #include "linkgain/base/json.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 void add_changes(StyledText& text, const RunComparison& comparison) {
   text.heading("What changed");
-  if (comparison.changes.empty()) text.item("nothing that both runs tell of");
+  if (comparison.changes.empty()) text.item("no machine change was recorded");
   for (const Change& change : comparison.changes) text.item(text_of(change));
 }
 
@@ -116,8 +117,10 @@ void add_cases(StyledText& text, const RunComparison& comparison, Metric metric)
   text.paragraph(legend_of(comparison));
 }
 
-std::string pair_report(const RunComparison& comparison, Metric metric, TableStyle style) {
-  StyledText text(style);
+std::string pair_report(const RunComparison& comparison, Metric metric, TableStyle style,
+                        std::size_t width) {
+  StyledText text(style, width);
+  if (!comparison.cases.empty()) text.paragraph(answer_of(comparison));
   text.paragraph("Before: " + name_and_start(*comparison.before));
   text.paragraph("After: " + name_and_start(*comparison.after));
   add_changes(text, comparison);
@@ -130,12 +133,12 @@ std::string pair_report(const RunComparison& comparison, Metric metric, TableSty
 }  // namespace
 
 std::string comparison_report(const std::vector<RunComparison>& comparisons, Metric metric,
-                              TableStyle style) {
+                              TableStyle style, std::size_t width) {
   if (comparisons.empty()) {
     throw std::invalid_argument("nothing to compare");
   }
-  return comparisons.size() == 1 ? pair_report(comparisons.front(), metric, style)
-                                 : trend_report(comparisons, metric, style);
+  return comparisons.size() == 1 ? pair_report(comparisons.front(), metric, style, width)
+                                 : trend_report(comparisons, metric, style, width);
 }
 
 namespace {

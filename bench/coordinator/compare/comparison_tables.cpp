@@ -88,13 +88,13 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          readable_percent(less_time(each.speed_up->estimate)), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::slower:
-      return fmt::format("{}, {} does not take less time{}, it takes {} longer ({}).", begin, what,
-                         than, readable_percent(-less_time(each.speed_up->estimate), Whole::no),
+      return fmt::format("{}, {} is {} slower{} ({}).", begin, what,
+                         readable_percent(-less_time(each.speed_up->estimate), Whole::no), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::inconclusive:
-      return fmt::format(
-          "Whether {} takes another time {}{} cannot be told ({}); more launches would tell.", what,
-          sides.after, than, with_interval(*each.speed_up));
+      return fmt::format("Inconclusive: {} {} and {} ({}). Repeat both runs with more launches.",
+                         what, sides.before.empty() ? "before" : sides.before, sides.after,
+                         with_interval(*each.speed_up));
     case CaseVerdict::not_comparable:
     case CaseVerdict::missing:
       return fmt::format("{}: {}: {}.", what, name_of(each.verdict), each.reason);
@@ -174,8 +174,8 @@ std::size_t width_of(const Columns& titles, const std::vector<Cells>& rows, std:
 /// Which columns stand in which table of a terminal: the first `leading` in all of them, verdict
 /// and reason, which end the last one, together. One table where names leave too little room.
 std::vector<std::vector<std::size_t>> tables_of(const Columns& titles,
-                                                const std::vector<Cells>& rows,
-                                                std::size_t leading) {
+                                                const std::vector<Cells>& rows, std::size_t leading,
+                                                std::size_t columns) {
   constexpr std::size_t kFootnote = 6;  // a long reason gives way to its number
   std::vector<std::size_t> first;
   std::size_t taken = 0;
@@ -184,12 +184,12 @@ std::vector<std::vector<std::size_t>> tables_of(const Columns& titles,
     taken += width_of(titles, rows, i);
   }
   const std::size_t verdict = titles.size() - 2;
-  const bool narrow = taken > kTerminalColumns / 2;
+  const bool narrow = taken > columns / 2;
   std::vector<std::vector<std::size_t>> tables{first};
   std::size_t used = taken;
   for (std::size_t i = leading; i <= verdict; ++i) {
     const std::size_t width = width_of(titles, rows, i) + (i == verdict ? kFootnote : 0);
-    if (!narrow && used + width > kTerminalColumns && tables.back().size() > leading) {
+    if (!narrow && used + width > columns && tables.back().size() > leading) {
       tables.push_back(first);
       used = taken;
     }
@@ -213,7 +213,7 @@ void add_tables(StyledText& text, const Columns& titles, const std::vector<Cells
     text.table_with_reasons(titles, rows);
     return;
   }
-  for (const std::vector<std::size_t>& which : tables_of(titles, rows, leading)) {
+  for (const std::vector<std::size_t>& which : tables_of(titles, rows, leading, text.width())) {
     std::vector<Cells> own;
     for (const Cells& row : rows) own.push_back(picked(row, which));
     if (which.back() + 1 == titles.size()) {

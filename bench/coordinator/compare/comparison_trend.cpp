@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "comparison_answer.hpp"
 #include "comparison_tables.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/table.hpp"
@@ -166,7 +167,7 @@ void add_runs(StyledText& text, const Comparisons& comparisons) {
 void add_changes(StyledText& text, const Comparisons& comparisons) {
   Told told;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    if (comparisons[i].changes.empty()) told.add("nothing that both runs tell of", "", i + 2);
+    if (comparisons[i].changes.empty()) told.add("no machine change was recorded", "", i + 2);
     for (const Change& change : comparisons[i].changes) told.add(text_of(change), "", i + 2);
   }
   text.heading("What changed since Run 1");
@@ -280,10 +281,15 @@ std::string legend_of(const std::vector<TrendCase>& cases, double threshold, std
 
 }  // namespace
 
-std::string trend_report(const Comparisons& comparisons, Metric metric, TableStyle style) {
+std::string trend_report(const Comparisons& comparisons, Metric metric, TableStyle style,
+                         std::size_t width) {
   const std::size_t runs = comparisons.size() + 1;
   const std::vector<TrendCase> cases = trend_of(comparisons);
-  StyledText text(style);
+  StyledText text(style, width);
+  if (!comparisons.back().cases.empty()) {
+    text.paragraph(fmt::format("{} against {}: {}", run_label(runs), run_label(1),
+                               answer_of(comparisons.back())));
+  }
   add_runs(text, comparisons);
   add_changes(text, comparisons);
   if (!cases.empty()) add_headline_table(text, comparisons);

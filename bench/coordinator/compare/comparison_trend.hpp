@@ -35,6 +35,6 @@ CaseVerdict verdict_of(const TrendCase& row, std::size_t run);
 /// cautions, each with the runs that it is true of; the headline's table; a row for each case of
 /// any run, with a column for each run, the last held against the first.
 std::string trend_report(const std::vector<RunComparison>& comparisons, Metric metric,
-                         TableStyle style);
+                         TableStyle style, std::size_t width);
 
 }  // namespace linkgain

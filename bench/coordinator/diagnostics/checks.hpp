@@ -52,6 +52,18 @@ std::string subject_of(const Topology& topology, const TopologyPair& pair);
 std::vector<TopologyPair> gpu_pairs(const Topology& topology);
 /// Absent where the driver says neither how many NVLinks join the GPUs nor whether P2P uses them.
 std::optional<bool> joined_by_nvlink(const TopologyPair& pair);
+/// Whether reads or writes between two GPUs are refused, in one direction or both.
+struct P2pRefusal {
+  std::string what;     ///< "reads" or "writes"
+  std::string why_not;  ///< empty where nothing is refused
+  std::string unknown;  ///< why it is not known of some; empty where it is
+};
+P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair);
+/// Whether the GPU has NVLink, or the driver does not say.
+bool may_have_nvlink(const NvlinkInfo& nvlink);
+/// Whether a bridge could join two GPUs: both are of one model with NVLink, and have no link
+/// active.
+bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);
 /// Whether messages between GPUs go over PCIe: a pair is not joined by NVLink. Absent where that is
 /// not known of a pair and no other needs PCIe.
 std::optional<bool> needs_pcie_p2p(const Topology& topology);

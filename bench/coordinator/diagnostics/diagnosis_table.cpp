@@ -171,26 +171,38 @@ Widths widths_of(const std::vector<Section>& sections) {
   return widths;
 }
 
-std::string row_text(const DiagnosisRow& row, const Widths& widths, bool color) {
+/// What one line of a table has room for.
+std::size_t line_width(const DiagnosisStyle& style) { return std::min(style.width, kLineWidth); }
+
+/// Below this a value has a line of its own.
+constexpr std::size_t kNarrowestValue = 26;
+constexpr std::size_t kNarrowIndent = 4;
+
+std::string row_text(const DiagnosisRow& row, const Widths& widths, const DiagnosisStyle& style) {
   const Finding& finding = row.finding;
-  const std::string place = fmt::format("{}  {}  ", padded(finding.id, widths.check),
+  const std::size_t width = line_width(style);
+  const std::string place = fmt::format("{}  {}", padded(finding.id, widths.check),
                                         padded(readable_subjects(row.subjects), widths.subject));
-  const std::size_t value_at = kIndent + display_width(place);
-  const std::vector<std::string> value =
-      wrapped(finding.value, kLineWidth - std::min(value_at, kLineWidth / 2));
-  std::string text = fmt::format("  {}  {}{}", verdict_cell(finding.verdict, color), place,
-                                 fmt::join(value, "\n" + blanks(value_at)));
+  const std::size_t value_at = kIndent + display_width(place) + 2;
+  const bool narrow = value_at + kNarrowestValue > width;
+  const std::size_t indent = narrow ? kNarrowIndent : kIndent;
+  std::string text = fmt::format("  {}  {}", verdict_cell(finding.verdict, style.color), place);
+  if (!narrow) {
+    text += fmt::format(
+        "  {}", fmt::join(wrapped(finding.value, width - value_at), "\n" + blanks(value_at)));
+  }
   text.erase(text.find_last_not_of(' ') + 1);
   text += "\n";
   const auto add = [&](const char* lead, const std::string& more) {
-    if (!more.empty()) text += hanging(blanks(kIndent) + lead, more, kLineWidth);
+    if (!more.empty()) text += hanging(blanks(indent) + lead, more, width);
   };
+  if (narrow) add("", finding.value);
   add("why: ", finding.why);
   add("do:  ", finding.advice);
   return text;
 }
 
-std::string summary(const std::vector<Section>& sections) {
+std::string summary(const std::vector<Section>& sections, const DiagnosisStyle& style) {
   const auto count = [&](CheckVerdict verdict) {
     std::int64_t sum = 0;
     for (const auto& [group, rows] : sections) {
@@ -198,28 +210,60 @@ std::string summary(const std::vector<Section>& sections) {
     }
     return sum;
   };
-  const std::int64_t unknown = count(CheckVerdict::not_checkable);
-  return fmt::format("{}, {}, {} ok, {} not checkable\n",
-                     counted(count(CheckVerdict::problem), "problem", "problems"),
-                     counted(count(CheckVerdict::warning), "warning", "warnings"),
-                     count(CheckVerdict::ok), unknown);
+  const std::int64_t ok = count(CheckVerdict::ok);
+  return hanging("",
+                 fmt::format("{}, {}, {} ok{}, {} not checkable",
+                             counted(count(CheckVerdict::problem), "problem", "problems"),
+                             counted(count(CheckVerdict::warning), "warning", "warnings"), ok,
+                             ok > 0 && !style.verbose ? " (shown with --verbose)" : "",
+                             count(CheckVerdict::not_checkable)),
+                 line_width(style));
+}
+
+/// "  problem: p2p of GPU0-GPU1: NV4, reads refused"
+std::string problems_again(const std::vector<Section>& sections, const DiagnosisStyle& style) {
+  std::string text;
+  for (const auto& [group, rows] : sections) {
+    for (const DiagnosisRow& row : rows) {
+      if (row.finding.verdict != CheckVerdict::problem) continue;
+      std::string line = hanging("  problem: ",
+                                 fmt::format("{}, {}: {}", row.finding.id,
+                                             readable_subjects(row.subjects), row.finding.value),
+                                 line_width(style));
+      if (style.color) {
+        const auto word = name_of(CheckVerdict::problem).size();
+        line = fmt::format("  {}{}\033[0m{}", color_of(CheckVerdict::problem), line.substr(2, word),
+                           line.substr(2 + word));
+      }
+      text += line;
+    }
+  }
+  return text;
+}
+
+bool is_shown(const DiagnosisRow& row, const DiagnosisStyle& style) {
+  return style.verbose || row.finding.verdict != CheckVerdict::ok;
 }
 
 }  // namespace
 
-std::string diagnosis_table(const Diagnosis& diagnosis, bool color) {
-  std::vector<Section> sections;
+std::string diagnosis_table(const Diagnosis& diagnosis, const DiagnosisStyle& style) {
+  std::vector<Section> all;
+  std::vector<Section> shown;
   for (const CheckGroup group : kGroups) {
     std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
-    if (!rows.empty()) sections.emplace_back(group, std::move(rows));
+    all.emplace_back(group, rows);
+    std::erase_if(rows, [&](const DiagnosisRow& row) { return !is_shown(row, style); });
+    if (!rows.empty()) shown.emplace_back(group, std::move(rows));
   }
-  const Widths widths = widths_of(sections);
-  std::string text = fmt::format("{}, {}\n", diagnosis.host, diagnosis.checked);
-  for (const auto& [group, rows] : sections) {
+  const Widths widths = widths_of(shown);
+  std::string text = text_of(diagnosis.links, line_width(style));
+  text += fmt::format("\n{}, {}\n", diagnosis.host, diagnosis.checked);
+  for (const auto& [group, rows] : shown) {
     text += fmt::format("\n{}\n", title_of(group));
-    for (const DiagnosisRow& row : rows) text += row_text(row, widths, color);
+    for (const DiagnosisRow& row : rows) text += row_text(row, widths, style);
   }
-  return text + "\n" + summary(sections);
+  return text + "\n" + summary(all, style) + problems_again(all, style);
 }
 
 }  // namespace linkgain

@@ -60,6 +60,35 @@ std::optional<bool> joined_by_nvlink(const TopologyPair& pair) {
   return std::nullopt;
 }
 
+P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
+  P2pRefusal refusal;
+  for (const TopologyPair* each : {&pair, find_pair(topology, pair.to, pair.from)}) {
+    if (each == nullptr) continue;
+    for (const auto* status : {&each->read, &each->write}) {
+      const char* what = status == &each->read ? "reads" : "writes";
+      if (!status->measured()) {
+        refusal.unknown = status->reason();
+      } else if (!status->value().ok) {
+        return {what, status->value().why_not, {}};
+      }
+    }
+  }
+  return refusal;
+}
+
+bool may_have_nvlink(const NvlinkInfo& nvlink) {
+  // NVML's answer for links that the GPU does not have at all.
+  if (nvlink.possible.reason().starts_with("Not Supported")) return false;
+  return nvlink.possible.value_or(1) != 0;
+}
+
+bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b) {
+  const auto is_free = [](const NvlinkInfo& nvlink) {
+    return may_have_nvlink(nvlink) && nvlink.active.value_or(1) == 0;
+  };
+  return a.name == b.name && is_free(a.nvlink) && is_free(b.nvlink);
+}
+
 std::optional<bool> needs_pcie_p2p(const Topology& topology) {
   std::optional<bool> needed = false;
   for (const TopologyPair& pair : gpu_pairs(topology)) {

@@ -231,7 +231,7 @@ Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& var
   if (forbids_p2p(setting.name, setting.value)) {
     return check.problem(value,
                          "no NCCL program of yours uses NVLink or PCIe P2P: all variants take the "
-                         "road through host memory",
+                         "path through host memory",
                          removal(setting));
   }
   return check.warning(value, fmt::format("it {}, for every variant alike", variable.effect),

@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <set>
 
+#include "linkgain/diagnostics/link_verdict.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::string_view kNotAssigned = "N/A";
+
+std::size_t prose_width(std::size_t width) { return std::min(width, kTerminalColumns); }
 
 int device_count(const Topology& topology) {
   return static_cast<int>(topology.gpus.size() + topology.nics.size());
@@ -24,12 +28,12 @@ std::string matrix_cell(const Topology& topology, int from, int to) {
   return pair != nullptr ? label_of(*pair) : "?";
 }
 
-std::string table_of(const Topology& topology) {
+std::string table_of(const Topology& topology, std::size_t width) {
   std::vector<Table::Column> columns{{""}};
   const int devices = device_count(topology);
   for (int i = 0; i < devices; ++i) columns.push_back({device_label(topology, i)});
-  columns.push_back({"CPU Affinity"});
-  columns.push_back({"NUMA Affinity"});
+  columns.push_back({"CPU Affinity", Table::Alignment::left, false, 2});
+  columns.push_back({"NUMA Affinity", Table::Alignment::left, false, 1});
   Table table(columns);
   for (int from = 0; from < devices; ++from) {
     std::vector<std::string> cells{device_label(topology, from)};
@@ -42,10 +46,15 @@ std::string table_of(const Topology& topology) {
     }
     table.add_row(std::move(cells));
   }
-  return table.text();
+  return table.text(width);
 }
 
-void add_unknowns(const Topology& topology, Table& legend) {
+struct Explained {
+  std::string label;
+  std::string meaning;
+};
+
+void add_unknowns(const Topology& topology, std::vector<Explained>& legend) {
   std::set<std::string> uncounted;
   std::set<std::string> unknown;
   for (const TopologyPair& pair : topology.pairs) {
@@ -61,24 +70,29 @@ void add_unknowns(const Topology& topology, Table& legend) {
   const auto add = [&](std::string_view label, std::string_view what,
                        const std::set<std::string>& reasons) {
     if (reasons.empty()) return;
-    legend.add_row({std::string(label), fmt::format("{}: {}", what, fmt::join(reasons, "; "))});
+    legend.push_back({std::string(label), fmt::format("{}: {}", what, fmt::join(reasons, "; "))});
   };
   add("NV?", "NVLinks, not counted", uncounted);
   add("?", "not known", unknown);
   add(kNotAssigned, "not known", unassigned);
 }
 
-std::string legend_of(const Topology& topology) {
-  Table legend({{""}, {""}});
-  legend.add_row({"X", "the device itself"});
+std::string legend_of(const Topology& topology, std::size_t width) {
+  std::vector<Explained> legend{{"X", "the device itself"}};
   for (const LinkLabel& entry : kLinkLabels) {
     const auto occurs = [&](const TopologyPair& pair) { return is_called(entry, label_of(pair)); };
     if (std::any_of(topology.pairs.begin(), topology.pairs.end(), occurs)) {
-      legend.add_row({std::string(entry.label), std::string(entry.meaning)});
+      legend.push_back({std::string(entry.label), std::string(entry.meaning)});
     }
   }
   add_unknowns(topology, legend);
-  return legend.text();
+  std::size_t widest = 0;
+  for (const Explained& entry : legend) widest = std::max(widest, entry.label.size());
+  std::string text;
+  for (const auto& [label, meaning] : legend) {
+    text += hanging(fmt::format("  {:<{}}  ", label, widest), meaning, prose_width(width));
+  }
+  return text;
 }
 
 /// "2 x NVIDIA H200", models in order of appearance.
@@ -105,8 +119,8 @@ std::string models_of(const Topology& topology) {
 
 }  // namespace
 
-std::string topology_matrix(const Topology& topology) {
-  return table_of(topology) + "\n" + legend_of(topology);
+std::string topology_matrix(const Topology& topology, std::size_t width) {
+  return table_of(topology, width) + "\n" + legend_of(topology, width);
 }
 
 namespace {
@@ -197,6 +211,11 @@ void add_nvlink_row(const TopologyGpu& gpu, Table& table, Footnotes& notes) {
     return;
   }
   const Reading<double> rate = rate_of(nvlink);
+  Reading<double> payload = payload_limit_of(nvlink);
+  if (!payload.measured() && rate.measured()) {
+    payload = Reading<double>::missing(payload.reason() +
+                                       "; linkgain doctor --load measures what a copy reaches");
+  }
   const std::string both_ways =
       rate.measured() ? fmt::format("{:.2f}", 2 * rate.value()) : notes.unknown(rate.reason());
   const std::string leads_to = !nvlink.switched.measured() ? notes.unknown(nvlink.switched.reason())
@@ -204,7 +223,7 @@ void add_nvlink_row(const TopologyGpu& gpu, Table& table, Footnotes& notes) {
                                                            : "GPUs directly";
   table.add_row({label, version_cell(nvlink.version, notes), links_cell(nvlink, notes), leads_to,
                  link_rate_cell(nvlink, notes), rate_cell(rate, 2, notes), both_ways,
-                 rate_cell(payload_limit_of(nvlink), 1, notes)});
+                 rate_cell(payload, 1, notes)});
 }
 
 /// "  GPU0: link 3 has 13.2812 GB/s." for every GPU whose active links differ.
@@ -259,10 +278,19 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
   return groups;
 }
 
+/// A sentence below a table.
+std::string remark(const std::string& text, std::size_t width) {
+  return hanging("  ", text, prose_width(width));
+}
+
 /// A title and a table each, empty where the machine has nothing for them. What is not known is
 /// added to `notes`.
-std::string gpus_section(const Topology& topology, Footnotes& notes) {
-  Table table({{"GPUs"}, {"Model"}, {"CUDA device"}, {"PCI id"}, {"PCIe link"}});
+std::string gpus_section(const Topology& topology, std::size_t width, Footnotes& notes) {
+  Table table({{"GPUs"},
+               {"Model"},
+               {"CUDA device", Alignment::left, false, 2},
+               {"PCI id", Alignment::left, false, 1},
+               {"PCIe link", Alignment::left, false, 3}});
   bool lowered = false;
   bool hidden = false;
   for (const TopologyGpu& gpu : topology.gpus) {
@@ -273,13 +301,15 @@ std::string gpus_section(const Topology& topology, Footnotes& notes) {
                    pcie_cell(gpu.pcie, notes)});
   }
   if (topology.gpus.empty()) return {};
-  return table.text() + (hidden ? "  hidden: CUDA_VISIBLE_DEVICES leaves the GPU out.\n" : "") +
-         (lowered ? "  A PCIe link may slow down while its GPU is idle: linkgain doctor --load "
-                    "looks at it under load.\n"
+  return table.text(width) +
+         (hidden ? remark("hidden: CUDA_VISIBLE_DEVICES leaves the GPU out.", width) : "") +
+         (lowered ? remark("A PCIe link may slow down while its GPU is idle: linkgain doctor "
+                           "--load looks at it under load.",
+                           width)
                   : "");
 }
 
-std::string nics_section(const Topology& topology, Footnotes& notes) {
+std::string nics_section(const Topology& topology, std::size_t width, Footnotes& notes) {
   if (topology.nics.empty()) return {};
   Table table({{"NICs"}, {"RDMA device"}, {"PCI id"}, {"NUMA node"}});
   for (std::size_t i = 0; i < topology.nics.size(); ++i) {
@@ -287,35 +317,39 @@ std::string nics_section(const Topology& topology, Footnotes& notes) {
     table.add_row(
         {fmt::format("NIC{}", i), nic.name, nic.pci_bus_id, number_cell(nic.numa_node, notes)});
   }
-  return table.text();
+  return table.text(width);
 }
 
-std::string nvlink_section(const Topology& topology, Footnotes& notes) {
+std::string nvlink_section(const Topology& topology, std::size_t width, Footnotes& notes) {
   if (topology.gpus.empty()) return {};
   if (const auto all = same_lack(topology)) return fmt::format("  NVLink: {}\n", *all);
   Table table({{"NVLink"},
-               {"Version"},
+               {"Version", Alignment::left, false, 3},
                {"Links active"},
-               {"To"},
-               {"Per link", Alignment::right},
+               {"To", Alignment::left, false, 4},
+               {"Per link", Alignment::right, false, 2},
                {"One way", Alignment::right},
-               {"Both ways", Alignment::right},
+               {"Both ways", Alignment::right, false, 1},
                {"Payload one way", Alignment::right}});
   for (const TopologyGpu& gpu : topology.gpus) add_nvlink_row(gpu, table, notes);
   const std::string slower = slower_links(topology);
-  return table.text() +
-         fmt::format(
-             "  In GB/s (1e9 B/s): per link as the driver says{}; payload: what coding "
-             "leaves.\n",
-             slower.empty() ? ", times active links"
-                            : " (< : some are slower), summed over active links") +
+  return table.text(width) +
+         remark(fmt::format("In GB/s (1e9 B/s): per link as the driver says{}; payload: what "
+                            "coding leaves.",
+                            slower.empty() ? ", times active links"
+                                           : " (< : some are slower), summed over active links"),
+                width) +
          slower;
 }
 
-std::string p2p_section(const Topology& topology, Footnotes& notes) {
+std::string p2p_section(const Topology& topology, std::size_t width, Footnotes& notes) {
   const std::vector<P2pGroup> groups = group_pairs(topology, notes);
   if (groups.empty()) return {};
-  Table table({{"P2P"}, {"Read"}, {"Write"}, {"Atomics"}, {"Over NVLink"}});
+  Table table({{"P2P"},
+               {"Read"},
+               {"Write"},
+               {"Atomics", Alignment::left, false, 1},
+               {"Over NVLink", Alignment::left, false, 2}});
   for (const P2pGroup& group : groups) {
     std::vector<std::string> cells{fmt::format("{}", fmt::join(group.pairs, ", "))};
     if (&group == &groups.back()) {
@@ -325,23 +359,26 @@ std::string p2p_section(const Topology& topology, Footnotes& notes) {
     cells.insert(cells.end(), group.answers.begin(), group.answers.end());
     table.add_row(std::move(cells));
   }
-  return table.text();
+  return table.text(width);
 }
 
 }  // namespace
 
-std::string topology_report(const Topology& topology) {
+std::string topology_report(const Topology& topology, std::size_t width) {
   Footnotes notes;
   const std::string driver = topology.driver.measured()
                                  ? "driver " + topology.driver.value()
                                  : "driver version not known: " + topology.driver.reason();
-  std::string text = fmt::format("{}: {}, {}\n\n{}", topology.host, models_of(topology), driver,
-                                 topology_matrix(topology));
+  const LinkAnswer answer = link_answer(topology);
+  std::string text = text_of(answer, width);
+  if (answer.trouble) text += "What to check: linkgain doctor\n";
+  text += fmt::format("\n{}: {}, {}\n\n{}", topology.host, models_of(topology), driver,
+                      topology_matrix(topology, width));
   for (const auto section : {gpus_section, nics_section, nvlink_section, p2p_section}) {
-    const std::string part = section(topology, notes);
+    const std::string part = section(topology, width, notes);
     if (!part.empty()) text += "\n" + part;
   }
-  const std::string reasons = notes.text();
+  const std::string reasons = notes.text(prose_width(width));
   return reasons.empty() ? text : text + "\n" + reasons;
 }
 

@@ -45,13 +45,14 @@ Table table_of(const std::vector<StyledText::Column>& columns, const Rows& rows)
 }
 
 /// Puts numbers in the place of reasons for which a line has no room.
-Footnotes shorten_reasons(const std::vector<StyledText::Column>& columns, Rows& rows) {
+Footnotes shorten_reasons(const std::vector<StyledText::Column>& columns, Rows& rows,
+                          std::size_t width) {
   const Table table = table_of(columns, rows);
   std::size_t used = 2;  // columns of a terminal in front of the last column of the table
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) used += 2 + table.width(i);
   Footnotes footnotes;
   for (std::vector<std::string>& row : rows) {
-    if (used + display_width(row.back()) <= kTerminalColumns) continue;
+    if (used + display_width(row.back()) <= width) continue;
     row.back() = footnotes.number(one_line(row.back()));
   }
   return footnotes;
@@ -96,12 +97,33 @@ std::string Table::text() const {
   return text;
 }
 
+std::string Table::text(std::size_t width) const {
+  Table narrow = *this;
+  const auto width_of_all = [&] {
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < narrow.columns_.size(); ++i) all += 2 + narrow.width(i);
+    return all;
+  };
+  while (width_of_all() > width) {
+    auto first = narrow.columns_.end();
+    for (auto column = narrow.columns_.begin(); column != narrow.columns_.end(); ++column) {
+      if (column->leave_out == 0) continue;
+      if (first == narrow.columns_.end() || column->leave_out < first->leave_out) first = column;
+    }
+    if (first == narrow.columns_.end()) break;
+    const auto place = first - narrow.columns_.begin();
+    narrow.columns_.erase(first);
+    for (std::vector<std::string>& row : narrow.rows_) row.erase(row.begin() + place);
+  }
+  return narrow.text();
+}
+
 std::string Table::markdown() const {
   std::string header = "|";
   std::string separator = "|";
   std::vector<std::string> lines(rows_.size(), "|");
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const auto& [title, alignment, needs_values] = columns_[i];
+    const auto& [title, alignment, needs_values, leave_out] = columns_[i];
     std::vector<std::string> cells;
     for (const std::vector<std::string>& row : rows_) cells.push_back(escape_bars(row[i]));
     std::size_t width = 0;
@@ -146,10 +168,11 @@ std::string Footnotes::unknown(const std::string& reason) {
   return "? " + symbol;
 }
 
-std::string Footnotes::text() const {
+std::string Footnotes::text(std::size_t width) const {
   std::string result;
   for (const auto& [symbol, meaning] : notes_) {
-    result += fmt::format("  [{}] {}\n", symbol.substr(1, symbol.size() - 2), meaning);
+    const std::string number = symbol.substr(1, symbol.size() - 2);
+    result += hanging(fmt::format("  [{}] ", number), meaning, width);
   }
   return result;
 }
@@ -176,7 +199,8 @@ void StyledText::heading(const std::string& title) {
 
 void StyledText::paragraph(const std::string& text) {
   separate();
-  text_ += style_ == TableStyle::markdown ? one_line(text) + "\n" : hanging("", one_line(text));
+  text_ +=
+      style_ == TableStyle::markdown ? one_line(text) + "\n" : hanging("", one_line(text), width_);
 }
 
 void StyledText::item(const std::string& text, const std::string& more) {
@@ -185,10 +209,11 @@ void StyledText::item(const std::string& text, const std::string& more) {
   if (markdown) {
     text_ += fmt::format("- {}\n", one_line(text));
   } else {
-    text_ += hanging("  - ", one_line(text));
+    text_ += hanging("  - ", one_line(text), width_);
   }
   if (!more.empty()) {
-    text_ += markdown ? fmt::format("  {}\n", one_line(more)) : hanging("    ", one_line(more));
+    text_ +=
+        markdown ? fmt::format("  {}\n", one_line(more)) : hanging("    ", one_line(more), width_);
   }
 }
 
@@ -218,12 +243,12 @@ void StyledText::table_with_reasons(std::vector<Column> columns, Rows rows) {
     return;
   }
   const Footnotes footnotes =
-      style_ == TableStyle::text ? shorten_reasons(columns, rows) : Footnotes{};
+      style_ == TableStyle::text ? shorten_reasons(columns, rows, width_) : Footnotes{};
   table(columns, rows);
   if (footnotes.all().empty()) return;
   text_ += "\n";
   for (const auto& [symbol, meaning] : footnotes.all()) {
-    text_ += hanging(fmt::format("  {} ", symbol), meaning);
+    text_ += hanging(fmt::format("  {} ", symbol), meaning, width_);
   }
 }
 

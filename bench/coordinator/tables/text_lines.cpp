@@ -1,10 +1,20 @@
 #include "linkgain/tables/text_lines.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 namespace linkgain {
+
+std::size_t terminal_columns() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+    return kAnyColumns;
+  }
+  return size.ws_col > 0 ? size.ws_col : kAnyColumns;
+}
 
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(

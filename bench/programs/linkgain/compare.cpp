@@ -13,6 +13,7 @@
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
@@ -43,7 +44,7 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
                     const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
-      return comparison_report(comparisons, options.metric, TableStyle::text);
+      return comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns());
     case OutputFormat::markdown:
       return comparison_report(comparisons, options.metric, TableStyle::markdown);
     case OutputFormat::csv:
@@ -126,7 +127,7 @@ int carry_out(const CompareCommandOptions& options) {
 
 const Registration kRegistration(Subcommand<CompareCommandOptions>{
     "compare",
-    "Say what changed between runs, in the machine and in every case",
+    "Compare runs, before and after a change",
     kFooter,
     {.in_help = 6, .in_list = 4},
     declare,

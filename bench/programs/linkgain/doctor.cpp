@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "linkgain/base/environment.hpp"
+#include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
 
@@ -16,11 +22,16 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain doctor            every check that needs no load\n"
-    "  linkgain doctor --load     the PCIe links at work too";
+    "  linkgain doctor --load     the PCIe links at work too, and what copies over NVLink reach\n"
+    "  linkgain doctor --only nvlink-links,p2p\n"
+    "  linkgain doctor --explain nvlink-links";
 
 struct DoctorOptions {
   bool json = false;
   bool load = false;  ///< copy between host and GPUs and look at the PCIe links meanwhile
+  bool verbose = false;
+  std::vector<std::string> only;  ///< ids of checks; empty: all
+  std::string explain;            ///< id of a check to be explained instead
   bool color = true;
 };
 
@@ -46,6 +57,7 @@ Survey survey_with_worker(const SurveySources& sources, const SignalWatch& watch
 void set_load_failure(Survey& survey, const std::string& reason) {
   survey.load_failure = reason;
   for (GpuSurvey& gpu : survey.gpus) gpu.load = Reading<GpuLoad>::missing("no load: " + reason);
+  survey.peer_copies = Reading<std::vector<PeerCopy>>::missing("no load: " + reason);
 }
 
 /// Copies between the host and all visible GPUs and watches them.
@@ -62,6 +74,7 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
     gpus.look();
   }
   gpus.put_into(survey);
+  survey.peer_copies = peer_copies_in(worker.line(kBetweenLooks, watch).value_or(""));
 }
 
 /// Throws Interrupted.
@@ -70,36 +83,55 @@ Diagnosis diagnose(bool load) {
   const SurveySources sources = sources_of_this_process(current_environment());
   Survey survey = survey_with_worker(sources, watch);
   if (load) survey_load(survey, sources.environment, watch);
-  return {host_name(), utc_now(false), check_machine(survey)};
+  return {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)};
 }
 
 void declare(CommandLine& line, DoctorOptions& options) {
   line.app.add_flag("--json", options.json, "Print one JSON document");
   line.app.add_flag("--load", options.load,
-                    "Copy between host and GPUs and look at PCIe links meanwhile");
+                    "Copy between host and GPUs and look at PCIe links meanwhile; measure "
+                    "NVLink by copies");
+  line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
+  const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
+  line.deferred.add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
+      ->type_name("CHECK,...");
+  line.deferred
+      .add("--explain", options.explain, parse_check,
+           "Say what a check means and what to do, and end")
+      ->type_name("CHECK");
   add_no_color(line, options.color);
 }
 
 /// `linkgain doctor`: checks this machine and prints what it found. Returns the exit code.
 int carry_out(const DoctorOptions& options) {
+  if (!options.explain.empty()) {
+    fmt::print("{}", explanation_of(find_check(options.explain), terminal_columns()));
+    return static_cast<int>(ExitCode::success);
+  }
   Diagnosis diagnosis;
   try {
     diagnosis = diagnose(options.load);
   } catch (const Interrupted& interrupted) {
     return kSignalExitBase + interrupted.signal_number();
   }
+  if (!options.only.empty()) {
+    std::erase_if(diagnosis.findings, [&](const Finding& finding) {
+      return std::ranges::find(options.only, finding.id) == options.only.end();
+    });
+  }
   fmt::print("{}", options.json ? to_json(diagnosis)
-                                : diagnosis_table(diagnosis, is_colored(options.color)));
+                                : diagnosis_table(diagnosis, {.color = is_colored(options.color),
+                                                              .verbose = options.verbose,
+                                                              .width = terminal_columns()}));
   return static_cast<int>(exit_code_of(diagnosis));
 }
 
-const Registration kRegistration(Subcommand<DoctorOptions>{
-    "doctor",
-    "Look for what holds this machine's GPUs back",
-    kFooter,
-    {.in_help = 3, .in_list = 3},
-    declare,
-    carry_out});
+const Registration kRegistration(Subcommand<DoctorOptions>{"doctor",
+                                                           "Diagnose GPUs, links and host",
+                                                           kFooter,
+                                                           {.in_help = 3, .in_list = 3},
+                                                           declare,
+                                                           carry_out});
 
 }  // namespace
 }  // namespace linkgain

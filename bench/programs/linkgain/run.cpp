@@ -72,7 +72,7 @@ void declare_job(CommandLine& line, RunOptions& options) {
   DeferredOptions& deferred = line.deferred;
   CLI::App& app = line.app;
   constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
-  deferred.add("--profile", options.profile, parse_profile, "quick, default, full, node")
+  deferred.add("--profile", options.profile, parse_profile, "quick, default, bridge, full, node")
       ->type_name("NAME");
   add_number<int>(
       app, "--np", options.ranks,

@@ -2,6 +2,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/diagnostics/topology_table.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "subcommand.hpp"
 
@@ -29,7 +30,7 @@ int carry_out(const TopoOptions& options) {
   if (options.json) {
     fmt::print("{}", to_json(topology));
   } else if (has_gpus) {
-    fmt::print("{}", topology_report(topology));
+    fmt::print("{}", topology_report(topology, terminal_columns()));
   }
   if (has_gpus) return static_cast<int>(ExitCode::success);
   throw MachineError(
@@ -38,12 +39,8 @@ int carry_out(const TopoOptions& options) {
       "must be started with them (docker run --gpus all)");
 }
 
-const Registration kRegistration(Subcommand<TopoOptions>{"topo",
-                                                         "Show the GPUs and what lies between them",
-                                                         kFooter,
-                                                         {.in_help = 2, .in_list = 2},
-                                                         declare,
-                                                         carry_out});
+const Registration kRegistration(Subcommand<TopoOptions>{
+    "topo", "Show GPUs and links", kFooter, {.in_help = 2, .in_list = 2}, declare, carry_out});
 
 }  // namespace
 }  // namespace linkgain

@@ -35,8 +35,10 @@ struct Modes {
 void add_mode_options(CLI::App& app, Modes& modes, WorkerOptions& options) {
   app.add_flag("--serve", modes.serve, "answer linkgain's protocol on standard input and output");
   app.add_flag("--describe", modes.describe, "print versions and capabilities as JSON");
-  app.add_option("--load", options.load_time.value,
-                 "copy between host and every visible GPU for that long, and end")
+  app.add_option(
+         "--load", options.load_time.value,
+         "copy between host and every visible GPU for that long, then between GPUs; print what "
+         "these copies reach as JSON")
       ->check(CLI::Range(0.1, 600.0))
       ->type_name("SECONDS");
   app.add_option("--sample", options.sample_target.value, "length of a timed batch of operations")

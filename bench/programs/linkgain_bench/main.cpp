@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
         return print_in_full(linkgain::describe() + "\n");
       case WorkerOptions::Mode::load:
         linkgain::load_gpu_links(options.load_time);
-        return 0;
+        return print_in_full(linkgain::to_json_line(linkgain::copy_between_gpus()) + "\n");
       case WorkerOptions::Mode::serve: {
         linkgain::ProtocolChannel channel;
         return run_ranks(argc, argv, options, &channel);

@@ -9,6 +9,7 @@
 #include "mpi/backend.hpp"
 
 #ifdef LINKGAIN_HAVE_NCCL
+#include "linkgain/gpu/peer_copies.hpp"
 #include "nccl/backend.hpp"
 #endif
 
@@ -58,6 +59,14 @@ void load_gpu_links([[maybe_unused]] Seconds time) {
 #else
   throw MachineError(fmt::format("this build has no CUDA: {}", build_info().nccl_missing),
                      "install CUDA and NCCL and build again");
+#endif
+}
+
+std::vector<PeerCopy> copy_between_gpus() {
+#ifdef LINKGAIN_HAVE_NCCL
+  return gpu::measure_peer_copies();
+#else
+  return {};
 #endif
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "linkgain/hardware/peer_copies.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
@@ -27,5 +28,9 @@ void describe_gpus(Machine& machine);
 /// Keeps the PCIe links of every GPU that CUDA shows to this process at work for about that long.
 /// For `--load`. Throws MachineError where there is none or the build has no CUDA.
 void load_gpu_links(Seconds time);
+
+/// What copies between the visible GPUs reach, where they reach each other's memory; nothing where
+/// the build has no CUDA.
+std::vector<PeerCopy> copy_between_gpus();
 
 }  // namespace linkgain

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,10 @@
 namespace linkgain {
 
 /// What `linkgain run --profile` measures.
-enum class Profile { quick, standard, full, node };
+enum class Profile { quick, standard, bridge, full, node };
+
+inline constexpr std::array kProfiles{Profile::quick, Profile::standard, Profile::bridge,
+                                      Profile::full, Profile::node};
 
 std::string_view name_of(Profile profile);  ///< standard is called "default"
 Profile parse_profile(std::string_view name);

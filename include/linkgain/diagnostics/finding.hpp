@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/diagnostics/link_verdict.hpp"
 
 namespace linkgain {
 
@@ -35,6 +36,7 @@ struct Finding {
 struct Diagnosis {
   std::string host;
   std::string checked;  ///< UTC
+  LinkAnswer links;
   std::vector<Finding> findings;
 };
 

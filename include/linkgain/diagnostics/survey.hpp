@@ -12,6 +12,7 @@
 #include "linkgain/diagnostics/kernel_log.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/hardware/peer_copies.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 #include "linkgain/telemetry/pci.hpp"
@@ -57,6 +58,8 @@ NcclSettings parse_nccl_conf(std::string_view text, const std::string& source);
 NcclSettings survey_nccl_settings(const Environment& environment, const std::filesystem::path& home,
                                   const std::filesystem::path& etc);
 
+inline constexpr const char* kNeedsLoad = "needs --load";
+
 /// What was seen of a GPU while copies between it and the host ran; its SMs had no work.
 struct GpuLoad {
   Reading<int> pcie_generation;         ///< the highest
@@ -83,7 +86,7 @@ struct GpuSurvey {
   Reading<double> busy_percent;                ///< while nothing of ours worked
   Reading<std::vector<GpuProcess>> processes;  ///< of all users
   Reading<std::string> iommu_domain;           ///< the kernel's word: "DMA", "DMA-FQ", "identity"
-  Reading<GpuLoad> load = Reading<GpuLoad>::missing("needs --load");
+  Reading<GpuLoad> load = Reading<GpuLoad>::missing(kNeedsLoad);
 };
 
 struct Capacity {
@@ -127,6 +130,8 @@ struct Survey {
   std::vector<GpuSurvey> gpus;
   /// Why the GPUs' copies could not run; empty where they were, or where it was not asked for.
   std::string load_failure;
+  /// Between GPUs that reach each other's memory, after that.
+  Reading<std::vector<PeerCopy>> peer_copies = Reading<std::vector<PeerCopy>>::missing(kNeedsLoad);
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
   HostSurvey host;
   SoftwareSurvey software;

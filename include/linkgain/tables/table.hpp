@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 
@@ -14,6 +18,8 @@ class Table {
     std::string title;
     Alignment alignment = Alignment::left;
     bool needs_values = false;  ///< left out of Markdown where every cell is empty
+    /// On a terminal that is too narrow, columns are left out in ascending order of this; 0: never.
+    int leave_out = 0;
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -24,6 +30,8 @@ class Table {
   /// For a terminal: two blanks in front and between, nothing at the end of a line. Titles, unless
   /// all are empty, and rows, each ended by a newline.
   std::string text() const;
+  /// The same within so many characters, as far as columns may be left out.
+  std::string text(std::size_t width) const;
 
   /// Columns line up in the raw text too, and bars within a cell are made harmless. Header,
   /// separator and rows, each ended by a newline.
@@ -56,8 +64,8 @@ class Footnotes {
 
   const std::vector<Note>& all() const { return notes_; }
 
-  /// A line for each, for a terminal: "  [1] not known: ...", or nothing.
-  std::string text() const;
+  /// A paragraph for each, for a terminal: "  [1] not known: ...", or nothing.
+  std::string text(std::size_t width) const;
 
   /// One Markdown item for each, or nothing.
   std::string markdown() const;
@@ -73,7 +81,9 @@ enum class TableStyle { text, markdown };
 /// Sections and tables that are the same for a terminal and in Markdown.
 class StyledText {
  public:
-  explicit StyledText(TableStyle style) : style_(style) {}
+  /// On a terminal no line but a command's is longer than `width`, as far as tables can be broken.
+  explicit StyledText(TableStyle style, std::size_t width = kTerminalColumns)
+      : style_(style), width_(std::min(width, kTerminalColumns)) {}
 
   /// A section's title, with a blank line before it unless it is the first thing.
   void heading(const std::string& title);
@@ -94,6 +104,7 @@ class StyledText {
   void command(const std::string& text);
 
   TableStyle style() const { return style_; }
+  std::size_t width() const { return width_; }
   const std::string& text() const { return text_; }
 
  private:
@@ -101,6 +112,7 @@ class StyledText {
   void begin_item();
 
   TableStyle style_;
+  std::size_t width_;
   std::string text_;
   bool in_list_ = false;
 };

@@ -9,6 +9,12 @@ namespace linkgain {
 /// What fits on a line of most terminals.
 inline constexpr std::size_t kTerminalColumns = 120;
 
+/// Of what is no terminal: tables leave nothing out.
+inline constexpr std::size_t kAnyColumns = std::string_view::npos;
+
+/// Columns of the terminal that standard output goes to; kAnyColumns where it is none.
+std::size_t terminal_columns();
+
 /// Characters that the UTF-8 text takes on a terminal.
 std::size_t display_width(std::string_view text);
 

@@ -97,6 +97,19 @@ TEST(Profiles, NodeIsMadeForRepetition) {
             "all_reduce/float32/sum/64MiB/np2");
 }
 
+TEST(Profiles, BridgeHasFewSizesOfWhatABridgeChanges) {
+  const ProfilePlan plan = plan_of(Profile::bridge, BackendKind::nccl);
+  EXPECT_EQ(plan.launches, 8);
+  EXPECT_EQ(plan.budget, Seconds{50}) << "of less than a minute in all";
+  EXPECT_THAT(names_of(cases_of(Profile::bridge, BackendKind::nccl)),
+              ElementsAre("all_reduce/float32/sum/8B/np2/graph", "all_reduce/float32/sum/1MiB/np2",
+                          "all_reduce/float32/sum/256MiB/np2", "send_recv/float32/256MiB/np2",
+                          "copy_push/256MiB/np2/pair=0-1", "copy_push/256MiB/np2/pair=0-1/both"));
+  EXPECT_THAT(names_of(cases_of(Profile::bridge, BackendKind::mpi)),
+              ElementsAre("all_reduce/float32/sum/8B/np2", "all_reduce/float32/sum/1MiB/np2",
+                          "all_reduce/float32/sum/64MiB/np2", "send_recv/float32/64MiB/np2"));
+}
+
 TEST(Profiles, FullHasEveryTypeReductionLaunchModeAndPair) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
     std::set<DataType> types;
@@ -132,8 +145,7 @@ TEST(Profiles, OthersHaveSixLaunchesAndNoBudget) {
 
 TEST(Expand, NamesEveryCaseOnce) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
-    for (const Profile profile :
-         {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
+    for (const Profile profile : kProfiles) {
       const std::vector<std::string> names = names_of(cases_of(profile, backend, 4));
       EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
     }
@@ -300,7 +312,7 @@ TEST(PlanNames, ParseBack) {
   for (const Pattern pattern : {Pattern::ring, Pattern::one_way, Pattern::both_ways}) {
     EXPECT_EQ(parse_pattern(name_of(pattern)), pattern);
   }
-  for (const Profile profile : {Profile::quick, Profile::standard, Profile::full, Profile::node}) {
+  for (const Profile profile : kProfiles) {
     EXPECT_EQ(parse_profile(name_of(profile)), profile);
   }
   EXPECT_EQ(name_of(Profile::standard), "default");

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
 #include <stdexcept>
 
 #include "bridge_runs.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -31,6 +34,19 @@ TEST(ComparisonReport, FitsATerminal) {
   const std::vector<RunComparison> comparisons{compare_runs(before, after, {})};
   expect_golden(comparison_report(comparisons, Metric::busbw, TableStyle::text),
                 "comparison_bridge.txt");
+}
+
+TEST(ComparisonReport, FitsNarrowTerminals) {
+  const RunFigures before = before_bridge();
+  const RunFigures after = after_bridge();
+  const std::vector<RunComparison> comparisons{compare_runs(before, after, {})};
+  for (const std::size_t width : {std::size_t{60}, std::size_t{80}, kAnyColumns}) {
+    std::istringstream lines(
+        comparison_report(comparisons, Metric::busbw, TableStyle::text, width));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(display_width(line), std::min(width, kTerminalColumns)) << line;
+    }
+  }
 }
 
 std::string text_of(const RunFigures& before, const RunFigures& after,

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 
@@ -18,34 +20,38 @@ using enum CheckGroup;
 
 /// Two cards on a bridge that is half in its socket, one of them badly fed.
 Diagnosis sick_workstation() {
-  return {"workstation",
-          "2026-11-20T16:40:00Z",
-          {{gpus, "gpu-driver", "host", ok, "2 GPUs, driver 580.159.04", "", ""},
-           {gpus, "gpu-responds", "GPU0", ok, "NVIDIA GeForce RTX 3090", "", ""},
-           {gpus, "gpu-responds", "GPU1", ok, "NVIDIA GeForce RTX 3090", "", ""},
-           {power, "power-brake", "GPU0", ok, "none now", "", ""},
-           {power, "power-brake", "GPU1", problem, "slowed down by the power brake now",
-            "the power supply or the machine tells the GPU to halve its clocks or worse",
-            "give each 8-pin socket of the card a cable of its own from the power supply (150 W "
-            "each; no two plugs at the end of one cable), and see that the supply has watts to "
-            "spare"},
-           {cooling, "temperature", "GPU0", ok, "45 °C idle, 48 below slowdown at 93 °C", "", ""},
-           {cooling, "temperature", "GPU1", warning, "84 °C, 9 below slowdown at 93 °C",
-            "GPUs begin to slow down at 84 to 90 °C, and wear faster", "clean fans and filters"},
-           {connectivity, "nvlink-links", "GPU0", ok, "4 of 4 links active", "", ""},
-           {connectivity, "nvlink-links", "GPU1", ok, "4 of 4 links active", "", ""},
-           {connectivity, "p2p", "GPU0-GPU1", problem, "NV4, reads refused: GPU not supported",
-            "NVLink joins the GPUs and yet neither may reach the other's memory", "reseat"},
-           {connectivity, "pcie-link", "GPU0", not_checkable,
-            "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
-           {connectivity, "pcie-link", "GPU1", not_checkable,
-            "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
-           {host, "shared-memory", "host", ok, "31.3 GiB free of 31.3 GiB in /dev/shm", "", ""}}};
+  return {
+      "workstation",
+      "2026-11-20T16:40:00Z",
+      {"GPU0 and GPU1 are joined by NVLink: 4 of 4 links active, peer access is refused (GPU not "
+       "supported).",
+       "What the bridge is worth: linkgain run --profile bridge", true},
+      {{gpus, "gpu-driver", "host", ok, "2 GPUs, driver 580.159.04", "", ""},
+       {gpus, "gpu-responds", "GPU0", ok, "NVIDIA GeForce RTX 3090", "", ""},
+       {gpus, "gpu-responds", "GPU1", ok, "NVIDIA GeForce RTX 3090", "", ""},
+       {power, "power-brake", "GPU0", ok, "none now", "", ""},
+       {power, "power-brake", "GPU1", problem, "slowed down by the power brake now",
+        "the power supply or the machine tells the GPU to halve its clocks or worse",
+        "give each 8-pin socket of the card a cable of its own from the power supply (150 W "
+        "each; no two plugs at the end of one cable), and see that the supply has watts to "
+        "spare"},
+       {cooling, "temperature", "GPU0", ok, "45 °C idle, 48 below slowdown at 93 °C", "", ""},
+       {cooling, "temperature", "GPU1", warning, "84 °C, 9 below slowdown at 93 °C",
+        "GPUs begin to slow down at 84 to 90 °C, and wear faster", "clean fans and filters"},
+       {connectivity, "nvlink-links", "GPU0", ok, "4 of 4 links active", "", ""},
+       {connectivity, "nvlink-links", "GPU1", ok, "4 of 4 links active", "", ""},
+       {connectivity, "p2p", "GPU0-GPU1", problem, "NV4, reads refused: GPU not supported",
+        "NVLink joins the GPUs and yet neither may reach the other's memory", "reseat"},
+       {connectivity, "pcie-link", "GPU0", not_checkable,
+        "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
+       {connectivity, "pcie-link", "GPU1", not_checkable,
+        "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
+       {host, "shared-memory", "host", ok, "31.3 GiB free of 31.3 GiB in /dev/shm", "", ""}}};
 }
 
 /// Eight GPUs and nothing wrong.
 Diagnosis healthy_server() {
-  Diagnosis diagnosis{"server", "2026-11-20T16:40:00Z", {}};
+  Diagnosis diagnosis{"server", "2026-11-20T16:40:00Z", {"All 28 pairs.", "", false}, {}};
   for (int i = 0; i < 8; ++i) {
     const std::string gpu = "GPU" + std::to_string(i);
     diagnosis.findings.push_back({power, "power-limit", gpu, ok, "700 W of 700 W default", "", ""});
@@ -61,11 +67,20 @@ Diagnosis healthy_server() {
 }
 
 TEST(DiagnosisTable, OfASickWorkstation) {
-  linkgain::test::expect_golden(diagnosis_table(sick_workstation(), false), "diagnosis_sick.txt");
+  test::expect_golden(diagnosis_table(sick_workstation(), {}), "diagnosis_sick.txt");
+}
+
+TEST(DiagnosisTable, ShowsWhatIsOkWhereAsked) {
+  test::expect_golden(diagnosis_table(sick_workstation(), {.verbose = true}),
+                      "diagnosis_verbose.txt");
+}
+
+TEST(DiagnosisTable, OfANarrowTerminal) {
+  test::expect_golden(diagnosis_table(sick_workstation(), {.width = 60}), "diagnosis_narrow.txt");
 }
 
 TEST(DiagnosisTable, OfAHealthyServer) {
-  linkgain::test::expect_golden(diagnosis_table(healthy_server(), false), "diagnosis_healthy.txt");
+  test::expect_golden(diagnosis_table(healthy_server(), {}), "diagnosis_healthy.txt");
 }
 
 /// Without what a terminal takes for colour.
@@ -82,23 +97,25 @@ std::string without_color(const std::string& text) {
 }
 
 TEST(DiagnosisTable, ColourChangesNothingElse) {
-  const std::string colored = diagnosis_table(sick_workstation(), true);
+  const std::string colored = diagnosis_table(sick_workstation(), {.color = true});
   EXPECT_THAT(colored, HasSubstr("\033["));
-  EXPECT_EQ(without_color(colored), diagnosis_table(sick_workstation(), false));
+  EXPECT_EQ(without_color(colored), diagnosis_table(sick_workstation(), {}));
 }
 
 TEST(DiagnosisTable, NoLineIsLongerThanAScreen) {
-  for (const std::string& line : wrapped("", 10)) FAIL() << line;
-  std::string text = diagnosis_table(sick_workstation(), false);
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
-    EXPECT_LE(display_width(text.substr(0, end)), 100U) << text.substr(0, end);
-    EXPECT_FALSE(end > 0 && text[end - 1] == ' ') << "blank at the end: " << text.substr(0, end);
-    text.erase(0, end + 1);
+  for (const std::size_t width : {std::size_t{60}, std::size_t{80}, kAnyColumns}) {
+    std::string text = diagnosis_table(sick_workstation(), {.verbose = true, .width = width});
+    for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+      const std::string line = text.substr(0, end);
+      EXPECT_LE(display_width(line), std::min(width, std::size_t{100})) << line;
+      EXPECT_FALSE(line.ends_with(' ')) << "blank at the end: " << line;
+      text.erase(0, end + 1);
+    }
   }
 }
 
 TEST(DiagnosisTable, OfNothing) {
-  test::expect_golden(diagnosis_table({"h", "t", {}}, false), "diagnosis_empty.txt");
+  test::expect_golden(diagnosis_table({"h", "t", {}, {}}, {}), "diagnosis_empty.txt");
 }
 
 TEST(DiagnosisRows, JoinOnlyWhatIsAlike) {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "doctor_support.hpp"
 
@@ -172,6 +174,46 @@ TEST(DoctorP2p, NotCheckable) {
   Survey survey = pcie_survey();
   survey.topology.pairs[0].read = Reading<P2pStatus>::missing("Unknown Error");
   expect_finding(survey, "p2p", "GPU0-GPU1", not_checkable, "Unknown Error");
+}
+
+/// With copies of that rate both ways between the two GPUs.
+Survey with_copies(Survey survey, Reading<double> there, Reading<double> back) {
+  const auto& gpus = survey.topology.gpus;
+  survey.peer_copies = std::vector<PeerCopy>{{gpus[0].pci_bus_id, gpus[1].pci_bus_id, there},
+                                             {gpus[1].pci_bus_id, gpus[0].pci_bus_id, back}};
+  return survey;
+}
+
+bool is_checked(const Survey& survey, std::string_view id) {
+  return std::ranges::any_of(check_machine(survey),
+                             [&](const Finding& finding) { return finding.id == id; });
+}
+
+TEST(DoctorBandwidth, IsMeasuredByCopies) {
+  expect_finding(with_copies(healthy_survey(), 391.0, 396.0), "nvlink-bandwidth", "GPU0-GPU1", ok,
+                 "391.0 GB/s");
+  expect_finding(with_copies(healthy_survey(), 391.0, 44.0), "nvlink-bandwidth", "GPU0-GPU1",
+                 warning, "44.0 GB/s");
+  expect_finding(with_copies(healthy_survey(), 391.0, Reading<double>::missing("out of memory")),
+                 "nvlink-bandwidth", "GPU0-GPU1", not_checkable, "out of memory");
+}
+
+TEST(DoctorBandwidth, IsAskedForWhereTheLinksPayloadIsNotPublic) {
+  Survey survey = bridged(4, 4, 4);
+  for (TopologyGpu& gpu : survey.topology.gpus) {
+    gpu.nvlink.version = 4;
+    gpu.nvlink.rate_gb_per_s = 14.0625;
+  }
+  expect_finding(survey, "nvlink-bandwidth", "GPU0-GPU1", not_checkable, "3.0");
+  EXPECT_EQ(finding_of(survey, "nvlink-bandwidth", "GPU0-GPU1").advice, "linkgain doctor --load");
+  expect_finding(with_copies(survey, 52.0, 52.0), "nvlink-bandwidth", "GPU0-GPU1", ok, "56.2 GB/s");
+  expect_finding(with_copies(survey, 30.0, 52.0), "nvlink-bandwidth", "GPU0-GPU1", warning,
+                 "30.0 GB/s");
+}
+
+TEST(DoctorBandwidth, IsNotAskedForElsewhere) {
+  EXPECT_FALSE(is_checked(healthy_survey(), "nvlink-bandwidth"));
+  EXPECT_FALSE(is_checked(with_copies(pcie_survey(), 12.0, 12.0), "nvlink-bandwidth"));
 }
 
 }  // namespace

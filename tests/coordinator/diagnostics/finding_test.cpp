@@ -9,7 +9,7 @@ namespace linkgain {
 namespace {
 
 Diagnosis with(std::vector<CheckVerdict> verdicts) {
-  Diagnosis diagnosis{"node", "2026-11-20T16:40:00Z", {}};
+  Diagnosis diagnosis{"node", "2026-11-20T16:40:00Z", {}, {}};
   for (const CheckVerdict verdict : verdicts) {
     diagnosis.findings.push_back(
         {CheckGroup::power, "power-limit", "GPU0", verdict, "300 W of 700 W", "why", "do"});

@@ -23,6 +23,17 @@ TEST(MarkdownTable, LinesUp) {
             "| longer |     1 |\n");
 }
 
+TEST(TextTable, LeavesColumnsOutInTheirOrderUntilItFits) {
+  Table table({{"a"},
+               {"second", Table::Alignment::left, false, 2},
+               {"third", Table::Alignment::right, false, 1}});
+  table.add_row({"x", "1", "2"});
+  EXPECT_EQ(table.text(18), "  a  second  third\n  x  1           2\n");
+  EXPECT_EQ(table.text(17), "  a  second\n  x  1\n");
+  EXPECT_EQ(table.text(10), "  a\n  x\n");
+  EXPECT_EQ(table.text(1), "  a\n  x\n") << "what may not be left out stays";
+}
+
 TEST(MarkdownTable, CountsCharactersAndNotBytes) {
   Table table({{"Range"}});
   table.add_row({"1 … 2"});

@@ -12,6 +12,10 @@ TEST(CommandLine, OfDoctor) {
   EXPECT_TRUE(!plain.json && !plain.load && plain.color);
   const auto full = test::options_of<DoctorOptions>({"doctor", "--load", "--json", "--no-color"});
   EXPECT_TRUE(full.json && full.load && !full.color);
+  const auto some = test::options_of<DoctorOptions>({"doctor", "--verbose", "--only", "p2p,xid"});
+  EXPECT_TRUE(some.verbose && !plain.verbose);
+  EXPECT_EQ(some.only, (std::vector<std::string>{"p2p", "xid"}));
+  EXPECT_EQ(test::options_of<DoctorOptions>({"doctor", "--explain", "xid"}).explain, "xid");
 }
 
 }  // namespace

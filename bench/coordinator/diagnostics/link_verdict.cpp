@@ -1,0 +1,274 @@
+#include "linkgain/diagnostics/link_verdict.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "checks.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+using Pairs = std::vector<TopologyPair>;
+using Places = std::vector<int>;  ///< of GPUs in the topology, ascending
+
+const TopologyGpu& gpu_at(const Topology& topology, int place) {
+  return topology.gpus[static_cast<std::size_t>(place)];
+}
+
+/// "GPU0 and GPU1", "GPU0 to GPU7", "GPU0, GPU2 and GPU5"
+std::string names_of(const Topology& topology, const Places& places) {
+  const int first = gpu_at(topology, places.front()).index;
+  const int last = gpu_at(topology, places.back()).index;
+  const auto count = static_cast<int>(places.size());
+  if (count > 2 && last - first == count - 1) return fmt::format("GPU{} to GPU{}", first, last);
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    const char* before = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+    text += before + device_label(topology, places[static_cast<std::size_t>(i)]);
+  }
+  return text;
+}
+
+Places all_gpus(const Topology& topology) {
+  Places places(topology.gpus.size());
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
+Places gpus_of(const Pairs& pairs) {
+  std::set<int> places;
+  for (const TopologyPair& pair : pairs) places.insert({pair.from, pair.to});
+  return {places.begin(), places.end()};
+}
+
+/// The pairs by whether NVLink joins them.
+struct Joined {
+  Pairs yes;
+  Pairs no;
+  Pairs unknown;
+};
+
+Joined sorted_pairs(const Topology& topology) {
+  Joined sorted;
+  for (const TopologyPair& pair : gpu_pairs(topology)) {
+    const std::optional<bool> joined = joined_by_nvlink(pair);
+    (!joined ? sorted.unknown : *joined ? sorted.yes : sorted.no).push_back(pair);
+  }
+  return sorted;
+}
+
+/// "4", "2 to 4"
+std::string range_of(const std::set<int>& numbers) {
+  if (numbers.size() == 1) return fmt::to_string(*numbers.begin());
+  return fmt::format("{} to {}", *numbers.begin(), *numbers.rbegin());
+}
+
+/// "4 of 4 links active" of each GPU, "links not counted (reason)"
+std::string links_text(const Topology& topology, const Places& places) {
+  std::set<int> active;
+  std::set<int> possible;
+  for (const int place : places) {
+    const NvlinkInfo& nvlink = gpu_at(topology, place).nvlink;
+    if (!nvlink.active.measured()) {
+      return fmt::format("links not counted ({})", nvlink.active.reason());
+    }
+    active.insert(nvlink.active.value());
+    if (nvlink.possible.measured()) possible.insert(nvlink.possible.value());
+  }
+  const std::string most = possible.empty() ? "" : " of " + range_of(possible);
+  return fmt::format("{}{} links active{}", range_of(active), most,
+                     places.size() > 2 ? " on each GPU" : "");
+}
+
+/// "peer access works", or the first reason why it does not.
+std::string peer_text(const Topology& topology, const Pairs& pairs) {
+  std::size_t refused = 0;
+  bool only_writes = true;
+  std::string first;
+  std::string unknown;
+  for (const TopologyPair& pair : pairs) {
+    const P2pRefusal refusal = p2p_refusal(topology, pair);
+    if (!refusal.unknown.empty()) unknown = refusal.unknown;
+    if (refusal.why_not.empty()) continue;
+    only_writes = only_writes && refusal.what == "writes";
+    if (refused++ == 0) first = refusal.why_not;
+  }
+  if (refused > 0) {
+    return fmt::format("{}{} ({})",
+                       only_writes ? "peer writes are refused" : "peer access is refused",
+                       refused < pairs.size()
+                           ? " in " + counted(static_cast<std::int64_t>(refused), "pair", "pairs")
+                           : "",
+                       first);
+  }
+  if (!unknown.empty()) return fmt::format("peer access is not known ({})", unknown);
+  return "peer access works";
+}
+
+bool is_switched(const Topology& topology, const Places& places) {
+  return std::ranges::all_of(
+      places, [&](int place) { return gpu_at(topology, place).nvlink.switched.value_or(false); });
+}
+
+std::string through(const Topology& topology, const Places& places) {
+  return is_switched(topology, places) ? "NVLink through a switch" : "NVLink";
+}
+
+std::string all_joined(const Topology& topology, const Pairs& pairs) {
+  const Places places = all_gpus(topology);
+  const std::string names = names_of(topology, places);
+  return fmt::format(
+      "{} are joined by {}: {}, {}.",
+      pairs.size() == 1 ? names : fmt::format("All {} pairs of {}", pairs.size(), names),
+      through(topology, places), links_text(topology, places), peer_text(topology, pairs));
+}
+
+std::string none_joined(const Topology& topology, const Pairs& pairs) {
+  const Places places = all_gpus(topology);
+  const bool lack = std::ranges::all_of(
+      topology.gpus, [](const TopologyGpu& gpu) { return !may_have_nvlink(gpu.nvlink); });
+  const std::string peer = peer_text(topology, pairs);
+  const std::string names = names_of(topology, places);
+  return fmt::format(
+      "{} connected by NVLink: {}, {}{}.",
+      pairs.size() == 1 ? names + " are not" : fmt::format("No pair of {} is", names),
+      lack ? "they have none" : links_text(topology, places), peer,
+      peer.ends_with("works") ? " over PCIe" : "");
+}
+
+/// GPUs that NVLink joins each with each, in groups; absent where some are joined through others
+/// alone.
+std::optional<std::vector<Places>> groups_of(const Pairs& joined) {
+  std::vector<Places> groups;
+  for (const TopologyPair& pair : joined) {
+    const auto group = std::ranges::find_if(groups, [&](const Places& each) {
+      return std::ranges::find(each, pair.from) != each.end() ||
+             std::ranges::find(each, pair.to) != each.end();
+    });
+    Places& places = group == groups.end() ? groups.emplace_back() : *group;
+    for (const int place : {pair.from, pair.to}) {
+      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+    }
+    std::ranges::sort(places);
+  }
+  std::size_t pairs = 0;
+  for (const Places& places : groups) pairs += places.size() * (places.size() - 1) / 2;
+  if (pairs != joined.size()) return std::nullopt;
+  return groups;
+}
+
+std::string pairs_text(const Topology& topology, const Pairs& pairs) {
+  constexpr std::size_t kNamed = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(pairs.size(), kNamed); ++i) {
+    text += (i > 0 ? ", " : "") + subject_of(topology, pairs[i]);
+  }
+  if (pairs.size() <= kNamed) return text;
+  return fmt::format("{} and {} more", text, pairs.size() - kNamed);
+}
+
+/// "GPU0 and GPU1, GPU2 and GPU3, but not GPU4", "16 of 28 pairs, but not GPU0-GPU5, …"
+std::string what_is_joined(const Topology& topology, const Joined& joined) {
+  const auto groups = groups_of(joined.yes);
+  if (!groups) {
+    const std::size_t all = joined.yes.size() + joined.no.size() + joined.unknown.size();
+    const std::string others =
+        joined.no.empty() ? "" : ", but not " + pairs_text(topology, joined.no);
+    return fmt::format("{} of {} pairs{}", joined.yes.size(), all, others);
+  }
+  std::vector<std::string> names;
+  for (const Places& places : *groups) names.push_back(names_of(topology, places));
+  Places alone;
+  std::ranges::set_difference(gpus_of(joined.no), gpus_of(joined.yes), std::back_inserter(alone));
+  return fmt::format("{}, {}", fmt::join(names, ", "),
+                     alone.empty() ? "and no other pair" : "but not " + names_of(topology, alone));
+}
+
+std::string some_joined(const Topology& topology, const Joined& joined) {
+  const Places places = gpus_of(joined.yes);
+  const auto unknown = static_cast<std::int64_t>(joined.unknown.size());
+  return fmt::format(
+      "{} joins {}: {}, {}.{}", through(topology, places), what_is_joined(topology, joined),
+      links_text(topology, places), peer_text(topology, joined.yes),
+      unknown > 0 ? fmt::format(" Not known of {}: {}.", counted(unknown, "pair", "pairs"),
+                                joined.unknown.front().nvlinks.reason())
+                  : "");
+}
+
+/// Whether NVLink joins the GPUs, how many links are active and whether peer access works.
+std::string verdict_of(const Topology& topology, const Joined& joined) {
+  if (topology.gpus.empty()) return fmt::format("There is no GPU: {}.", topology.no_gpus);
+  if (topology.gpus.size() == 1) {
+    return fmt::format("{} is the only GPU: there is none to join it to.",
+                       device_label(topology, 0));
+  }
+  if (!joined.yes.empty() && joined.no.empty() && joined.unknown.empty()) {
+    return all_joined(topology, joined.yes);
+  }
+  if (!joined.yes.empty()) return some_joined(topology, joined);
+  if (!joined.unknown.empty()) {
+    return fmt::format("Whether NVLink joins {} is not known: {}.",
+                       joined.no.empty() ? names_of(topology, all_gpus(topology))
+                                         : pairs_text(topology, joined.unknown),
+                       joined.unknown.front().nvlinks.reason());
+  }
+  return none_joined(topology, joined.no);
+}
+
+bool could_be_bridged(const Topology& topology, const TopologyPair& pair) {
+  return linkgain::could_be_bridged(gpu_at(topology, pair.from), gpu_at(topology, pair.to));
+}
+
+/// What to measure where two GPUs have a bridge, or could have one; else empty.
+std::string bridge_advice(const Topology& topology, const Joined& joined) {
+  constexpr const char* kCommand = "linkgain run --profile bridge";
+  const auto is_bridge = [&](const TopologyPair& pair) {
+    return !gpu_at(topology, pair.from).nvlink.switched.value_or(true);
+  };
+  const auto can_be = [&](const TopologyPair& pair) { return could_be_bridged(topology, pair); };
+  if (std::ranges::any_of(joined.yes, is_bridge)) {
+    return fmt::format("What the bridge is worth: {}", kCommand);
+  }
+  if (!std::ranges::any_of(joined.no, can_be)) return {};
+  return fmt::format("Before and after a bridge: {}", kCommand);
+}
+
+/// Whether a link is down or a bridge missing, or peer access refused over NVLink.
+bool is_in_trouble(const Topology& topology, const Joined& joined) {
+  const auto lacks_links = [&](int place) {
+    const NvlinkInfo& nvlink = gpu_at(topology, place).nvlink;
+    return nvlink.active.measured() && nvlink.active.value() < nvlink.possible.value_or(0);
+  };
+  const auto is_refused = [&](const TopologyPair& pair) {
+    return !p2p_refusal(topology, pair).why_not.empty();
+  };
+  const auto can_be = [&](const TopologyPair& pair) { return could_be_bridged(topology, pair); };
+  return std::ranges::any_of(gpus_of(joined.yes), lacks_links) ||
+         std::ranges::any_of(joined.yes, is_refused) || std::ranges::any_of(joined.no, can_be) ||
+         !joined.unknown.empty();
+}
+
+}  // namespace
+
+LinkAnswer link_answer(const Topology& topology) {
+  const Joined joined = sorted_pairs(topology);
+  return {verdict_of(topology, joined), bridge_advice(topology, joined),
+          is_in_trouble(topology, joined)};
+}
+
+std::string text_of(const LinkAnswer& answer, std::size_t width) {
+  width = std::min(width, kTerminalColumns);
+  const std::string verdict = hanging("", answer.verdict, width);
+  return answer.advice.empty() ? verdict : verdict + hanging("", answer.advice, width);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "linkgain/diagnostics/finding.hpp"
+
+namespace linkgain {
+
+/// What a check of `linkgain doctor` is about.
+struct CheckEntry {
+  std::string_view id;
+  CheckGroup group = CheckGroup::host;
+  std::string_view meaning;  ///< what is looked at, and what the verdicts but ok stand for
+  std::string_view fix;
+};
+
+/// Every check, in the order of a diagnosis.
+std::span<const CheckEntry> check_catalog();
+
+/// The check of that id. Throws UsageError where there is none.
+const CheckEntry& find_check(std::string_view id);
+
+/// For `doctor --explain`: paragraphs of at most `width`.
+std::string explanation_of(const CheckEntry& check, std::size_t width);
+
+}  // namespace linkgain

@@ -1,0 +1,49 @@
+#include "linkgain/diagnostics/check_catalog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "linkgain/diagnostics/doctor.hpp"
+#include "linkgain/tables/text_lines.hpp"
+#include "support/sample_survey.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::test;
+
+TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
+  Survey faulty = healthy_survey();
+  faulty.load_failure = "no CUDA";
+  faulty.software.nccl = {{{"NCCL_ALGO", "Ring", "environment"}}, {"a line without effect"}};
+  faulty.software.cuda_variables = {{"CUDA_LAUNCH_BLOCKING", "1"}};
+  faulty.peer_copies = std::vector<PeerCopy>{};
+  std::set<std::string_view> found;
+  for (const Survey& survey : {faulty, pcie_survey(), no_gpu_survey()}) {
+    for (const Finding& finding : check_machine(survey)) {
+      const CheckEntry& entry = find_check(finding.id);
+      EXPECT_EQ(entry.group, finding.group) << finding.id;
+      found.insert(entry.id);
+    }
+  }
+  std::set<std::string_view> listed;
+  for (const CheckEntry& entry : check_catalog()) {
+    EXPECT_TRUE(listed.insert(entry.id).second) << entry.id << " twice";
+    EXPECT_FALSE(entry.meaning.empty() || entry.fix.empty()) << entry.id;
+  }
+  EXPECT_EQ(found, listed);
+}
+
+TEST(CheckCatalog, Explains) {
+  Situations texts;
+  texts.add("60 columns", explanation_of(find_check("nvlink-links"), 60));
+  texts.add("no terminal", explanation_of(find_check("nvlink-bandwidth"), kAnyColumns));
+  texts.refuse("'nvlink-link'", [] { find_check("nvlink-link"); });
+  texts.expect_golden("check_catalog.txt");
+}
+
+}  // namespace
+}  // namespace linkgain
