@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cctype>
 #include <vector>
 
 #include "case_table.hpp"
@@ -14,6 +14,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -25,6 +26,7 @@ constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_r
                                 OperationKind::latency};
 constexpr std::size_t kMostRows = 6;
 constexpr std::size_t kMostWarnings = 3;
+constexpr std::size_t kMostLines = 24;
 
 enum class Color { none, red, green, yellow };
 
@@ -47,44 +49,26 @@ std::string painted(const std::string& text, Color color, const ScreenStyle& sty
   return fmt::format("{}{}\033[0m", code_of(color), text);
 }
 
-/// What reports write beyond ASCII, as far as it has a like.
-std::string in_ascii(std::string text) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kLikes{
-      {{"–", "-"},
-       {"−", "-"},
-       {"±", "+-"},
-       {"×", "x"},
-       {"→", ">"},
-       {"…", "~"},
-       {"°", " "},
-       {"µ", "u"},
-       {"▁", "_"},
-       {"▂", "."},
-       {"▃", ":"},
-       {"▄", "-"},
-       {"▅", "="},
-       {"▆", "+"},
-       {"▇", "*"},
-       {"█", "#"}}};
-  for (const auto& [from, to] : kLikes) {
-    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
-      text.replace(at, from.size(), to);
-      at += to.size();
+std::string shown(std::string_view text, const ScreenStyle& style) {
+  return style.utf8 ? std::string(text) : in_ascii(std::string(text));
+}
+
+std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style) {
+  return first_columns(shown(one_line(text), style), columns, style.utf8 ? "…" : "~");
+}
+
+/// Lines that part no number from what follows it.
+std::string in_lines(std::string_view text, const ScreenStyle& style) {
+  constexpr char kBound = '\x1f';
+  std::string bound = shown(one_line(text), style);
+  for (std::size_t i = 1; i + 1 < bound.size(); ++i) {
+    if (bound[i] == ' ' && std::isdigit(static_cast<unsigned char>(bound[i - 1])) != 0) {
+      bound[i] = kBound;
     }
   }
-  // One mark for each character that is left.
-  std::erase_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; });
-  std::ranges::replace_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0x80) != 0; }, '?');
-  return text;
-}
-
-std::string cut(const std::string& text, const ScreenStyle& style) {
-  return first_columns(text, style.columns, "…");
-}
-
-std::string in_lines(std::string_view text, const ScreenStyle& style) {
-  return fmt::format("{}\n", fmt::join(wrapped(one_line(text), style.columns), "\n"));
+  std::string lines = fmt::format("{}\n", fmt::join(wrapped(bound, style.columns), "\n"));
+  std::ranges::replace(lines, kBound, ' ');
+  return lines;
 }
 
 /// The largest that was measured with the first variant and another one; null where none was.
@@ -115,11 +99,30 @@ std::vector<const CaseSummary*> cases_of_rows(const RunSummary& summary) {
   return rows;
 }
 
-std::string name_of_variant(const CaseSummary& each, bool first) {
-  if (each.contrast == Contrast::variant) {
-    return each.result->variants[first ? 0 : 1].variant;
+std::string name_in_rows(const CaseSummary& each, std::size_t variant) {
+  if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
+  return variant == 0 ? "Y" : "N";
+}
+
+/// The pair that every run has unless it names others says more than its names do.
+std::string variant_title(const CaseSummary& each, std::size_t variant) {
+  const std::vector<VariantResult>& variants = each.result->variants;
+  if (variants[0].variant == "p2p" && variants[1].variant == "host") {
+    return variant == 0 ? "P2P on" : "P2P off";
   }
-  return first ? "Y" : "N";
+  return variants[variant].variant;
+}
+
+/// "all_reduce 1 GiB", "GPT-2 step fp32".
+std::string label_of(const Case& definition) {
+  std::string label = case_label(definition);
+  if (!definition.training) return label;
+  label = "GPT-2 step" + label.substr(name_of(definition.operation).size());
+  constexpr std::string_view kUsualModel = " gpt2";
+  const std::size_t model = label.find(kUsualModel);
+  const std::size_t end = model + kUsualModel.size();
+  const bool whole = model != std::string::npos && (end == label.size() || label[end] == ' ');
+  return whole ? label.erase(model, kUsualModel.size()) : label;
 }
 
 /// Bandwidth of what is large enough for one, else time.
@@ -156,99 +159,46 @@ std::string speed_up_of(const Comparison& comparison) {
   return comparison.outcome == Outcome::same_path ? "same path" : "none";
 }
 
-/// Columns of cells within so many columns of the screen. All but the first line up at the right.
-class FittedTable {
- public:
-  struct Cell {
-    std::string text;
-    Color color = Color::none;
-  };
-  using Row = std::vector<Cell>;
-
-  void add(Row row) { rows_.push_back(std::move(row)); }
-
-  /// While it is too wide, the columns of `drop` go, in this order; then the first one is cut.
-  std::string text(std::vector<std::size_t> drop, const ScreenStyle& style) const {
-    std::vector<std::size_t> shown(rows_.front().size());
-    for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i;
-    std::ranges::reverse(drop);
-    while (width_of(shown) > style.columns && !drop.empty()) {
-      std::erase(shown, drop.back());
-      drop.pop_back();
-    }
-    const std::size_t too_wide = width_of(shown) - std::min(width_of(shown), style.columns);
-    const std::size_t first = width(0) - std::min(width(0), too_wide);
-    std::string text;
-    for (const Row& row : rows_) {
-      const std::string label = first_columns(row[0].text, first, "…");
-      std::string line = "  " + label + std::string(first - display_width(label), ' ');
-      for (const std::size_t column : shown) {
-        if (column == 0) continue;
-        const Cell& cell = row[column];
-        line += "  " + std::string(width(column) - display_width(cell.text), ' ') +
-                painted(cell.text, cell.color, style);
-      }
-      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    }
-    return text;
-  }
-
- private:
-  std::size_t width(std::size_t column) const {
-    std::size_t widest = 0;
-    for (const Row& row : rows_) widest = std::max(widest, display_width(row[column].text));
-    return widest;
-  }
-  std::size_t width_of(const std::vector<std::size_t>& columns) const {
-    std::size_t all = 0;
-    for (const std::size_t column : columns) all += 2 + width(column);
-    return all;
-  }
-
-  std::vector<Row> rows_;
-};
-
 /// Of the case's first two variants, in the form of the guide: "NVLink", Y and N, and the time.
 std::string two_rows(const CaseSummary& each, const ScreenStyle& style) {
-  FittedTable table;
-  table.add({{std::string(words_of(each.contrast).title)}, {case_label(each.definition())}});
+  Table table({{std::string(words_of(each.contrast).title)},
+               {label_of(each.definition()), Table::Alignment::right}});
   for (std::size_t i = 0; i < 2; ++i) {
     const VariantResult& variant = each.result->variants[i];
     const bool wrong = has_wrong_data(variant);
-    table.add({{name_of_variant(each, i == 0)},
-               {wrong             ? "WRONG DATA"
-                : variant.time    ? readable_time(*variant.time)
-                : variant.skipped ? "skipped"
-                                  : "not measured",
-                wrong ? Color::red : Color::none}});
+    const std::string value = variant.time && !wrong ? readable_time(*variant.time)
+                                                     : value_of(each.definition(), variant);
+    table.add_row({name_in_rows(each, i), painted(value, wrong ? Color::red : Color::none, style)});
   }
-  return table.text({}, style);
+  return table.text(style.columns, Table::FirstColumn::cut);
 }
 
-std::string table_of(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
-  const std::vector<VariantResult>& variants = cases.front()->result->variants;
-  FittedTable table;
-  table.add(
-      {{"Operation"}, {variants[0].variant}, {variants[1].variant}, {"Speed-up"}, {"95 % CI"}});
+Table table_of(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
+  const CaseSummary& first = *cases.front();
+  constexpr auto kRight = Table::Alignment::right;
+  Table table({{.title = "Operation"},
+               {variant_title(first, 0), kRight, false, 3},
+               {variant_title(first, 1), kRight, false, 2},
+               {"Speed-up", kRight},
+               {"95 % CI", kRight, false, 1}});
   for (const CaseSummary* each : cases) {
     const Comparison& comparison = each->comparisons.front();
-    const Color color = color_of(comparison.outcome);
-    const bool shown = comparison.has_speed_up();
-    table.add({{case_label(each->definition())},
-               {value_of(each->definition(), *comparison.first)},
-               {value_of(each->definition(), *comparison.other)},
-               {speed_up_of(comparison), color},
-               {shown ? interval_cell(readable_ratio(*comparison.ratio)) : ""}});
+    const auto value = [&](const VariantResult& variant) {
+      return painted(value_of(each->definition(), variant),
+                     has_wrong_data(variant) ? Color::red : Color::none, style);
+    };
+    table.add_row({label_of(each->definition()), value(*comparison.first), value(*comparison.other),
+                   painted(speed_up_of(comparison), color_of(comparison.outcome), style),
+                   comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio))
+                                             : ""});
   }
-  constexpr std::size_t kInterval = 4;
-  constexpr std::size_t kOther = 2;
-  constexpr std::size_t kFirst = 1;
-  return table.text({kInterval, kOther, kFirst}, style);
+  return table;
 }
 
 /// "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
 /// bandwidth by size, as a share of the limit where that is known. Empty below three sizes.
-std::string plot_of(const Curve& curve, const ScreenStyle& style) {
+std::string plot_of(const Curve& curve, const std::string& variant_name,
+                    const ScreenStyle& style) {
   static constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::vector<const VariantResult*> points;
   std::vector<Bytes> sizes;
@@ -275,10 +225,10 @@ std::string plot_of(const Curve& curve, const ScreenStyle& style) {
     const auto level = static_cast<std::size_t>(*point->busbw / most * kBlocks.size());
     plot += kBlocks[std::min(level, kBlocks.size() - 1)];
   }
-  Case definition = curve.definition();
+  const Case definition = curve.definition();
   const std::string bars =
       fmt::format("{} {} {}", readable_bytes(sizes.front()), plot, readable_bytes(sizes.back()));
-  const std::string head = fmt::format("{}, {}", curve_label(definition), largest.variant);
+  const std::string head = fmt::format("{}, {}", curve_label(definition), variant_name);
   for (const std::string& line : {fmt::format("  {}  {}  {}", head, bars, end),
                                   fmt::format("  {}  {}", bars, end), "  " + bars}) {
     if (display_width(line) <= style.columns) return line + "\n";
@@ -286,17 +236,23 @@ std::string plot_of(const Curve& curve, const ScreenStyle& style) {
   return {};
 }
 
+/// "Path: NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the
+/// expected bytes."
 std::string path_of(const CaseSummary& each, const ScreenStyle& style) {
-  std::vector<std::string> parts;
-  for (const VariantSummary& variant : each.variants) {
+  std::vector<std::string> paths;
+  std::vector<std::string> shares;
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const VariantSummary& variant = each.variants[i];
     if (!variant.result->time) continue;
-    parts.push_back(fmt::format(
-        "{} with {}{}", readable_path(variant.result->path), variant.result->variant,
-        variant.nvlink_share ? fmt::format(" (NVLink traffic: {} of the expected bytes)",
-                                           rounded_percent(*variant.nvlink_share, 1))
-                             : ""));
+    paths.push_back(
+        fmt::format("{} with {}", readable_path(variant.result->path), variant_title(each, i)));
+    if (variant.nvlink_share) shares.push_back(rounded_percent(*variant.nvlink_share, 1));
   }
-  return in_lines(fmt::format("Path: {}.", fmt::join(parts, ", ")), style);
+  std::string text = fmt::format("Path: {}.", fmt::join(paths, ", "));
+  if (!shares.empty() && shares.size() == paths.size()) {
+    text += fmt::format(" NVLink carried {} of the expected bytes.", fmt::join(shares, " and "));
+  }
+  return in_lines(text, style);
 }
 
 std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
@@ -315,22 +271,31 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
                               ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
                               : fmt::format("not complete: {}", name_of(record.status));
   const std::size_t both = display_width(text) + 2 + display_width(end);
-  if (both > style.columns) return cut(text, style) + "\n" + cut(end, style) + "\n";
+  if (both > style.columns) {
+    return cut(text, style.columns, style) + "\n" + cut(end, style.columns, style) + "\n";
+  }
   constexpr std::size_t kUsual = 80;
   return text + std::string(std::min(style.columns, std::max(kUsual, both)) - both + 2, ' ') + end +
          "\n";
 }
 
-std::string warning_lines(const Record& record, const ScreenStyle& style) {
+bool is_wrong_path(const Warning& warning) { return warning.code == "wrong-path"; }
+
+/// A line each, a wrong path first; the last one counts those that have none.
+std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
+  std::vector<Warning> warnings = record.warnings;
+  std::ranges::stable_partition(warnings, is_wrong_path);
   std::string text;
-  const std::size_t shown = std::min(record.warnings.size(), kMostWarnings);
-  const std::size_t more = record.warnings.size() - shown;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const std::string count = i + 1 == shown && more > 0 ? fmt::format(" (and {} more)", more) : "";
-    constexpr std::string_view kLead = "warning: ";
-    const std::size_t room = style.columns - kLead.size() - count.size();
-    text += painted("warning:", Color::yellow, style) + " " +
-            first_columns(one_line(record.warnings[i].text), room, "…") + count + "\n";
+  const std::size_t shown_warnings = std::min(warnings.size(), most);
+  const std::size_t more = warnings.size() - shown_warnings;
+  for (std::size_t i = 0; i < shown_warnings; ++i) {
+    const bool last = i + 1 == shown_warnings;
+    const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
+    constexpr std::string_view kLead = "warning:";
+    const std::size_t room = style.columns - kLead.size() - 1 - count.size();
+    const Color color = is_wrong_path(warnings[i]) ? Color::red : Color::yellow;
+    text += painted(std::string(kLead), color, style) + " " + cut(warnings[i].text, room, style) +
+            count + "\n";
   }
   return text;
 }
@@ -340,7 +305,7 @@ std::string warning_lines(const Record& record, const ScreenStyle& style) {
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
   const bool named = each.contrast == Contrast::variant;
   const std::string subject =
-      named ? comparison.first->variant : std::string(words_of(each.contrast).title);
+      named ? variant_title(each, 0) : std::string(words_of(each.contrast).title);
   const Case& definition = each.definition();
   const std::string what =
       is_training(definition.operation)
@@ -374,11 +339,11 @@ std::string answer_of(const CaseSummary& each) {
     case Outcome::wrong_data:
     case Outcome::not_measured:
       return fmt::format("No conclusion: {} has no right results of both {} and {}.",
-                         case_label(each.definition()), comparison.first->variant,
+                         label_of(each.definition()), comparison.first->variant,
                          comparison.other->variant);
     case Outcome::same_path:
       return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
-                         comparison.first->variant, comparison.other->variant,
+                         variant_title(each, 0), variant_title(each, 1),
                          readable_path(comparison.first->path));
     case Outcome::no_interval:
     case Outcome::no_difference:
@@ -389,36 +354,68 @@ std::string answer_of(const CaseSummary& each) {
   return {};
 }
 
-std::string answer(const RunSummary& summary, const CaseSummary* shown) {
+/// Nothing where the case is the largest that was asked for.
+std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_case) {
+  for (const Curve& curve : summary.headline) {
+    if (std::ranges::find(curve.cases, &shown_case) == curve.cases.end()) continue;
+    const Bytes largest = curve.cases.back()->definition().size;
+    if (largest.value <= shown_case.definition().size.value) return {};
+    return fmt::format("No larger size, of up to {}, was measured with both.",
+                       readable_bytes(largest));
+  }
+  return {};
+}
+
+std::string answer(const RunSummary& summary, const CaseSummary* headline_case) {
   const auto wrong = std::ranges::count_if(
       summary.cases, [](const CaseSummary& each) { return each.has_wrong_data; });
   if (wrong > 0) {
     return fmt::format("WRONG DATA in {} of {}: do not rely on this machine's results.", wrong,
                        counted(static_cast<std::int64_t>(summary.cases.size()), "case", "cases"));
   }
-  if (shown != nullptr) return answer_of(*shown);
-  return "No conclusion: nothing was measured with two variants.";
+  const std::string conclusion = headline_case != nullptr
+                                     ? answer_of(*headline_case)
+                                     : "No conclusion: nothing was measured with two variants.";
+  const bool wrong_path = std::ranges::any_of(summary.record.warnings, is_wrong_path);
+  return (wrong_path ? "WRONG PATH, see the warning. " : "") + conclusion;
+}
+
+std::size_t line_count(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
 }  // namespace
 
-std::string screen(const RunSummary& summary, const std::string& record, const ScreenStyle& style) {
+std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
   const std::vector<const CaseSummary*> rows = cases_of_rows(summary);
+  const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
   std::string text = machine_line(summary, style);
-  if (!rows.empty()) {
-    text += "\n" + two_rows(*rows.front(), style);
-    text += "\n" + table_of(rows, style);
+  if (first != nullptr) {
+    text += "\n" + two_rows(*first, style) + "\n";
+    text += table_of(rows, style).text(style.columns, Table::FirstColumn::cut);
     for (const Curve& curve : summary.curves_by_size) {
-      if (curve.definition().operation != rows.front()->definition().operation) continue;
-      text += plot_of(curve, style);
+      if (curve.definition().operation != first->definition().operation) continue;
+      text += plot_of(curve, variant_title(*first, 0), style);
       break;
     }
-    text += path_of(*rows.front(), style);
+    text += path_of(*first, style);
+    if (const std::string larger = larger_sizes(summary, *first); !larger.empty()) {
+      text += in_lines(larger, style);
+    }
   }
-  text += warning_lines(summary.record, style);
-  text += fmt::format("Record: {}\n\n", record);
-  text += in_lines(answer(summary, rows.empty() ? nullptr : rows.front()), style);
+  const std::string end = "\n" + in_lines(answer(summary, first), style);
+  const std::size_t used = line_count(text) + 1 + line_count(end);
+  const std::size_t room = kMostLines - std::min(kMostLines - 1, used);
+  text += warning_lines(summary.record, std::min(kMostWarnings, room), style);
+  text += footer + "\n" + end;
   return style.utf8 ? text : in_ascii(std::move(text));
+}
+
+std::string answer_in_markdown(const RunSummary& summary) {
+  const std::vector<const CaseSummary*> rows = cases_of_rows(summary);
+  if (rows.empty()) return fmt::format("**{}**\n", answer(summary, nullptr));
+  return fmt::format("**{}**\n\n{}", answer(summary, rows.front()),
+                     table_of(rows, {}).markdown());
 }
 
 }  // namespace linkgain

@@ -25,7 +25,7 @@ Record recorded(const std::string& folder) {
 }
 
 std::string shown(const Record& record, const ScreenStyle& style) {
-  return screen(RunSummary(record), "results/a_run/record.json", style);
+  return screen(RunSummary(record), "Record: results/a_run/record.json", style);
 }
 
 /// A screen's lines fit, and the last one that is not empty is the answer's.
