@@ -71,20 +71,26 @@ std::string in_lines(std::string_view text, const ScreenStyle& style) {
   return lines;
 }
 
-/// The largest that was measured with the first variant and another one; null where none was.
-const CaseSummary* largest_compared(const Curve& curve) {
-  const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
-                                    [](const CaseSummary* each) { return each->is_compared; });
+/// What stands for the curve, among what was measured with the first variant and another one: the
+/// largest size, of latencies the smallest; null where there is none.
+const CaseSummary* compared_case(const Curve& curve) {
+  const auto is_compared = [](const CaseSummary* each) { return each->is_compared; };
+  const OperationKind operation = curve.definition().operation;
+  if (operation == OperationKind::latency || operation == OperationKind::ping_pong) {
+    const auto smallest = std::ranges::find_if(curve.cases, is_compared);
+    return smallest == curve.cases.end() ? nullptr : *smallest;
+  }
+  const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(), is_compared);
   return largest == curve.cases.rend() ? nullptr : *largest;
 }
 
-/// The largest compared case of each operation, those of kQuestions first, and the training.
+/// The compared_case() of each operation, those of kQuestions first, and the training.
 std::vector<const CaseSummary*> cases_of_rows(const RunSummary& summary) {
   std::vector<const CaseSummary*> rows;
   const auto add_first_of = [&](OperationKind operation) {
     for (const Curve& curve : summary.headline) {
       if (curve.definition().operation != operation) continue;
-      if (const CaseSummary* largest = largest_compared(curve)) return rows.push_back(largest);
+      if (const CaseSummary* each = compared_case(curve)) return rows.push_back(each);
     }
   };
   for (const OperationKind operation : kQuestions) add_first_of(operation);
@@ -187,18 +193,17 @@ Table table_of(const std::vector<const CaseSummary*>& cases, const ScreenStyle& 
       return painted(value_of(each->definition(), variant),
                      has_wrong_data(variant) ? Color::red : Color::none, style);
     };
-    table.add_row({label_of(each->definition()), value(*comparison.first), value(*comparison.other),
-                   painted(speed_up_of(comparison), color_of(comparison.outcome), style),
-                   comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio))
-                                             : ""});
+    table.add_row(
+        {label_of(each->definition()), value(*comparison.first), value(*comparison.other),
+         painted(speed_up_of(comparison), color_of(comparison.outcome), style),
+         comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio)) : ""});
   }
   return table;
 }
 
 /// "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
 /// bandwidth by size, as a share of the limit where that is known. Empty below three sizes.
-std::string plot_of(const Curve& curve, const std::string& variant_name,
-                    const ScreenStyle& style) {
+std::string plot_of(const Curve& curve, const std::string& variant_name, const ScreenStyle& style) {
   static constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::vector<const VariantResult*> points;
   std::vector<Bytes> sizes;
@@ -264,7 +269,7 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
     const std::string link = label_of(machine.links.front());
     const bool alike = std::ranges::all_of(
         machine.links, [&](const PairLink& each) { return label_of(each) == link; });
-    if (alike) text += ", " + link;
+    if (alike && !link.ends_with('?')) text += ", " + link;
   }
   if (machine.software.nccl_library) text += ", NCCL " + *machine.software.nccl_library;
   const std::string end = record.status == RunStatus::complete && record.wall_seconds
@@ -390,23 +395,29 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
   const std::vector<const CaseSummary*> rows = cases_of_rows(summary);
   const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
   std::string text = machine_line(summary, style);
+  std::string plot;
+  std::string path;
   if (first != nullptr) {
     text += "\n" + two_rows(*first, style) + "\n";
     text += table_of(rows, style).text(style.columns, Table::FirstColumn::cut);
     for (const Curve& curve : summary.curves_by_size) {
       if (curve.definition().operation != first->definition().operation) continue;
-      text += plot_of(curve, variant_title(*first, 0), style);
+      plot = plot_of(curve, variant_title(*first, 0), style);
       break;
     }
-    text += path_of(*first, style);
+    path = path_of(*first, style);
     if (const std::string larger = larger_sizes(summary, *first); !larger.empty()) {
-      text += in_lines(larger, style);
+      path += in_lines(larger, style);
     }
   }
   const std::string end = "\n" + in_lines(answer(summary, first), style);
-  const std::size_t used = line_count(text) + 1 + line_count(end);
-  const std::size_t room = kMostLines - std::min(kMostLines - 1, used);
-  text += warning_lines(summary.record, std::min(kMostWarnings, room), style);
+  const std::size_t used = line_count(text + path + footer + "\n" + end);
+  std::size_t room = kMostLines - std::min(kMostLines, used);
+  if (room > 1) {
+    text += plot;
+    room -= line_count(plot);
+  }
+  text += path + warning_lines(summary.record, std::min(kMostWarnings, room), style);
   text += footer + "\n" + end;
   return style.utf8 ? text : in_ascii(std::move(text));
 }
@@ -414,8 +425,7 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
 std::string answer_in_markdown(const RunSummary& summary) {
   const std::vector<const CaseSummary*> rows = cases_of_rows(summary);
   if (rows.empty()) return fmt::format("**{}**\n", answer(summary, nullptr));
-  return fmt::format("**{}**\n\n{}", answer(summary, rows.front()),
-                     table_of(rows, {}).markdown());
+  return fmt::format("**{}**\n\n{}", answer(summary, rows.front()), table_of(rows, {}).markdown());
 }
 
 }  // namespace linkgain

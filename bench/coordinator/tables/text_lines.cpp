@@ -10,9 +10,9 @@
 
 namespace linkgain {
 
-std::size_t terminal_columns() {
+std::size_t terminal_columns(int descriptor) {
   winsize size{};
-  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+  if (::isatty(descriptor) != 1 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0) {
     return kAnyColumns;
   }
   return size.ws_col > 0 ? size.ws_col : kAnyColumns;
@@ -46,9 +46,24 @@ std::string first_columns(std::string_view text, std::size_t columns, std::strin
 
 std::string in_ascii(std::string text) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLikes{
-      {{"–", "-"}, {"−", "-"}, {"±", "+-"}, {"×", "x"}, {"→", ">"}, {"…", "~"},
-       {"°", " "}, {"µ", "u"}, {"▁", "_"}, {"▂", "."}, {"▃", ":"}, {"▄", "-"},
-       {"▅", "="}, {"▆", "+"}, {"▇", "*"}, {"█", "#"}, {"━", "#"}, {"─", "."}}};
+      {{"–", "-"},
+       {"−", "-"},
+       {"±", "+-"},
+       {"×", "x"},
+       {"→", ">"},
+       {"…", "~"},
+       {"°", " "},
+       {"µ", "u"},
+       {"▁", "_"},
+       {"▂", "."},
+       {"▃", ":"},
+       {"▄", "-"},
+       {"▅", "="},
+       {"▆", "+"},
+       {"▇", "*"},
+       {"█", "#"},
+       {"━", "#"},
+       {"─", "."}}};
   for (const auto& [from, to] : kLikes) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
       text.replace(at, from.size(), to);

@@ -165,32 +165,22 @@ void write_files(const Record& record, const RunDirectory& directory) {
   write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
 }
 
-constexpr std::size_t kFewestColumns = 40;
+/// As short as it can be from the current folder.
+std::string shown_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path near = std::filesystem::proximate(path, error);
+  const bool below = !error && !near.empty() && *near.begin() != "..";
+  return below ? near.string() : path.string();
+}
 
-/// On a terminal one screen; elsewhere every table in Markdown.
 void print_result(const RunOptions& options, const Record& record, const RunDirectory& directory) {
   if (options.json) {
     fmt::print("{}", to_json_without_samples(record));
     return;
   }
-  const RunSummary summary(record);
-  if (is_terminal(STDOUT_FILENO)) {
-    const ScreenStyle style{.columns = std::max(columns_of(STDOUT_FILENO), kFewestColumns),
-                            .utf8 = has_utf8(),
-                            .color = is_colored(options.color)};
-    fmt::print("\n{}", screen(summary, directory.record().string(), style));
-    return;
-  }
-  fmt::print("\n{}\n", headline(summary));
-  for (const std::string& tables : {size_tables(summary), pair_tables(summary)}) {
-    if (!tables.empty()) fmt::print("{}\n", tables);
-  }
-  fmt::print("{}", health_line(summary));
-  for (const Warning& warning : record.warnings) {
-    fmt::print("warning: {}\n", warning.text);
-    if (!warning.advice.empty()) fmt::print("         {}\n", warning.advice);
-  }
-  fmt::print("{}record: {}\n", record.warnings.empty() ? "" : "\n", directory.record().string());
+  const std::string details =
+      fmt::format("Details: linkgain report {}", shown_path(directory.path()));
+  fmt::print("\n{}", screen(RunSummary(record), details, screen_style(options.color)));
 }
 
 /// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 /// What the terminal behind a descriptor can show.
 namespace linkgain {
@@ -13,5 +14,9 @@ std::size_t columns_of(int descriptor);
 
 /// Whether the locale's encoding is UTF-8: LC_ALL, LC_CTYPE and LANG, the first that is set.
 bool has_utf8();
+
+/// Writes text to standard output, in ASCII where has_utf8() is not; what a terminal has too few
+/// lines for goes through $PAGER (default: less).
+void show(const std::string& text);
 
 }  // namespace linkgain

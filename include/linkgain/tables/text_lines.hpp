@@ -12,8 +12,9 @@ inline constexpr std::size_t kTerminalColumns = 120;
 /// Of what is no terminal: tables leave nothing out.
 inline constexpr std::size_t kAnyColumns = std::string_view::npos;
 
-/// Columns of the terminal that standard output goes to; kAnyColumns where it is none.
-std::size_t terminal_columns();
+/// Columns of the terminal that standard output, or another descriptor, goes to; kAnyColumns where
+/// it is none.
+std::size_t terminal_columns(int descriptor = 1);
 
 /// Characters that the UTF-8 text takes on a terminal; colours take none.
 std::size_t display_width(std::string_view text);
