@@ -61,6 +61,8 @@ double RunPace::seconds_for(int launches, const Spent* first) const {
 
 bool RunPace::admits(int case_index) {
   Spent& own = cases_[static_cast<std::size_t>(case_index)];
+  begun_ = clock_.now().value;
+  measuring_ = case_index;
   if (own.left_out || own.steps > 0 || !plan_.budget || step() == 0) return !own.left_out;
   own.left_out = seconds_for(std::min(launches_, kFewestLaunches), &own) > seconds_of_budget_left();
   if (own.left_out) plan_steps();
@@ -111,6 +113,8 @@ void RunPace::finished(int case_index, int launch, double seconds, double rounds
   spent.rounds_seconds += rounds_seconds;
   spent.rounds += rounds(case_index, launch);
   ++spent.steps;
+  begun_.reset();
+  measuring_.reset();
 }
 
 std::optional<double> RunPace::seconds_of(std::size_t index, ToGo part) const {
@@ -128,13 +132,40 @@ std::optional<double> RunPace::seconds_of(std::size_t index, ToGo part) const {
          part.rounds * like.rounds_seconds / std::max(1, like.rounds);
 }
 
+double RunPace::guessed_seconds(std::size_t index, ToGo part) const {
+  const bool gpus = plan_.backend == BackendKind::nccl;
+  const auto variants = static_cast<double>(plan_.variants.size()) / passes();
+  const double opening = gpus ? 0.05 : 0.25;
+  if (!plan_.cases[index].training) return variants * part.steps * opening;
+  const double training_opening = gpus ? 1.0 : 0.5;
+  const double block = gpus ? 0.8 : 0.3;
+  return variants * (part.steps * training_opening + part.rounds * block);
+}
+
+double RunPace::seconds_of_group() const {
+  if (group_seconds_ > 0.0 || step() > 0) return group_seconds_;
+  const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
+  const double jobs = at_once * static_cast<double>(plan_.variants.size()) / passes();
+  return plan_.backend == BackendKind::nccl ? 0.8 + 0.5 * jobs : 0.3 + 0.2 * jobs;
+}
+
+double RunPace::seconds_of_begun() const {
+  if (!begun_) return 0.0;
+  if (!measuring_) return seconds_of_group();
+  const auto index = static_cast<std::size_t>(*measuring_);
+  const ToGo one{1, rounds(*measuring_, step() / std::max(1, steps() / launches()))};
+  return seconds_of(index, one).value_or(guessed_seconds(index, one));
+}
+
 double RunPace::seconds_left() const {
+  double seconds = groups_to_go(launches_) * seconds_of_group();
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const ToGo part = to_go(i, launches_);
-    if (part.steps == 0 || seconds_of(i, part)) continue;
-    return plan_.budget && step() > 0 ? seconds_of_budget_left() : -1.0;
+    if (part.steps > 0) seconds += seconds_of(i, part).value_or(guessed_seconds(i, part));
   }
-  const double seconds = seconds_for(launches_);
+  const bool starting = begun_ && !measuring_;
+  if (starting) seconds += seconds_of_group();
+  if (begun_) seconds -= std::min(clock_.now().value - *begun_, seconds_of_begun());
   return plan_.budget ? std::min(seconds, seconds_of_budget_left()) : seconds;
 }
 

@@ -34,17 +34,14 @@ std::string bar(double share, std::size_t width, bool utf8) {
   return text;
 }
 
-/// By what each case took; while one of a kind was not measured yet, by what a step took.
+/// "45 s left", "2 min 5 s left", "12 min left".
 std::string time_left(const RunPace& pace) {
-  double seconds = pace.seconds_left();
-  if (seconds < 0.0 && pace.step() > 0) {
-    seconds = pace.elapsed() * (pace.steps() - pace.step()) / pace.step();
-  }
-  if (seconds < 0.0) return "";
-  constexpr double kMinute = 60.0;
-  const double shown = std::ceil(seconds);
-  return shown < 2 * kMinute ? fmt::format("{:.0f} s left", shown)
-                             : fmt::format("{:.0f} min left", std::ceil(shown / kMinute));
+  constexpr int kMinute = 60;
+  constexpr int kCoarse = 10;  // minutes
+  const auto seconds = static_cast<int>(std::ceil(std::max(0.0, pace.seconds_left())));
+  if (seconds < 2 * kMinute) return fmt::format("{} s left", seconds);
+  if (seconds >= kCoarse * kMinute) return fmt::format("{} min left", seconds / kMinute);
+  return fmt::format("{} min {} s left", seconds / kMinute, seconds % kMinute);
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -57,16 +54,13 @@ std::string joined(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-std::string progress_line(const RunPace& pace, int launch, const Case& c, std::size_t columns,
-                          bool utf8) {
+std::string progress_line(const RunPace& pace, const std::string& launches, const std::string& name,
+                          std::size_t columns, bool utf8) {
   constexpr std::size_t kBar = 20;
   const int steps = std::max(1, pace.steps());
   const std::string done = bar(static_cast<double>(pace.step()) / steps, kBar, utf8);
   const std::string count =
-      fmt::format("{:>{}}/{}", pace.step() + 1, std::to_string(steps).size(), steps);
-  const std::string launches =
-      pace.launches() == 1 ? "" : fmt::format("launch {} of {}", launch + 1, pace.launches());
-  const std::string name = case_label(c);
+      fmt::format("{:>{}}/{}", pace.step(), std::to_string(steps).size(), steps);
   const std::string left = time_left(pace);
   for (const auto& parts : {std::vector{done, count, launches, name, left},
                             std::vector{done, count, name, left}, std::vector{count, name, left}}) {
@@ -95,7 +89,16 @@ void Progress::note(const std::string& text) {
   if (log_ != nullptr) print_message(log_, text + "\n");
 }
 
+void Progress::starting(const RunPace& pace) { write_line(pace, "", "starting jobs"); }
+
 void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
+  const std::string launches =
+      pace.launches() == 1 ? "" : fmt::format("launch {} of {}", launch + 1, pace.launches());
+  write_line(pace, launches, case_label(c));
+}
+
+void Progress::write_line(const RunPace& pace, const std::string& launches,
+                          const std::string& name) {
   if (style_.quiet || !style_.terminal) return;
   const double now = pace.elapsed();
   if (written_ && now - *written_ < kLeastSecondsBetweenUpdates) return;
@@ -103,7 +106,7 @@ void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
   // A character in the last column would leave some terminals' cursor on the next line.
   const std::size_t columns = std::max<std::size_t>(style_.columns(), 2) - 1;
   print_message(stderr, fmt::format("\r\033[K{}{}", std::exchange(rows_, {}),
-                                    progress_line(pace, launch, c, columns, style_.utf8)));
+                                    progress_line(pace, launches, name, columns, style_.utf8)));
   line_open_ = true;
 }
 

@@ -32,11 +32,13 @@ class Progress : public RunProgress {
   Progress& operator=(const Progress&) = delete;
 
   void note(const std::string& text) override;
+  void starting(const RunPace& pace) override;
   void measuring(const RunPace& pace, int launch, const Case& c) override;
   void finished(const RunPace& pace, int launch, const CaseResult& result) override;
 
  private:
   void write_rows();
+  void write_line(const RunPace& pace, const std::string& launches, const std::string& name);
 
   ProgressStyle style_;
   std::FILE* log_;
@@ -45,10 +47,10 @@ class Progress : public RunProgress {
   std::optional<double> written_;
 };
 
-/// "━━━━━━━━╸           12/150  launch 1 of 6  all_reduce 1 KiB  12 s left" within so many columns:
-/// first the launch goes, then the bar, then the end of the case's name.
-std::string progress_line(const RunPace& pace, int launch, const Case& c, std::size_t columns,
-                          bool utf8);
+/// "█░░░░░░░░░░░░░░░░░░░  12/150  launch 1 of 6  all_reduce 1 KiB  12 s left" within so many
+/// columns: first the launch goes, then the bar, then the end of the case's name.
+std::string progress_line(const RunPace& pace, const std::string& launches, const std::string& name,
+                          std::size_t columns, bool utf8);
 
 /// "p2p 14.90 us, host 64.20 us, 4.310x", so far; the reason where a variant was skipped.
 std::string summary_of(const CaseResult& result);

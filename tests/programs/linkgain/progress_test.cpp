@@ -5,6 +5,7 @@
 #include <memory>
 #include <regex>
 
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 
@@ -108,7 +109,7 @@ TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
   std::string text;
   for (const std::size_t columns : {200U, 80U, 79U, 60U, 44U, 30U, 20U, 8U, 1U}) {
     for (const bool utf8 : {true, false}) {
-      const std::string line = progress_line(pace, 1, c, columns, utf8);
+      const std::string line = progress_line(pace, "launch 2 of 6", case_label(c), columns, utf8);
       EXPECT_LE(display_width(line), columns);
       text += line + "|\n";
     }
