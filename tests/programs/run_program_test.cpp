@@ -108,7 +108,7 @@ TEST_F(RunProgram, ShowsPairsAsMatrices) {
       run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K", "--np", "3",
            "--launches", "1", "--budget", "60", "--precision", "0.5"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  for (const std::string& text : {outcome.output, file("report.md")}) {
+  for (const std::string& text : {report(), file("report.md")}) {
     const std::vector<std::string> lines = lines_of(text);
     EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
     EXPECT_THAT(lines, Contains(HasSubstr("us with shared-memory:")));
@@ -258,7 +258,7 @@ TEST_F(RunProgram, ChoosesADirectoryWhereNoneIsGiven) {
   const std::vector<std::string> names = names_in(folder_.path() / "results");
   ASSERT_THAT(names, SizeIs(1));
   EXPECT_THAT(names[0], testing::MatchesRegex("[0-9]+T[0-9]+Z_.+_mpi-np2"));
-  EXPECT_THAT(outcome.output, HasSubstr("record: "));
+  EXPECT_THAT(outcome.output, HasSubstr("Details: linkgain report results/" + names[0] + "\n"));
 }
 
 }  // namespace

@@ -71,12 +71,15 @@ std::string in_lines(std::string_view text, const ScreenStyle& style) {
   return lines;
 }
 
+bool is_latency(OperationKind operation) {
+  return operation == OperationKind::latency || operation == OperationKind::load_latency;
+}
+
 /// What stands for the curve, among what was measured with the first variant and another one: the
 /// largest size, of latencies the smallest; null where there is none.
 const CaseSummary* compared_case(const Curve& curve) {
   const auto is_compared = [](const CaseSummary* each) { return each->is_compared; };
-  const OperationKind operation = curve.definition().operation;
-  if (operation == OperationKind::latency || operation == OperationKind::ping_pong) {
+  if (is_latency(curve.definition().operation)) {
     const auto smallest = std::ranges::find_if(curve.cases, is_compared);
     return smallest == curve.cases.end() ? nullptr : *smallest;
   }
@@ -315,7 +318,8 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
   const std::string what =
       is_training(definition.operation)
           ? std::string("the GPT-2 training")
-          : fmt::format("{} of {}", spoken_operation(definition), readable_bytes(definition.size));
+          : fmt::format("{}{} of {}", is_latency(definition.operation) ? "the " : "",
+                        spoken_operation(definition), readable_bytes(definition.size));
   const RatioText text = readable_ratio(*comparison.ratio);
   const std::string interval = text.low && text.high
                                    ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
@@ -329,12 +333,18 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
                        text.estimate, figures);
   }
   const double ratio = comparison.ratio->estimate;
+  const bool latency = is_latency(definition.operation);
+  const std::string_view more = latency ? "lower" : "faster";
+  const std::string_view less = latency ? "higher" : "slower";
   constexpr double kTimes = 2.0;
   const std::string change =
       ratio >= kTimes
-          ? fmt::format("{} times faster", text.estimate.substr(0, text.estimate.find('x')))
-      : ratio >= 1.0 ? fmt::format("{} faster", readable_percent(ratio - 1.0, Whole::no))
-                     : fmt::format("{} slower", readable_percent(1.0 / ratio - 1.0, Whole::no));
+          ? fmt::format("{} times {}", text.estimate.substr(0, text.estimate.find('x')), more)
+      : ratio >= 1.0
+          ? fmt::format("{} {}",
+                        readable_percent(latency ? 1.0 - 1.0 / ratio : ratio - 1.0, Whole::no),
+                        more)
+          : fmt::format("{} {}", readable_percent(1.0 / ratio - 1.0, Whole::no), less);
   return fmt::format("{} makes {} {}{} {}.", subject, what, change, than, figures);
 }
 
@@ -371,13 +381,24 @@ std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_cas
   return {};
 }
 
+/// Empty where all data are right.
+std::string wrong_data(const RunSummary& summary) {
+  const auto has_wrong = [](const CaseSummary& each) { return each.has_wrong_data; };
+  const auto first = std::ranges::find_if(summary.cases, has_wrong);
+  if (first == summary.cases.end()) return {};
+  const auto cases = static_cast<std::int64_t>(summary.cases.size());
+  const auto& variants = first->result->variants;
+  const auto variant = std::ranges::find_if(
+      variants, [](const VariantResult& each) { return has_wrong_data(each); });
+  return fmt::format("WRONG DATA in {} of {}. {} with {}: {}.",
+                     std::ranges::count_if(summary.cases, has_wrong),
+                     counted(cases, "case", "cases"), label_of(first->definition()),
+                     variant->variant, describe_wrong(first->definition(), *variant->verification));
+}
+
 std::string answer(const RunSummary& summary, const CaseSummary* headline_case) {
-  const auto wrong = std::ranges::count_if(
-      summary.cases, [](const CaseSummary& each) { return each.has_wrong_data; });
-  if (wrong > 0) {
-    return fmt::format("WRONG DATA in {} of {}: do not rely on this machine's results.", wrong,
-                       counted(static_cast<std::int64_t>(summary.cases.size()), "case", "cases"));
-  }
+  const std::string wrong = wrong_data(summary);
+  if (!wrong.empty()) return wrong;
   const std::string conclusion = headline_case != nullptr
                                      ? answer_of(*headline_case)
                                      : "No conclusion: nothing was measured with two variants.";

@@ -83,9 +83,13 @@ void Progress::write_rows() {
   if (!text.empty()) print_message(stderr, text);
 }
 
+/// A character in the last column would leave some terminals' cursor on the next line.
+std::size_t Progress::columns() const { return std::max<std::size_t>(style_.columns(), 2) - 1; }
+
 void Progress::note(const std::string& text) {
   write_rows();
-  if (!style_.quiet) print_message(stderr, text + "\n");
+  const std::string shown = style_.terminal ? hanging("", text, columns()) : text + "\n";
+  if (!style_.quiet) print_message(stderr, style_.utf8 ? shown : in_ascii(shown));
   if (log_ != nullptr) print_message(log_, text + "\n");
 }
 
@@ -103,10 +107,8 @@ void Progress::write_line(const RunPace& pace, const std::string& launches,
   const double now = pace.elapsed();
   if (written_ && now - *written_ < kLeastSecondsBetweenUpdates) return;
   written_ = now;
-  // A character in the last column would leave some terminals' cursor on the next line.
-  const std::size_t columns = std::max<std::size_t>(style_.columns(), 2) - 1;
   print_message(stderr, fmt::format("\r\033[K{}{}", std::exchange(rows_, {}),
-                                    progress_line(pace, launches, name, columns, style_.utf8)));
+                                    progress_line(pace, launches, name, columns(), style_.utf8)));
   line_open_ = true;
 }
 
@@ -121,10 +123,9 @@ void Progress::finished(const RunPace& pace, int launch, const CaseResult& resul
   });
   if (!all || launch + 1 < pace.launches()) return;
   constexpr int kNameColumns = 18;
-  const std::size_t columns = std::max<std::size_t>(style_.columns(), 2) - 1;
   const std::string row =
       fmt::format("{:<{}}  {}", case_label(result.definition), kNameColumns, summary_of(result));
-  rows_ += first_columns(row, columns, style_.utf8 ? "…" : "~") + "\n";
+  rows_ += first_columns(row, columns(), style_.utf8 ? "…" : "~") + "\n";
 }
 
 std::string summary_of(const CaseResult& result) {

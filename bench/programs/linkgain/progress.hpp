@@ -37,6 +37,7 @@ class Progress : public RunProgress {
   void finished(const RunPace& pace, int launch, const CaseResult& result) override;
 
  private:
+  std::size_t columns() const;
   void write_rows();
   void write_line(const RunPace& pace, const std::string& launches, const std::string& name);
 

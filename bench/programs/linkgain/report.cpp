@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,17 +45,17 @@ void declare(CommandLine& line, ReportOptions& options) {
 /// The folder below results/ whose record, or journal, was written last. Throws UsageError where
 /// there is none.
 std::filesystem::path latest_run() {
-  std::pair<std::filesystem::file_time_type, std::filesystem::path> latest;
+  std::optional<std::pair<std::filesystem::file_time_type, std::filesystem::path>> latest;
   std::error_code error;
   for (std::filesystem::directory_iterator entry("results", error), end; !error && entry != end;
        entry.increment(error)) {
     for (const std::string_view name : {RunDirectory::kRecord, RunDirectory::kJournal}) {
       std::error_code missing;
       const auto written = std::filesystem::last_write_time(entry->path() / name, missing);
-      if (!missing) latest = std::max(latest, {written, entry->path()});
+      if (!missing) latest = std::max(latest, std::optional(std::pair(written, entry->path())));
     }
   }
-  if (!latest.second.empty()) return latest.second;
+  if (latest) return latest->second;
   throw UsageError("there is no run in results/ of the current folder",
                    "name a record: linkgain report RECORD");
 }

@@ -74,6 +74,19 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
   add("slower", one_case(10.0e-3, 9.3e-3, 0.92, 0.94));
   add("wrong data", wrong_data_record());
   add("the same path", phb_record());
+  Record wrong_path = h200_record();
+  wrong_path.warnings.push_back({"wrong-path", "variant p2p: host memory carried its bytes", ""});
+  add("a wrong path", wrong_path);
+  Record cut_short = h200_record();
+  for (CaseResult& result : cut_short.cases) {
+    if (result.definition.size.value < 1 << 30) continue;
+    for (VariantResult& variant : result.variants) {
+      variant.time.reset();
+      variant.skipped = "the budget was used up";
+    }
+    result.ratios.clear();
+  }
+  add("without the largest size", cut_short);
   add("three variants", three_variants_record());
   add("MPI", mpi_record());
   add("nothing", Record{});
