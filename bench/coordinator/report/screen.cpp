@@ -28,25 +28,15 @@ constexpr std::size_t kMostRows = 6;
 constexpr std::size_t kMostWarnings = 3;
 constexpr std::size_t kMostLines = 24;
 
-enum class Color { none, red, green, yellow };
-
-std::string_view code_of(Color color) {
-  switch (color) {
-    case Color::none:
-      return "";
-    case Color::red:
-      return "\033[31m";
-    case Color::green:
-      return "\033[32m";
-    case Color::yellow:
-      return "\033[33m";
-  }
-  return "";
-}
+using Color = std::string_view;  ///< what switches it on
+constexpr Color kNoColor = "";
+constexpr Color kRed = "\033[31m";
+constexpr Color kGreen = "\033[32m";
+constexpr Color kYellow = "\033[33m";
 
 std::string painted(const std::string& text, Color color, const ScreenStyle& style) {
-  if (!style.color || color == Color::none) return text;
-  return fmt::format("{}{}\033[0m", code_of(color), text);
+  if (!style.color || color.empty()) return text;
+  return fmt::format("{}{}\033[0m", color, text);
 }
 
 std::string shown(std::string_view text, const ScreenStyle& style) {
@@ -78,13 +68,9 @@ bool is_latency(OperationKind operation) {
 /// What stands for the curve, among what was measured with the first variant and another one: the
 /// largest size, of latencies the smallest; null where there is none.
 const CaseSummary* compared_case(const Curve& curve) {
-  const auto is_compared = [](const CaseSummary* each) { return each->is_compared; };
-  if (is_latency(curve.definition().operation)) {
-    const auto smallest = std::ranges::find_if(curve.cases, is_compared);
-    return smallest == curve.cases.end() ? nullptr : *smallest;
-  }
-  const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(), is_compared);
-  return largest == curve.cases.rend() ? nullptr : *largest;
+  if (!is_latency(curve.definition().operation)) return curve.largest_compared();
+  const auto smallest = std::ranges::find_if(curve.cases, &CaseSummary::is_compared);
+  return smallest == curve.cases.end() ? nullptr : *smallest;
 }
 
 /// The compared_case() of each operation, those of kQuestions first, and the training.
@@ -146,20 +132,9 @@ std::string value_of(const Case& definition, const VariantResult& variant) {
 }
 
 Color color_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::wrong_data:
-    case Outcome::same_path:
-      return Color::red;
-    case Outcome::no_difference:
-      return Color::yellow;
-    case Outcome::less_time:
-      return Color::green;
-    case Outcome::not_measured:
-    case Outcome::no_interval:
-    case Outcome::more_time:
-      return Color::none;
-  }
-  return Color::none;
+  if (outcome == Outcome::wrong_data) return kRed;
+  if (outcome == Outcome::same_path || outcome == Outcome::no_difference) return kYellow;
+  return outcome == Outcome::less_time ? kGreen : kNoColor;
 }
 
 std::string speed_up_of(const Comparison& comparison) {
@@ -177,7 +152,7 @@ std::string two_rows(const CaseSummary& each, const ScreenStyle& style) {
     const bool wrong = has_wrong_data(variant);
     const std::string value = variant.time && !wrong ? readable_time(*variant.time)
                                                      : value_of(each.definition(), variant);
-    table.add_row({name_in_rows(each, i), painted(value, wrong ? Color::red : Color::none, style)});
+    table.add_row({name_in_rows(each, i), painted(value, wrong ? kRed : kNoColor, style)});
   }
   return table.text(style.columns, Table::FirstColumn::cut);
 }
@@ -194,7 +169,7 @@ Table table_of(const std::vector<const CaseSummary*>& cases, const ScreenStyle& 
     const Comparison& comparison = each->comparisons.front();
     const auto value = [&](const VariantResult& variant) {
       return painted(value_of(each->definition(), variant),
-                     has_wrong_data(variant) ? Color::red : Color::none, style);
+                     has_wrong_data(variant) ? kRed : kNoColor, style);
     };
     table.add_row(
         {label_of(each->definition()), value(*comparison.first), value(*comparison.other),
@@ -301,7 +276,7 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
     const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
     constexpr std::string_view kLead = "warning:";
     const std::size_t room = style.columns - kLead.size() - 1 - count.size();
-    const Color color = is_wrong_path(warnings[i]) ? Color::red : Color::yellow;
+    const Color color = is_wrong_path(warnings[i]) ? kRed : kYellow;
     text += painted(std::string(kLead), color, style) + " " + cut(warnings[i].text, room, style) +
             count + "\n";
   }
@@ -313,7 +288,7 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
   const bool named = each.contrast == Contrast::variant;
   const std::string subject =
-      named ? variant_title(each, 0) : std::string(words_of(each.contrast).title);
+      named ? comparison.first->variant : std::string(words_of(each.contrast).title);
   const Case& definition = each.definition();
   const std::string what =
       is_training(definition.operation)
@@ -350,23 +325,15 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
 
 std::string answer_of(const CaseSummary& each) {
   const Comparison& comparison = each.comparisons.front();
-  switch (comparison.outcome) {
-    case Outcome::wrong_data:
-    case Outcome::not_measured:
-      return fmt::format("No conclusion: {} has no right results of both {} and {}.",
-                         label_of(each.definition()), comparison.first->variant,
-                         comparison.other->variant);
-    case Outcome::same_path:
-      return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
-                         variant_title(each, 0), variant_title(each, 1),
-                         readable_path(comparison.first->path));
-    case Outcome::no_interval:
-    case Outcome::no_difference:
-    case Outcome::less_time:
-    case Outcome::more_time:
-      return speed_up_sentence(each, comparison);
+  if (comparison.has_speed_up()) return speed_up_sentence(each, comparison);
+  if (comparison.outcome == Outcome::same_path) {
+    return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
+                       variant_title(each, 0), variant_title(each, 1),
+                       readable_path(comparison.first->path));
   }
-  return {};
+  return fmt::format("No conclusion: {} has no right results of both {} and {}.",
+                     label_of(each.definition()), comparison.first->variant,
+                     comparison.other->variant);
 }
 
 /// Nothing where the case is the largest that was asked for.
