@@ -154,9 +154,14 @@ TEST(ReportOnATerminal, HasColoursUnlessForbidden) {
 }
 
 TEST(ReportOnATerminal, IsAsciiInTheLocaleC) {
-  const std::string written = report_on(80, kReport, {{"LC_ALL", "C"}});
-  EXPECT_TRUE(std::ranges::all_of(written, [](char c) { return static_cast<signed char>(c) > 0; }));
-  EXPECT_THAT(written, HasSubstr("10.9-11.0x"));
+  const std::string both = RESULTS_FOLDER "/2xH200-node-1 " RESULTS_FOLDER "/2xH200-node-2";
+  for (const std::string& command : {kReport, "\"$LINKGAIN\" compare " + both}) {
+    const std::string written = report_on(80, command, {{"LC_ALL", "C"}});
+    EXPECT_TRUE(std::ranges::all_of(written, [](char c) {
+      return static_cast<signed char>(c) > 0;
+    })) << written;
+    EXPECT_THAT(written, HasSubstr("11.0x"));
+  }
 }
 
 TEST(ReportOnATerminal, GoesThroughThePager) {

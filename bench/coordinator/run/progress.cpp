@@ -135,8 +135,11 @@ std::optional<double> RunPace::seconds_of(std::size_t index, ToGo part) const {
 double RunPace::guessed_seconds(std::size_t index, ToGo part) const {
   const bool gpus = plan_.backend == BackendKind::nccl;
   const auto variants = static_cast<double>(plan_.variants.size()) / passes();
-  const double opening = gpus ? 0.05 : 0.25;
-  if (!plan_.cases[index].training) return variants * part.steps * opening;
+  const double opening = gpus ? 0.05 : 0.15;
+  const double a_mebibyte = gpus ? 0.0005 : 0.08;
+  const Case& c = plan_.cases[index];
+  const double mebibytes = static_cast<double>(c.size.value) / (1 << 20);
+  if (!c.training) return variants * part.steps * (opening + a_mebibyte * mebibytes);
   const double training_opening = gpus ? 1.0 : 0.5;
   const double block = gpus ? 0.8 : 0.3;
   return variants * (part.steps * training_opening + part.rounds * block);
@@ -161,7 +164,10 @@ double RunPace::seconds_left() const {
   double seconds = groups_to_go(launches_) * seconds_of_group();
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const ToGo part = to_go(i, launches_);
-    if (part.steps > 0) seconds += seconds_of(i, part).value_or(guessed_seconds(i, part));
+    if (part.steps == 0) continue;
+    const double like = seconds_of(i, part).value_or(0.0);
+    // Smaller sizes, which are measured first, take less.
+    seconds += cases_[i].steps > 0 ? like : std::max(like, guessed_seconds(i, part));
   }
   const bool starting = begun_ && !measuring_;
   if (starting) seconds += seconds_of_group();

@@ -46,8 +46,10 @@ bool has_utf8() {
   return false;
 }
 
+std::string in_locale(const std::string& text) { return has_utf8() ? text : in_ascii(text); }
+
 void show(const std::string& text) {
-  const std::string shown = has_utf8() ? text : in_ascii(text);
+  const std::string shown = in_locale(text);
   const std::string pager = std::getenv("PAGER") != nullptr ? variable("PAGER") : "less";
   winsize size{};
   const auto lines = std::ranges::count(text, '\n');

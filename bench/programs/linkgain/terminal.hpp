@@ -15,7 +15,10 @@ std::size_t columns_of(int descriptor);
 /// Whether the locale's encoding is UTF-8: LC_ALL, LC_CTYPE and LANG, the first that is set.
 bool has_utf8();
 
-/// Writes text to standard output, in ASCII where has_utf8() is not; what a terminal has too few
+/// The text, in ASCII where has_utf8() is not.
+std::string in_locale(const std::string& text);
+
+/// Writes in_locale() text to standard output; what a terminal has too few
 /// lines for goes through $PAGER (default: less).
 void show(const std::string& text);
 
