@@ -160,7 +160,7 @@ TEST(ReportOnATerminal, IsAsciiInTheLocaleC) {
     EXPECT_TRUE(std::ranges::all_of(written, [](char c) {
       return static_cast<signed char>(c) > 0;
     })) << written;
-    EXPECT_THAT(written, HasSubstr("11.0x"));
+    EXPECT_THAT(written, testing::ContainsRegex("[0-9]-[0-9.]+x"));
   }
 }
 
