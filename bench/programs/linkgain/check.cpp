@@ -10,6 +10,7 @@
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -35,7 +36,7 @@ struct CheckOptions {
 std::string text_of(const CheckResult& result, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return check_table(result);
+      return in_locale(check_table(result));
     case OutputFormat::markdown:
       return check_markdown(result);
     case OutputFormat::csv:

@@ -15,6 +15,7 @@
 #include "linkgain/compare/run_reader.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -44,7 +45,8 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
                     const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
-      return comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns());
+      return in_locale(
+          comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
       return comparison_report(comparisons, options.metric, TableStyle::markdown);
     case OutputFormat::csv:

@@ -12,6 +12,6 @@ namespace linkgain {
 /// was measured when this throws; the record is summarised then, too. Throws Interrupted, and
 /// MachineError when no job of the first launch starts.
 void run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
-         Progress& progress);
+         RunProgress& progress);
 
 }  // namespace linkgain
