@@ -15,6 +15,7 @@
 #include "linkgain/compare/run_reader.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -26,7 +27,7 @@ constexpr const char* kFooter =
     "  linkgain compare monday.json tuesday.json wednesday.json --metric busbw";
 
 struct CompareCommandOptions {
-  std::vector<std::filesystem::path> runs;  ///< two or more; the others are held against the first
+  std::vector<std::filesystem::path> runs;  ///< two or more; the others are compared with the first
   OutputFormat format = OutputFormat::table;
   Metric metric = Metric::time;
   CompareOptions compare;
@@ -44,7 +45,8 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
                     const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
-      return comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns());
+      return in_locale(
+          comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
       return comparison_report(comparisons, options.metric, TableStyle::markdown);
     case OutputFormat::csv:

@@ -11,53 +11,10 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/run/progress.hpp"
 
 namespace linkgain {
 namespace {
-
-/// Of one backend, in seconds.
-struct Costs {
-  double start;         ///< of jobs that come up together, and their end
-  double start_of_job;  ///< more for each of them
-  double case_in_job;   ///< opening, calibrating, sampling and checking it, without its operations
-  double byte;          ///< of a large operation by the slower variant
-  double token;         ///< of training
-};
-
-/// Measured on two H200 with P2P on and off, and on two processors of a virtual machine. Tokens are
-/// those of gpt2 in fp32, or of the tiny model in fp64.
-Costs costs_of(BackendKind backend) {
-  if (backend == BackendKind::nccl) return {1.7, 0.5, 0.05, 4e-11, 2e-5};
-  return {1.3, 0.1, 0.09, 3e-9, 1e-4};
-}
-
-/// Of fp32's time.
-double share_of(TrainingPrecision precision) {
-  switch (precision) {
-    case TrainingPrecision::fp32:
-    case TrainingPrecision::fp64:
-      return 1.0;
-    case TrainingPrecision::tf32:
-      return 0.45;
-    case TrainingPrecision::bf16:
-      return 0.3;
-  }
-  return 1.0;
-}
-
-/// Of one case in one launch of one variant.
-double case_seconds(const RunPlan& plan, const Case& c, int launch, const Costs& costs) {
-  const int rounds = rounds_in_launch(plan, c, launch, plan.launches);
-  if (rounds == 0) return 0.0;
-  if (c.training) {
-    const double step =
-        costs.token * c.training->samples * c.training->length * share_of(c.training->precision);
-    return (rounds + 1) * kStepsPerBlock * step;  // one block is discarded
-  }
-  constexpr int kBesideRounds = 3;  // to warm up, to calibrate, to check
-  return costs.case_in_job +
-         (rounds + kBesideRounds) * costs.byte * static_cast<double>(c.size.value);
-}
 
 int jobs_at_once(const RunPlan& plan) {
   if (plan.sequential) return 1;
@@ -110,16 +67,8 @@ std::string names_of(const Values& values) {
 }  // namespace
 
 Seconds expected_duration(const RunPlan& plan) {
-  const Costs costs = costs_of(plan.backend);
-  const int variants = static_cast<int>(plan.variants.size());
-  const int groups = static_cast<int>(divide_up(plan.launches * variants, jobs_at_once(plan)));
-  double seconds = groups * costs.start + plan.launches * variants * costs.start_of_job;
-  for (const Case& c : plan.cases) {
-    for (int launch = 0; launch < plan.launches; ++launch) {
-      seconds += variants * case_seconds(plan, c, launch, costs);
-    }
-  }
-  return plan.budget ? std::min(Seconds{seconds}, *plan.budget) : Seconds{seconds};
+  const RunObserver clock;
+  return {RunPace(plan, clock).seconds_left()};
 }
 
 std::string plan_text(const RunPlan& plan) {

@@ -8,8 +8,7 @@
 /// What `linkgain run` says instead of measuring.
 namespace linkgain {
 
-/// How long the plan takes from prompt to table, budget included: by what runs on two H200, and in
-/// CPU memory on two processors, took for a start, a case and a training step. Other machines
+/// How long the plan takes, budget included: the guess that the progress line begins with. Machines
 /// differ by a factor of two or three.
 Seconds expected_duration(const RunPlan& plan);
 

@@ -21,13 +21,16 @@
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/report/screen.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "plan_text.hpp"
+#include "progress.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -226,24 +229,22 @@ void write_files(const Record& record, const RunDirectory& directory) {
   write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
 }
 
-/// Warnings go to the person, in colour on a terminal that has it.
+/// As short as it can be from the current folder.
+std::string shown_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path near = std::filesystem::proximate(path, error);
+  const bool below = !error && !near.empty() && *near.begin() != "..";
+  return below ? near.string() : path.string();
+}
+
 void print_result(const RunOptions& options, const Record& record, const RunDirectory& directory) {
   if (options.json) {
     fmt::print("{}", to_json_without_samples(record));
     return;
   }
-  const RunSummary summary(record);
-  fmt::print("\n{}\n", headline(summary));
-  for (const std::string& tables : {size_tables(summary), pair_tables(summary)}) {
-    if (!tables.empty()) fmt::print("{}\n", tables);
-  }
-  fmt::print("{}", health_line(summary));
-  const bool color = is_colored(options.color);
-  for (const Warning& warning : record.warnings) {
-    fmt::print("{}warning:{} {}\n", color ? "\033[33m" : "", color ? "\033[0m" : "", warning.text);
-    if (!warning.advice.empty()) fmt::print("         {}\n", warning.advice);
-  }
-  fmt::print("{}record: {}\n", record.warnings.empty() ? "" : "\n", directory.record().string());
+  const std::string details =
+      fmt::format("Details: linkgain report {}", shown_path(directory.path()));
+  fmt::print("\n{}", screen(RunSummary(record), details, screen_style(options.color)));
 }
 
 /// `--list` and `--dry-run`: starts and writes nothing.
@@ -281,7 +282,11 @@ int carry_out(const RunOptions& options) {
   const double start = world.now().value;
   int status = 0;
   try {
-    Progress progress(::isatty(STDERR_FILENO) == 1, options.quiet, log.get());
+    Progress progress({.terminal = is_terminal(STDERR_FILENO),
+                       .quiet = options.quiet,
+                       .utf8 = has_utf8(),
+                       .columns = [] { return columns_of(STDERR_FILENO); }},
+                      log.get());
     for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
     run(plan, world, record, journal, progress);
   } catch (const Interrupted& interruption) {
@@ -302,13 +307,12 @@ int carry_out(const RunOptions& options) {
   });
 }
 
-const Registration kRegistration(Subcommand<RunOptions>{
-    "run",
-    "Measure every variant in turn and print the table",
-    kFooter,
-    {.in_help = 1, .in_list = 1},
-    declare,
-    carry_out});
+const Registration kRegistration(Subcommand<RunOptions>{"run",
+                                                        "Benchmark with and without P2P",
+                                                        kFooter,
+                                                        {.in_help = 1, .in_list = 1},
+                                                        declare,
+                                                        carry_out});
 
 }  // namespace
 }  // namespace linkgain

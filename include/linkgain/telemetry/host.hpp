@@ -25,7 +25,7 @@ std::optional<std::filesystem::path> find_program(std::string_view name,
 /// Processors this process may run on.
 int usable_processors();
 
-/// Bytes of memory the kernel thinks can be had without swapping; absent where it does not say.
+/// Bytes of memory the kernel thinks can be used without swapping; absent where it does not say.
 std::optional<std::int64_t> available_memory();
 
 /// Bytes that are free in /dev/shm; absent where there is none.

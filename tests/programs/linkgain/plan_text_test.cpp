@@ -45,13 +45,15 @@ TEST(ExpectedDuration, IsWithinTheBudget) {
   EXPECT_EQ(expected(options), Seconds{2.0});
 }
 
-/// What was measured on two H200 is met within a factor of two.
-TEST(ExpectedDuration, OfProfilesIsThatOfTwoH200) {
-  RunOptions options;
-  options.profile = Profile::quick;
-  EXPECT_NEAR(expected(options).value, 18.0, 9.0);
-  options.profile = Profile::standard;
-  EXPECT_NEAR(expected(options).value, 95.0, 45.0);
+/// On two GPUs, within a factor of two.
+TEST(ExpectedDuration, OfProfilesIsWhatTheyAreMeantToTake) {
+  for (const auto& [profile, seconds] :
+       {std::pair{Profile::quick, 18.0}, {Profile::standard, 95.0}}) {
+    RunOptions options;
+    options.profile = profile;
+    EXPECT_GT(expected(options).value, seconds / 2.0);
+    EXPECT_LT(expected(options).value, seconds * 2.0);
+  }
 }
 
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
