@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -43,13 +45,16 @@ int create(const std::filesystem::path& path) {
   return descriptor;
 }
 
+/// More cases than any run has.
+constexpr std::int64_t kMostCases = 1'000'000;
+
 /// Replaces case `index` and its samples by those of one journal line. `sequence` counts samples.
+/// Cases may come in any order: those before it have no variants until their own line.
 void apply_case(const json::In& line, Record& record, int& sequence) {
-  const auto index = line.at("index").get<std::size_t>();
-  if (index > record.cases.size()) {
-    throw UsageError(fmt::format("case {} stands before case {}", index, record.cases.size()));
-  }
-  if (index == record.cases.size()) record.cases.emplace_back();
+  const auto number = line.at("index").get<std::int64_t>();
+  if (number < 0 || number >= kMostCases) throw UsageError(fmt::format("no case is {}", number));
+  const auto index = static_cast<std::size_t>(number);
+  record.cases.resize(std::max(record.cases.size(), index + 1));
   record.cases[index] = json::read_case(line.at("case"));
   json::read_samples(line.at("samples"), record.cases, sequence);
   sequence += static_cast<int>(record.cases[index].samples.size());
@@ -126,6 +131,7 @@ Record parse_journal(std::string_view text, const std::string& origin) {
     ++number;
   }
   if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
+  std::erase_if(record.cases, [](const CaseResult& each) { return each.variants.empty(); });
   return record;
 }
 

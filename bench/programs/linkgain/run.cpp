@@ -215,7 +215,7 @@ int carry_out(const RunOptions& options) {
   }
   record.wall_seconds = world.now().value - start;
   note_exposed_communication(record);
-  const ExitCode verdict = judge(record);
+  const ExitCode verdict = judge(record, options.operations);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
   write_files(record, directory);

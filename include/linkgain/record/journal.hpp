@@ -9,7 +9,7 @@ namespace linkgain {
 
 /// The growing form of a record: one JSON line for the head, then one for each finished case with
 /// its samples, each synced to disk, so that a crash loses at most the case in flight. A later head
-/// replaces an earlier one, and so does a case of the same index.
+/// replaces an earlier one, and so does a case of the same index. Cases come as they are measured.
 class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
