@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
@@ -19,11 +22,11 @@ constexpr const char* kExamples =
     "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n"
     "Unless given --only is all_reduce,send_recv and --sizes 16:1G:x4.\n"
     "Examples:\n"
-    "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
+    "  linkgain-bench --np 2 --benchmark_filter=all_reduce\n"
     "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch graph\n"
     "Any of nccl-tests' flags has it measure as nccl-tests does and print what it prints (see\n"
     "--format nccl-tests --help):\n"
-    "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
+    "  linkgain-bench -b 8 -e 1G -f 2 -g 2";
 
 /// What to do instead of a benchmark.
 struct Modes {
@@ -46,6 +49,32 @@ void add_mode_options(CLI::App& app, Modes& modes, WorkerOptions& options) {
       ->capture_default_str()
       ->type_name("SECONDS");
   app.add_flag("--version", modes.version, "version and what was built");
+}
+
+RanksToStart parse_ranks(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  int ranks = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, ranks);
+  if (status == std::errc{} && rest == end && ranks >= 2 && ranks <= kMostRanks) return ranks;
+  throw UsageError(
+      fmt::format("--np {} is neither auto nor a number from 2 to {}", text, kMostRanks),
+      "a link has two ends: take two ranks or more");
+}
+
+/// What -g and -t ask for together: a rank drives one GPU, so that there are as many ranks.
+std::optional<RanksToStart> ranks_of(const NcclTestsOptions& options,
+                                     std::optional<RanksToStart> named) {
+  const std::int64_t ranks = std::int64_t{options.gpus} * options.threads;
+  if (ranks == 1) return named;
+  if (named && *named) {
+    throw UsageError(
+        fmt::format("--np {} and -g {} both say how many ranks there are", **named, options.gpus),
+        "leave one of them out");
+  }
+  if (ranks <= kMostRanks) return RanksToStart{static_cast<int>(ranks)};
+  throw UsageError(fmt::format("-g {} with -t {} are more than {} ranks", options.gpus,
+                               options.threads, kMostRanks));
 }
 
 WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
@@ -118,6 +147,12 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   std::string format;
   app.add_option("--format", format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
+  std::string ranks;
+  app.add_option(
+         "--np", ranks,
+         "start that many ranks of itself with mpirun on this host; auto: one for every GPU "
+         "(mpi backend: 2)")
+      ->type_name("N");
   Modes modes;
   add_mode_options(app, modes, options);
   try {
@@ -136,9 +171,11 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   options.backend = selection.backend.value_or(usual);
   options.gpus = selection.gpus;
+  if (!ranks.empty()) options.ranks_to_start = parse_ranks(ranks);
   if (means_nccl_tests(format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
+    options.ranks_to_start = ranks_of(options.nccl_tests, options.ranks_to_start);
     return options;
   }
   options.mode = mode_of(modes, options.load_time);
