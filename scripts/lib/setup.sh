@@ -31,6 +31,9 @@ readonly test_tools=(
   'python3|command|python3|Python 3'
   'clang-format-14|command|clang-format-14|clang-format 14'
   'shellcheck|command|shellcheck|ShellCheck'
+  'man-db|command|man|man'
+  'zsh|command|zsh|zsh'
+  'fish|command|fish|fish'
 )
 
 # For tests of what runs on clusters; only where asked for, since they bring daemons with them.

@@ -66,6 +66,13 @@ env -u CUDACXX cmake -S "$source_dir" -B "$work/stale" -DLINKGAIN_GPU=AUTO -DLIN
 expect "mpi only (no CUDA compiler was found that works (tried: $work/nvcc))" "$work/stale.log" 'a broken nvcc is none'
 
 cmake --install "$build_dir" --prefix "$work/installed" >"$work/install.log" 2>&1 || true
+for file in man/man1/linkgain.1 man/man1/linkgain-run.1 man/man1/linkgain-bench.1 \
+  bash-completion/completions/linkgain zsh/site-functions/_linkgain-bench fish/vendor_completions.d/linkgain.fish; do
+  if [[ ! -s $work/installed/share/$file ]]; then
+    printf 'FAILED: cmake --install gives no share/%s\n' "$file"
+    failures=$((failures + 1))
+  fi
+done
 for program in linkgain linkgain-bench; do
   "$work/installed/bin/$program" --version >"$work/$program.log" 2>&1 || true
   expect "$program " "$work/$program.log" "cmake --install gives $program"

@@ -35,6 +35,7 @@ inline constexpr std::array kLibraries{
     Library{"hardware", "common", "base"},
     Library{"gpt2", "common", "base"},
     Library{"cases", "common", "gpt2"},
+    Library{"manual", "common", "base"},
     Library{"record", "common", "cases hardware statistics"},
     Library{"telemetry", "common", "record"},
     Library{"kernels", "", ""},
@@ -56,8 +57,8 @@ inline constexpr std::array kLibraries{
     Library{"baseline", "coordinator", "report"},
     Library{"fleet", "coordinator", "analysis tables"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
-    Library{"linkgain", "programs", "run compare baseline fleet diagnostics"},
-    Library{"linkgain_bench", "programs", "backends workloads nccl_tests"},
+    Library{"linkgain", "programs", "manual run compare baseline fleet diagnostics"},
+    Library{"linkgain_bench", "programs", "manual backends workloads nccl_tests"},
 };
 
 /// Null where there is none of this name.
@@ -82,7 +83,8 @@ inline constexpr std::array kThirdParty{
     ThirdParty{"hwloc*", "telemetry diagnostics", Visibility::private_header},
     ThirdParty{"mpi.h", "runtime backends", Visibility::source},
     ThirdParty{"benchmark/*", "runtime", Visibility::source},
-    ThirdParty{"CLI/*", "cases nccl_tests linkgain linkgain_bench", Visibility::private_header},
+    ThirdParty{"CLI/*", "cases manual nccl_tests linkgain linkgain_bench",
+               Visibility::private_header},
     ThirdParty{"nccl_device*", "kernels", Visibility::private_header},
     ThirdParty{"nccl*", "backends", Visibility::private_header},
     ThirdParty{"cublas*", "gpu", Visibility::private_header},

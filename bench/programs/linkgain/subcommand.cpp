@@ -12,6 +12,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
 
 namespace linkgain {
@@ -118,6 +119,9 @@ Request parse_command_line(int argc, const char* const* argv) {
   app.require_subcommand(0, 1);
   bool version = false;
   app.add_flag("--version", version, "Version and what was built");
+  std::string share;
+  app.add_option("--write-manual", share, "Man pages and completions into a share folder")
+      ->group("");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
   for (const Registered& each : registered_by(&Place::in_help)) {
@@ -136,6 +140,11 @@ Request parse_command_line(int argc, const char* const* argv) {
     throw usage_error(app, error);
   }
   if (version) return text_request(version_text());
+  if (!share.empty()) {
+    write_manual(
+        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, share);
+    return text_request("");
+  }
   for (const auto& command : commands) {
     if (!command->deferred.app().parsed()) continue;
     command->deferred.read();

@@ -12,6 +12,7 @@
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/manual/manual.hpp"
 
 namespace linkgain {
 namespace {
@@ -155,6 +156,9 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
       ->type_name("N");
   Modes modes;
   add_mode_options(app, modes, options);
+  std::string share;
+  app.add_option("--write-manual", share, "man pages and completions into a share folder")
+      ->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -166,6 +170,11 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   if (modes.version) {
     return text_request(
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
+  }
+  if (!share.empty()) {
+    write_manual(
+        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, share);
+    return text_request("");
   }
   job.read();
   const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;

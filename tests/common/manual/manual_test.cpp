@@ -1,0 +1,96 @@
+#include "linkgain/manual/manual.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "support/golden.hpp"
+
+namespace linkgain {
+namespace {
+
+/// A program with everything that a page or a completion tells apart.
+class Manual : public ::testing::Test {
+ protected:
+  Manual() {
+    program_.add_flag("--version", flag_, "What was built");
+    program_.add_option("--internal", text_, "Not shown")->group("");
+    CLI::App& measure = *program_.add_subcommand("measure", "Measure [all], it's quick: fast");
+    measure.add_option("--only,-o", texts_, "Operations, .all unless given")
+        ->delimiter(',')
+        ->type_name("OP,...");
+    measure.add_option("--format", text_, "How a\\b is printed")
+        ->type_name("FORMAT")
+        ->group("Output");
+    measure.add_option("--out", text_, "Folder")->type_name("DIR")->group("Output");
+    measure.add_option("--tokens", text_, "What is read")->type_name("FILE")->required();
+    measure.add_option("--np", number_, "Ranks")->type_name("N");
+    measure.add_flag("--quiet", flag_, "Nothing is said");
+    measure.footer(
+        "Examples:\n  linkgain measure --np 2\n\nSome more.\n.Words\nExit status:\n  0  good");
+    CLI::App& show = *program_.add_subcommand("show", "Show files");
+    show.add_option("files", texts_, "What is shown")->type_name("FILE")->required();
+    program_.add_subcommand("secret", "Not shown")->group("");
+    program_.footer("Exit status:\n  0      success");
+  }
+
+  static std::vector<std::string> words_of(const CLI::Option& option) {
+    if (option.check_name("--only")) return {"all_reduce", "all_gather", "copy"};
+    if (option.check_name("--format")) return {"table", "md"};
+    return {};
+  }
+
+  CLI::App program_{"Measure links", "linkgain"};
+  std::string text_;
+  std::vector<std::string> texts_;
+  int number_ = 0;
+  bool flag_ = false;
+};
+
+/// A page without the version.
+std::string page_of(const CLI::App& command) {
+  return std::regex_replace(manual_page(command), std::regex("\"linkgain [0-9.]+\""),
+                            "\"linkgain\"");
+}
+
+TEST_F(Manual, OfAProgramNamesItsCommands) { test::expect_golden(page_of(program_), "linkgain.1"); }
+
+TEST_F(Manual, OfACommandHasItsOptionsByGroupAndItsExamples) {
+  test::expect_golden(page_of(*program_.get_subcommand("measure")), "linkgain-measure.1");
+}
+
+TEST_F(Manual, OfACommandHasItsArguments) {
+  test::expect_golden(page_of(*program_.get_subcommand("show")), "linkgain-show.1");
+}
+
+TEST_F(Manual, CompletesInEveryShell) {
+  test::expect_golden(bash_completion(program_, words_of), "completion.bash");
+  test::expect_golden(zsh_completion(program_, words_of), "completion.zsh");
+  test::expect_golden(fish_completion(program_, words_of), "completion.fish");
+}
+
+TEST_F(Manual, IsWrittenWhereItIsLookedFor) {
+  const std::filesystem::path share =
+      std::filesystem::temp_directory_path() / ("linkgain-manual-" + std::to_string(::getpid()));
+  write_manual(program_, words_of, share);
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(share)) {
+    if (entry.is_regular_file()) files.push_back(relative(entry.path(), share).string());
+  }
+  std::filesystem::remove_all(share);
+  std::sort(files.begin(), files.end());
+  EXPECT_EQ(files,
+            (std::vector<std::string>{"bash-completion/completions/linkgain",
+                                      "fish/vendor_completions.d/linkgain.fish",
+                                      "man/man1/linkgain-measure.1", "man/man1/linkgain-show.1",
+                                      "man/man1/linkgain.1", "zsh/site-functions/_linkgain"}));
+}
+
+}  // namespace
+}  // namespace linkgain
