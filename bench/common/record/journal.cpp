@@ -154,7 +154,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
   }
 }
 
-Record read_record(const std::filesystem::path& named) {
+namespace {
+
+using Parse = Record (*)(std::string_view text, const std::string& origin);
+
+Record read_by(Parse parse, const std::filesystem::path& named) {
   std::filesystem::path path = named;
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
@@ -167,7 +171,15 @@ Record read_record(const std::filesystem::path& named) {
                      "give a record.json that `linkgain run` wrote");
   }
   const bool journal = text->starts_with("{\"head\"");
-  return journal ? parse_journal(*text, path.string()) : parse_record(*text, path.string());
+  return journal ? parse_journal(*text, path.string()) : parse(*text, path.string());
+}
+
+}  // namespace
+
+Record read_record(const std::filesystem::path& path) { return read_by(parse_record, path); }
+
+Record read_record_head(const std::filesystem::path& path) {
+  return read_by(parse_record_head, path);
 }
 
 }  // namespace linkgain

@@ -394,6 +394,7 @@ std::string repeat_section(const Record& record) {
   if (!words.empty()) {
     text += fmt::format("```sh\n{}\n```\n\n", fmt::join(words, " "));
   }
+  add_item(text, "Label", settings.label);
   add_item(text, "Backend", std::string(name_of(settings.backend)));
   add_item(text, "Profile", settings.profile);
   add_item(text, "Schedule", settings.schedule);

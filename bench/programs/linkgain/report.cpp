@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
 
@@ -30,7 +31,7 @@ void declare(CommandLine& line, ReportOptions& options) {
 /// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where
 /// the record cannot be read.
 int carry_out(const ReportOptions& options) {
-  Record record = read_record(options.record);
+  Record record = read_record(find_run(options.record));
   summarise(record);
   switch (options.format) {
     case OutputFormat::table:

@@ -15,6 +15,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
@@ -116,6 +117,11 @@ void declare_output(CommandLine& line, RunOptions& options) {
       .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
            DeferredOptions::Empty::is_absent)
       ->type_name("DIR");
+  line.deferred
+      .add("--label", options.label, parse_label,
+           "A name for the run, by which `linkgain list` and `linkgain compare` find it",
+           DeferredOptions::Empty::is_value)
+      ->type_name("NAME");
   app.add_flag(
       "--require-healthy", options.require_healthy,
       "Exit with status 8 where heat, power supply or cable held a GPU back in a sample, or "
@@ -152,6 +158,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
   settings.training = plan.training;
+  settings.label = options.label;
   settings.require_healthy = options.require_healthy;
   return settings;
 }

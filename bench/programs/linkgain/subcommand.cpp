@@ -12,6 +12,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
 
@@ -184,7 +185,7 @@ bool is_colored(bool color) {
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {
   std::vector<NamedRecord> records;
   for (const std::filesystem::path& path : paths) {
-    records.push_back({path.string(), read_record(path)});
+    records.push_back({path.string(), read_record(find_run(path))});
   }
   return records;
 }

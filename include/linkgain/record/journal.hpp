@@ -43,4 +43,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 /// departs from it. A journal gives what its complete lines hold.
 Record read_record(const std::filesystem::path& path);
 
+/// The same by parse_record_head(); a journal is read whole.
+Record read_record_head(const std::filesystem::path& path);
+
 }  // namespace linkgain

@@ -31,6 +31,7 @@ struct RunOptions : SelectionOptions {
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
+  std::string label;
   bool json = false;
   bool quiet = false;
   bool color = true;
