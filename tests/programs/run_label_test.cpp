@@ -48,7 +48,7 @@ TEST_F(RunLabel, IsListedComparedAndReported) {
   const Outcome report = call({"report", "before", "--format", "md"});
   EXPECT_EQ(report.status, 0) << report.error;
   EXPECT_THAT(report.output, HasSubstr("- Label: before\n"));
-  EXPECT_EQ(call({"baseline", "before", "--out", "baseline.json"}).status, 0);
+  EXPECT_EQ(call({"baseline", "before", "-o", "baseline.json"}).status, 0);
 }
 
 TEST_F(RunLabel, ThatIsUnknownOrNoneIsRefused) {

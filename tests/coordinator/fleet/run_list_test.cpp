@@ -13,8 +13,6 @@
 namespace linkgain::test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
 using ::testing::SizeIs;
 
 class RunList : public ::testing::Test {
@@ -29,7 +27,7 @@ class RunList : public ::testing::Test {
 
   static Record record_of(int day, const std::string& label) {
     Record record = full_record();
-    record.started = fmt::format("2026-11-{:02}T08:30:00Z", day);
+    record.started = "2026-11-" + std::to_string(day) + "T08:30:00Z";
     record.settings.label = label;
     return record;
   }
@@ -57,13 +55,14 @@ TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
   std::filesystem::create_directories(broken);
   std::ofstream(broken / "record.json") << "{\"schema\": \"linkgain.record/1\"";
   std::ofstream(folder_.path() / "other.json") << "{}";
-  const std::vector<ListedRun> runs = list_runs(folder_.path());
+  std::vector<ListedRun> runs = list_runs(folder_.path());
   ASSERT_THAT(runs, SizeIs(4));
+  for (ListedRun& run : runs) run.path = "results" / run.path.lexically_relative(folder_.path());
   Situations screens;
-  screens.add("text", shown(run_list(runs, TableStyle::text)));
-  screens.add("Markdown", shown(run_list(runs, TableStyle::markdown)));
-  screens.add("CSV", shown(run_list_csv(runs)));
-  screens.add("JSON", shown(run_list_json(runs)));
+  screens.add("text", run_list(runs, TableStyle::text));
+  screens.add("Markdown", run_list(runs, TableStyle::markdown));
+  screens.add("CSV", run_list_csv(runs));
+  screens.add("JSON", run_list_json(runs));
   screens.expect_golden("run_list.txt");
 }
 
@@ -71,8 +70,8 @@ TEST_F(RunList, NamesARunByItsLabel) {
   const std::filesystem::path before = add("b", 20, "before");
   add("c", 21, "");
   EXPECT_EQ(find_run("before", folder_.path()), before);
-  for (const std::string path : {before.string(), std::string("before.json"), std::string("x/y"),
-                                 std::string("a.json,b.json"), std::string("")}) {
+  for (const std::string& path : {before.string(), std::string("before.json"), std::string("x/y"),
+                                  std::string("a.json,b.json"), std::string("")}) {
     EXPECT_EQ(find_run(path, folder_.path()), path);
   }
 }
