@@ -83,12 +83,10 @@ void require_asked_for(const std::vector<RunFigures>& runs,
 
 void declare(CommandLine& line, CompareCommandOptions& options) {
   line.app
-      .add_option(
-          "runs", options.runs,
-          "Before and after, or more for a trend: record.json, a run's directory or label, or JSON "
-          "of "
-          "linkgain-bench or nccl-tests (-J), several launches as one side by commas between "
-          "their files or as a directory of them")
+      .add_option("runs", options.runs,
+                  "Before and after, or more for a trend: record.json, a run's directory or label, "
+                  "or JSON of linkgain-bench or nccl-tests (-J). Several launches are one side by "
+                  "commas between their files or as a directory of them")
       ->required();
   line.deferred.then([&options] {
     if (options.runs.size() >= 2) return;

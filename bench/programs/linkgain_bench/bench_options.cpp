@@ -34,6 +34,7 @@ struct Modes {
   bool serve = false;
   bool describe = false;
   bool version = false;
+  std::string ranks;  ///< --np
 };
 
 void add_mode_options(CLI::App& app, Modes& modes, WorkerOptions& options) {
@@ -49,6 +50,11 @@ void add_mode_options(CLI::App& app, Modes& modes, WorkerOptions& options) {
       ->check(CLI::Range(0.0005, 10.0))
       ->capture_default_str()
       ->type_name("SECONDS");
+  app.add_option(
+         "--np", modes.ranks,
+         "start that many ranks of itself with mpirun on this host; auto: one for every GPU "
+         "(mpi backend: 2)")
+      ->type_name("N");
   app.add_flag("--version", modes.version, "version and what was built");
 }
 
@@ -148,12 +154,6 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   std::string format;
   app.add_option("--format", format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
-  std::string ranks;
-  app.add_option(
-         "--np", ranks,
-         "start that many ranks of itself with mpirun on this host; auto: one for every GPU "
-         "(mpi backend: 2)")
-      ->type_name("N");
   Modes modes;
   add_mode_options(app, modes, options);
   std::string share;
@@ -180,7 +180,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   options.backend = selection.backend.value_or(usual);
   options.gpus = selection.gpus;
-  if (!ranks.empty()) options.ranks_to_start = parse_ranks(ranks);
+  if (!modes.ranks.empty()) options.ranks_to_start = parse_ranks(modes.ranks);
   if (means_nccl_tests(format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
