@@ -23,7 +23,7 @@ struct Entry {
   int (*most_blocks)() = nullptr;
 };
 
-/// Of full size; all of a machine's devices are taken for alike. 0 where that cannot be told.
+/// Of full size; all of a machine's devices are taken for alike. 0 where that is not known.
 template <AllReduceMethod kMethod, typename T, int kRanks>
 int most_blocks() {
   static const int most = [] {

@@ -65,7 +65,7 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 /// the same scratch has more than `most_elements`, and none has fewer where flags are in the data.
 /// All of `blocks` must run at once on every device, as they wait for their counterparts: nothing
 /// else may be there. Buffers are padded to 16 bytes. Where the device can (compute capability
-/// 9.0), a launch comes up while the one before it in the stream ends. cudaErrorInvalidValue for
+/// 9.0), a launch starts while the one before it in the stream ends. cudaErrorInvalidValue for
 /// other types, numbers, ranks or blocks, cudaErrorNotSupported where the compiler lacked what
 /// the method takes, cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room
 /// for.

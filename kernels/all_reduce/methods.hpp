@@ -42,7 +42,7 @@ inline constexpr int kAllReduceThreads = 512;
 enum AllReduceTrait : unsigned {
   kByP2p = 1U,           ///< worth choosing there
   kThroughHost = 2U,     ///< worth choosing there
-  kFloat32Only = 4U,     ///< partial sums go over the wire, which half precision would round
+  kFloat32Only = 4U,     ///< partial sums go over the link, which half precision would round
   kWholeVectors = 8U,    ///< takes accesses of 16 bytes that happen as one, of compiler and link
   kReachesData = 16U,    ///< needs every rank's data, and not only its scratch
   kFlagsInData = 32U,    ///< a block waits for data, not for its counterparts
@@ -93,7 +93,7 @@ inline constexpr AllReduceTraits kAllReduceMethods[] = {
      kByP2p | kFloat32Only | kReachesData | kDataByShares, "2 (n - 1) / n", "2 (n - 1)",
      {16, 1, 1}, 0, 16384},
     // two_shot, but a sum goes into its rank's scratch, once, for all others to load.
-    {AllReduceMethod::staged_two_shot, "staged_two_shot", "two-shot, sums relayed", "TWO_SHOT",
+    {AllReduceMethod::staged_two_shot, "staged_two_shot", "two-shot, sums staged", "TWO_SHOT",
      "SIMPLE", kThroughHost | kDataByShares | kKeepsOwnShare, "1", "2", {16, 1, 1}, 0, 0},
 };
 // clang-format on

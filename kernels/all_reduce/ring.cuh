@@ -22,7 +22,7 @@ template <int kRanks>
 class Ring {
  public:
   /// Of a part of the data, one after the other, each needs what the previous rank did in the one
-  /// before: kRanks - 1 that add up and as many that spread sums.
+  /// before: kRanks - 1 that add up and as many that distribute sums.
   static constexpr int kSteps = 2 * (kRanks - 1);
 
   __device__ explicit Ring(const AllReduceArguments& arguments)

@@ -4,19 +4,19 @@
 
 #include <cstddef>
 
-// Programmatic dependent launch: a launch comes up while the one before it in the stream ends,
+// Programmatic dependent launch: a launch starts while the one before it in the stream ends,
 // where the device and the code for it can.
 
 namespace linkgain::kernels {
 
-/// Lets the next launch of the stream come up once all blocks of this one have.
+/// Lets the next launch of the stream start once all blocks of this one have.
 __device__ inline void pdl_trigger() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 
-/// Waits for the launch before this one. Whoever comes up early must do so before the end, so that
+/// Waits for the launch before this one. Whoever starts early must do so before the end, so that
 /// the end of a launch means that of all before it, and before it reads what one before it wrote.
 __device__ inline void pdl_wait() {
 #if __CUDA_ARCH__ >= 900
@@ -24,15 +24,15 @@ __device__ inline void pdl_wait() {
 #endif
 }
 
-/// Waits for the launch before this one and only then lets the next come up, so that at most two
-/// overlap: when a launch comes up all but the one before it are done.
+/// Waits for the launch before this one and only then lets the next start, so that at most two
+/// overlap: when a launch starts all but the one before it are done.
 __device__ inline void pdl_wait_then_trigger() {
   pdl_wait();
   pdl_trigger();
 }
 
-/// Lets the next launch come up, and waits for the one before. After this the launch behaves as if
-/// it had come up only then.
+/// Lets the next launch start, and waits for the one before. After this the launch behaves as if
+/// it had started only then.
 __device__ inline void pdl_trigger_then_wait() {
   pdl_trigger();
   pdl_wait();
@@ -73,7 +73,7 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
-/// With what lets the launch come up early, where the device can; all of a machine's are taken for
+/// With what lets the launch start early, where the device can; all of a machine's are taken for
 /// alike, and so are all kernels, which are compiled together.
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch_pdl(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,

@@ -9,7 +9,7 @@
 namespace linkgain::kernels {
 namespace {
 
-/// Comes up while the launch before it in the stream ends, and reads once that has ended.
+/// Starts while the launch before it in the stream ends, and reads once that has ended.
 template <int kVectors>
 __global__ void copy_vectors(uint4* to, const uint4* from, std::int64_t vectors) {
   pdl_trigger_then_wait();

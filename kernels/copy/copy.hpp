@@ -23,7 +23,7 @@ inline constexpr CopyShape kCopyShapes[] = {
 };
 
 /// Copies between any two places that the current device reaches: its own memory, another device's
-/// or page-locked host memory. Where the device can (compute capability 9.0), a launch comes up
+/// or page-locked host memory. Where the device can (compute capability 9.0), a launch starts
 /// while the one before it in the stream ends. cudaErrorInvalidValue for sizes or addresses that
 /// are no multiple of the alignment, and for other shapes.
 cudaError_t copy(void* to, const void* from, std::int64_t bytes, const CopyShape& shape,

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreadsPerBlock)
   if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
 
-/// One block. Comes up early.
+/// One block. Starts early.
 __global__ void __launch_bounds__(kMostPartials)
     add_partial_sums(const double* partials, int count, float* sum) {
   pdl_wait();

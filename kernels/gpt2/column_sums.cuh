@@ -28,7 +28,7 @@ inline constexpr int kSumWarps = 16;
 inline constexpr int kRowsOfSumWarp = kMostPartialRows / kSumWarps;
 
 /// A block for 32 columns, a column for each thread of a warp; a warp has every 16th row, all of
-/// them in flight at once. Comes up while the first stage ends, and waits for that.
+/// them in flight at once. Starts while the first stage ends, and waits for that.
 static __global__ void __launch_bounds__(kSumWarps* kWarpThreads)
     sum_partial_rows(const float* partials, int rows, int pitch, int columns, SumTargets targets) {
   __shared__ float sums[kSumWarps][kWarpThreads];

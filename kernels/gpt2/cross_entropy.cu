@@ -121,9 +121,9 @@ __global__ void __launch_bounds__(kMostThreads)
   }
   total.merge_block();  // from here on nobody reads the target's logit
   if (threadIdx.x == 0) {
-    const float log_sum = static_cast<float>(
+    const float lse = static_cast<float>(
         kLn2 * (static_cast<double>(total.top) + static_cast<double>(log2f(total.sum))));
-    row_losses[blockIdx.x] = log_sum - target_logit;
+    row_losses[blockIdx.x] = lse - target_logit;
   }
   const float factor = gradient_scale / total.sum;
 #pragma unroll 4

@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   }
 }
 
-/// A block for each token of several pieces, which are summed in order. Comes up early.
+/// A block for each token of several pieces, which are summed in order. Starts early.
 __global__ void __launch_bounds__(kThreads)
     merge_token_pieces(EmbeddingShape shape, ListPlaces places, const std::int32_t* list,
                        const float* partials, float* token_gradient) {

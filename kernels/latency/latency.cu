@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kMostThreads)
     exchange_messages(const PingPong side, int rounds, std::uint32_t rounds_before) {
   const std::int64_t items = side.bytes / static_cast<std::int64_t>(sizeof(uint2));
   for (int round = 0; round < rounds; ++round) {
-    // Never 0, which is what fresh boxes hold, but once in 2^32 rounds.
+    // Never 0, which is what fresh inboxes hold, but once in 2^32 rounds.
     const std::uint32_t flag = rounds_before + static_cast<std::uint32_t>(round) + 1;
     const bool last = round + 1 == rounds;
     if (side.starts) send(side, items, flag);

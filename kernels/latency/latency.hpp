@@ -6,10 +6,10 @@
 
 namespace linkgain::kernels {
 
-/// Bytes of a box for messages of `bytes`: a flag beside every 4.
+/// Bytes of an inbox for messages of `bytes`: a flag beside every 4.
 inline std::int64_t inbox_bytes(std::int64_t bytes) { return 2 * bytes; }
 
-/// One side of messages that go there and back, each sent when the one before it has arrived. Boxes
+/// One side of a ping-pong: each message is sent when the one before it has arrived. Inboxes
 /// are where a rank's messages arrive: in its device's memory, or in host memory that both reach;
 /// zero before the first exchange, 16-byte aligned.
 struct PingPong {
@@ -21,7 +21,7 @@ struct PingPong {
   bool starts;
 };
 
-/// `rounds` there and back. Both sides must launch it with the same rounds, in the same order and
+/// `rounds` round trips. Both sides must launch it with the same rounds, in the same order and
 /// with the same `rounds_before`, the sum of those of earlier exchanges. One block: larger messages
 /// go by as many items a thread. cudaErrorInvalidValue for other sizes.
 cudaError_t ping_pong(const PingPong& side, int rounds, std::uint32_t rounds_before,

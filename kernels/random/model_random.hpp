@@ -30,7 +30,7 @@ LINKGAIN_BOTH inline float initial_weight(std::uint64_t seed, int tensor, std::i
 }
 
 /// One place where elements are dropped, in one step. An element's number counts over the batches
-/// of all ranks, so that a mask does not depend on how samples are spread over ranks.
+/// of all ranks, so that a mask does not depend on how samples are distributed over ranks.
 struct DropoutMask {
   RandomSequence sequence;
   std::uint32_t threshold;  ///< an element is dropped where its word is below

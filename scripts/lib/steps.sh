@@ -23,7 +23,7 @@ option_value() {
 }
 
 # run_step TEXT LOG COMMAND...: one line on the screen, everything else in LOG; the end of LOG where
-# the command fails. Returns the command's status.
+# the command fails. Returns the command's status. With show_progress=yes the screen has a build's.
 run_step() {
   local text=$1 log=$2 status=0
   shift 2
@@ -31,12 +31,59 @@ run_step() {
     fail "$exit_machine" "cannot write $(dirname "$log"): use a clone of your own"
   fi
   say "$text (log: $log)"
-  "$@" >"$log" 2>&1 </dev/null || status=$?
+  if [[ ${show_progress:-no} == yes ]]; then
+    rm -f "$log.status"
+    { "$@" 2>&1 </dev/null || echo $? >"$log.status"; } | show_build_progress "$log"
+    if [[ -e $log.status ]]; then status=$(cat "$log.status") && rm "$log.status"; fi
+  else
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+  fi
   if [[ $status -ne 0 ]]; then
     printf 'linkgain: this failed with status %d; the end of %s:\n' "$status" "$log" >&2
     tail -n 80 "$log" >&2
   fi
   return "$status"
+}
+
+readonly seconds_between_lines=60
+
+# shows_lines_anew: whether the screen is a terminal on which a line can be written anew.
+shows_lines_anew() { [[ -t 1 && ${TERM:-dumb} != dumb ]]; }
+
+# "about 9 min left" of a build of so many steps; nothing in its first seconds.
+build_time_left() {
+  local step=$1 steps=$2 seconds=$3
+  ((seconds >= 10 && step > 0)) || return 0
+  local left=$((seconds * (steps - step) / step))
+  if ((left < 120)); then printf ', about %d s left' "$left"; else printf ', about %d min left' $((left / 60)); fi
+}
+
+# Copies a build's output to LOG; of "[12/292] ..." or "[ 12%] ..." the screen has how far it is: in
+# one line of a terminal, elsewhere in a line a minute.
+show_build_progress() {
+  local log=$1 line now shown_at=0 next=$seconds_between_lines text=
+  SECONDS=0
+  while IFS= read -r line || [[ -n $line ]]; do
+    printf '%s\n' "$line"
+    if [[ $line =~ ^\[\ *([0-9]+)/([0-9]+)\] ]]; then
+      text="building: step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+      text+=$(build_time_left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "$SECONDS")
+    elif [[ $line =~ ^\[\ *([0-9]+)%\] ]]; then
+      text="building: ${BASH_REMATCH[1]} %$(build_time_left "${BASH_REMATCH[1]}" 100 "$SECONDS")"
+    else
+      continue
+    fi
+    if shows_lines_anew >&3; then
+      now=${EPOCHREALTIME//[!0-9]/}
+      ((now - shown_at >= 100000)) || continue
+      shown_at=$now
+      printf '\r\033[Klinkgain: %s' "$text" >&3
+    elif ((SECONDS >= next)); then
+      next=$((SECONDS + seconds_between_lines))
+      say "$text" >&3
+    fi
+  done 3>&1 >"$log"
+  if shows_lines_anew; then printf '\r\033[K'; fi
 }
 
 # Memory that this process may still use, in KiB: the machine's, or its control group's if less.
@@ -92,7 +139,7 @@ build() {
   local folder=$1 jobs
   shift
   jobs=$(build_jobs)
-  run_step "building with $jobs jobs; the first time takes minutes" "$folder/logs/build.log" \
+  show_progress=yes run_step "building with $jobs jobs; the first time takes minutes" "$folder/logs/build.log" \
     cmake --build "$folder" --parallel "$jobs" ${1+--target "$@"}
 }
 

@@ -1,9 +1,9 @@
-"""linkgain as a ReFrame test: the links of one node, held against a baseline.
+"""linkgain as a ReFrame test: the links of one node, compared with a baseline.
 
     linkgain baseline good/record.json -o baseline.json
     reframe -c scripts/reframe/linkgain_check.py -r -S LinkgainNode.baseline=$PWD/baseline.json
 
-Measures `linkgain run --profile node` and has `linkgain check` hold it against the baseline. The baseline's
+Measures `linkgain run --profile node` and has `linkgain check` compare it with the baseline. The baseline's
 references, tolerances and overrides become ReFrame's, one performance variable for each variant and case, in
 seconds. As with `check`, to be faster is no failure. The job needs all GPUs of a node: on a cluster name them
 in the partition's `access` or with -J gpus-per-node=8. Settings (-S LinkgainNode.NAME=VALUE):
@@ -35,11 +35,11 @@ CHECK = "check.json"
 JUDGED = (0, 1, 7)
 
 
-def upper_bound(case, spread):
+def upper_bound(case, deviation):
     """How much longer than its reference a case may take, as a fraction; None where that is not bounded."""
     if case["upper"] is None:
         return None
-    error = spread * math.sqrt(1 / case["launches"] + 1 / case["reference_launches"])
+    error = deviation * math.sqrt(1 / case["launches"] + 1 / case["reference_launches"])
     return case["upper"] + STANDARD_ERRORS * error
 
 
@@ -74,7 +74,7 @@ class LinkgainNode(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def is_complete_and_right(self):
-        """Every case was measured as the baseline was, with right data, over the wires that the baseline names."""
+        """Every case was measured as the baseline was, with right data, over the path that the baseline names."""
         try:
             record, check = self.stage_json(f"{RECORD}/record.json"), self.stage_json(CHECK)
         except (OSError, ValueError) as error:
@@ -93,7 +93,7 @@ class LinkgainNode(rfm.RunOnlyRegressionTest):
     @run_before("performance")
     def take_references(self):
         with open(self.baseline, encoding="utf-8") as file:
-            spreads = {(case["variant"], case["case"]): case["spread"] for case in json.load(file)["cases"]}
+            deviations = {(case["variant"], case["case"]): case["spread"] for case in json.load(file)["cases"]}
         references = {}
         self.perf_variables = {}
         for case in self.stage_json(CHECK)["cases"]:
@@ -102,5 +102,5 @@ class LinkgainNode(rfm.RunOnlyRegressionTest):
                 continue
             name = "/".join(key)
             self.perf_variables[name] = sn.make_performance_function(sn.defer(case["time_s"]), "s")
-            references[name] = (case["reference_s"], None, upper_bound(case, spreads.get(key) or 0), "s")
+            references[name] = (case["reference_s"], None, upper_bound(case, deviations.get(key) or 0), "s")
         self.reference = {"*": references}

@@ -186,7 +186,7 @@ TEST_F(CheckProgram, RefusesABaselineThatMakesEveryDifferenceCertain) {
   write("b.json", baseline.dump());
   const Outcome outcome = check(run_like(1.0, "after"));
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.error, HasSubstr("spread of 0"));
+  EXPECT_THAT(outcome.error, HasSubstr("deviation of 0"));
 }
 
 TEST_F(CheckProgram, IsInconclusiveOnAWeakBaseline) {

@@ -75,9 +75,9 @@ class Parsers(unittest.TestCase):
         self.assertEqual(sorted(measurements), [8, 65536, 1 << 30])
         self.assertEqual(measurements[1 << 30], compare.Measurement(3280.0, 327.0))
 
-    def test_spread_is_slowest_less_fastest_over_the_median(self):
+    def test_range_is_slowest_less_fastest_over_the_median(self):
         launches = [compare.Measurement(time, 1.0) for time in (98.0, 100.0, 103.0)]
-        self.assertAlmostEqual(compare.spread(launches), 0.05)
+        self.assertAlmostEqual(compare.relative_range(launches), 0.05)
 
     def test_linkgain_aggregates_are_no_measurements(self):
         document = json.loads(linkgain_json([("8B", 6.5, 0.001)]))
@@ -122,7 +122,7 @@ class SingleLaunches(unittest.TestCase):
         launches = [compare.Measurement(10.0, each) for each in bandwidths]
         return {self.CURVE: {1 << 20: launches, 1 << 18: launches}}
 
-    def test_each_is_held_against_the_medians_of_the_others(self):
+    def test_each_is_to_check_the_medians_of_the_others(self):
         peer = self.curves(100.0, 100.5, 102.0)
         # 100 for 101.25, 100.5 for 101, 102 for 100.25; no limit holds at 256 KiB
         self.assertEqual(compare.launches_that_keep(peer, peer), (1, 3))

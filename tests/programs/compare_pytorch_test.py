@@ -1,5 +1,5 @@
 """Tests of scripts/validation/compare-pytorch without PyTorch: bounds, tables, what is read, and refusals. Where
-PyTorch and training_dump (in LINKGAIN_BUILD) are there, linkgain's reference is held against it."""
+PyTorch and training_dump (in LINKGAIN_BUILD) are there, linkgain's reference is compared with it."""
 
 import importlib.util
 import json

@@ -131,6 +131,7 @@ class Transcripts(unittest.TestCase):
                             if not name.startswith(("NCCL_", "CUDA_", "LINKGAIN"))}
         self.environment |= {
             "PATH": f"{LINKGAIN.parent}:{LINKGAIN_BENCH.parent}:{os.environ['PATH']}", "HOME": folder.name,
+            "LC_ALL": "C.UTF-8", "COLUMNS": "80",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 

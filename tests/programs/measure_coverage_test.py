@@ -133,7 +133,7 @@ class MeasureCoverage(unittest.TestCase):
         self.assertIn("no interval in 20 runs", done.stdout)
         self.assertEqual(done.returncode, 7)
 
-    def test_pairs_are_held_against_each_other(self):
+    def test_pairs_are_to_check_each_other(self):
         done = self.judge_pairs(lambda place: place % 17 == 0)
         self.assertEqual(self.verdicts("A/B"), ["met", "met"], done.stderr)
         self.assertIn("| 94.0 % of 200 rows, in 4 pairs |", done.stdout)

@@ -20,7 +20,7 @@ using testing::StartsWith;
 /// linkgain-bench with nccl-tests' flags, under mpirun.
 class NcclTestsProgramTest : public MpiTest {
  protected:
-  /// With few operations, unless told otherwise later.
+  /// With few operations, until changed later.
   static ProgramRequest request(int ranks, const std::vector<std::string>& arguments) {
     std::vector<std::string> all{"-n", "3"};
     all.insert(all.end(), arguments.begin(), arguments.end());

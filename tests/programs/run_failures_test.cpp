@@ -168,7 +168,7 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   EXPECT_GT(record.at("cases")[0].at("variants")[0].at("busbw_gb_per_s"), 0.0);
   EXPECT_GE(samples_of(record, 0), 4U);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
-  EXPECT_THAT(outcome.output, HasSubstr("| Shared memory | all_reduce "));
+  EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, RunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP));

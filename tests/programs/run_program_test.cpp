@@ -69,11 +69,13 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
   const Outcome outcome = run(quick("64,64K", {"--np", ranks, "--launches", "2"}));
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   const std::vector<std::string> lines = lines_of(outcome.output);
-  EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | all_reduce 64 KiB | busbw ")));
-  EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
-  EXPECT_THAT(lines, Contains(StartsWith("| N             | ")));
-  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("all-reduce"), HasSubstr("95 % CI"))));
-  EXPECT_THAT(lines, Contains(HasSubstr("(backend mpi), not GPU figures")));
+  EXPECT_THAT(lines, Contains("  Shared memory  all_reduce 64 KiB"));
+  EXPECT_THAT(lines, Contains(StartsWith("  Y  ")));
+  EXPECT_THAT(lines, Contains(StartsWith("  N  ")));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("Speed-up"), HasSubstr("95 % CI"))));
+  EXPECT_THAT(lines, Contains(HasSubstr("MPI in CPU memory (no GPU figures)")));
+  EXPECT_THAT(lines_of(file("report.md")),
+              Contains(StartsWith("| Shared memory | all_reduce 64 KiB | busbw ")));
 
   // A machine with other work may need more launches than were asked for.
   EXPECT_THAT(names_in(folder_.path() / "out"),
@@ -108,7 +110,7 @@ TEST_F(RunProgram, ShowsPairsAsMatrices) {
       run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K", "--np", "3",
            "--launches", "1", "--budget", "60", "--precision", "0.5"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  for (const std::string& text : {outcome.output, file("report.md")}) {
+  for (const std::string& text : {report(), file("report.md")}) {
     const std::vector<std::string> lines = lines_of(text);
     EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
     EXPECT_THAT(lines, Contains(HasSubstr("us with shared-memory:")));
@@ -259,7 +261,7 @@ TEST_F(RunProgram, ChoosesADirectoryWhereNoneIsGiven) {
   const std::vector<std::string> names = names_in(folder_.path() / "results");
   ASSERT_THAT(names, SizeIs(1));
   EXPECT_THAT(names[0], testing::MatchesRegex("[0-9]+T[0-9]+Z_.+_mpi-np2"));
-  EXPECT_THAT(outcome.output, HasSubstr("record: "));
+  EXPECT_THAT(outcome.output, HasSubstr("Details: linkgain report results/" + names[0] + "\n"));
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(ReportProgram, RefusesWhatIsNoRecord) {
   for (const std::string name : {"text", "other.json", "empty", "missing", "."}) {
     expect_clear(run_program(linkgain(folder, {"report", name}), 30.0), 2, {});
   }
-  expect_clear(run_program(linkgain(folder, {"report"}), 30.0), 2, {"record"});
+  expect_clear(run_program(linkgain(folder, {"report"}), 30.0), 2, {"results/", "RECORD"});
 }
 
 TEST(HelpOfLinkgain, HasTwoExamplesAndTheExitCodes) {

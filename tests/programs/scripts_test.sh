@@ -211,6 +211,38 @@ test_a_broken_build_shows_the_end_of_its_log() {
   expect_no_call '^linkgain'
 }
 
+# A build whose steps come by ones.
+stage_long_build() {
+  double cmake <<<'[[ $1 != --version ]] || { echo "cmake version 3.25.1"; exit; }
+    [[ $1 == --build ]] || exit 0
+    echo "[1/3] Building one"; echo "a warning"; echo "[3/3] Linking"
+    mkdir -p "$2/bin"; cp "$work/bin/linkgain" "$2/bin/"'
+  log=$work/tree/build/quickstart/logs/build.log
+}
+
+test_a_build_shows_how_far_it_is_in_a_line_a_minute() {
+  stage_long_build
+  run scripts/quickstart
+  expect_no_output 'step 1 of 3'
+  sed -i 's/^readonly seconds_between_lines=.*/seconds_between_lines=0/' "$work/tree/scripts/lib/steps.sh"
+  run scripts/quickstart
+  expect_status 7
+  expect_output $'\nlinkgain: building: step 1 of 3\nlinkgain: building: step 3 of 3\n'
+  [[ $(<"$log") == $'[1/3] Building one\na warning\n[3/3] Linking' ]] || complain 'the log is not whole'
+}
+
+test_a_build_shows_how_far_it_is_in_one_line_of_a_terminal() {
+  local terminal
+  terminal=$(type -P script) || return 0
+  stage_long_build
+  status=0
+  output=$(cd / && PATH=$work/bin TERM=xterm SHELL=$BASH "$terminal" --quiet --return \
+    --command "$work/tree/scripts/quickstart" /dev/null </dev/null) || status=$?
+  expect_status 7
+  expect_output $'\r\033[Klinkgain: building: step 1 of 3\r\033[K'
+  expect_no_output $'step 3 of 3\n'
+}
+
 test_test_ends_with_ctest() {
   run .ci/run
   expect_status 0

@@ -55,7 +55,7 @@ TEST_F(Serve, AnswersEveryCommandInOrder) {
   EXPECT_EQ(verify.at("verification").at("wrong"), 0);
 
   EXPECT_EQ(ask(job, Json{{"command", "close"}, {"handle", handle}}.dump()).at("reply"), "done");
-  EXPECT_EQ(ask(job, R"({"command":"bye"})").at("reply"), "done");
+  EXPECT_EQ(ask(job, R"({"command":"shutdown"})").at("reply"), "done");
   const Outcome outcome = job.finish(30.0);
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(lines_of(outcome.output), SizeIs(6));

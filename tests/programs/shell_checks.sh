@@ -9,7 +9,7 @@ test_name=
 status=0
 output=
 
-# Ends the test where it cannot be had here, with the status that ctest takes for skipped.
+# Ends the test where it is not available here, with the status that ctest takes for skipped.
 skip() {
   printf 'skipped: %s\n' "$*"
   exit 77

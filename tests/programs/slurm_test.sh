@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests of --launcher srun and scripts/slurm on a real Slurm: slurmctld and two slurmd on this machine,
 # MPI in CPU memory. usage: slurm_test.sh REPOSITORY LINKGAIN NVML-DOUBLE launcher|failures|scripts|health
-# Exit status 77 where that cannot be had here.
+# Exit status 77 where that is not available here.
 set -euo pipefail
 repository=$(cd "$1" && pwd)
 program=$2
@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/slurm_cluster.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/shell_checks.sh"
 trap 'stop_cluster; rm -rf "$work"' EXIT
 # One network namespace for all: TCP from node to node is over its loopback interface, which Open MPI
-# leaves out unless told.
+# leaves out by default.
 export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -148,7 +148,7 @@ test_node_check_writes_a_record_per_node_then_fleet() {
   [[ -s $work/checked/fleet.txt ]] || complain "there is no fleet.txt"
 }
 
-test_node_check_holds_nodes_against_a_baseline() {
+test_node_check_compares_nodes_with_a_baseline() {
   run "$program" baseline checked/node1/record.json -o baseline.json
   expect_status 0
   # Of a machine a hundred times as fast, whose launches scatter little.

@@ -86,7 +86,7 @@ TEST(TopoProgram, ShowsMatrixAndRatesOfASwitch) {
                     HasSubstr(" 450.0\n"), HasSubstr("gen 5 x16")));
 }
 
-TEST(TopoProgram, ShowsBridgesAsThePageReckons) {
+TEST(TopoProgram, ShowsBridgesAsTheGuideCalculates) {
   EXPECT_THAT(text_of("rtx3090-nv4"),
               AllOf(HasSubstr("NV4"), HasSubstr("4 of 4        GPUs directly"),
                     HasSubstr("14.0625    56.25     112.50"), HasSubstr("is not public")));

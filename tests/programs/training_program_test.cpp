@@ -74,7 +74,7 @@ TEST_F(TrainingProgram, PrintsThePagesTable) {
       << "sums of two numbers are the same in any order";
 }
 
-TEST_F(TrainingProgram, HoldsStrategiesAgainstEachOther) {
+TEST_F(TrainingProgram, ComparesStrategiesWithEachOther) {
   const Outcome outcome = train({"--strategy", "ddp,zero2,zero3", "--np", "2"}, "10");
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   const std::vector<std::string> lines = lines_of(outcome.output);

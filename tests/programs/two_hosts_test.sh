@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests of --hostfile: mpirun across two hosts, which are network and UTS namespaces of this machine,
 # joined by a bridge; MPI in CPU memory. usage: two_hosts_test.sh REPOSITORY LINKGAIN
-# Exit status 77 where that cannot be had here.
+# Exit status 77 where that is not available here.
 set -euo pipefail
 program=$2
 work=$(mktemp -d)

@@ -5,7 +5,7 @@
 
 #include "linkgain/record/evidence.hpp"
 
-/// Cases, plans and counters that the tests of wire evidence share.
+/// Cases, plans and counters that the tests of traffic evidence share.
 namespace linkgain {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;

@@ -65,7 +65,7 @@ struct FakeFailure {
     refuse,      ///< an error is answered, the job lives on: JobRefused
     wrong_data,  ///< verify finds wrong elements
   };
-  std::string command;  ///< "hello", "open", "run", "verify", "counters", ..., "bye"
+  std::string command;  ///< "hello", "open", "run", "verify", "counters", ..., "shutdown"
   Kind kind = Kind::lost;
   std::string case_name{};  ///< of the case it happens in; empty: of any
   int occurrence = 1;       ///< the how many-th such command of that case: 1 the first
@@ -98,7 +98,7 @@ struct FakeTrace {
   std::map<std::string, int> runs;    ///< of every case
   std::map<std::string, int> opens;
   std::set<int> open_handles;                            ///< opened and not closed
-  bool finished = false;                                 ///< said bye and waited for the end
+  bool finished = false;                                 ///< was shut down and waited for the end
   bool gone = false;                                     ///< the Job was destroyed
   std::function<void(const std::string&)> on_command{};  ///< told of each
 };
@@ -106,7 +106,7 @@ struct FakeTrace {
 /// An exact double of a resident job: understands the protocol's lines as a worker does, takes the
 /// times that its script says, lets the shared clock go on by them, and fails where it is told to.
 /// Clock and trace must outlive it. Throws std::logic_error where the coordinator breaks the
-/// protocol's rules: a handle that is not open, a batch that is no batch, words after bye.
+/// protocol's rules: a handle that is not open, a batch that is no batch, commands after shutdown.
 class FakeJob : public Job {
  public:
   FakeJob(FakeScript script, FakeClock& clock, FakeTrace& trace)

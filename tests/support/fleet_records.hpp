@@ -106,10 +106,10 @@ inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus =
   Record record = fleet_machine(host, gpus);
   FleetNoise noise(seed);
   for (const Case& definition : fleet_cases(gpus, count)) {
-    const double spread = definition.size.value >= (1 << 20) ? 0.005 : 0.05;
+    const double deviation = definition.size.value >= (1 << 20) ? 0.005 : 0.05;
     const double seconds = 6e-6 + static_cast<double>(definition.size.value) / 330e9;
-    const double p2p = seconds * std::exp(spread * noise.normal());
-    const double other = 10 * seconds * std::exp(spread * noise.normal());
+    const double p2p = seconds * std::exp(deviation * noise.normal());
+    const double other = 10 * seconds * std::exp(deviation * noise.normal());
     CaseResult result;
     result.definition = definition;
     result.variants = {fleet_variant(definition, "p2p", p2p, Path::nvlink),

@@ -175,7 +175,7 @@ inline void add_full_samples(Record& record) {
 inline TrafficEvidence missing_evidence() {
   TrafficEvidence evidence;
   evidence.reason = "the driver's \"counters\" are absent";
-  evidence.pcie_reason = "may have come round";
+  evidence.pcie_reason = "may have wrapped";
   return evidence;
 }
 

@@ -9,7 +9,7 @@
 
 namespace linkgain::test {
 
-/// Holds text against the golden of this name beside the tests. With LINKGAIN_UPDATE_GOLDENS set
+/// Compares text with the golden of this name beside the tests. With LINKGAIN_UPDATE_GOLDENS set
 /// the file is written instead and the test is skipped: read the difference before it is committed.
 inline void expect_golden(const std::string& text, const std::string& name) {
   const std::string path = std::string(GOLDEN_FOLDER) + "/" + name;

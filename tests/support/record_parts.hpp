@@ -91,7 +91,7 @@ inline TrafficEvidence known_evidence() {
   return evidence;
 }
 
-/// Of a GPU that nothing held back.
+/// Of a GPU that nothing throttled.
 inline HealthSummary steady_health() {
   return {.lowest_temperature_c = 34,
           .highest_temperature_c = 48,

@@ -8,7 +8,7 @@
 
 #include "program.hpp"
 
-/// The matrices of `nvidia-smi topo -m` and of `linkgain topo`, to be held against each other.
+/// The matrices of `nvidia-smi topo -m` and of `linkgain topo`, to be compared with each other.
 namespace linkgain::test {
 
 /// Rows "GPU0" and "NIC0" of a matrix by device, the header under "".

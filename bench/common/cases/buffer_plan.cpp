@@ -12,8 +12,8 @@ constexpr std::int64_t kGraphBytes = std::int64_t{64} << 20;
 /// A sample of 5 ms holds about as many of the shortest operations. It depends on the size alone,
 /// so that all variants of a case find their data in the same place.
 constexpr std::int64_t kMostWalked = 512;
-/// A pool of small operations, over which their slots are spread.
-constexpr std::int64_t kSpreadBytes = kGraphBytes;
+/// A pool of small operations, over which their slots are distributed.
+constexpr std::int64_t kSmallPoolBytes = kGraphBytes;
 /// Of the largest rank's pools over the smallest's, so that all data is cold: that of a gather over
 /// eight ranks. With more the largest would need more memory than cold data is worth.
 constexpr std::int64_t kMostUneven = 9;
@@ -120,8 +120,8 @@ BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation
     if (plan.operations_per_slot == kLatencyOperations) plan.slots = 1;
   }
   plan.cold = plan.slots * least >= 2 * cache.value;
-  const bool spread = !fixed && !plan.cold && plan.slots > 1 && c.size < kLaunchBoundBelow;
-  if (spread) plan.least_stride = odd_lines(kSpreadBytes / plan.slots);
+  const bool distributed = !fixed && !plan.cold && plan.slots > 1 && c.size < kLaunchBoundBelow;
+  if (distributed) plan.least_stride = odd_lines(kSmallPoolBytes / plan.slots);
   return plan;
 }
 

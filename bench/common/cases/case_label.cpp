@@ -12,9 +12,9 @@ namespace {
 
 /// How messages go between the two ranks of a pair.
 std::string_view arrow_of(const Case& definition) {
-  const bool there_and_back = definition.operation == OperationKind::ping_pong ||
-                              definition.operation == OperationKind::latency;
-  const bool both = definition.pair->both || there_and_back;
+  const bool both_ways = definition.operation == OperationKind::ping_pong ||
+                         definition.operation == OperationKind::latency;
+  const bool both = definition.pair->both || both_ways;
   return both ? "<->" : "->";
 }
 

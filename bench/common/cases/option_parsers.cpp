@@ -72,12 +72,12 @@ void add_training_options(DeferredOptions& deferred, TrainingSelection& training
       .add_list("--training-precision", training.precisions, parse_training_precision,
                 "gpt2_step: fp32, tf32, bf16 (mpi backend: fp64)")
       ->type_name("NAME,...");
-  app.add_option("--batch", training.samples, "gpt2_step: sequences of each rank, 4 unless given")
+  app.add_option("--batch", training.samples, "gpt2_step: sequences of each rank (default: 4)")
       ->type_name("B");
   app.add_option("--sequence", training.length,
-                 "gpt2_step: tokens of a sequence, 1024 of gpt2 unless given")
+                 "gpt2_step: tokens of a sequence (default: 1024 of gpt2)")
       ->type_name("T");
-  app.add_option("--dropout", training.dropout, "gpt2_step: probability, 0.1 unless given")
+  app.add_option("--dropout", training.dropout, "gpt2_step: probability (default: 0.1)")
       ->type_name("P");
   deferred
       .add("--buckets", training.buckets, parse_bucket_rule,
@@ -85,9 +85,8 @@ void add_training_options(DeferredOptions& deferred, TrainingSelection& training
            "(legacy)",
            DeferredOptions::Empty::is_absent)
       ->type_name("RULE");
-  app.add_option(
-         "--bucket-mb", training.bucket_mib,
-         "gpt2_step: size of a bucket in MiB, 0.01 to 4096; PyTorch's 1 and 25 unless given")
+  app.add_option("--bucket-mb", training.bucket_mib,
+                 "gpt2_step: size of a bucket in MiB, 0.01 to 4096 (default: PyTorch's 1 and 25)")
       ->type_name("MIB");
 }
 
@@ -182,7 +181,7 @@ void DeferredOptions::read() const {
 void add_job_options(DeferredOptions& deferred, SelectionOptions& options) {
   deferred
       .add("--backend", options.backend, parse_backend,
-           "nccl (GPUs) or mpi (CPU memory); nccl where it can be had unless given",
+           "nccl (GPUs) or mpi (CPU memory) (default: nccl where it is available)",
            DeferredOptions::Empty::is_absent)
       ->type_name("NAME");
   deferred
@@ -201,9 +200,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
            "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; suffixes are "
            "binary")
       ->type_name("SIZES");
-  deferred
-      .add_list("--type", options.types, parse_data_type,
-                "Element types, float32 unless told otherwise")
+  deferred.add_list("--type", options.types, parse_data_type, "Element types (default: float32)")
       ->type_name("TYPE,...");
   deferred
       .add_list("--reduction", options.reductions, parse_reduction,
@@ -220,14 +217,14 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
       ->type_name("PATTERN,...");
   deferred
       .add("--pair", options.pair, parse_pair,
-           "Ranks of one-way and both-ways, every pair unless given; and of ping_pong and "
-           "latencies, 0-1 unless given",
+           "Ranks of one-way and both-ways (default: every pair), and of ping_pong and "
+           "latencies (default: 0-1)",
            DeferredOptions::Empty::is_absent)
       ->type_name("A-B");
   deferred
       .add_list("--root", options.roots, parse_root,
-                "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all; 0 unless "
-                "given")
+                "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all "
+                "(default: 0)")
       ->type_name("R,...");
   deferred
       .add_list("--buffers", options.buffers, parse_buffers,
@@ -239,10 +236,10 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
   app.add_flag("--in-place", options.in_place, "In place, where an operation has that form");
   add_training_options(deferred, options.training);
   app.add_option("--steps", options.steps,
-                 "gpt2_step: steps in all, for linkgain run a multiple of 10; 200 unless given")
+                 "gpt2_step: steps in all, for linkgain run a multiple of 10 (default: 200)")
       ->type_name("N");
   app.add_option("--tokens", options.tokens,
-                 "gpt2_step: a token file, as scripts/text-to-tokens makes; generated unless given")
+                 "gpt2_step: a token file, as scripts/text-to-tokens makes (default: generated)")
       ->type_name("FILE");
 }
 

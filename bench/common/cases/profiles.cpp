@@ -165,14 +165,14 @@ ProfilePlan with_lenient_own_work(ProfilePlan plan) {
   return plan;
 }
 
-/// The page's training.
+/// The guide's training.
 Selection usual_training() {
   Selection selection;
   selection.operations = {OperationKind::gpt2_step};
   return selection;
 }
 
-/// Every strategy in every precision: the page's claim that links matter more the oftener ranks
+/// Every strategy in every precision: the guide's claim that links matter more the more often ranks
 /// synchronise.
 Selection all_trainings(BackendKind backend) {
   Selection selection = usual_training();

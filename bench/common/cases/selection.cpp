@@ -160,7 +160,7 @@ void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
   }
 }
 
-/// As the page has it where there are GPUs, else what a CPU can train.
+/// As the guide has it where there are GPUs, else what a CPU can train.
 TrainingSelection with_usual(TrainingSelection selection, BackendKind backend) {
   const bool gpu = backend == BackendKind::nccl;
   if (selection.models.empty()) {

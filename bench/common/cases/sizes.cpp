@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view text, std::string_view reason) {
   throw UsageError(
-      fmt::format("sizes '{}': {} (a list 8,64K,1G, a ladder 8:1G:x4 with a factor "
+      fmt::format("sizes '{}': {} (a list 8,64K,1G, a size sweep 8:1G:x4 with a factor "
                   "from 2, or 1M:64M:+1M)",
                   text, reason));
 }
@@ -44,7 +44,7 @@ void add_sweep(std::set<Bytes>& sizes, const std::vector<std::string>& parts,
   const Bytes begin = parse_bytes(parts[0]);
   const Bytes end = parse_bytes(parts[1]);
   if (begin > end) {
-    refuse(text, fmt::format("{} is above {}, a ladder must rise", parts[0], parts[1]));
+    refuse(text, fmt::format("{} is above {}, a size sweep must rise", parts[0], parts[1]));
   }
   const std::string_view step = parts[2];
   const bool times = step.starts_with('x');
@@ -75,7 +75,7 @@ std::vector<Bytes> parse_sizes(std::string_view text) {
     } else if (parts.size() == 3) {
       add_sweep(sizes, parts, text);
     } else {
-      refuse(text, fmt::format("'{}' is neither a size nor a ladder begin:end:step", item));
+      refuse(text, fmt::format("'{}' is neither a size nor a size sweep begin:end:step", item));
     }
   }
   return {sizes.begin(), sizes.end()};

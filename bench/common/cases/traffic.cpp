@@ -53,7 +53,7 @@ std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
 
 }  // namespace
 
-std::optional<double> wire_bytes_per_byte(std::string_view protocol) {
+std::optional<double> link_bytes_per_byte(std::string_view protocol) {
   if (protocol == kSimple) return 1.0;
   if (protocol == "LL") return 2.0;
   if (protocol == "LL16") return 16.0 / 12.0;
@@ -145,9 +145,9 @@ Bytes message_size(const Case& c) {
 
 std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan) {
   const std::optional<double> payload = payload_bytes(c, plan.algorithm);
-  const std::optional<double> wire = wire_bytes_per_byte(plan.protocol);
-  if (!payload || !wire) return std::nullopt;
-  return *payload * *wire;
+  const std::optional<double> link_bytes = link_bytes_per_byte(plan.protocol);
+  if (!payload || !link_bytes) return std::nullopt;
+  return *payload * *link_bytes;
 }
 
 }  // namespace linkgain

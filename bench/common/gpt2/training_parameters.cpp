@@ -79,7 +79,7 @@ TrainingParameters parameters_of(const TrainingSelection& selection, ModelSize m
   return training;
 }
 
-/// Tokens of a step at which bound_of() was seen: of two ranks as the page has them.
+/// Tokens of a step at which bound_of() was seen: of two ranks as the guide has them.
 constexpr double kTokensOfBounds = 8192.0;
 
 double bound_of(TrainingPrecision precision) {

@@ -104,7 +104,7 @@ std::string throttled_by(const HealthSummary& health) {
 
 std::string throttling_text(const HealthSummary& health) {
   if (health.unhealthy_samples == 0) return {};
-  return fmt::format("{} of {} samples were taken while a GPU was held back ({})",
+  return fmt::format("{} of {} samples were taken while a GPU was throttled ({})",
                      health.unhealthy_samples, health.samples, throttled_by(health));
 }
 

@@ -30,7 +30,7 @@ Reading<std::vector<PeerCopy>> peer_copies_in(std::string_view line) {
   try {
     return json::vector_of<PeerCopy>(json::In::parse(line).at("peer_copies"), read_copy);
   } catch (const nlohmann::json::exception&) {
-    return Reading<std::vector<PeerCopy>>::missing("linkgain-bench does not tell of peer copies");
+    return Reading<std::vector<PeerCopy>>::missing("linkgain-bench does not report peer copies");
   }
 }
 

@@ -136,7 +136,7 @@ Out write_pcie(const PcieInfo& pcie) {
           {"most_width", write_reading(pcie.most_width)}};
 }
 
-/// Name or number of a GPU, or why the driver does not tell.
+/// Name or number of a GPU, or why the driver does not report.
 Out write_identity(const TopologyGpu& gpu, const std::string& text) {
   if (!text.empty()) return text;
   return {{"not_measured", gpu.no_answer.empty() ? "the driver does not say" : gpu.no_answer}};

@@ -16,8 +16,9 @@ constexpr double kPcieOverhead = 1.5;
 /// Whether one GPU's messages may have brought its PCIe counters round, so that their growth says
 /// nothing.
 bool pcie_may_wrap(const Case& c, const TransferPlan& plan, std::int64_t operations) {
-  const double wire = wire_bytes_per_byte(plan.protocol).value_or(2.0) * kPcieOverhead;
-  return static_cast<double>(operations) * largest_payload_of_a_rank(c, plan.algorithm) * wire >=
+  const double link_bytes = link_bytes_per_byte(plan.protocol).value_or(2.0) * kPcieOverhead;
+  return static_cast<double>(operations) * largest_payload_of_a_rank(c, plan.algorithm) *
+             link_bytes >=
          static_cast<double>(kPcieModulus);
 }
 
@@ -60,7 +61,7 @@ std::string why_no_pcie(const Case& c, const TransferPlan& plan, std::int64_t op
   std::string absent =
       who_lacks(c, ranks, "PCIe", {&LinkCounters::pcie_sent, &LinkCounters::pcie_received});
   if (!absent.empty() || !pcie_may_wrap(c, plan, operations)) return absent;
-  return fmt::format("the counters may have come round, which they do every {}",
+  return fmt::format("the counters may have wrapped, which they do every {}",
                      readable_bytes(Bytes{kPcieModulus}));
 }
 
@@ -85,7 +86,7 @@ std::string why_not_judged(const Case& c, const TransferPlan& plan,
     return too_small;  // NCCL's log speaks of no messages; the plan is then that of their size
   }
   if (plan.protocol.empty()) return "NCCL's log named no protocol";
-  if (!wire_bytes_per_byte(plan.protocol)) {
+  if (!link_bytes_per_byte(plan.protocol)) {
     return fmt::format("nothing is known of what protocol {} moves", plan.protocol);
   }
   if (small) return too_small;
@@ -99,7 +100,7 @@ std::string first_reason(const Case& c, const TrafficEvidence& evidence,
   if (evidence.operations <= 0) return "no operation was counted";
   if (std::string reason = why_not_measured(c, ranks); !reason.empty()) return reason;
   if (several_hosts) return "ranks on several hosts";
-  if (!uses_link(c)) return "nothing goes from GPU to GPU";
+  if (!uses_link(c)) return "nothing is sent between GPUs";
   return why_not_judged(c, evidence.plan, why_no_algorithm);
 }
 

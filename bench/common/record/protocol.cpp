@@ -168,7 +168,7 @@ Command read_command(const In& in) {
   if (name == "counters") return Counters{};
   if (name == "host_copy") return HostCopy{};
   if (name == "close") return Close{in.at("handle")};
-  if (name == "bye") return Shutdown{};
+  if (name == "shutdown") return Shutdown{};
   throw UsageError(fmt::format("unknown command '{}'", name));
 }
 
@@ -232,7 +232,7 @@ std::string_view name_of(const Command& command) {
                  [](const Run&) { return "run"; }, [](const Verify&) { return "verify"; },
                  [](const Counters&) { return "counters"; },
                  [](const HostCopy&) { return "host_copy"; }, [](const Close&) { return "close"; },
-                 [](const Shutdown&) { return "bye"; }},
+                 [](const Shutdown&) { return "shutdown"; }},
       command);
 }
 

@@ -13,19 +13,19 @@ namespace {
 /// trusted less far for it than for a mean.
 constexpr double kLoneFactor = 2.0;
 
-struct Spread {
+struct Moments {
   double mean = 0.0;
   double sum_of_squares = 0.0;
 };
 
-Spread spread_of(std::span<const double> values) {
-  Spread spread;
-  spread.mean =
+Moments moments_of(std::span<const double> values) {
+  Moments moments;
+  moments.mean =
       std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   for (const double value : values) {
-    spread.sum_of_squares += (value - spread.mean) * (value - spread.mean);
+    moments.sum_of_squares += (value - moments.mean) * (value - moments.mean);
   }
-  return spread;
+  return moments;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ std::optional<LevelChange> find_level_change(std::span<const std::vector<double>
   std::size_t places = 0;
   for (const std::vector<double>& launch : launches) {
     if (launch.size() < kFewestForLevelChange) continue;
-    all_squares += spread_of(launch).sum_of_squares;
+    all_squares += moments_of(launch).sum_of_squares;
     freedom += launch.size() - 1;
     places += launch.size() - 2;  // the first and the last, in one direction each, are one
   }
@@ -46,10 +46,10 @@ std::optional<LevelChange> find_level_change(std::span<const std::vector<double>
   for (std::size_t index = 0; index < launches.size(); ++index) {
     const std::span<const double> launch(launches[index]);
     if (launch.size() < kFewestForLevelChange) continue;
-    const double others = all_squares - spread_of(launch).sum_of_squares;
+    const double others = all_squares - moments_of(launch).sum_of_squares;
     for (std::size_t before = 1; before < launch.size(); ++before) {
-      const Spread first = spread_of(launch.first(before));
-      const Spread last = spread_of(launch.subspan(before));
+      const Moments first = moments_of(launch.first(before));
+      const Moments last = moments_of(launch.subspan(before));
       const double change = last.mean - first.mean;
       const bool first_alone = before == 1;
       const bool lone = first_alone || before + 1 == launch.size();

@@ -84,7 +84,7 @@ CpuSet CpuSet::of_this_thread() {
       break;
     }
   }
-  throw MachineError("the kernel does not tell which CPUs this process may use");
+  throw MachineError("the kernel does not report which CPUs this process may use");
 }
 
 bool CpuSet::empty() const { return hwloc_bitmap_iszero(bitmap_) != 0; }

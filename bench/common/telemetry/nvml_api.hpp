@@ -145,7 +145,7 @@ inline constexpr unsigned int kFieldPcieReceived = 198;
 /// The scope that sums a field over all links; 0 is link 0 alone.
 inline constexpr unsigned int kAllLinks = std::numeric_limits<unsigned int>::max();
 
-/// What a PCI domain says where the driver does not tell the device (an NVSwitch seen from a
+/// What a PCI domain says where the driver does not report the device (an NVSwitch seen from a
 /// guest).
 inline constexpr unsigned int kNoPciDomain = std::numeric_limits<unsigned int>::max();
 

@@ -105,8 +105,8 @@ Reading<ComputeModeName> to_name(ComputeMode mode) {
     case ComputeMode::exclusive_process:
       return ComputeModeName::exclusive_process;
   }
-  return Reading<ComputeModeName>::missing(
-      fmt::format("the driver's answer ({}) is younger than linkgain", static_cast<int>(mode)));
+  return Reading<ComputeModeName>::missing(fmt::format(
+      "the driver's answer ({}) is not known to this version of linkgain", static_cast<int>(mode)));
 }
 
 double to_watts(unsigned int milliwatts) { return milliwatts / kMilliwattsPerWatt; }

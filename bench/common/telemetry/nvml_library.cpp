@@ -26,8 +26,9 @@ Reading<std::int64_t> to_integer(const FieldValue& answer) {
     case ValueType::unsigned_short:
       return std::int64_t{answer.value.unsigned_short};
   }
-  return Reading<std::int64_t>::missing(fmt::format(
-      "the driver's value is of a type younger than linkgain ({})", static_cast<int>(answer.type)));
+  return Reading<std::int64_t>::missing(
+      fmt::format("the driver's value is of a type not known to this version of linkgain ({})",
+                  static_cast<int>(answer.type)));
 }
 
 }  // namespace

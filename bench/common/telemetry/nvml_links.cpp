@@ -33,7 +33,7 @@ NvlinkRemote to_remote(nvml_api::NvlinkDeviceType type) {
     case nvml_api::NvlinkDeviceType::unknown:
       return NvlinkRemote::unknown;
   }
-  return NvlinkRemote::unknown;  // a type younger than this program
+  return NvlinkRemote::unknown;  // a type not known to this version
 }
 
 /// The PCI id in lower case; empty where the driver hides the device.
@@ -231,7 +231,8 @@ Reading<P2pStatus> to_status(nvml_api::P2pStatus status) {
       return Reading<P2pStatus>::missing("the driver answers: unknown");
   }
   return Reading<P2pStatus>::missing(
-      fmt::format("the driver's answer ({}) is younger than linkgain", static_cast<int>(status)));
+      fmt::format("the driver's answer ({}) is not known to this version of linkgain",
+                  static_cast<int>(status)));
 }
 
 Reading<Ancestor> to_ancestor(TopologyLevel level) {
@@ -249,7 +250,8 @@ Reading<Ancestor> to_ancestor(TopologyLevel level) {
       return Ancestor::sys;
   }
   return Reading<Ancestor>::missing(
-      fmt::format("the driver's answer ({}) is younger than linkgain", static_cast<int>(level)));
+      fmt::format("the driver's answer ({}) is not known to this version of linkgain",
+                  static_cast<int>(level)));
 }
 
 /// Whether it works; absent where it is not known.

@@ -24,7 +24,7 @@ NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count)
 /// The first reason why a link could not be read.
 std::optional<std::string> unreadable(const NvlinkStates& links);
 
-/// Where the active links lead; not known where one of them does not tell.
+/// Where the active links lead; not known where one of them does not report.
 Reading<bool> leads_to_switch(const NvlinkStates& links);
 
 /// Those of `from` that join it to the GPU with the links `to` at this PCI id: the active ones that

@@ -39,7 +39,7 @@ Disturbance operator+(const Disturbance& a, const Disturbance& b) {
 std::string describe(const Disturbance& disturbance) {
   std::vector<std::string> parts;
   if (disturbance.samples.value_or(0) > 0) {
-    parts.push_back(fmt::format("others worked meanwhile in {}",
+    parts.push_back(fmt::format("other processes were active in {}",
                                 counted(*disturbance.samples, "sample", "samples")));
   }
   if (disturbance.level_change) {
@@ -73,7 +73,7 @@ std::vector<Warning> disturbance_warnings(const std::string& run,
   }
   if (!disturbed.empty()) {
     warnings.push_back({"disturbed",
-                        fmt::format("in {} others worked meanwhile in {}: {}", run,
+                        fmt::format("in {} other processes were active in {}: {}", run,
                                     counted(samples, "sample", "samples"), first_named(disturbed)),
                         kAdvice});
   }

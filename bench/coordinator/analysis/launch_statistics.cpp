@@ -170,9 +170,9 @@ LaunchShift with_launches(const LaunchShift& shift, int before, int after) {
   LaunchShift more = shift;
   more.before = before;
   more.after = after;
-  more.spread.degrees_of_freedom =
-      std::max(shift.spread.degrees_of_freedom,
-               shift.spread.degrees_of_freedom * (before + after - 2) / freedom);
+  more.between_launches.degrees_of_freedom =
+      std::max(shift.between_launches.degrees_of_freedom,
+               shift.between_launches.degrees_of_freedom * (before + after - 2) / freedom);
   return more;
 }
 
@@ -376,7 +376,7 @@ std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDevi
 }
 
 double standard_error(const LaunchShift& shift) {
-  return shift.spread.deviation * std::sqrt(1.0 / shift.before + 1.0 / shift.after);
+  return shift.between_launches.deviation * std::sqrt(1.0 / shift.before + 1.0 / shift.after);
 }
 
 double ShiftQuantiles::at(int degrees_of_freedom) {
@@ -386,7 +386,8 @@ double ShiftQuantiles::at(int degrees_of_freedom) {
 }
 
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
-  const double half_width = quantiles.at(shift.spread.degrees_of_freedom) * standard_error(shift);
+  const double half_width =
+      quantiles.at(shift.between_launches.degrees_of_freedom) * standard_error(shift);
   return {shift.log, shift.log - half_width, shift.log + half_width};
 }
 
@@ -395,7 +396,7 @@ double chance_above(const LaunchShift& shift, double bound) {
   const double error = standard_error(shift);
   if (std::isinf(distance)) return distance > 0.0 ? 0.0 : 1.0;
   if (error == 0.0) return distance > 0.0 ? 0.0 : 1.0;
-  return student_t_upper_tail(distance / error, shift.spread.degrees_of_freedom);
+  return student_t_upper_tail(distance / error, shift.between_launches.degrees_of_freedom);
 }
 
 double chance_below(const LaunchShift& shift, double bound) {
@@ -409,7 +410,7 @@ std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuanti
   const double margin = std::min(std::abs(shift.log - lower), std::abs(shift.log - upper));
   const auto half_width = [&](int before, int after) {
     const LaunchShift more = with_launches(shift, before, after);
-    return quantiles.at(more.spread.degrees_of_freedom) * standard_error(more);
+    return quantiles.at(more.between_launches.degrees_of_freedom) * standard_error(more);
   };
   const auto alone = fewest_within(
       shift.after, margin, [&](int launches) { return half_width(shift.before, launches); });

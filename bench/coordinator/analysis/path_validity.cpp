@@ -31,7 +31,7 @@ struct Contradiction {
 constexpr std::string_view kReadLog =
     "NCCL's log beside the record says which transport it chose for every channel";
 constexpr std::string_view kAskDriver =
-    "our own work goes by P2P where the driver allows it: `linkgain topo` has its word on every "
+    "our own kernels and copies use P2P where the driver allows it: `linkgain topo` shows every "
     "pair";
 
 /// Who says more of a case's path.
@@ -40,7 +40,7 @@ std::string_view witness_of(const Case& definition) {
 }
 
 /// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
-/// traffic is not known (NVLS) are held against the least that any plan moves: the operation's own
+/// traffic is not known (NVLS) are compared with the least that any plan moves: the operation's own
 /// bytes.
 std::string used_nvlink(const Case& definition, const VariantResult& result) {
   if (!result.evidence || !result.evidence->nvlink_sent) return {};
@@ -58,15 +58,16 @@ std::string used_nvlink(const Case& definition, const VariantResult& result) {
 /// What is still open for bytes on NVLink where P2P is off.
 std::string close_nvlink(const Record& record, const Case& definition, const std::string& variant) {
   if (is_own_work(definition)) {
-    return "see with nvidia-smi whether other processes use these GPUs' links: our own work goes "
+    return "see with nvidia-smi whether other processes use these GPUs' links: our own kernels and "
+           "copies go "
            "through host memory there";
   }
   if (variable_of(record, variant, "NCCL_NVLS_ENABLE") != "0") {
-    return "set NCCL_NVLS_ENABLE=0: NVLink multicast (NVLS) does not heed NCCL_P2P_DISABLE";
+    return "set NCCL_NVLS_ENABLE=0: NVLink multicast (NVLS) ignores NCCL_P2P_DISABLE";
   }
   if (has_window_switch(record.machine.software.nccl_library.value_or("")) &&
       variable_of(record, variant, "NCCL_WIN_ENABLE") != "0") {
-    return "set NCCL_WIN_ENABLE=0: from NCCL 2.28.7 on symmetric windows do not heed "
+    return "set NCCL_WIN_ENABLE=0: from NCCL 2.28.7 on symmetric windows ignore "
            "NCCL_P2P_DISABLE";
   }
   return "see with nvidia-smi whether other processes use these GPUs' links: nothing of NCCL's is "
@@ -288,8 +289,9 @@ void add_case(Short& entry, const Case& definition, const std::string& variant) 
 /// Who speaks of the path of these cases where the counters do not.
 std::string_view witness_of(const Short& entry) {
   if (!entry.by_us) return "NCCL's transport lines";
-  return entry.by_library ? "NCCL's transport lines (of our own work: on the driver's word on P2P)"
-                          : "the driver's word on P2P";
+  return entry.by_library ? "NCCL's transport lines (of our own kernels and copies: on what the "
+                            "driver says of P2P)"
+                          : "what the driver says of P2P";
 }
 
 /// Sorts a variant of a case in where its bytes were not counted, or counted and nothing is known
@@ -336,8 +338,8 @@ void warn_of_missing(Record& record) {
     add_once(
         record,
         {"evidence-not-judged",
-         fmt::format("NVLink carried {:.3g} GB in {} operations, which cannot be held against "
-                     "what was to be expected: {}: {}",
+         fmt::format("NVLink carried {:.3g} GB in {} operations, which cannot be compared with "
+                     "the expected bytes: {}: {}",
                      static_cast<double>(entry.nvlink_sent) / 1e9, entry.operations, reason,
                      first_named(entry.cases, 1)),
          fmt::format("no fault of the machine: the path there rests on {}", witness_of(entry))});

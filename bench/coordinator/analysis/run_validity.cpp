@@ -20,7 +20,7 @@
 namespace linkgain {
 namespace {
 
-/// Whether what a variable steers is in what this record measured. Networks and logs are others'
+/// Whether what a variable affects is in what this record measured. Networks and logs are others'
 /// matter.
 bool matters(const EnvironmentVariable& variable, const Record& record) {
   switch (variable.affects) {
@@ -38,7 +38,7 @@ bool matters(const EnvironmentVariable& variable, const Record& record) {
   return false;
 }
 
-/// Assignments that steer transports, algorithms, memory or the computing of a training, and that
+/// Assignments that affect transports, algorithms, memory or the computing of a training, and that
 /// the caller, not a variant, made.
 std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
   std::vector<std::string> assignments;
@@ -84,12 +84,12 @@ void judge_same_paths(Record& record) {
           !choose_path(record, result.variants[0], result.variants[i])) {
         continue;
       }
-      paths.insert(fmt::format("{} and {} took the same road: {}", result.variants[0].variant,
+      paths.insert(fmt::format("{} and {} took the same path: {}", result.variants[0].variant,
                                result.variants[i].variant, name_of(result.variants[i].path)));
     }
   }
   for (const std::string& text : paths) {
-    add_once(record, {"same-road", text,
+    add_once(record, {"same-path", text,
                       "their ratio says nothing about the link; " + advice_to_part(record)});
   }
 }
@@ -150,8 +150,7 @@ void judge_level_shifts(Record& record) {
     }
   }
   if (shifts.empty()) return;
-  add_once(record, {"level-change",
-                    "within a launch times went over to another level: " + first_named(shifts),
+  add_once(record, {"level-change", "within a launch times changed level: " + first_named(shifts),
                     "something else began or ended meanwhile, or clocks changed: keep other work "
                     "off this machine and run again"});
 }
@@ -207,7 +206,7 @@ std::string_view memory_advice(const Record& record) {
                "corruption bugs";
 }
 
-/// A step without communication, which is there for others to be held against.
+/// A step without communication, which is there for others to be compared with.
 bool is_yardstick(const CaseResult& result) {
   return result.definition.training && !uses_link(result.definition);
 }
@@ -238,7 +237,7 @@ bool nothing_was_measured(const Record& record) {
   });
 }
 
-/// Samples that one rank's GPU spent held back in one way, and how.
+/// Samples that one rank's GPU spent throttled in one way, and how.
 struct ThrottledRank {
   std::size_t rank = 0;
   int samples = 0;
@@ -342,7 +341,7 @@ bool warn_of_neighbours_not_looked_for(Record& record) {
                                       : "is met without knowledge of all",
                                 found.not_looked),
                     unmet ? "`linkgain doctor` says what of NVML can be read on this machine; "
-                            "without it leave --require-healthy away"
+                            "without it omit --require-healthy"
                           : "ask Slurm for whole nodes with --exclusive"});
   return unmet;
 }
@@ -363,7 +362,7 @@ bool warn_of_unmeasured(Record& record) {
           : fmt::format("clock events were not measured in {} of {} samples", unknown, samples);
   add_once(record, {"health-not-measured", "--require-healthy cannot be met: " + what,
                     "`linkgain doctor` says what of NVML can be read on this machine; without it "
-                    "leave --require-healthy away"});
+                    "omit --require-healthy"});
   return true;
 }
 
@@ -517,7 +516,7 @@ bool judge_health(Record& record) {
         throttled_ranks(record, [](ClockEvent event) { return !is_power_cap(event); });
     add_once(record,
              {"unhealthy-samples",
-              fmt::format("in {} of {} samples a GPU was held back: {}", summary.unhealthy_samples,
+              fmt::format("in {} of {} samples a GPU was throttled: {}", summary.unhealthy_samples,
                           summary.samples, describe_throttled(record.machine, ranks)),
               advice_for(ranks)});
   }

@@ -46,7 +46,7 @@ void judge_evidence(Record& record);
 /// Whether some variant took another path than its name promises.
 bool judge_paths(Record& record);
 
-/// Whether the run must end as unhealthy: asked for, and some sample's GPU was held back or did not
+/// Whether the run must end as unhealthy: asked for, and some sample's GPU was throttled or did not
 /// tell, or others were on a GPU.
 bool judge_health(Record& record);
 

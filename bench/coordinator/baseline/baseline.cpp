@@ -32,7 +32,7 @@ std::string why_unfit(const CaseLaunches& launches) {
 }
 
 BaselineCase reference_of(const CaseLaunches& launches,
-                          const std::optional<LaunchDeviation>& spread,
+                          const std::optional<LaunchDeviation>& between_launches,
                           const Tolerance& tolerance) {
   BaselineCase reference{.definition = launches.definition,
                          .variant = launches.variant,
@@ -40,7 +40,7 @@ BaselineCase reference_of(const CaseLaunches& launches,
                          .time = geometric_mean(launches.launches),
                          .launches = static_cast<int>(launches.launches.size()),
                          .tolerance = tolerance,
-                         .spread = spread,
+                         .between_launches = between_launches,
                          .launch_times = {}};
   for (const LaunchMedian& launch : launches.launches) {
     reference.launch_times.push_back(launch.time);
@@ -72,15 +72,15 @@ void warn_of_few_launches(Baseline& baseline) {
                     "often be inconclusive"});
 }
 
-void warn_of_spread(Baseline& baseline) {
+void warn_of_deviations(Baseline& baseline) {
   std::vector<std::string> alone;
   for (const BaselineCase& reference : baseline.cases) {
-    if (!reference.spread || !reference.spread->alone) continue;
+    if (!reference.between_launches || !reference.between_launches->alone) continue;
     alone.push_back(fmt::format("{} ({:.2g} %)", label(reference.definition, reference.variant),
-                                100.0 * reference.spread->deviation));
+                                100.0 * reference.between_launches->deviation));
   }
   warn_of_cases(baseline, "unsteady",
-                "launches differ far more than in like cases, so the spread is the case's own",
+                "launches differ far more than in like cases, so the deviation is the case's own",
                 alone, "a check of these needs more launches, or a wider tolerance (overrides)");
 }
 
@@ -90,7 +90,7 @@ void warn_of_health(Baseline& baseline, std::span<const CaseLaunches> cases) {
     if (launches.unhealthy_samples == 0) continue;
     throttled.push_back(label(launches.definition, launches.variant));
   }
-  warn_of_cases(baseline, "held-back", "GPUs were held back by heat, power brake or hardware",
+  warn_of_cases(baseline, "throttled", "GPUs were throttled by heat, power brake or hardware",
                 throttled, "a baseline of an unhealthy machine hides regressions: measure again");
 }
 
@@ -145,7 +145,7 @@ BaselineSource source_of(const Record& record) {
   return {record.machine.host, record.started, static_cast<int>(launches.size())};
 }
 
-/// What one record does not know others may differ in, so each is held against every other.
+/// What one record does not know others may differ in, so each is compared with every other.
 void require_like_records(std::span<const NamedRecord> records) {
   std::vector<MachineKey> keys;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -172,15 +172,15 @@ Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& toler
           fmt::format("{} ({})", label(launches.definition, launches.variant), reason));
     }
   }
-  const std::vector<std::optional<LaunchDeviation>> spreads = pooled_deviations(fit);
+  const std::vector<std::optional<LaunchDeviation>> deviations = pooled_deviations(fit);
   for (std::size_t i = 0; i < fit.size(); ++i) {
-    baseline.cases.push_back(reference_of(fit[i], spreads[i], tolerance));
+    baseline.cases.push_back(reference_of(fit[i], deviations[i], tolerance));
   }
   warn_of_few_launches(baseline);
   warn_of_cases(baseline, "left-out", "not in the baseline", left_out,
                 "a check does not look at these");
   warn_of_health(baseline, fit);
-  warn_of_spread(baseline);
+  warn_of_deviations(baseline);
   return baseline;
 }
 
@@ -226,16 +226,16 @@ namespace {
 
 struct Pool {
   int cases = 0;
-  std::optional<LaunchDeviation> spread;
+  std::optional<LaunchDeviation> between_launches;
 };
 
-std::string spread_table(const Baseline& baseline) {
+std::string deviation_table(const Baseline& baseline) {
   std::map<std::string, Pool> pools;
   for (const BaselineCase& reference : baseline.cases) {
-    if (reference.spread && reference.spread->alone) continue;
+    if (reference.between_launches && reference.between_launches->alone) continue;
     Pool& pool = pools[deviation_pool(reference.definition, reference.variant)];
     ++pool.cases;
-    pool.spread = reference.spread;
+    pool.between_launches = reference.between_launches;
   }
   using enum Table::Alignment;
   Table table({{"Like cases"},
@@ -243,9 +243,11 @@ std::string spread_table(const Baseline& baseline) {
                {"Between launches", right},
                {"Degrees of freedom", right}});
   for (const auto& [name, pool] : pools) {
-    table.add_row({name, fmt::format("{}", pool.cases),
-                   pool.spread ? fmt::format("{:.2f} %", 100.0 * pool.spread->deviation) : "?",
-                   fmt::format("{}", pool.spread ? pool.spread->degrees_of_freedom : 0)});
+    table.add_row(
+        {name, fmt::format("{}", pool.cases),
+         pool.between_launches ? fmt::format("{:.2f} %", 100.0 * pool.between_launches->deviation)
+                               : "?",
+         fmt::format("{}", pool.between_launches ? pool.between_launches->degrees_of_freedom : 0)});
   }
   return table.text();
 }
@@ -265,7 +267,7 @@ std::string baseline_summary(const Baseline& baseline) {
   std::string text = fmt::format(
       "{}: {} of {}\n\n{}\n", describe(baseline.key),
       counted(static_cast<std::int64_t>(baseline.cases.size()), "reference", "references"),
-      launches_text(baseline), spread_table(baseline));
+      launches_text(baseline), deviation_table(baseline));
   for (const Warning& warning : baseline.warnings) {
     text += fmt::format("warning: {}\n", one_line(warning.text));
     if (!warning.advice.empty()) text += fmt::format("         {}\n", one_line(warning.advice));

@@ -38,20 +38,21 @@ json::Out write_override(const ToleranceOverride& change) {
 json::Out write_reference(const BaselineCase& reference) {
   json::Out times = json::Out::array();
   for (const Seconds time : reference.launch_times) times.push_back(time.value);
-  const std::optional<LaunchDeviation>& spread = reference.spread;
-  return {{"case", case_name(reference.definition)},
-          {"variant", reference.variant},
-          {"path", name_of(reference.path)},
-          {"time_s", reference.time.value},
-          {"busbw_gb_per_s", bus_bandwidth(reference.definition, reference.time)},
-          {"lower", json::nullable(reference.tolerance.lower)},
-          {"upper", json::nullable(reference.tolerance.upper)},
-          {"launches", reference.launches},
-          {"spread", spread ? json::Out(spread->deviation) : json::Out(nullptr)},
-          {"degrees_of_freedom", spread ? spread->degrees_of_freedom : 0},
-          {"own_spread", spread && spread->alone},
-          {"pool", deviation_pool(reference.definition, reference.variant)},
-          {"launch_times_s", times}};
+  const std::optional<LaunchDeviation>& between_launches = reference.between_launches;
+  return {
+      {"case", case_name(reference.definition)},
+      {"variant", reference.variant},
+      {"path", name_of(reference.path)},
+      {"time_s", reference.time.value},
+      {"busbw_gb_per_s", bus_bandwidth(reference.definition, reference.time)},
+      {"lower", json::nullable(reference.tolerance.lower)},
+      {"upper", json::nullable(reference.tolerance.upper)},
+      {"launches", reference.launches},
+      {"spread", between_launches ? json::Out(between_launches->deviation) : json::Out(nullptr)},
+      {"degrees_of_freedom", between_launches ? between_launches->degrees_of_freedom : 0},
+      {"own_spread", between_launches && between_launches->alone},
+      {"pool", deviation_pool(reference.definition, reference.variant)},
+      {"launch_times_s", times}};
 }
 
 Variant read_variant(const json::In& in) {
@@ -81,11 +82,12 @@ void require_agreement(const BaselineCase& reference, std::optional<double> busb
 }
 
 /// With none at all every difference would be certain.
-void require_spread(const BaselineCase& reference) {
-  if (!reference.spread || reference.spread->deviation > 0.0) return;
-  throw UsageError(fmt::format("{} with {}: a spread of 0 would make every difference certain",
-                               case_name(reference.definition), reference.variant),
-                   "give how much launches differ (0.005 is 0.5 %), or null where it is not known");
+void require_deviation(const BaselineCase& reference) {
+  if (!reference.between_launches || reference.between_launches->deviation > 0.0) return;
+  throw UsageError(
+      fmt::format("{} with {}: a between-launch deviation of 0 would make every difference certain",
+                  case_name(reference.definition), reference.variant),
+      "give how much launches differ (0.005 is 0.5 %), or null where it is not known");
 }
 
 BaselineCase read_reference(const json::In& in) {
@@ -100,12 +102,13 @@ BaselineCase read_reference(const json::In& in) {
   const auto deviation = json::optional_at<double>(in, "spread");
   const int degrees = in.at("degrees_of_freedom");
   if (deviation && degrees > 0) {
-    reference.spread = LaunchDeviation{*deviation, degrees, in.value("own_spread", false)};
+    reference.between_launches =
+        LaunchDeviation{*deviation, degrees, in.value("own_spread", false)};
   }
   for (const json::In& time : in.value("launch_times_s", json::In::array())) {
     reference.launch_times.push_back(Seconds{time.get<double>()});
   }
-  require_spread(reference);
+  require_deviation(reference);
   require_agreement(reference, json::optional_at<double>(in, "busbw_gb_per_s"));
   return reference;
 }
@@ -153,7 +156,7 @@ void require_schema(const json::In& document) {
   static const JsonSchema schema(baseline_schema());
   schema.require(
       document, "baseline",
-      "mend that place: bench/coordinator/baseline/baseline.schema.json says what may stand there");
+      "fix that place: bench/coordinator/baseline/baseline.schema.json says what may stand there");
 }
 
 /// Lists with a line for each of their objects, the machine's key over several.

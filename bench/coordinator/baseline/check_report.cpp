@@ -23,8 +23,7 @@ std::string percent(double log) {
 
 std::string settling_text(const std::optional<Settling>& settling) {
   if (!settling) {
-    return fmt::format("it lies too near to the tolerance for {} launches to settle it",
-                       kMostSettling);
+    return fmt::format("too close to the tolerance for {} launches to settle it", kMostSettling);
   }
   const std::string launches = counted(settling->launches, "launch", "launches");
   return settling->baseline_too
@@ -40,12 +39,12 @@ std::vector<std::string> counts(const CheckResult& result, bool failing) {
     if (count == 0 || fails(verdict) != failing || verdict == RegressionVerdict::added) continue;
     const bool good = verdict == RegressionVerdict::faster;
     parts.push_back(
-        fmt::format("{} {}{}", count, name_of(verdict), good ? " (too good to be true)" : ""));
+        fmt::format("{} {}{}", count, name_of(verdict), good ? " (suspiciously fast)" : ""));
   }
   return parts;
 }
 
-/// What fails first, the slowest before others, then what is open, too good to be true, same and
+/// What fails first, the slowest before others, then what is open, suspiciously fast, same and
 /// added.
 std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
   std::vector<const CaseCheck*> ordered;
@@ -57,7 +56,7 @@ std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
   return ordered;
 }
 
-/// Whether a reader must see the case: it fails, is open or too good to be true.
+/// Whether a reader must see the case: it fails, is open or suspiciously fast.
 bool worth_a_line(const CaseCheck& check) {
   return fails(check.verdict) || is_open(check.verdict) ||
          check.verdict == RegressionVerdict::faster;
@@ -393,7 +392,7 @@ const std::vector<CaseMetric>& case_metrics() {
   static const std::vector<CaseMetric> metrics{
       {"linkgain_check_case_failed", "1 where the case fails.",
        [](const CaseCheck& c) { return fails(c.verdict) ? 1.0 : 0.0; }},
-      {"linkgain_check_case_inconclusive", "1 where more launches are needed to tell.",
+      {"linkgain_check_case_inconclusive", "1 where the verdict is inconclusive.",
        [](const CaseCheck& c) { return c.verdict == RegressionVerdict::inconclusive ? 1.0 : 0.0; }},
       {"linkgain_check_case_time_seconds", "Time per operation, geometric mean of launch medians.",
        [](const CaseCheck& c) { return seconds_of(c.time); }},

@@ -34,7 +34,7 @@ void mark_headlines(std::vector<CaseCheck>& checks) {
   }
 }
 
-CaseCheck held_against(const BaselineCase& reference, const Tolerance& tolerance) {
+CaseCheck to_check(const BaselineCase& reference, const Tolerance& tolerance) {
   CaseCheck check;
   check.definition = reference.definition;
   check.variant = reference.variant;
@@ -80,19 +80,20 @@ bool has_one_launch(const CaseCheck& check) {
 }
 
 void measure(CaseCheck& check, const CaseLaunches& launches,
-             const std::optional<LaunchDeviation>& spread, ShiftQuantiles& quantiles) {
+             const std::optional<LaunchDeviation>& between_launches, ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return;
   check.time = geometric_mean(launches.launches);
   check.launches = static_cast<int>(launches.launches.size());
   check.shift = mean_log(launches.launches) - std::log(check.reference->value);
   if (launches.unhealthy_samples > 0) {
-    add_reason(check, fmt::format("GPUs were held back in {}",
+    add_reason(check, fmt::format("GPUs were throttled in {}",
                                   counted(launches.unhealthy_samples, "sample", "samples")));
   }
   check.disturbance = launches.disturbance;
   if (const std::string text = describe(check.disturbance); !text.empty()) add_reason(check, text);
-  if (!spread || has_one_launch(check)) return;
-  const LaunchShift shift{*check.shift, *spread, check.reference_launches, check.launches};
+  if (!between_launches || has_one_launch(check)) return;
+  const LaunchShift shift{*check.shift, *between_launches, check.reference_launches,
+                          check.launches};
   check.interval = interval_of(shift, quantiles);
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
@@ -183,14 +184,13 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     places[name_of(launches[i].definition, launches[i].variant)] = i;
   }
   std::set<Name> known;
-  const std::vector<std::optional<LaunchDeviation>> spreads = pooled_deviations(launches);
+  const std::vector<std::optional<LaunchDeviation>> deviations = pooled_deviations(launches);
   std::vector<bool> held(launches.size(), false);
   ShiftQuantiles quantiles;
   CheckResult result;
   std::vector<const CaseLaunches*> owns;
   for (const BaselineCase& reference : baseline.cases) {
-    CaseCheck check =
-        held_against(reference, tolerance.value_or(tolerance_of(baseline, reference)));
+    CaseCheck check = to_check(reference, tolerance.value_or(tolerance_of(baseline, reference)));
     known.insert(name_of(reference.definition, reference.variant));
     const auto found = places.find(name_of(reference.definition, reference.variant));
     const CaseLaunches* own = found == places.end() ? nullptr : &launches[found->second];
@@ -201,7 +201,8 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     judge_other_launch(check, own, other == places.end() ? nullptr : &launches[other->second]);
     if (own != nullptr) {
       held[found->second] = true;
-      measure(check, *own, combine_deviations(reference.spread, spreads[found->second]), quantiles);
+      measure(check, *own,
+              combine_deviations(reference.between_launches, deviations[found->second]), quantiles);
     }
     result.cases.push_back(std::move(check));
   }
@@ -333,7 +334,7 @@ void warn_of_health(CheckResult& result, const NamedRecord& source) {
     for (const VariantResult& variant : each.variants) add_summary(health, variant.health);
   }
   if (health.unhealthy_samples == 0) return;
-  result.warnings.push_back({"held-back",
+  result.warnings.push_back({"throttled",
                              fmt::format("{}: {}", source.name, throttling_text(health)),
                              kThrottlingAdvice});
 }
@@ -368,7 +369,7 @@ void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
         {"idle-override",
          fmt::format("the override for cases '{}' and variant '{}' fits no case of the baseline",
                      change.cases, change.variant),
-         "patterns are held against whole names: begin and end with * where more may stand there"});
+         "patterns must match whole names: begin and end with * where more may stand there"});
   }
 }
 

@@ -384,7 +384,7 @@ std::string path_cell(const Row& row) {
   return path == Path::unknown ? "" : std::string(readable_path(path));
 }
 
-/// What the table is of: a case, and how the run that it stands for is held against the first.
+/// What the table is of: a case, and how the run that it stands for is compared with the first.
 struct Headline {
   const CaseComparison* each = nullptr;
   Sides sides;

@@ -58,7 +58,7 @@ struct CaseRow {
 void add_case_table(StyledText& text, const std::vector<StyledText::Column>& columns,
                     const std::vector<CaseRow>& rows);
 
-/// "Run 1" is what all others are held against; names of files are too long for columns.
+/// "Run 1" is what all others are compared with; names of files are too long for columns.
 std::string run_label(std::size_t number);
 
 /// The table of the case that stands for the last comparison that has one (headline_case()), a row

@@ -9,7 +9,7 @@
 
 namespace linkgain {
 
-/// A case of one variant over several runs, of which each later one is held against the first.
+/// A case of one variant over several runs, of which each later one is compared with the first.
 struct TrendCase {
   std::string name;
   Case definition;
@@ -28,12 +28,12 @@ std::vector<TrendCase> trend_of(const std::vector<RunComparison>& comparisons);
 /// comparison i - 1.
 const CaseFigures* figures_of(const TrendCase& row, std::size_t run);
 
-/// Of run i > 0 held against the first: missing where neither of the two has the case.
+/// Of run i > 0 compared with the first: missing where neither of the two has the case.
 CaseVerdict verdict_of(const TrendCase& row, std::size_t run);
 
 /// The report of two comparisons or more, all against the same first run: what changed and
 /// cautions, each with the runs that it is true of; the headline's table; a row for each case of
-/// any run, with a column for each run, the last held against the first.
+/// any run, with a column for each run, the last compared with the first.
 std::string trend_report(const std::vector<RunComparison>& comparisons, Metric metric,
                          TableStyle style, std::size_t width);
 

@@ -147,7 +147,7 @@ void add_host(Changes& changes, const Machine& before, const Machine& after) {
   changes.add(ChangeKind::host, "kernel", before.kernel, after.kernel);
 }
 
-/// Names of files differ in every run and steer nothing; nor does where mpirun looks for hosts,
+/// Names of files differ in every run and affect nothing; nor does where mpirun looks for hosts,
 /// which older records have.
 bool is_of_interest(const std::string& name) {
   return name != "NCCL_DEBUG_FILE" && name != "OMPI_MCA_ras";

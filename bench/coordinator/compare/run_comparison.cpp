@@ -35,7 +35,7 @@ std::string text_of(DeviationSource source) {
       return fmt::format("{:.0f} % in CPU memory, where the load of the host decides",
                          100 * kAssumedCpuDeviation);
   }
-  throw std::invalid_argument("no such source of a spread");
+  throw std::invalid_argument("no such source of a deviation");
 }
 
 double largest(const std::optional<double>& a, const std::optional<double>& b) {
@@ -57,7 +57,7 @@ BetweenLaunchDeviation assumed_between_launches(DeviationSource source, const Ca
     case DeviationSource::cpu_memory:
       return {std::max(kAssumedCpuDeviation, error), std::nullopt};
   }
-  throw std::invalid_argument("no such source of a spread");
+  throw std::invalid_argument("no such source of a deviation");
 }
 
 /// Which were assumed, in words: "1.5 % from 1 MiB on, 15 % for all else"; empty where none was.
@@ -123,19 +123,19 @@ class VariantMatch {
 };
 
 /// By case of a run.
-using Spreads = std::map<const CaseFigures*, std::optional<LaunchDeviation>>;
+using Deviations = std::map<const CaseFigures*, std::optional<LaunchDeviation>>;
 
 /// How launches of each case of a run differ.
-Spreads deviations_of(const RunFigures& run) {
+Deviations deviations_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
     all.push_back({figures.definition, figures.variant, {}});
     if (figures.no_time.empty()) all.back().launches = figures.launches;
   }
   const std::vector<std::optional<LaunchDeviation>> pooled = pooled_deviations(all);
-  Spreads spreads;
-  for (std::size_t i = 0; i < pooled.size(); ++i) spreads[&run.cases[i]] = pooled[i];
-  return spreads;
+  Deviations deviations;
+  for (std::size_t i = 0; i < pooled.size(); ++i) deviations[&run.cases[i]] = pooled[i];
+  return deviations;
 }
 
 /// The deviations of two runs.
@@ -156,18 +156,19 @@ class BothDeviations {
 
  private:
   DeviationSource source_;
-  Spreads before_deviations_;
-  Spreads after_deviations_;
+  Deviations before_deviations_;
+  Deviations after_deviations_;
 };
 
 Interval speed_up_of(const CaseFigures& before, const CaseFigures& after,
-                     const BetweenLaunchDeviation& spread, ShiftQuantiles& quantiles) {
-  const int degrees = spread.degrees_of_freedom.value_or(1);
+                     const BetweenLaunchDeviation& between_launches, ShiftQuantiles& quantiles) {
+  const int degrees = between_launches.degrees_of_freedom.value_or(1);
   const LaunchShift shift{mean_log(after.launches) - mean_log(before.launches),
-                          {spread.deviation, degrees},
+                          {between_launches.deviation, degrees},
                           static_cast<int>(before.launches.size()),
                           static_cast<int>(after.launches.size())};
-  const double quantile = spread.degrees_of_freedom ? quantiles.at(degrees) : kNormalQuantile;
+  const double quantile =
+      between_launches.degrees_of_freedom ? quantiles.at(degrees) : kNormalQuantile;
   const double half_width = quantile * standard_error(shift);
   return {std::exp(-shift.log), std::exp(-shift.log - half_width),
           std::exp(-shift.log + half_width)};
@@ -212,7 +213,7 @@ std::optional<LaunchMode> other_launch(const RunComparison& comparison,
   return known ? std::optional(other.launch) : std::nullopt;
 }
 
-/// "before: others worked meanwhile in 3 samples"; empty where nothing is known of either side.
+/// "before: other processes were active in 3 samples"; empty where nothing is known of either side.
 std::string disturbances_text(const CaseComparison& each) {
   std::vector<std::string> parts;
   for (const auto& [when, figures] :
@@ -291,7 +292,7 @@ constexpr Explanation kExplanations[] = {
     {ChangeKind::gpu, "other-gpus", "the GPUs differ",
      "compare runs of the same GPUs to see what the link is worth"},
     {ChangeKind::pcie, "other-pcie", "what joins GPUs with the host differs",
-     "what goes through the host goes by it: look at PCIe with linkgain doctor"},
+     "traffic through the host uses it: check PCIe with linkgain doctor"},
     {ChangeKind::clock, "other-clocks", "the GPUs' clocks or their limits differ",
      "look at clock limits and power limits with linkgain doctor"},
     {ChangeKind::driver, "other-driver", "the driver differs",
@@ -370,11 +371,11 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
   const std::string who = assumed       ? "both sides have"
                           : before == 1 ? fmt::format("{} has", comparison.before->name)
                                         : fmt::format("{} has", comparison.after->name);
-  const std::string spread =
+  const std::string deviation =
       assumed ? fmt::format("how far launches differ is assumed, not measured ({})",
                             assumed_deviations_text(comparison))
               : "how far launches differ is known from the other side alone";
-  cautions.push_back({"one-launch", fmt::format("{} one launch only: {}", who, spread),
+  cautions.push_back({"one-launch", fmt::format("{} one launch only: {}", who, deviation),
                       advice_for_launches(comparison, before == 1, after == 1)});
 }
 
@@ -450,7 +451,7 @@ void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison
   if (!any_plain) return;
   cautions.push_back({"other-buffers",
                       fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
-                                  "of {}: NCCL may take another way with them",
+                                  "of {}: NCCL may take another path with them",
                                   tests.name, other.name),
                       "measure both sides with the same program, or linkgain-bench with "
                       "nccl-tests' flags"});
@@ -462,7 +463,7 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
   const std::size_t after = ranks_of(*comparison.after);
   if (before == 0 || after == 0 || before == after) return;
   cautions.push_back({"other-ranks",
-                      fmt::format("{} measured {} ranks, {} {}: their cases are others",
+                      fmt::format("{} measured {} ranks, {} {}: their cases differ",
                                   comparison.before->name, before, comparison.after->name, after),
                       "measure both sides with as many ranks"});
 }

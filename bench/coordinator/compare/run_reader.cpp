@@ -218,7 +218,7 @@ OperationKind operation_of(const std::vector<std::string>& arguments) {
   const std::string only = option_value(arguments, "--only");
   if (only.find(',') != std::string::npos) {
     throw UsageError(
-        fmt::format("it holds several operations ({}), whose rows cannot be told apart", only),
+        fmt::format("it holds several operations ({}), whose rows are not distinguishable", only),
         "write one file for each operation");
   }
   return only.empty() ? OperationKind::all_reduce : parse_operation(only);

@@ -82,7 +82,8 @@ constexpr CheckEntry kCatalog[] = {
      "and reseat it until both ends click. See nvidia-smi nvlink --status, and whether "
      "/etc/modprobe.d sets NVreg_NvLinkDisable=1. With a switch, see nvidia-fabricmanager's log."},
     {"nvlink-rate", connectivity,
-     "warning: a link trained at a lower rate. What is spread evenly over all links waits for it.",
+     "warning: a link trained at a lower rate. What is distributed evenly over all links waits for "
+     "it.",
      "Reseat the bridge; with a switch, see nvidia-fabricmanager's log."},
     {"nvlink-errors", connectivity,
      "warning: links counted CRC errors, replays or recoveries since the driver was loaded. A "

@@ -283,10 +283,10 @@ Finding check_limit(const GpuSurvey& gpu) {
   const Check check(CheckGroup::power, "power-limit", subject_of(gpu));
   if (!gpu.power.measured()) return check.not_checkable(gpu.power.reason());
   const PowerState& power = gpu.power.value();
-  if (!power.limit_w) return check.not_checkable("the GPU does not tell its power limit");
+  if (!power.limit_w) return check.not_checkable("the GPU does not report its power limit");
   const std::optional<double> usual =
       power.default_limit_w ? power.default_limit_w : power.most_limit_w;
-  if (!usual) return check.not_checkable("the GPU does not tell its default power limit");
+  if (!usual) return check.not_checkable("the GPU does not report its default power limit");
   const std::string value = fmt::format("{:.0f} W of {:.0f} W {}", *power.limit_w, *usual,
                                         power.default_limit_w ? "default" : "at most");
   constexpr double kTolerance = 1.0;
@@ -375,7 +375,7 @@ void check_power(const Survey& survey, Findings& findings) {
 
 namespace {
 
-/// Up to kGood a GPU at work is well cooled, from kHot on it is hot. Where the GPU does not tell
+/// Up to kGood a GPU at work is well cooled, from kHot on it is hot. Where the GPU does not report
 /// its own threshold, throttling is to be expected from kThrottling on and sure at kTooHot.
 constexpr int kGood = 75;
 constexpr int kHot = 80;

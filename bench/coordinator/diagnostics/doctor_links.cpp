@@ -110,7 +110,7 @@ Finding check_rate(const GpuSurvey& gpu, const NvlinkInfo& nvlink) {
     return check.ok(fmt::format("{:.4f} GB/s on every link", nvlink.rate_gb_per_s.value()));
   }
   return check.warning(slower_than(nvlink),
-                       "a link that trained at a lower rate carries less, and what is spread "
+                       "a link that trained at a lower rate carries less, and what is distributed "
                        "evenly over all links waits for it",
                        reseat(nvlink.switched.value_or(false)));
 }

@@ -61,7 +61,7 @@ Finding check_cuda(const Reading<Software>& worker) {
   const auto driver = parse_version(software.cuda_driver);
   const auto runtime = parse_version(software.cuda_runtime);
   if (!runtime) return check.not_checkable("linkgain-bench was built without CUDA");
-  if (!driver) return check.not_checkable("the driver does not tell its CUDA version");
+  if (!driver) return check.not_checkable("the driver does not report its CUDA version");
   const std::string value =
       fmt::format("driver for CUDA {}, runtime {}", *software.cuda_driver, *software.cuda_runtime);
   const std::string advice =
@@ -86,7 +86,7 @@ Finding check_nccl_versions(const Software& software) {
   const auto header = parse_version(software.nccl_header);
   const auto library = parse_version(software.nccl_library);
   if (!header && !library) return check.not_checkable("linkgain-bench was built without NCCL");
-  if (!header || !library) return check.not_checkable("NCCL does not tell its version");
+  if (!header || !library) return check.not_checkable("NCCL does not report its version");
   const std::string value =
       fmt::format("header {}, library {}", *software.nccl_header, *software.nccl_library);
   const char* advice =
@@ -110,7 +110,7 @@ Finding check_nccl_versions(const Software& software) {
 Finding check_nccl_bugs(const Software& software) {
   const Check check(kGroup, "nccl-known-bugs", kHost);
   const auto library = parse_version(software.nccl_library);
-  if (!library) return check.not_checkable("NCCL does not tell its version");
+  if (!library) return check.not_checkable("NCCL does not report its version");
   constexpr Version kFirst{2, 28, 0};
   constexpr Version kFixed{2, 28, 7};
   if (*library < kFirst || *library >= kFixed) {
@@ -267,7 +267,7 @@ void check_nccl_settings(const Survey& survey, Findings& findings) {
   }
   if (findings.size() > before) return;
   findings.push_back(Check(kGroup, "nccl-variable", "host")
-                         .ok("none set that steers NCCL (environment, nccl.conf)"));
+                         .ok("none set that affects NCCL (environment, nccl.conf)"));
 }
 
 void check_cuda_variables(const Survey& survey, Findings& findings) {
@@ -282,7 +282,7 @@ void check_cuda_variables(const Survey& survey, Findings& findings) {
   }
   if (findings.size() > before) return;
   findings.push_back(
-      Check(kGroup, "cuda-variable", "host").ok("none set that steers CUDA or cuBLAS"));
+      Check(kGroup, "cuda-variable", "host").ok("none set that affects CUDA or cuBLAS"));
 }
 
 }  // namespace linkgain

@@ -145,7 +145,7 @@ NcclSettings survey_nccl_settings(const Environment& environment, const std::fil
 
 namespace {
 
-/// What steers a run and is neither NCCL's nor Open MPI's.
+/// What affects a run and is neither NCCL's nor Open MPI's.
 Environment cuda_variables(const Environment& environment) {
   Environment cuda;
   for (const auto& [name, value] : environment) {

@@ -194,7 +194,7 @@ std::optional<std::string> same_lack(const Topology& topology) {
                   [&](const TopologyGpu& gpu) { return gpu.nvlink.possible == first; });
   if (!same || first.value_or(0) > 0) return std::nullopt;
   return first.measured() ? "none of the GPUs has it"
-                          : "none that the driver tells of: " + first.reason();
+                          : "none that the driver reports: " + first.reason();
 }
 
 /// The fastest active link's rate, "< 26.5625" where others are slower.

@@ -135,7 +135,7 @@ void look_at_health(const FleetRecord& record, Findings& findings) {
   const bool often =
       static_cast<double>(unhealthy) >= kUnhealthyShare * static_cast<double>(samples);
   findings.add(often ? NodeState::unhealthy : NodeState::ok,
-               fmt::format("held back in {} of {} samples", unhealthy, samples));
+               fmt::format("throttled in {} of {} samples", unhealthy, samples));
 }
 
 /// Work of others explains what is slow, and is nothing against the node.
@@ -147,7 +147,7 @@ void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& f
   }
   if (node.neighbours.value_or(0) > 0) findings.add(NodeState::ok, "others were seen on its GPUs");
   if (node.disturbed_samples > 0) {
-    findings.add(NodeState::ok, fmt::format("others worked meanwhile in {}",
+    findings.add(NodeState::ok, fmt::format("other processes were active in {}",
                                             counted(node.disturbed_samples, "sample", "samples")));
   }
   if (node.level_changes > 0) {

@@ -13,12 +13,12 @@
 /// Which machines are like each other, and what they make of each case.
 namespace linkgain {
 
-/// So many machines that are like each other can be held against their median.
+/// So many machines that are like each other can be compared with their median.
 inline constexpr std::size_t kKindSize = 3;
 /// Beyond so many deviations of its peers a time is slow.
 inline constexpr double kDeviations = 5.0;
 
-/// What must be alike in machines that are held against each other.
+/// What must be alike in machines that are compared with each other.
 struct Likeness {
   /// Models, count, and how each pair of GPUs is joined; without GPUs the processor, which then
   /// carries the messages.
@@ -35,7 +35,7 @@ struct MachineDifference {
   std::string usual;  ///< "NV18", "18"
 };
 
-/// Pairs first; what one of them does not tell is left out.
+/// Pairs first; what one of them does not report is left out.
 std::vector<MachineDifference> differences_of(const Machine& own, const Machine& usual);
 
 /// "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
@@ -68,7 +68,7 @@ double slow_bound(const PeerFigure& figure, double tolerance);
 /// The entry that most have, where it is more than half of all; empty where there is none.
 std::string majority(const std::map<std::string, int>& counts);
 
-/// What a readable record is held against.
+/// What a readable record is compared with.
 struct NodePeers {
   /// Whose figures count; null where no kind is large enough.
   const Kind* judges = nullptr;
@@ -82,7 +82,7 @@ class Kinds {
  public:
   Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names);
 
-  /// What one of the records is held against.
+  /// What one of the records is compared with.
   NodePeers peers_of(const FleetRecord& record) const;
 
   /// reach_of() each kind, the largest first.

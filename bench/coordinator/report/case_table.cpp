@@ -103,11 +103,11 @@ std::vector<Table::Column> CaseRows::ratio_columns() const {
 /// Speed-up, interval and less time, or what stands in their place.
 Cells CaseRows::ratio_cells(const Comparison& comparison) {
   if (comparison.outcome == Outcome::same_path) {
-    footnotes_.mark("same road",
-                    "the variants' bytes took the same road, so their times do not show what one "
-                    "road is worth against another");
+    footnotes_.mark("same path",
+                    "the variants' bytes took the same path, so their times do not show what one "
+                    "path is worth against another");
     Cells cells(ratio_columns().size());
-    cells[0] = "same road";
+    cells[0] = "same path";
     cells[1] = readable_path(comparison.first->path);
     return cells;
   }
@@ -143,7 +143,7 @@ std::string CaseRows::launch_mark(const CaseSummary& each) {
                                      readable_bytes(kLaunchBoundBelow)));
 }
 
-/// Of one variant: more than the limit, warm data, samples that were held back or at the power
+/// Of one variant: more than the limit, warm data, samples that were throttled or at the power
 /// limit.
 Cells CaseRows::variant_marks(const VariantSummary& variant) {
   constexpr double kClearlyMore = 1.005;  // which is shown as 101 %
@@ -164,7 +164,7 @@ Cells CaseRows::variant_marks(const VariantSummary& variant) {
   if (result.health.unhealthy_samples > 0) {
     marks.push_back(footnotes_.mark(
         "h",
-        "held back: heat, a power brake or a hardware slowdown cut a GPU's clocks in some "
+        "throttled: heat, a power brake or a hardware slowdown cut a GPU's clocks in some "
         "samples, so the times may be too long"));
   }
   if (result.disturbed_samples > 0) {
@@ -173,8 +173,7 @@ Cells CaseRows::variant_marks(const VariantSummary& variant) {
   }
   if (result.level_shift) {
     marks.push_back(footnotes_.mark(
-        "c",
-        "changed: within a launch the time went over to another level, by other work or clocks"));
+        "c", "changed: within a launch the time changed level, by other work or clocks"));
   }
   if (result.health.power_capped_samples > 0) {
     marks.push_back(footnotes_.mark("p", "a GPU ran at its power limit in some samples"));

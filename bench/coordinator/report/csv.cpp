@@ -142,7 +142,7 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
   return time ? std::optional(time->value) : std::nullopt;
 }
 
-/// With its interval. A step without communication is held against nothing.
+/// With its interval. A step without communication is compared with nothing.
 void add_exposed_fields(std::vector<std::string>& fields,
                         const std::optional<ExposedCommunication>& exposed) {
   if (!exposed) {

@@ -123,15 +123,8 @@ std::string pairs_sentence(const RunSummary& summary, const Curve& curve,
       readable_time(*variant.time), readable_path(variant.path), speed_up);
 }
 
-/// Null where no size has the first variant and another one.
-const CaseSummary* largest_compared(const Curve& curve) {
-  const auto largest = std::find_if(curve.cases.rbegin(), curve.cases.rend(),
-                                    [](const CaseSummary* each) { return each->is_compared; });
-  return largest == curve.cases.rend() ? nullptr : *largest;
-}
-
 std::string curve_headline(const RunSummary& summary, const Curve& curve, LimitLegend& limits) {
-  const CaseSummary* largest = largest_compared(curve);
+  const CaseSummary* largest = curve.largest_compared();
   if (largest == nullptr) {
     return not_compared(curve) + wrong_sentence(curve, nullptr);
   }
@@ -152,7 +145,7 @@ std::string further_curves(const RunSummary& summary) {
   std::string sentences;
   for (std::size_t i = 1; i < summary.headline.size(); ++i) {
     const Curve& curve = summary.headline[i];
-    const CaseSummary* largest = largest_compared(curve);
+    const CaseSummary* largest = curve.largest_compared();
     if (largest == nullptr) {
       sentences += "\n" + not_compared(curve);
     } else {

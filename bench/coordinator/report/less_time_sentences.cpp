@@ -25,7 +25,7 @@ Sentence sentence_of(const CaseSummary& each, const Comparison& comparison) {
   std::string_view with =
       named ? std::string_view(comparison.first->variant) : words_of(each.contrast).subject;
   if (training && each.contrast == Contrast::nvlink)
-    with = words_of(each.contrast).title;  // as the page has it
+    with = words_of(each.contrast).title;  // as the guide has it
   return {fmt::format("With {} the {}{}", with, training ? "" : "same ",
                       spoken_operation(each.definition())),
           named ? fmt::format(" than with {}", comparison.other->variant) : std::string{}};
@@ -64,12 +64,12 @@ std::string same_path_sentence(const CaseSummary& each, const Comparison& compar
   const std::string_view path = readable_path(comparison.first->path);
   if (each.contrast == Contrast::p2p) {
     return fmt::format(
-        "Both took the same road, {}, with P2P allowed and with P2P off: these times do not "
+        "Both took the same path, {}, with P2P allowed and with P2P off: these times do not "
         "show what P2P is worth, so no speed-up is given.",
         path);
   }
   return fmt::format(
-      "{} and {} took the same road, {}: these times do not show what another road is worth, "
+      "{} and {} took the same path, {}: these times do not show what another path is worth, "
       "so no speed-up is given.",
       comparison.first->variant, comparison.other->variant, path);
 }
@@ -77,9 +77,11 @@ std::string same_path_sentence(const CaseSummary& each, const Comparison& compar
 std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {
   const std::string estimate = readable_ratio(ratio).estimate;
   const std::string took =
-      ratio.estimate > 1.0 ? fmt::format("took {} less time{}",
-                                         readable_percent(less_time(ratio.estimate)), words.than)
-                           : fmt::format("did not take less time{}", words.than);
+      ratio.estimate > 1.0
+          ? fmt::format("took {} less time{}", readable_percent(less_time(ratio.estimate)),
+                        words.than)
+          : fmt::format("was {} slower{}", readable_percent(-less_time(ratio.estimate), Whole::no),
+                        words.than);
   return fmt::format("{} {} ({}) in one launch, too few for a confidence interval.", words.subject,
                      took, estimate);
 }
@@ -137,10 +139,9 @@ std::string outcome_sentence(const CaseSummary& each, const Comparison& comparis
                          readable_percent(less_time(comparison.ratio->estimate)), words.than,
                          interval_of(*comparison.ratio));
     case Outcome::more_time:
-      return fmt::format("{} does not take less time{}, it takes {} longer ({}).", words.subject,
-                         words.than,
+      return fmt::format("{} is {} slower{} ({}).", words.subject,
                          readable_percent(-less_time(comparison.ratio->estimate), Whole::no),
-                         interval_of(*comparison.ratio));
+                         words.than, interval_of(*comparison.ratio));
   }
   return {};
 }

@@ -39,7 +39,7 @@ std::string source_of_algorithms(const Record& record) {
   };
   std::vector<std::string_view> found;
   if (has(Source::log)) found.emplace_back("the one that NCCL's log names");
-  if (has(Source::own_work)) found.emplace_back("the way that our own work took");
+  if (has(Source::own_work)) found.emplace_back("the one that our own kernels and copies used");
   std::string text;
   if (!found.empty()) text = fmt::format("The algorithm is {}.", fmt::join(found, ", or "));
   if (!has(Source::assumption)) return text;
@@ -67,13 +67,13 @@ std::string phrase(const VariantSummary& variant, bool short_form) {
   const TrafficEvidence& evidence = *variant.result->evidence;
   if (variant.nvlink_share) {
     const std::string percent = rounded_percent(*variant.nvlink_share, 1);
-    return short_form ? percent : fmt::format("NVLink {} of expected", percent);
+    return short_form ? percent : percent + " of the expected bytes";
   }
   const std::string why = evidence.reason.empty() ? "" : " (" + one_line(evidence.reason) + ")";
   if (!evidence.nvlink_sent) {
-    return "NVLink not measured" + why;
+    return "not measured" + why;
   }
-  return fmt::format("NVLink {} in {}, not judged{}",
+  return fmt::format("{} in {}, not judged{}",
                      rounded_bytes(static_cast<double>(*evidence.nvlink_sent)),
                      counted(evidence.operations, "operation", "operations"), why);
 }
@@ -121,7 +121,7 @@ std::string notes_of(const VariantResult& variant, bool pcie, Footnotes& reasons
   return marks;
 }
 
-/// Nothing where nothing goes from GPU to GPU, whatever older records say of it.
+/// Nothing where nothing is sent between GPUs, whatever older records say of it.
 std::string algorithm_cell(const Case& definition, const TrafficEvidence& evidence) {
   return definition.training && !uses_link(definition) ? "" : readable_plan(evidence.plan);
 }
@@ -257,7 +257,8 @@ std::string totals_table(const RunSummary& summary) {
 /// Of a condensed summary.
 std::string condensed_section(const RunSummary& summary, bool pcie) {
   return fmt::format(
-      "## Wires\n\nWhat the links' counters say: bytes that NVLink carried, as a share of those "
+      "## NVLink traffic\n\nWhat the links' counters say: bytes that NVLink carried, as a share of "
+      "those "
       "that it must carry if every message goes over it, of all cases. The bytes of each case, "
       "with its algorithm: `linkgain report --format csv`.{}{}\n\n{}",
       words_on_pcie(summary.record, pcie), cost_of(summary.record), totals_table(summary));
@@ -278,7 +279,7 @@ std::string nvlink_traffic_sentence(const CaseSummary& each) {
     return {};
   }
   if (const std::string reason = common_reason(variants); !reason.empty()) {
-    return fmt::format("\nWires: not judged: {}.\n", one_line(reason));
+    return fmt::format("\nNVLink traffic: not judged: {}.\n", one_line(reason));
   }
   std::vector<std::string> parts;
   for (const VariantSummary* variant : variants) {
@@ -287,7 +288,7 @@ std::string nvlink_traffic_sentence(const CaseSummary& each) {
         fmt::format("{} {}", subject_of(each.contrast, *variant->result, first),
                     phrase(*variant, !first && variants.front()->nvlink_share.has_value())));
   }
-  return fmt::format("\nWires: {}.\n", fmt::join(parts, ", "));
+  return fmt::format("\nNVLink traffic: {}.\n", fmt::join(parts, ", "));
 }
 
 std::string nvlink_traffic_section(const RunSummary& summary) {
@@ -311,9 +312,10 @@ std::string nvlink_traffic_section(const RunSummary& summary) {
     }
   }
   const std::string notes = reasons.markdown();
-  return fmt::format("## Wires\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}", kLead,
-                     source_of_algorithms(record), words_on_pcie(record, pcie), cost_of(record),
-                     table.markdown(), notes.empty() ? "" : "\n" + notes);
+  return fmt::format(
+      "## NVLink traffic\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}", kLead,
+      source_of_algorithms(record), words_on_pcie(record, pcie), cost_of(record), table.markdown(),
+      notes.empty() ? "" : "\n" + notes);
 }
 
 }  // namespace linkgain

@@ -7,7 +7,8 @@
 namespace linkgain {
 
 /// What the links' counters say of a case's variants, as a paragraph with a blank line before it:
-/// "Wires: with P2P NVLink 100.4 % of expected, without 0 %." Empty where nothing was counted.
+/// "NVLink traffic: with P2P 100.4 % of the expected bytes, without 0 %." Empty where nothing was
+/// counted.
 std::string nvlink_traffic_sentence(const CaseSummary& each);
 
 /// The report's section with a row for every case and variant, or for every variant where the

@@ -11,6 +11,7 @@
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
+#include "linkgain/report/screen.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
@@ -51,9 +52,9 @@ void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
     return;
   }
   if (summary.unhealthy_samples == 0) {
-    parts.emplace_back("no sample held back");
+    parts.emplace_back("no sample throttled");
   } else {
-    parts.push_back(fmt::format("{} of {} samples HELD BACK by {}", summary.unhealthy_samples,
+    parts.push_back(fmt::format("{} of {} samples THROTTLED by {}", summary.unhealthy_samples,
                                 summary.samples, throttled_by(summary)));
   }
   if (summary.power_capped_samples > 0) {
@@ -418,9 +419,9 @@ std::string health_line(const RunSummary& summary) {
   return health + neighbours_line(summary.record);
 }
 
-std::string markdown_report(const RunSummary& summary) {
+std::string markdown_details(const RunSummary& summary) {
   const Record& record = summary.record;
-  std::string text = title(record);
+  std::string text;
   for (const std::string& section :
        {headline(summary), health_section(summary), warnings_section(record),
         sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
@@ -428,6 +429,10 @@ std::string markdown_report(const RunSummary& summary) {
     text += section.empty() ? section : "\n" + section;
   }
   return text;
+}
+
+std::string markdown_report(const RunSummary& summary) {
+  return title(summary.record) + "\n" + answer_in_markdown(summary) + markdown_details(summary);
 }
 
 }  // namespace linkgain

@@ -264,6 +264,12 @@ Case Curve::definition() const {
   return definition;
 }
 
+const CaseSummary* Curve::largest_compared() const {
+  const auto largest = std::find_if(cases.rbegin(), cases.rend(),
+                                    [](const CaseSummary* each) { return each->is_compared; });
+  return largest == cases.rend() ? nullptr : *largest;
+}
+
 bool Curve::has_pairs() const {
   return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
     return each->definition().pair != cases.front()->definition().pair;

@@ -19,11 +19,11 @@ std::string plan_change(const TransferPlan& from, const TransferPlan& to, bool k
     return {};
   }
   if (from != to) {
-    return fmt::format("; {} goes from {} to {} there", kernel ? "the kernel" : "NCCL",
+    return fmt::format("; {} changes from {} to {} there", kernel ? "the kernel" : "NCCL",
                        readable_plan(from), readable_plan(to));
   }
   if (kernel) {
-    return fmt::format("; the kernel's way stays the same ({})", readable_plan(from));
+    return fmt::format("; the kernel's form stays the same ({})", readable_plan(from));
   }
   return fmt::format(
       "; {} the same ({})",
@@ -81,7 +81,7 @@ std::string kernel_table(const Curve& curve) {
   return fmt::format("\n{}:\n\n{}",
                      is_copy(curve.definition().operation)
                          ? "By kernel, times as fast as by copy engine"
-                         : "NCCL leaves (its time over the kernel's)",
+                         : "Headroom (NCCL time / kernel time)",
                      table.markdown());
 }
 

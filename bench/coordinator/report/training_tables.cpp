@@ -74,14 +74,15 @@ std::string less_time_table(const Settings& settings, const CaseSummary& each) {
   return table.markdown();
 }
 
-/// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not told from 0 (-0.40 to 0.90) of 80.2 ms"; empty
-/// where it is not known.
+/// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not significantly different from 0 (-0.40 to 0.90)
+/// of 80.2 ms"; empty where it is not known.
 std::string exposed_text(const VariantSummary& variant, bool is_first) {
   const std::optional<ExposedCommunication>& exposed = variant.exposed;
   const std::optional<Seconds>& step = variant.result->time;
   if (!shows_exposed(variant) || !step) return {};
-  const std::string time =
-      exposed->may_be_zero() ? "not told from 0" : fmt::format("{:.2f}", 1e3 * exposed->time.value);
+  const std::string time = exposed->may_be_zero()
+                               ? "not significantly different from 0"
+                               : fmt::format("{:.2f}", 1e3 * exposed->time.value);
   const std::string interval =
       exposed->low && exposed->high
           ? fmt::format(" ({}{:.2f} to {:.2f})", is_first ? "95 % CI " : "",
@@ -119,8 +120,8 @@ std::string steps_text(const Settings& settings, const CaseResult& result) {
         fmt::format("{} in {}", variant.training->steps, readable_time(variant.training->sum)));
   }
   return fmt::format(
-      "Time is {} x the geometric mean over launches of the median block of {} steps; run "
-      "were {}.",
+      "Time is {} x the geometric mean over launches of the median block of {} steps; "
+      "{} were run.",
       counted(planned_steps(settings), "step", "steps"), kStepsPerBlock,
       fmt::join(runs, runs.size() > 2 ? ", " : " and "));
 }
@@ -255,7 +256,7 @@ std::string speed_up(const RatioText& ratio) {
 /// Less time, and speed-up with its interval.
 std::vector<std::string> ratio_cells(const CaseSummary& each, const Comparison& comparison,
                                      Legend& legend) {
-  if (comparison.outcome == Outcome::same_path) return {"", "same road"};
+  if (comparison.outcome == Outcome::same_path) return {"", "same path"};
   if (comparison.ratio == nullptr || comparison.outcome == Outcome::wrong_data) return {"", ""};
   legend.speed_up = true;
   if (!each.result->converged) {
@@ -352,7 +353,7 @@ std::string legend_text(const std::vector<std::string>& variants, const Legend& 
         variants.size() > 2 ? first : variants.back());
   }
   Footnotes marks;
-  if (legend.exposed_may_be_zero) marks.mark("?", "not told from 0, which the interval includes");
+  if (legend.exposed_may_be_zero) marks.mark("?", "inconclusive: the interval includes 0");
   if (legend.sharded) {
     marks.mark(kSharded,
                "its exposed is less what sharding saves, and below 0 where that is more: a rank "

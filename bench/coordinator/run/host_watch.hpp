@@ -22,7 +22,7 @@ class HostWatch {
   /// has.
   void before_start();
   void end_of_start_window();
-  /// A job of ours came up.
+  /// A job of ours started.
   void add_own(const Machine& machine);
   /// From here on until pause() the run measures.
   void resume();

@@ -92,7 +92,7 @@ ReplyType Job::exchange(const protocol::Command& command, Seconds deadline) {
 protocol::HelloReply Job::hello(Seconds deadline) {
   auto reply = exchange<protocol::HelloReply>(protocol::Hello{}, deadline);
   if (reply.version != protocol::kVersion) {
-    throw JobLost(fmt::format("linkgain-bench speaks version {} of the protocol, linkgain {}",
+    throw JobLost(fmt::format("linkgain-bench has version {} of the protocol, linkgain {}",
                               reply.version, protocol::kVersion),
                   std::string(kMismatchAdvice));
   }
@@ -124,7 +124,7 @@ void Job::close(int handle, Seconds deadline) {
   exchange<protocol::DoneReply>(protocol::Close{handle}, deadline);
 }
 
-void Job::bye(Seconds deadline) {
+void Job::shut_down(Seconds deadline) {
   const Deadline end(deadline);
   ask_to_end(deadline);
   wait_for_end(end.remaining());
@@ -211,7 +211,7 @@ void MpiJob::do_finish(Seconds deadline) {
   if (survivors.empty()) return;
   throw JobLost(fmt::format("processes of variant '{}' could not be ended: {}", variant_,
                             fmt::join(survivors, ", ")),
-                "they are held up in a driver; the machine may need a restart");
+                "they are blocked in a driver; the machine may need a restart");
 }
 
 }  // namespace linkgain

@@ -33,7 +33,7 @@ struct Limit {
   std::int64_t per_open_case;  ///< more for the one job of a variant that has a case open
   std::string name;            ///< with the amount: "24.0 GiB of free GPU memory"
   std::string advice;
-  /// Less, and one job of every variant at once is sure to fail: memory is reckoned with something
+  /// Less, and one job of every variant at once is sure to fail: memory is estimated with something
   /// to spare.
   std::int64_t least = 0;
   std::string_view too_little = "is too little";

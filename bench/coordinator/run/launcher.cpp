@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kWorker = "linkgain-bench";
 
 /// A rank that fails takes its step along, as mpirun has it; end of input reaches rank 0, which
-/// reads the commands, and nothing is held back on the way. Ranks bind themselves, near their GPUs.
+/// reads the commands, and nothing is buffered on the way. Ranks bind themselves, near their GPUs.
 std::vector<std::string> srun_options(const LaunchRequest& request) {
   std::vector<std::string> options{fmt::format("--ntasks={}", request.ranks),
                                    "--overlap",
@@ -84,8 +84,8 @@ std::vector<std::string> command(const LaunchRequest& request) {
 std::vector<std::string> variables_to_forward(const Environment& current) {
   std::vector<std::string> names;
   for (const auto& [name, value] : current) {
-    const bool steers = protocol::may_be_recorded(name) && !name.starts_with("OMPI_MCA_");
-    if (steers || name == "LD_LIBRARY_PATH") names.push_back(name);
+    const bool affects = protocol::may_be_recorded(name) && !name.starts_with("OMPI_MCA_");
+    if (affects || name == "LD_LIBRARY_PATH") names.push_back(name);
   }
   return names;
 }
@@ -113,7 +113,7 @@ void require_launcher(const std::string& launcher) {
   throw MachineError(
       named ? fmt::format("there is no program '{}'", launcher)
             : fmt::format("'{}' is not on PATH", launcher),
-      slurms ? "run on a node of a Slurm cluster, or leave --launcher away"
+      slurms ? "run on a node of a Slurm cluster, or omit --launcher"
              : "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
 }
 

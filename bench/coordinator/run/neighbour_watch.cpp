@@ -88,7 +88,7 @@ void NeighbourWatch::before_start() {
   if (uses.empty()) return;
   looking_ = tells_processes(uses) || tells_work(uses);
   if (!looking_) {
-    found.not_looked = "the driver tells neither the GPUs' processes nor their utilization";
+    found.not_looked = "the driver reports neither the GPUs' processes nor their utilization";
     return;
   }
   found.looks = tells_processes(uses) ? 1 : 0;

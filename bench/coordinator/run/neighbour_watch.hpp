@@ -27,7 +27,7 @@ class NeighbourWatch {
 
   /// Takes a second, two beside a neighbour; nothing where no GPU can be looked at.
   void before_start();
-  /// A job of ours came up.
+  /// A job of ours started.
   void add_own(const Machine& machine);
   /// While jobs of ours are up and none works.
   void hand_over();

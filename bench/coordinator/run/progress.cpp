@@ -1,27 +1,16 @@
 #include "linkgain/run/progress.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
-#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_order.hpp"
 
 namespace linkgain {
 namespace {
-
-/// "[  3/12] launch 2 of 6, all_reduce/…".
-std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
-  const std::string launches =
-      pace.launches() == 1 ? "" : fmt::format("launch {} of {}, ", launch + 1, pace.launches());
-  return fmt::format("[{:>3}/{}] {}{}", step, pace.steps(), launches, case_name(c));
-}
 
 /// By how many doublings a measured size may lie above one of which it tells the time.
 constexpr int kMostDoublings = 4;
@@ -88,6 +77,8 @@ double RunPace::seconds_for(int launches, const Spent* first) const {
 
 bool RunPace::admits(int case_index) {
   Spent& own = cases_[static_cast<std::size_t>(case_index)];
+  begun_ = clock_.now().value;
+  measuring_ = case_index;
   if (own.left_out || own.steps > 0 || !plan_.budget || step() == 0) return !own.left_out;
   own.left_out = seconds_for(std::min(launches_, kFewestLaunches), &own) > seconds_of_budget_left();
   if (own.left_out) plan_steps();
@@ -141,6 +132,8 @@ void RunPace::finished(int case_index, int launch, double seconds, double rounds
   spent.rounds_seconds += rounds_seconds;
   spent.rounds += rounds(case_index, launch);
   ++spent.steps;
+  begun_.reset();
+  measuring_.reset();
 }
 
 std::optional<double> RunPace::seconds_of(std::size_t index, ToGo part) const {
@@ -165,64 +158,47 @@ std::optional<double> RunPace::seconds_of(std::size_t index, ToGo part) const {
          part.rounds * like.rounds_seconds / std::max(1, like.rounds);
 }
 
+double RunPace::guessed_seconds(std::size_t index, ToGo part) const {
+  const bool gpus = plan_.backend == BackendKind::nccl;
+  const auto variants = static_cast<double>(plan_.variants.size()) / passes();
+  const double opening = gpus ? 0.05 : 0.15;
+  const double a_mebibyte = gpus ? 0.0005 : 0.08;
+  const Case& c = plan_.cases[index];
+  const double mebibytes = static_cast<double>(c.size.value) / (1 << 20);
+  if (!c.training) return variants * part.steps * (opening + a_mebibyte * mebibytes);
+  const double training_opening = gpus ? 1.0 : 0.5;
+  const double block = gpus ? 0.8 : 0.3;
+  return variants * (part.steps * training_opening + part.rounds * block);
+}
+
+double RunPace::seconds_of_group() const {
+  if (group_seconds_ > 0.0 || step() > 0) return group_seconds_;
+  const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
+  const double jobs = at_once * static_cast<double>(plan_.variants.size()) / passes();
+  return plan_.backend == BackendKind::nccl ? 0.8 + 0.5 * jobs : 0.3 + 0.2 * jobs;
+}
+
+double RunPace::seconds_of_begun() const {
+  if (!begun_) return 0.0;
+  if (!measuring_) return seconds_of_group();
+  const auto index = static_cast<std::size_t>(*measuring_);
+  const ToGo one{1, rounds(*measuring_, step() / std::max(1, steps() / launches()))};
+  return seconds_of(index, one).value_or(guessed_seconds(index, one));
+}
+
 double RunPace::seconds_left() const {
+  double seconds = groups_to_go(launches_) * seconds_of_group();
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const ToGo part = to_go(i, launches_);
-    if (part.steps == 0 || seconds_of(i, part)) continue;
-    return plan_.budget && step() > 0 ? seconds_of_budget_left() : -1.0;
+    if (part.steps == 0) continue;
+    const double like = seconds_of(i, part).value_or(0.0);
+    // Smaller sizes, which are measured first, take less.
+    seconds += cases_[i].steps > 0 ? like : std::max(like, guessed_seconds(i, part));
   }
-  const double seconds = seconds_for(launches_);
+  const bool starting = begun_ && !measuring_;
+  if (starting) seconds += seconds_of_group();
+  if (begun_) seconds -= std::min(clock_.now().value - *begun_, seconds_of_begun());
   return plan_.budget ? std::min(seconds, seconds_of_budget_left()) : seconds;
-}
-
-Progress::Progress(bool terminal, bool quiet, std::FILE* log)
-    : terminal_(terminal), quiet_(quiet), log_(log) {}
-
-Progress::~Progress() { clear_line(); }
-
-void Progress::clear_line() {
-  if (!line_open_) return;
-  print_message(stderr, "\r\033[K");
-  line_open_ = false;
-}
-
-void Progress::note(const std::string& text) {
-  clear_line();
-  if (!quiet_) print_message(stderr, text + "\n");
-  if (log_ != nullptr) print_message(log_, text + "\n");
-}
-
-void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
-  if (quiet_ || !terminal_) return;
-  const double seconds = pace.seconds_left();
-  const std::string left = seconds < 0 ? "" : fmt::format(", about {:.0f} s left", seconds);
-  print_message(stderr,
-                fmt::format("\r\033[K{}{}", place_of(pace, pace.step() + 1, launch, c), left));
-  line_open_ = true;
-}
-
-void Progress::finished(const RunPace& pace, int launch, const CaseResult& result) {
-  const std::string text = fmt::format(
-      "{}: {}\n", place_of(pace, pace.step(), launch, result.definition), summary_of(result));
-  clear_line();
-  if (!quiet_ && !terminal_) print_message(stderr, text);
-  if (log_ != nullptr) print_message(log_, text);
-}
-
-std::string summary_of(const CaseResult& result) {
-  std::vector<std::string> parts;
-  for (const VariantResult& variant : result.variants) {
-    if (variant.time) {
-      parts.push_back(fmt::format("{} {}", variant.variant, readable_time(*variant.time)));
-    } else {
-      parts.push_back(fmt::format("{} skipped ({})", variant.variant,
-                                  variant.skipped.value_or("not measured")));
-    }
-  }
-  for (const RatioResult& entry : result.ratios) {
-    parts.push_back(fmt::format("{:.3f}x", entry.ratio.estimate));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace linkgain

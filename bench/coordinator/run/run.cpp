@@ -109,7 +109,7 @@ class KeptOut {
 class Run : private RunObserver {
  public:
   Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
-      Progress& progress);
+      RunProgress& progress);
   void execute();
 
  private:
@@ -118,7 +118,7 @@ class Run : private RunObserver {
     int number;
     std::vector<VariantJob> jobs;
   };
-  /// A job that did not come up, and why.
+  /// A job that did not start, and why.
   struct Missing {
     int variant;
     int launch;
@@ -157,6 +157,7 @@ class Run : private RunObserver {
   void probing_took(double seconds) override {
     if (cost_ != nullptr) cost_->probes_s += seconds;
   }
+  void sampled() override { progress_.measuring(pace_, launch_, *measured_); }
   void counting_took(double seconds) override {
     if (cost_ != nullptr) cost_->counters_s += seconds;
   }
@@ -172,7 +173,7 @@ class Run : private RunObserver {
   RunWorld& world_;
   Record& record_;
   JournalWriter& journal_;
-  Progress& progress_;
+  RunProgress& progress_;
   MeasurementSettings settings_;
   std::vector<int> all_variants_;
   std::vector<bool> gave_up_;  ///< by variant: not started again
@@ -182,13 +183,15 @@ class Run : private RunObserver {
   bool machine_known_ = false;
   bool head_written_ = false;
   RunPace pace_;
+  int launch_ = 0;
+  const Case* measured_ = nullptr;  ///< in that launch, now
   NeighbourWatch neighbours_;
   HostWatch host_;
   EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
 Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
-         Progress& progress)
+         RunProgress& progress)
     : plan_(plan),
       world_(world),
       record_(record),
@@ -312,6 +315,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   const double started = world_.now().value;
   const int first = group.front().number;
   pace_.starts_group();
+  progress_.starting(pace_);
   std::vector<Missing> missing;
   start(group, missing);
   shake_hands(group, started, missing);
@@ -395,7 +399,7 @@ void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Mi
   }
 }
 
-/// A variant of which no job came up is not started again, and said once.
+/// A variant of which no job started is not started again, and said once.
 void Run::give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing) {
   for (const Missing& each : missing) {
     const auto place = static_cast<std::size_t>(each.variant);
@@ -541,7 +545,9 @@ void Run::measure(Launch& launch, int index) {
   const double before = world_.now().value;
   const int samples_before = count_samples(record_);
   look_around();
-  progress_.measuring(pace_, launch.number, result.definition);
+  launch_ = launch.number;
+  measured_ = &result.definition;
+  progress_.measuring(pace_, launch_, *measured_);
   try {
     measure_case(launch.jobs, result, {index, launch.number, samples_before},
                  pace_.rounds(index, launch.number), settings_);
@@ -562,7 +568,7 @@ void Run::measure(Launch& launch, int index) {
 }  // namespace
 
 void run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
-         Progress& progress) {
+         RunProgress& progress) {
   try {
     Run(plan, world, record, journal, progress).execute();
   } catch (...) {

@@ -31,7 +31,7 @@ std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
   if (parse_launcher(options.launcher) == LauncherKind::mpirun) return site.hostfile;
   if (options.hostfile) {
     throw UsageError("--hostfile goes with mpirun, srun puts ranks where its allocation is",
-                     "choose hosts with salloc --nodelist, or leave --launcher srun away");
+                     "choose hosts with salloc --nodelist, or omit --launcher srun");
   }
   if (!site.allocation) {
     throw UsageError("--launcher srun needs a Slurm allocation around it: SLURM_JOB_ID is not set",
@@ -286,7 +286,7 @@ std::int64_t case_bytes(const Case& c, BackendKind backend) {
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
 }
 
-/// What the cases of a plan are held against.
+/// What the cases of a plan are compared with.
 class MemoryFit {
  public:
   MemoryFit(const RunOptions& options, std::int64_t memory, RunPlan& plan)
@@ -484,7 +484,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.backend = choose_backend(options, site, hosts.has_value(), plan);
   if (options.require_healthy && plan.backend == BackendKind::mpi) {
     throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
-                     "leave --require-healthy away");
+                     "omit --require-healthy");
   }
   plan.variants = choose_variants(options, site, plan);
   plan.ranks = plan.backend == BackendKind::mpi ? choose_mpi_ranks(options, hosts)

@@ -79,9 +79,7 @@ std::string Table::text() const {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::size_t columns_width = width(i);
     const auto add = [&](std::string& line, const std::string& cell) {
-      const bool right = columns_[i].alignment == Alignment::right;
-      line += right ? fmt::format("  {:>{}}", cell, columns_width)
-                    : fmt::format("  {:<{}}", cell, columns_width);
+      line += "  " + pad(cell, columns_width, columns_[i].alignment);
     };
     add(lines.front(), columns_[i].title);
     for (std::size_t row = 0; row < rows_.size(); ++row) add(lines[row + 1], rows_[row][i]);
@@ -97,7 +95,13 @@ std::string Table::text() const {
   return text;
 }
 
-std::string Table::text(std::size_t width) const {
+void Table::cut_first_column(std::size_t too_wide) {
+  const std::size_t room = width(0) - std::min(width(0), too_wide);
+  columns_.front().title = first_columns(columns_.front().title, room, "…");
+  for (std::vector<std::string>& row : rows_) row.front() = first_columns(row.front(), room, "…");
+}
+
+std::string Table::text(std::size_t width, FirstColumn first_column) const {
   Table narrow = *this;
   const auto width_of_all = [&] {
     std::size_t all = 0;
@@ -115,6 +119,8 @@ std::string Table::text(std::size_t width) const {
     narrow.columns_.erase(first);
     for (std::vector<std::string>& row : narrow.rows_) row.erase(row.begin() + place);
   }
+  const std::size_t all = width_of_all();
+  if (all > width && first_column == FirstColumn::cut) narrow.cut_first_column(all - width);
   return narrow.text();
 }
 

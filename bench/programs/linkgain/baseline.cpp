@@ -69,7 +69,7 @@ int carry_out(const BaselineOptions& options) {
 
 const Registration kRegistration(Subcommand<BaselineOptions>{
     "baseline",
-    "Keep what a machine does as what later runs are held against",
+    "Create a baseline from one or more runs",
     kFooter,
     {.in_help = 4, .in_list = 5},
     declare,

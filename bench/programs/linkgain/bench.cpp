@@ -42,8 +42,7 @@ void declare(CommandLine& line, BenchOptions& options) {
   options.arguments = line.arguments;
   line.app.prefix_command();
   line.app
-      .add_option("--np", options.ranks,
-                  "Ranks, also as -np; every GPU unless given (mpi backend: 2)")
+      .add_option("--np", options.ranks, "Ranks, also as -np (default: every GPU; mpi backend: 2)")
       ->type_name("N");
 }
 

@@ -10,6 +10,7 @@
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -35,7 +36,7 @@ struct CheckOptions {
 std::string text_of(const CheckResult& result, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return check_table(result);
+      return in_locale(check_table(result));
     case OutputFormat::markdown:
       return check_markdown(result);
     case OutputFormat::csv:
@@ -68,7 +69,7 @@ void declare(CommandLine& line, CheckOptions& options) {
       ->type_name("FILE");
 }
 
-/// `linkgain check`: holds records against a baseline, prints the result and writes the files asked
+/// `linkgain check`: compares records with a baseline, prints the result and writes the files asked
 /// for, each by way of a temporary file beside it. Returns the exit status of the check; throws
 /// UsageError where something cannot be read or written, or the records are of another kind of
 /// machine.
@@ -84,7 +85,7 @@ int carry_out(const CheckOptions& options) {
 
 const Registration kRegistration(Subcommand<CheckOptions>{
     "check",
-    "Hold a run against a baseline: is it slower?",
+    "Test a run for regressions against a baseline",
     kFooter,
     {.in_help = 5, .in_list = 6},
     declare,

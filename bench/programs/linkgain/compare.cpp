@@ -16,6 +16,7 @@
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -27,7 +28,7 @@ constexpr const char* kFooter =
     "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
 
 struct CompareCommandOptions {
-  std::vector<std::filesystem::path> runs;  ///< two or more; the others are held against the first
+  std::vector<std::filesystem::path> runs;  ///< two or more; the others are compared with the first
   OutputFormat format = OutputFormat::table;
   Metric metric = Metric::time;
   CompareOptions compare;
@@ -45,7 +46,8 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
                     const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
-      return comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns());
+      return in_locale(
+          comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
       return comparison_report(comparisons, options.metric, TableStyle::markdown);
     case OutputFormat::csv:
@@ -105,7 +107,7 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   };
   line.deferred
       .add("--threshold", options.compare.threshold, threshold,
-           "Smallest difference that counts, 2% unless given; 0.1% to 50%",
+           "Smallest difference that counts, 0.1% to 50% (default: 2%)",
            DeferredOptions::Empty::is_value, "2%")
       ->type_name("SHARE");
   add_output_format(line, options.format);

@@ -15,6 +15,7 @@
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -105,7 +106,7 @@ void declare(CommandLine& line, DoctorOptions& options) {
 /// `linkgain doctor`: checks this machine and prints what it found. Returns the exit code.
 int carry_out(const DoctorOptions& options) {
   if (!options.explain.empty()) {
-    fmt::print("{}", explanation_of(find_check(options.explain), terminal_columns()));
+    fmt::print("{}", in_locale(explanation_of(find_check(options.explain), terminal_columns())));
     return static_cast<int>(ExitCode::success);
   }
   Diagnosis diagnosis;
@@ -119,10 +120,11 @@ int carry_out(const DoctorOptions& options) {
       return std::ranges::find(options.only, finding.id) == options.only.end();
     });
   }
-  fmt::print("{}", options.json ? to_json(diagnosis)
-                                : diagnosis_table(diagnosis, {.color = is_colored(options.color),
-                                                              .verbose = options.verbose,
-                                                              .width = terminal_columns()}));
+  fmt::print("{}", options.json
+                       ? to_json(diagnosis)
+                       : in_locale(diagnosis_table(diagnosis, {.color = is_colored(options.color),
+                                                               .verbose = options.verbose,
+                                                               .width = terminal_columns()})));
   return static_cast<int>(exit_code_of(diagnosis));
 }
 

@@ -13,6 +13,7 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -49,7 +50,7 @@ void blame_ranks(FleetReport& report, double tolerance) {
 std::string text_of(const FleetReport& report, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return fleet_report(report, TableStyle::text);
+      return in_locale(fleet_report(report, TableStyle::text));
     case OutputFormat::markdown:
       return fleet_report(report, TableStyle::markdown);
     case OutputFormat::csv:
@@ -79,7 +80,7 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
   };
   line.deferred
       .add("--tolerance", options.fleet.tolerance, tolerance,
-           "What a node may be slower than its peers, 5% unless given; 0.1% to 50%",
+           "What a node may be slower than its peers, 0.1% to 50% (default: 5%)",
            DeferredOptions::Empty::is_value, "5%")
       ->type_name("SHARE");
   add_output_format(line, options.format);
@@ -103,7 +104,7 @@ int carry_out(const FleetCommandOptions& options) {
 
 const Registration kRegistration(Subcommand<FleetCommandOptions>{
     "fleet",
-    "Hold the records of many nodes against each other, the worst first",
+    "Rank nodes against their peers, slowest first",
     kFooter,
     {.in_help = 7, .in_list = 7},
     declare,

@@ -20,7 +20,7 @@ struct ListOptions {
 };
 
 void declare(CommandLine& line, ListOptions& options) {
-  line.app.add_option("folder", options.folder, "Where the runs are; results unless given");
+  line.app.add_option("folder", options.folder, "Where the runs are (default: results)");
   add_output_format(line, options.format);
 }
 

@@ -1,40 +1,85 @@
 #include "linkgain/report/report.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/report/screen.hpp"
+#include "linkgain/run/run_directory.hpp"
+#include "linkgain/tables/terminal_text.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain report results/20260101T120000Z_node1_2xH200/record.json\n"
+    "  linkgain report                                      the latest run in results/\n"
     "  linkgain report record.json --format csv > run.csv";
 
 struct ReportOptions {
-  std::filesystem::path record;
+  std::filesystem::path record;  ///< empty: of the latest run
   OutputFormat format = OutputFormat::markdown;
+  bool color = true;
 };
 
 void declare(CommandLine& line, ReportOptions& options) {
-  line.app.add_option("record", options.record, "record.json, or a journal a crash left")
-      ->required();
-  add_output_format(line, options.format, OutputFormat::markdown);
+  line.app.add_option("record", options.record,
+                      "record.json, a run's folder, or a journal that a crash left; the latest run "
+                      "in results/ if none is given");
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  add_output_format(line, options.format, terminal ? OutputFormat::table : OutputFormat::markdown);
+  add_no_color(line, options.color);
+}
+
+/// The folder below results/ whose record, or journal, was written last. Throws UsageError where
+/// there is none.
+std::filesystem::path latest_run() {
+  std::optional<std::pair<std::filesystem::file_time_type, std::filesystem::path>> latest;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("results", error), end; !error && entry != end;
+       entry.increment(error)) {
+    for (const std::string_view name : {RunDirectory::kRecord, RunDirectory::kJournal}) {
+      std::error_code missing;
+      const auto written = std::filesystem::last_write_time(entry->path() / name, missing);
+      if (!missing) latest = std::max(latest, std::optional(std::pair(written, entry->path())));
+    }
+  }
+  if (latest) return latest->second;
+  throw UsageError("there is no run in results/ of the current folder",
+                   "name a record: linkgain report RECORD");
+}
+
+std::string table_report(const Record& record, const std::filesystem::path& path, bool color) {
+  const RunSummary summary(record);
+  const std::size_t columns = terminal_columns();
+  const ScreenStyle style = screen_style(color);
+  return screen(summary, "Record: " + path.string(), style) +
+         terminal_text(markdown_details(summary), columns == kAnyColumns ? columns : style.columns);
 }
 
 /// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where
 /// the record cannot be read.
 int carry_out(const ReportOptions& options) {
-  Record record = read_record(find_run(options.record));
+  const std::filesystem::path path =
+      options.record.empty() ? latest_run() : find_run(options.record);
+  Record record = read_record(path);
   summarise(record);
   switch (options.format) {
     case OutputFormat::table:
+      show(table_report(record, path, options.color));
+      break;
     case OutputFormat::markdown:
       fmt::print("{}", markdown_report(RunSummary(record)));
       break;
@@ -49,7 +94,7 @@ int carry_out(const ReportOptions& options) {
 }
 
 const Registration kRegistration(Subcommand<ReportOptions>{"report",
-                                                           "Print the report of a record again",
+                                                           "Print the report of a record",
                                                            kFooter,
                                                            {.in_help = 8, .in_list = 8},
                                                            declare,

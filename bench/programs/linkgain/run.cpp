@@ -19,12 +19,15 @@
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/report/screen.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "progress.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -72,17 +75,16 @@ void declare_job(CommandLine& line, RunOptions& options) {
   constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
   deferred.add("--profile", options.profile, parse_profile, "quick, default, bridge, full, node")
       ->type_name("NAME");
-  add_number<int>(
-      app, "--np", options.ranks,
-      "Ranks; every GPU up to 8 unless given (several hosts: their slots or tasks, else "
-      "as many on each as there are GPUs here)")
+  add_number<int>(app, "--np", options.ranks,
+                  "Ranks (default: every GPU up to 8; several hosts: their slots or tasks, else "
+                  "as many on each as there are GPUs here)")
       ->type_name("N");
   app.add_option("--variant", options.variants,
                  "p2p, host, p2p-sys, net (mpi: shared-memory, tcp) or your own as "
-                 "ring:NCCL_ALGO=Ring; repeat it, the first is the one the others are held against")
+                 "ring:NCCL_ALGO=Ring; repeat it, the first is the reference")
       ->type_name("V");
   add_number<int>(app, "--launches", options.launches,
-                  "Jobs of every variant, each a replicate; 6 unless given (full, node: 8)")
+                  "Independent job launches of every variant (default: 6; bridge, full, node: 8)")
       ->type_name("N");
   deferred
       .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
@@ -108,10 +110,10 @@ void declare_output(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
   add_number<double>(app, "--budget", options.budget, "Seconds the whole run may take")
       ->type_name("SECONDS");
-  app.add_option(
-         "--precision", options.precision,
-         "Half width of a ratio's 95 % interval at which a case is done; 0.01 from 16 MiB, 0.02 "
-         "from 1 MiB, 0.05 below unless given")
+  app.add_option("--precision", options.precision,
+                 "Half width of a ratio's 95 % interval at which a case is done (default: 0.01 "
+                 "from 16 MiB, 0.02 "
+                 "from 1 MiB, 0.05 below)")
       ->type_name("SHARE");
   line.deferred
       .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
@@ -124,7 +126,7 @@ void declare_output(CommandLine& line, RunOptions& options) {
       ->type_name("NAME");
   app.add_flag(
       "--require-healthy", options.require_healthy,
-      "Exit with status 8 where heat, power supply or cable held a GPU back in a sample, or "
+      "Exit with status 8 where heat, power supply or cable throttled a GPU in a sample, or "
       "another process was on a GPU");
   app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
   app.add_flag("--quiet", options.quiet, "No progress on standard error");
@@ -169,24 +171,22 @@ void write_files(const Record& record, const RunDirectory& directory) {
   write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
 }
 
-/// Warnings go to the person, in colour on a terminal that has it.
+/// As short as it can be from the current folder.
+std::string shown_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path near = std::filesystem::proximate(path, error);
+  const bool below = !error && !near.empty() && *near.begin() != "..";
+  return below ? near.string() : path.string();
+}
+
 void print_result(const RunOptions& options, const Record& record, const RunDirectory& directory) {
   if (options.json) {
     fmt::print("{}", to_json_without_samples(record));
     return;
   }
-  const RunSummary summary(record);
-  fmt::print("\n{}\n", headline(summary));
-  for (const std::string& tables : {size_tables(summary), pair_tables(summary)}) {
-    if (!tables.empty()) fmt::print("{}\n", tables);
-  }
-  fmt::print("{}", health_line(summary));
-  const bool color = is_colored(options.color);
-  for (const Warning& warning : record.warnings) {
-    fmt::print("{}warning:{} {}\n", color ? "\033[33m" : "", color ? "\033[0m" : "", warning.text);
-    if (!warning.advice.empty()) fmt::print("         {}\n", warning.advice);
-  }
-  fmt::print("{}record: {}\n", record.warnings.empty() ? "" : "\n", directory.record().string());
+  const std::string details =
+      fmt::format("Details: linkgain report {}", shown_path(directory.path()));
+  fmt::print("\n{}", screen(RunSummary(record), details, screen_style(options.color)));
 }
 
 /// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
@@ -211,7 +211,11 @@ int carry_out(const RunOptions& options) {
   const double start = world.now().value;
   int status = 0;
   try {
-    Progress progress(::isatty(STDERR_FILENO) == 1, options.quiet, log.get());
+    Progress progress({.terminal = is_terminal(STDERR_FILENO),
+                       .quiet = options.quiet,
+                       .utf8 = has_utf8(),
+                       .columns = [] { return columns_of(STDERR_FILENO); }},
+                      log.get());
     for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
     run(plan, world, record, journal, progress);
   } catch (const Interrupted& interruption) {
@@ -232,13 +236,12 @@ int carry_out(const RunOptions& options) {
   });
 }
 
-const Registration kRegistration(Subcommand<RunOptions>{
-    "run",
-    "Measure every variant in turn and print the table",
-    kFooter,
-    {.in_help = 1, .in_list = 1},
-    declare,
-    carry_out});
+const Registration kRegistration(Subcommand<RunOptions>{"run",
+                                                        "Benchmark with and without P2P",
+                                                        kFooter,
+                                                        {.in_help = 1, .in_list = 1},
+                                                        declare,
+                                                        carry_out});
 
 }  // namespace
 }  // namespace linkgain

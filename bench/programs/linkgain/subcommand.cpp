@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <span>
 #include <string_view>
 
 #include "linkgain/base/build_info.hpp"
@@ -15,6 +14,7 @@
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -115,7 +115,8 @@ Registration::Registration(const char* name, const char* summary, const char* fo
 }
 
 Request parse_command_line(int argc, const char* const* argv) {
-  CLI::App app{"linkgain: what a GPU link is worth, measured with P2P on and off", "linkgain"};
+  CLI::App app{"linkgain: measures how much NVLink speeds up NCCL, with P2P on and off",
+               "linkgain"};
   app.footer(kExitCodes);
   app.require_subcommand(0, 1);
   bool version = false;
@@ -154,20 +155,17 @@ Request parse_command_line(int argc, const char* const* argv) {
   return text_request(app.help());
 }
 
-void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat first) {
+void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat usual) {
   static constexpr std::array<std::string_view, 4> kNames{"table", "md", "csv", "json"};
-  const auto offset = static_cast<std::size_t>(first);
-  const auto names = std::span(kNames).subspan(offset);
   const auto json = std::make_shared<bool>(false);
   const auto parse = [=](const std::string& text) {
-    const auto found = std::ranges::find(names, *json ? "json" : text);
-    if (found == names.end()) throw UsageError(unknown_name("format", text, names));
-    return static_cast<OutputFormat>(offset + static_cast<std::size_t>(found - names.begin()));
+    const auto found = std::ranges::find(kNames, *json ? "json" : text);
+    if (found == kNames.end()) throw UsageError(unknown_name("format", text, kNames));
+    return static_cast<OutputFormat>(found - kNames.begin());
   };
-  const std::string all = "table, md, csv or json";
   line.deferred
-      .add("--format", format, parse, all.substr(all.find(names.front())),
-           DeferredOptions::Empty::is_value, std::string(names.front()))
+      .add("--format", format, parse, "table, md, csv or json", DeferredOptions::Empty::is_value,
+           std::string(kNames[static_cast<std::size_t>(usual)]))
       ->type_name("FORMAT");
   line.app.add_flag("--json", *json, "The same as --format json");
 }
@@ -179,7 +177,16 @@ void add_no_color(CommandLine& line, bool& color) {
 }
 
 bool is_colored(bool color) {
-  return color && std::getenv("NO_COLOR") == nullptr && ::isatty(STDOUT_FILENO) == 1;
+  const char* const wanted = std::getenv("CLICOLOR");
+  return color && std::getenv("NO_COLOR") == nullptr && is_terminal(STDOUT_FILENO) &&
+         (wanted == nullptr || std::string_view(wanted) != "0");
+}
+
+ScreenStyle screen_style(bool color) {
+  constexpr std::size_t kFewestColumns = 40;
+  return {.columns = std::max(columns_of(STDOUT_FILENO), kFewestColumns),
+          .utf8 = has_utf8(),
+          .color = is_colored(color)};
 }
 
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {

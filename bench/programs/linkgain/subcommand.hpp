@@ -9,6 +9,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/report/screen.hpp"
 
 /// What a subcommand's file needs: how it registers itself, and what several of them share.
 namespace linkgain {
@@ -74,19 +75,22 @@ class Registration {
                std::function<std::function<Request()>(CommandLine& line)> declare);
 };
 
-/// How `compare`, `check`, `fleet` and `report` print; the last has no table.
+/// How `compare`, `check`, `fleet` and `report` print.
 enum class OutputFormat { table, markdown, csv, json };
 
-/// Adds --format, of which the formats from `first` on are taken, that one unless told otherwise,
-/// and --json.
+/// Adds --format with its default, and --json.
 void add_output_format(CommandLine& line, OutputFormat& format,
-                       OutputFormat first = OutputFormat::table);
+                       OutputFormat usual = OutputFormat::table);
 
 /// "--no-color".
 void add_no_color(CommandLine& line, bool& color);
 
-/// Whether to write in colour: on a terminal where neither an option nor NO_COLOR forbids it.
+/// Whether to write in colour: on a terminal, unless an option, NO_COLOR, CLICOLOR=0 or TERM=dumb
+/// forbids it.
 bool is_colored(bool color);
+
+/// Of the terminal that standard output is; elsewhere of 80 columns.
+ScreenStyle screen_style(bool color);
 
 /// The records that a command was given by name: files, journals or runs' directories. Throws
 /// UsageError where one cannot be read.

@@ -5,6 +5,7 @@
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,7 +31,7 @@ int carry_out(const TopoOptions& options) {
   if (options.json) {
     fmt::print("{}", to_json(topology));
   } else if (has_gpus) {
-    fmt::print("{}", topology_report(topology, terminal_columns()));
+    fmt::print("{}", in_locale(topology_report(topology, terminal_columns())));
   }
   if (has_gpus) return static_cast<int>(ExitCode::success);
   throw MachineError(

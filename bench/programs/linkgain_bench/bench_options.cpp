@@ -21,7 +21,7 @@ constexpr const char* kExamples =
     "Google Benchmark's options (--benchmark_filter=REGEX, --benchmark_list_tests,\n"
     "--benchmark_repetitions=N, --benchmark_min_time=SECONDS, --benchmark_out=FILE,\n"
     "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n"
-    "Unless given --only is all_reduce,send_recv and --sizes 16:1G:x4.\n"
+    "The defaults are --only all_reduce,send_recv and --sizes 16:1G:x4.\n"
     "Examples:\n"
     "  linkgain-bench --np 2 --benchmark_filter=all_reduce\n"
     "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch graph\n"

@@ -36,7 +36,7 @@ class DeviceCall {
   /// poison everywhere else, also into what operations leave other ranks. No rank may be at work
   /// with it.
   void fill(const kernels::Pattern& pattern) { do_fill(pattern); }
-  /// Where what the first turn after fill() has done cannot be told by the outputs' elements: the
+  /// Where what the first turn after fill() has done cannot be seen in the outputs' elements: the
   /// call's own check of it, once it is done.
   std::optional<Verification> check(bool corrupt) { return do_check(corrupt); }
   /// See Execution::form and Execution::through_host; no form where the rank takes no part.

@@ -30,8 +30,8 @@ struct Sizes {
   std::int64_t tokens;
   std::int64_t activations;  ///< tokens × channels
   std::int64_t stream;       ///< the same in float32
-  std::int64_t log_sums;
-  std::int64_t kept;
+  std::int64_t lse;
+  std::int64_t dropout_bits;
   std::int64_t attention_scratch;
 };
 
@@ -45,8 +45,8 @@ BlockSpans take_block(Arena& arena, const Sizes& sizes) {
   block.attention_norm = take_norm(arena, sizes);
   block.attention_input = arena.take(sizes.activations);
   block.qkv = arena.take(3 * sizes.activations);
-  block.log_sums = arena.take(sizes.log_sums);
-  block.kept = arena.take(sizes.kept);
+  block.lse = arena.take(sizes.lse);
+  block.dropout_bits = arena.take(sizes.dropout_bits);
   block.attention = arena.take(sizes.activations);
   block.middle = arena.take(sizes.stream);
   block.feed_forward_norm = take_norm(arena, sizes);
@@ -84,8 +84,8 @@ GpuModelMemory gpu_model_memory(const Gpt2Config& config, const BatchShape& shap
   const Sizes sizes{.tokens = tokens,
                     .activations = tokens * config.channels * width,
                     .stream = tokens * config.channels * kFloat,
-                    .log_sums = tokens * config.heads * kFloat,
-                    .kept = kernels::attention_mask_bytes(attention),
+                    .lse = tokens * config.heads * kFloat,
+                    .dropout_bits = kernels::attention_mask_bytes(attention),
                     .attention_scratch = kernels::attention_scratch_bytes(attention)};
   Arena arena;
   GpuModelMemory memory;

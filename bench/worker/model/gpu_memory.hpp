@@ -33,8 +33,8 @@ struct BlockSpans {
   NormSpans attention_norm;
   MemorySpan attention_input;  ///< normalised
   MemorySpan qkv;
-  MemorySpan log_sums;  ///< float32, samples × heads × length
-  MemorySpan kept;      ///< of attention's probabilities, kernels::attention_mask_bytes()
+  MemorySpan lse;           ///< float32, samples × heads × length
+  MemorySpan dropout_bits;  ///< of attention's probabilities, kernels::attention_mask_bytes()
   MemorySpan attention;
   MemorySpan middle;  ///< residual stream after the attention half
   NormSpans feed_forward_norm;

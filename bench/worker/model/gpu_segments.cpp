@@ -110,8 +110,8 @@ void Block::forward_attention() {
   state_.run("attention forward", 0, [&](auto stream) {
     return kernels::attention_forward(state_.options().precision, state_.attention_shape(),
                                       state_.at(spans_.qkv), state_.probability_dropout(index_),
-                                      state_.at(spans_.attention), state_.floats(spans_.log_sums),
-                                      state_.words(spans_.kept), stream);
+                                      state_.at(spans_.attention), state_.floats(spans_.lse),
+                                      state_.words(spans_.dropout_bits), stream);
   });
   products_.forward(Projection::projection, index_, state_.at(spans_.attention),
                     state_.at(state_.memory().branch));
@@ -173,7 +173,7 @@ void Block::backward_projection(const Report& report) {
     return kernels::attention_backward(
         state_.options().precision, state_.attention_shape(), state_.at(spans_.qkv),
         state_.at(spans_.attention), state_.at(memory.attention_gradient),
-        state_.floats(spans_.log_sums), state_.words(spans_.kept),
+        state_.floats(spans_.lse), state_.words(spans_.dropout_bits),
         state_.probability_dropout(index_), state_.floats(memory.attention_scratch),
         state_.at(memory.qkv_gradient), stream);
   });

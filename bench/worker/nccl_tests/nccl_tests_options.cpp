@@ -249,7 +249,7 @@ void read_sizes(NcclTestsOptions& options, const Texts& texts) {
   if (options.smallest > options.largest) {
     throw UsageError(
         fmt::format("-b {} is more than -e {}", options.smallest.value, options.largest.value),
-        "both are 32M unless given");
+        "both default to 32M");
   }
 }
 

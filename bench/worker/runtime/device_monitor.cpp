@@ -8,7 +8,7 @@
 namespace linkgain {
 namespace {
 
-/// Long enough for a GPU to come up from its idle clock.
+/// Long enough for a GPU to rise from its idle clock.
 constexpr Seconds kFirstTime{0.15};
 /// A GPU left alone for longer may have fallen back.
 constexpr std::chrono::milliseconds kRested{100};

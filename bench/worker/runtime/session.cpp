@@ -137,7 +137,7 @@ PlaceOnHost place_on_host() {
 Session::Session(int& argc, char**& argv) : doorbell_(std::make_unique<Doorbell>()) {
   int provided = 0;
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
-    throw MachineError("MPI did not come up", "check Open MPI with `mpirun -np 2 hostname`");
+    throw MachineError("MPI did not start", "check Open MPI with `mpirun -np 2 hostname`");
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);

@@ -7,14 +7,14 @@
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/record.hpp"
 
-/// Marks `d` and `c` of a report's rows, for those who hold one run against another.
+/// Marks `d` and `c` of a report's rows, for those who compare one run with another.
 namespace linkgain {
 
 /// What else than the machine may explain a time.
 struct Disturbance {
   /// Taken while others worked on a GPU, or on the ranks' processors; absent where nobody looked.
   std::optional<int> samples{};
-  /// Within a launch times went over to so many times their level; of several the largest change.
+  /// Within a launch times changed to so many times their level; of several the largest change.
   std::optional<double> level_change{};
 };
 
@@ -22,8 +22,8 @@ struct Disturbance {
 Disturbance disturbance_of(const Record& record, const VariantResult& result);
 Disturbance operator+(const Disturbance& a, const Disturbance& b);
 
-/// "others worked meanwhile in 3 samples, times changed level within a launch (x1.31)"; empty where
-/// nothing is known.
+/// "other processes were active in 3 samples, times changed level within a launch (x1.31)"; empty
+/// where nothing is known.
 std::string describe(const Disturbance& disturbance);
 
 /// A case of one variant: "all_reduce/float32/sum/8B/np2 with p2p".

@@ -31,7 +31,7 @@ struct CaseLaunches {
   std::string missing{};
   /// Whether some record that measured it does not know the path.
   bool path_unknown = false;
-  int unhealthy_samples = 0;  ///< in which something but the power limit held a GPU back
+  int unhealthy_samples = 0;  ///< in which something but the power limit throttled a GPU
   Disturbance disturbance{};
 };
 
@@ -54,10 +54,10 @@ struct LaunchDeviation {
   bool operator==(const LaunchDeviation&) const = default;
 };
 
-/// The spread of each case, pooled over the cases like it; absent where no case of its pool has two
-/// launches, or all of them agree to the last bit, which says nothing of the next one. A case whose
-/// own variance is improbably large beside that of the others (F test, 1 % over the pool) is left
-/// out and stands alone, for else it would cry wolf at each launch.
+/// The between-launch deviation of each case, pooled over the cases like it; absent where no case
+/// of its pool has two launches, or all of them agree to the last bit, which says nothing of the
+/// next one. A case whose own variance is improbably large beside that of the others (F test, 1 %
+/// over the pool) is left out and stands alone, or it would cause a false alarm at each launch.
 ///
 /// The degrees of freedom are those that the launches support: launches in which all cases of the
 /// pool are slow together, as by a worse placement of the ranks, are not as many observations as
@@ -92,7 +92,7 @@ Ratio ratio_between(const LaunchMean& own, const LaunchMean& other);
 /// records of any age are read by the same rule.
 void summarise(Record& record);
 
-/// Cases that more launches are reckoned to bring to their precision: those that `launches`
+/// Cases that more launches are expected to bring to their precision: those that `launches`
 /// launches have not, and twice as many of the run's will (`planned`), if they scatter as before.
 /// No training, whose steps were asked for in all.
 std::vector<int> cases_worth_more(const Record& record, int planned, int launches);
@@ -125,8 +125,8 @@ double assumed_deviation(Bytes size);
 /// positive.
 struct LaunchShift {
   double log = 0.0;
-  LaunchDeviation spread;  ///< of one launch, on either side
-  int before = 1;          ///< launches
+  LaunchDeviation between_launches;  ///< of one launch, on either side
+  int before = 1;                    ///< launches
   int after = 1;
 };
 
@@ -159,7 +159,7 @@ struct Settling {
 };
 
 /// The fewest launches whose interval lies within the bounds or wholly beyond one of them, if shift
-/// and spread stay what they are and each launch adds as many degrees of freedom as those before
+/// and deviation stay what they are and each launch adds as many degrees of freedom as those before
 /// did; absent where kMostSettling are too few.
 std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuantiles& quantiles,
                                            double lower, double upper);

@@ -30,7 +30,7 @@ std::string laid_out(const Out& document,
 
 namespace linkgain {
 
-/// A JSON Schema (draft 7), parsed once, that documents are held against.
+/// A JSON Schema (draft 7), parsed once, that documents are compared with.
 class JsonSchema {
  public:
   explicit JsonSchema(std::string_view text);

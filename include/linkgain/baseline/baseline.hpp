@@ -28,7 +28,7 @@ struct BaselineCase {
   int launches = 0;  ///< that `time` is the mean of
   Tolerance tolerance;
   std::optional<LaunchDeviation>
-      spread;  ///< between launches; absent where no like case has two of them
+      between_launches;  ///< between launches; absent where no like case has two of them
   std::vector<Seconds> launch_times;  ///< the launches' medians, for readers
 };
 
@@ -49,7 +49,7 @@ struct BaselineSource {
   bool operator==(const BaselineSource&) const = default;
 };
 
-/// What later runs of like machines are held against.
+/// What later runs of like machines are compared with.
 struct Baseline {
   std::string made;  ///< UTC
   MachineKey key;
@@ -80,7 +80,7 @@ BaselineSource source_of(const Record& record);
 /// given twice.
 void require_like_records(std::span<const NamedRecord> records);
 
-/// What a baseline holds, for who has just made it: machine, cases, launches, the spread of each
+/// What a baseline holds, for who has just made it: machine, cases, launches, the deviation of each
 /// pool of like cases, warnings.
 std::string baseline_summary(const Baseline& baseline);
 

@@ -8,11 +8,11 @@
 namespace linkgain {
 
 /// A check as text for a terminal: what fails first, a line for each case that fails, is open or
-/// too good to be true, warnings, and a last line that sums up.
+/// suspiciously fast, warnings, and a last line that sums up.
 std::string check_table(const CheckResult& result);
 
 /// A check as Markdown, for a pull request or a job's summary: the verdict as heading, then a table
-/// of the cases that fail, are open or too good to be true.
+/// of the cases that fail, are open or suspiciously fast.
 std::string check_markdown(const CheckResult& result);
 
 /// One row per case and variant below one header row. Shifts are shares of the reference; what is

@@ -22,9 +22,9 @@ enum class RegressionVerdict {
   unknown_path,  ///< the baseline's path is known, and now it is not: not slower, and not proven
   other_launch,  ///< measured by the other launch mode alone, which nothing can be told from
   inconclusive,  ///< neither beyond nor within the tolerance with confidence, or of one launch
-  faster,        ///< faster than the tolerance with confidence: too good to be true
+  faster,        ///< faster than the tolerance with confidence: suspiciously fast
   same,          ///< the 95 % interval lies within the tolerance
-  added,         ///< measured, and not in the baseline: nothing to hold it against
+  added,         ///< measured, and not in the baseline: nothing to compare it with
 };
 
 inline constexpr std::array kRegressionVerdicts{
@@ -55,7 +55,7 @@ struct CaseCheck {
   int launches = 0;
   Disturbance disturbance;  ///< of what was checked
   /// log(time / reference) and its 95 % interval; the interval is absent where a side has one
-  /// launch or no spread is known.
+  /// launch or no deviation is known.
   std::optional<double> shift;
   std::optional<Interval> interval;
   /// That a shift within the tolerance looks so slow, or so fast, by chance.
@@ -75,18 +75,18 @@ struct CheckResult {
 
 /// Share of false alarms among the cases said to be slower, and among those said to be faster.
 inline constexpr double kFalseDiscoveryRate = 0.05;
-/// More open cases than this share of those held against the baseline, and the check is
+/// More open cases than this share of those compared with the baseline, and the check is
 /// inconclusive.
 inline constexpr double kMostInconclusive = 0.2;
 
-/// Holds launches against a baseline. The replicate is the launch: shift of the mean log of launch
-/// medians, its error from the spread of launches of both sides pooled over like cases
+/// Compares launches with a baseline. The replicate is the launch: shift of the mean log of launch
+/// medians, its error from the between-launch deviation of both sides pooled over like cases
 /// (pooled_deviations). A case is slower where a one-sided t test says that the shift is beyond the
 /// tolerance, by benjamini_hochberg_beyond() over all cases and variants; faster likewise on the
 /// other side; same where the 95 % interval lies within the tolerance; else inconclusive. A side of
 /// one launch leaves all of these inconclusive. Where the baseline knows the path and the launches
-/// do not, a case that would be one of the last two is unknown_path. A case by graph is never held
-/// against the same one by stream: where only that was measured it is other_launch instead of
+/// do not, a case that would be one of the last two is unknown_path. A case by graph is never
+/// compared with the same one by stream: where only that was measured it is other_launch instead of
 /// missing. `tolerance` replaces those of the baseline, overrides included.
 CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
                            const std::optional<Tolerance>& tolerance = {});
@@ -106,7 +106,7 @@ std::optional<double> share_of(const std::optional<Interval>& interval, double I
 int count_of(const CheckResult& result, RegressionVerdict verdict);
 
 /// problem_found where a case fails; inconclusive where none does but a headline case is open, or
-/// more than kMostInconclusive of those held against the baseline; else success.
+/// more than kMostInconclusive of those compared with the baseline; else success.
 ExitCode exit_code_of(const CheckResult& result);
 
 /// One JSON document, schema "linkgain.check/1".

@@ -38,10 +38,10 @@ SlotBytes slot_bytes(const Case& c, int rank);
 /// in the cache unless the pools are too small to prevent it. The same on all ranks.
 struct BufferPlan {
   std::int64_t slots = 1;
-  int operations_per_slot = 1;   ///< before the next slot's turn; 2 for ping_pong: there and back;
-                                 ///< many of a latency, which one launch does
+  int operations_per_slot = 1;   ///< before the next slot's turn; 2 for ping_pong, which goes both
+                                 ///< ways; many of a latency, which one launch does
   int operations_per_graph = 0;  ///< 0: not launched as a graph
-  bool cold = false;  ///< a slot comes round again only after twice the cache, on all ranks
+  bool cold = false;             ///< a slot is used again only after twice the cache, on all ranks
   /// In the memory of GPUs slots begin this many bytes apart at least.
   std::int64_t least_stride = 0;
 
@@ -63,11 +63,11 @@ struct Rotation {
 /// and finds its data cold. For smaller sizes as many slots as a graph has, and the data is warm. A
 /// graph's buffers are fixed when it is captured: it has 64 MiB worth of operations, 1 to
 /// kMostOperationsPerGraph, and the slots for them, and is cold where these exceed twice the cache.
-/// Warm slots of small operations are spread over a pool of 64 MiB: a time that depends on where in
-/// a GPU's memory its buffers lie is then that of many places, not of one. Where ranks differ too
-/// much (a gather over more than eight), the pools of the largest decide how many slots there are.
-/// `fixed` overrides the choice of slots, which then lie side by side. No choice depends on the
-/// variant, nor on who works on the slots.
+/// Warm slots of small operations are distributed over a pool of 64 MiB: a time that depends on
+/// where in a GPU's memory its buffers lie is then that of many places, not of one. Where ranks
+/// differ too much (a gather over more than eight), the pools of the largest decide how many slots
+/// there are. `fixed` overrides the choice of slots, which then lie side by side. No choice depends
+/// on the variant, nor on who works on the slots.
 BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed = {});
 
 /// Bytes from slot to slot of pools in the memory of GPUs; 0 where there is no pool.
@@ -75,7 +75,7 @@ SlotBytes slot_strides(const Case& c, const BufferPlan& plan, int rank);
 
 /// Bytes of all pools of the rank that needs most, in the memory of its GPU.
 std::int64_t most_bytes(const Case& c, const BufferPlan& plan);
-/// Of all ranks together in CPU memory, where slots are not spread.
+/// Of all ranks together in CPU memory, where slots are not distributed.
 std::int64_t total_bytes(const Case& c, const BufferPlan& plan);
 
 inline constexpr int kMostOperationsPerGraph = 64;

@@ -9,7 +9,7 @@ namespace linkgain {
 /// either side. Absent is unbounded on that side. `lower` is above -1 and at most 0, `upper` at
 /// least 0.
 struct Tolerance {
-  std::optional<double> lower = -0.05;  ///< faster than this is too good to be true
+  std::optional<double> lower = -0.05;  ///< faster than this is suspiciously fast
   std::optional<double> upper = 0.05;   ///< slower than this fails
   bool operator==(const Tolerance&) const = default;
 };

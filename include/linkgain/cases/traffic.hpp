@@ -21,10 +21,10 @@ struct TransferPlan {
 /// Protocol of messages that are nothing but their data.
 inline constexpr std::string_view kSimple = "SIMPLE";
 
-/// Bytes on the wire for each byte of payload, by the lines that a protocol sends: LL 8 bytes of
+/// Bytes on the link for each byte of payload, by the lines that a protocol sends: LL 8 bytes of
 /// which 4 are data, LL128 128 of which 120 are; our own kernels' LL16 16 of which 12 are. Absent
 /// for others.
-std::optional<double> wire_bytes_per_byte(std::string_view protocol);
+std::optional<double> link_bytes_per_byte(std::string_view protocol);
 
 /// Whether it is known what an operation moves by an algorithm; of messages no algorithm matters.
 bool is_known(OperationKind operation, std::string_view algorithm);

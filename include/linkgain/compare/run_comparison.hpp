@@ -52,7 +52,7 @@ struct CompareOptions {
   std::vector<OperationKind> operations;  ///< empty: all cases
 };
 
-/// Two runs held against each other.
+/// Two runs compared with each other.
 struct RunComparison {
   const RunFigures* before = nullptr;  ///< not owned
   const RunFigures* after = nullptr;
@@ -63,7 +63,7 @@ struct RunComparison {
 };
 
 /// The replicate is the launch: the difference of the means of log launch medians, with Student's t
-/// interval from the spreads of both runs (pooled_deviations(), combine_deviations()), or the
+/// interval from the deviations of both runs (pooled_deviations(), combine_deviations()), or the
 /// normal one from an assumption where there is none (assumed_deviation(), kAssumedCpuDeviation),
 /// or from what the samples show if that is more. Variants are matched by name, and the first ones
 /// with each other where no name is common or a source has no names. The result points into both

@@ -35,7 +35,7 @@ struct CaseFigures {
   std::optional<double> busbw;
   Path path = Path::unknown;
   /// Whether every message was a call of its own (kGroupedForm), not all one of the library; absent
-  /// where the source does not tell.
+  /// where the source does not report.
   std::optional<bool> grouped;
   HealthSummary health;
   Disturbance disturbance;
@@ -51,7 +51,7 @@ struct RunFigures {
   RunSource source = RunSource::record;
   std::string started;
   RunStatus status = RunStatus::complete;
-  Machine machine;  ///< empty where the source does not tell
+  Machine machine;  ///< empty where the source does not report
   Settings settings;
   std::optional<Neighbours> neighbours;  ///< absent where nobody looked
   std::vector<CaseFigures> cases;

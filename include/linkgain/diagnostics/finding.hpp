@@ -26,7 +26,7 @@ struct Finding {
   std::string id;       ///< stable, kebab-case: "nvlink-links"
   std::string subject;  ///< "GPU0", "GPU0-GPU1", "host"; one finding for each
   CheckVerdict verdict = CheckVerdict::not_checkable;
-  /// Measured, with unit and what it was held against: "300 W of 700 W"; why it is not checkable.
+  /// Measured, with unit and what it was compared with: "300 W of 700 W"; why it is not checkable.
   std::string value;
   std::string why;     ///< why it matters; empty where ok
   std::string advice;  ///< what to do; empty where ok

@@ -121,7 +121,7 @@ struct SoftwareSurvey {
   bool root = false;
   bool root_allowed = false;  ///< Open MPI was told that root is meant
   NcclSettings nccl;
-  Environment cuda_variables;  ///< those in force that steer CUDA or cuBLAS
+  Environment cuda_variables;  ///< those in force that affect CUDA or cuBLAS
 };
 
 /// Everything that the checks of `linkgain doctor` look at.

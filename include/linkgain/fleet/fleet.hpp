@@ -18,7 +18,7 @@ enum class NodeState {
   unreadable,   ///< its record cannot be read
   other_path,   ///< messages went another way than on its peers, or than its own run allows
   slow,         ///< far slower than its peers in some case
-  unhealthy,    ///< GPUs were held back by heat, power supply or cable
+  unhealthy,    ///< GPUs were throttled by heat, power supply or cable
   odd_machine,  ///< its links are not those of its peers
   not_judged,   ///< too few machines are like it
   ok,
@@ -65,16 +65,16 @@ struct FleetReport {
 };
 
 /// Machines are like each other where GPU model, count and the matrix of links are the same as far
-/// as they are known, or without GPUs count and processor; of these kKindSize or more are held
-/// against their median. A case is slow where its log time is above the peers' median by more than
-/// the tolerance and by more than kDeviations times their spread: 1.4826 times the median absolute
-/// deviation, or what launches of one machine are known to differ by if that is more; a note says
-/// what this finds. Of several records of a machine the newest counts; what cannot be read stands
-/// with the node that its path names.
+/// as they are known, or without GPUs count and processor; of these kKindSize or more are compared
+/// with their median. A case is slow where its log time is above the peers' median by more than
+/// the tolerance and by more than kDeviations times their deviation: 1.4826 times the median
+/// absolute deviation, or what launches of one machine are known to differ by if that is more; a
+/// note says what this finds. Of several records of a machine the newest counts; what cannot be
+/// read stands with the node that its path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
-/// A smaller share of samples that were held back is told, but is no reason to drain.
+/// A smaller share of samples that were throttled is told, but is no reason to drain.
 inline constexpr double kUnhealthyShare = 0.01;
 
 /// A line for each node, the worst first; then which to drain, with Slurm's command, and counts.

@@ -11,15 +11,15 @@
 
 namespace linkgain {
 
-/// Sequences that a rank computes in a step unless told otherwise: the page's.
+/// Sequences that a rank computes in a step by default: the guide's.
 inline constexpr int kUsualSamples = 4;
 inline constexpr double kUsualDropout = 0.1;
 
 /// Steps that are timed together.
 inline constexpr int kStepsPerBlock = 10;
 
-/// Tokens of the longest sequence of a model, which is what it is trained with unless told
-/// otherwise.
+/// Tokens of the longest sequence of a model, which is what it is trained with by
+/// default.
 int longest_sequence(ModelSize model);
 
 /// What a case of gpt2_step has instead of type, reduction, size and memory.

@@ -55,8 +55,8 @@ inline constexpr int kProductAlignment = 16;
 
 /// How a plan's algorithm is chosen.
 struct ProductSearch {
-  int candidates = 8;   ///< algorithms that cuBLASLt is asked for, best first by its reckoning
-  bool measure = true;  ///< whether they are timed; else the first one is taken
+  int candidates = 8;         ///< algorithms that cuBLASLt is asked for, best first by its estimate
+  bool measure = true;        ///< whether they are timed; else the first one is taken
   Bytes workspace{32 << 20};  ///< what NVIDIA recommends for Hopper
 };
 

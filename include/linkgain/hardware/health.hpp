@@ -46,9 +46,9 @@ struct HealthSummary {
   std::optional<std::uint64_t> clock_event_reasons;
   /// Samples in which some rank's GPU told its clock events; the counts below are parts of these.
   int samples = 0;
-  /// Samples in which some rank's GPU was held back by anything but its power limit.
+  /// Samples in which some rank's GPU was throttled by anything but its power limit.
   int unhealthy_samples = 0;
-  /// Samples in which some rank's GPU was held back by its power limit.
+  /// Samples in which some rank's GPU was throttled by its power limit.
   int power_capped_samples = 0;
   bool operator==(const HealthSummary&) const = default;
 };
@@ -58,16 +58,16 @@ void add_sample(HealthSummary& summary, const std::vector<Health>& ranks);
 /// Adds what another summary holds: of another case, or of another variant.
 void add_summary(HealthSummary& summary, const HealthSummary& other);
 
-/// "thermal slowdown (hardware), power brake": what held a GPU back in these samples, power limits
+/// "thermal slowdown (hardware), power brake": what throttled a GPU in these samples, power limits
 /// left out; empty where nothing did.
 std::string throttled_by(const HealthSummary& health);
 
-/// "160 of 2400 samples were taken while a GPU was held back (thermal slowdown (hardware))";
+/// "160 of 2400 samples were taken while a GPU was throttled (thermal slowdown (hardware))";
 /// empty where none was.
 std::string throttling_text(const HealthSummary& health);
 
 /// What is to be done about it.
 inline constexpr const char* kThrottlingAdvice =
-    "mend cooling or power and measure again: linkgain doctor says what is wrong";
+    "fix cooling or power and measure again: linkgain doctor says what is wrong";
 
 }  // namespace linkgain

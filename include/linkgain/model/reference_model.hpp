@@ -15,7 +15,7 @@ struct ReferenceOptions {
 };
 
 /// GPT-2 in double precision on one CPU core, in plain loops: what every other implementation is
-/// held against, and what trains where there is no GPU. Deterministic; gradients of one sample
+/// compared with, and what trains where there is no GPU. Deterministic; gradients of one sample
 /// count once whatever the batch. Throws UsageError for options that do not fit.
 std::unique_ptr<TrainingModel> make_reference_model(const ReferenceOptions& options);
 

@@ -33,10 +33,10 @@ struct TrafficEvidence {
 
   /// nvlink_sent / expected.
   std::optional<double> nvlink_share() const;
-  /// Whether the share may be held against the bands below: both known, and messages large enough
+  /// Whether the share may be compared with the bands below: both known, and messages large enough
   /// that headers, flags and neighbours' barriers do not count.
   bool judged = false;
-  /// The share, where it may be held against the bands.
+  /// The share, where it may be compared with the bands.
   std::optional<double> judged_share() const;
   bool operator==(const TrafficEvidence&) const = default;
 };
@@ -51,7 +51,7 @@ inline constexpr double kDisturbed = 1.05;
 
 /// Why nothing is known of an operation's algorithm.
 inline constexpr std::string_view kNoAlgorithmNamed = "NCCL's log named no algorithm";
-/// Such an NCCL cannot be told within a process to log its calls (has_log_switch()).
+/// Within a process such an NCCL cannot be made to log its calls (has_log_switch()).
 inline constexpr std::string_view kCallsNotLogged = "NCCL before 2.24";
 
 /// The protocol that NCCL uses for the messages of an operation that is made of such, of which its

@@ -20,7 +20,7 @@ struct KeyLink {
   bool operator==(const KeyLink&) const = default;
 };
 
-/// What two runs must have in common for their times to be held against each other. With NCCL that
+/// What two runs must have in common for their times to be compared with each other. With NCCL that
 /// is GPUs, links and NCCL's minor version; without GPUs the processor and MPI.
 struct MachineKey {
   BackendKind backend = BackendKind::nccl;
@@ -37,7 +37,7 @@ struct MachineKey {
 
 MachineKey key_of(const Record& record);
 
-/// What keeps `other` from being held against `key`, a line each: "NCCL: 2.28 there, 2.27 here".
+/// What keeps `other` from being compared with `key`, a line each: "NCCL: 2.28 there, 2.27 here".
 /// What one of them does not know is not compared.
 std::vector<std::string> differences(const MachineKey& key, const MachineKey& other);
 

@@ -60,7 +60,7 @@ struct HelloReply {
   BackendKind backend = BackendKind::nccl;
   Capabilities capabilities;
   Machine machine;
-  Environment environment;  ///< in force in rank 0 after the backend came up, by allow-list
+  Environment environment;  ///< in force in rank 0 after the backend started, by allow-list
   /// Set where the backend itself knows the path its messages take (mpi); else found from NCCL's
   /// log.
   std::optional<Path> path;
@@ -90,7 +90,7 @@ struct CountersReply {
 struct HostCopyReply {
   std::vector<std::optional<HostCopyRates>> ranks;  ///< absent where a rank has no GPU
 };
-struct DoneReply {};  ///< to close and bye
+struct DoneReply {};  ///< to close and shutdown
 /// The command was understood but could not be carried out; the job lives on.
 struct ErrorReply {
   std::string text;

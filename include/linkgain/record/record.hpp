@@ -53,7 +53,7 @@ struct Sample {
   /// Taken, as far as is known, while others worked on a GPU: since the last look that saw none.
   bool disturbed = false;
 
-  /// The sample's value by rule 1: the maximum over ranks.
+  /// The sample's value: the maximum over ranks.
   Seconds time() const;
 };
 
@@ -103,7 +103,7 @@ struct TrainingResult {
   bool operator==(const TrainingResult&) const = default;
 };
 
-/// Within one launch times went over to another level, by more than the case's precision allows.
+/// Within one launch times changed level, by more than the case's precision allows.
 struct LevelShift {
   int launch = 0;
   int round = 0;       ///< the first of the new level
@@ -142,7 +142,7 @@ std::string count_of_wrong(const Case& definition, const Verification& verificat
 /// The same and the first of it: "12 of 64 elements are wrong, first: rank 1, element 17: ...".
 std::string describe_wrong(const Case& definition, const Verification& verification);
 
-/// A variant's time held against the first variant's.
+/// A variant's time compared with the first variant's.
 struct RatioResult {
   std::string variant;
   Ratio ratio;
@@ -232,10 +232,11 @@ struct Settings {
   Seconds sample_target = kDefaultSampleTarget;
   std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
   std::string label{};                   ///< by which the user finds the run again; empty: none
-  bool require_healthy = false;  ///< a sample of a GPU that was held back decides the exit code
+  bool require_healthy = false;  ///< a sample of a GPU that was throttled decides the exit code
 };
 
-/// What looking at the wires and at the GPUs' health cost the run, in seconds of its wall time.
+/// What reading the counters of the links and the GPUs' health cost the run, in seconds of its wall
+/// time.
 struct EvidenceCost {
   double probes_s = 0.0;           ///< asking NCCL for algorithm and protocol
   double counters_s = 0.0;         ///< reading counters between batches
@@ -261,7 +262,7 @@ struct Record {
   std::optional<double> wall_seconds;  ///< absent when read from a journal
   Machine machine;
   Settings settings;
-  std::optional<EvidenceCost> evidence_cost;  ///< absent where no wires were looked at
+  std::optional<EvidenceCost> evidence_cost;  ///< absent where no counters were read
   std::optional<Neighbours> neighbours{};  ///< absent of a run without GPUs, and in older records
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;

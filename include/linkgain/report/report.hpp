@@ -6,9 +6,11 @@
 
 namespace linkgain {
 
-/// The whole report: title, headline, warnings, tables by size, variants, machine, how to repeat
-/// it.
+/// The whole report: title, the answer and its table, and the details.
 std::string markdown_report(const RunSummary& summary);
+
+/// Headline, warnings, tables by size, variants, machine, how to repeat it.
+std::string markdown_details(const RunSummary& summary);
 
 /// One row per case and variant below one header row, for spreadsheets and scripts. Columns keep
 /// their names and order; new ones are added at the end. Units stand in the names; not measured is
@@ -44,7 +46,7 @@ std::string size_tables(const RunSummary& summary);
 std::string pair_tables(const RunSummary& summary);
 
 /// The state of the GPUs over all samples, in one line:
-/// "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample held back\n". Empty where the record has no
+/// "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample throttled\n". Empty where the record has no
 /// samples of GPUs.
 std::string health_line(const RunSummary& summary);
 

@@ -49,8 +49,8 @@ class Job {
   std::vector<std::optional<HostCopyRates>> host_copy(Seconds deadline);
   void close(int handle, Seconds deadline);
   /// Asks the job to end and waits until its processes are gone.
-  void bye(Seconds deadline);
-  /// The two halves of bye(), for several jobs that are to end at once.
+  void shut_down(Seconds deadline);
+  /// The two halves of shut_down(), for several jobs that are to end at once.
   void ask_to_end(Seconds deadline);
   void wait_for_end(Seconds deadline) { do_finish(deadline); }
   /// Ends the job whatever it does, without waiting: its destruction does that. For several jobs

@@ -29,8 +29,8 @@ struct LaunchRequest {
   std::filesystem::path session_folder;
   /// Names of the caller's own variables that ranks on other hosts must have, too.
   std::vector<std::string> forwarded;
-  bool as_root = false;  ///< mpirun refuses to be started by root unless told that it is meant
-  int cores = 1;         ///< of this host: as many ranks does mpirun start on it unless told more
+  bool as_root = false;  ///< mpirun refuses to be started by root without an option that allows it
+  int cores = 1;         ///< of this host: as many ranks mpirun starts on it by default
   bool mpi_type_set = false;  ///< SLURM_MPI_TYPE names a way, which srun heeds
 };
 
@@ -42,7 +42,7 @@ struct LaunchRequest {
 /// SLURM_MPI_TYPE names another way.
 std::vector<std::string> command(const LaunchRequest& request);
 
-/// Variables that steer what is measured (protocol::may_be_recorded) or where libraries are found,
+/// Variables that affect what is measured (protocol::may_be_recorded) or where libraries are found,
 /// of those that are set. mpirun starts ranks of other hosts with what a login there has.
 std::vector<std::string> variables_to_forward(const Environment& current);
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +21,7 @@ class RunObserver {
   virtual void disturbed_since(int /*sequence*/) {}
   /// What looking took: asking a job for its algorithms, a reading of the links' counters, health.
   virtual void probing_took(double /*seconds*/) {}
+  virtual void sampled() {}  ///< each variant once more, or a part of a training
   virtual void counting_took(double /*seconds*/) {}
   virtual void health_took(double /*seconds*/) {}
   /// Whether counting once more leaves the run's cost within bounds.
@@ -46,8 +46,14 @@ class RunPace {
   int rounds(int case_index, int launch) const;
 
   /// Jobs that are up together are being started; what that took, and then what ending them did.
-  void starts_group() { ++groups_; }
-  void started_group(double seconds) { group_seconds_ = seconds; }
+  void starts_group() {
+    ++groups_;
+    begun_ = clock_.now().value;
+  }
+  void started_group(double seconds) {
+    group_seconds_ = seconds;
+    begun_.reset();
+  }
   void ended_group(double seconds) { group_seconds_ += seconds; }
 
   /// Before each step. Leaves a case out that has none yet where the budget does not hold
@@ -65,7 +71,7 @@ class RunPace {
   int steps() const { return total(&Spent::planned); }
   /// Of the case with this index, in one launch; `rounds_seconds` of its time passed in batches.
   void finished(int case_index, int launch, double seconds, double rounds_seconds);
-  /// By what each case took so far; negative while nothing is known.
+  /// By what each case took so far; what is not known yet is guessed.
   double seconds_left() const;
 
  private:
@@ -97,6 +103,11 @@ class RunPace {
   /// A training and a case without one tell nothing of each other, and with a budget neither does a
   /// far larger case: of one that is small the time is found by measuring it.
   std::optional<double> seconds_of(std::size_t index, ToGo part) const;
+  /// By what such cases take on usual machines.
+  double guessed_seconds(std::size_t index, ToGo part) const;
+  double seconds_of_group() const;
+  /// Of what is being started or measured, which has no end yet.
+  double seconds_of_begun() const;
 
   const RunPlan& plan_;
   const RunObserver& clock_;
@@ -104,38 +115,23 @@ class RunPace {
   int launches_;  ///< of those planned
   std::vector<int> order_;
   int added_ = 0;
-  int groups_ = 0;              ///< begun
-  double group_seconds_ = 0.0;  ///< that starting and ending the last one took
+  int groups_ = 0;                  ///< begun
+  double group_seconds_ = 0.0;      ///< that starting and ending the last one took
+  std::optional<double> begun_{};   ///< when the jobs, or the case, that have no end yet were
+  std::optional<int> measuring_{};  ///< that case
   std::vector<Spent> cases_;
 };
 
-/// Tells a person on standard error how far a run is: one line that changes on a terminal, a line
-/// for each finished case elsewhere, nothing when quiet. Every line also goes to the run's log.
-/// What cannot be written is dropped.
-class Progress {
+/// Who is told how far a run is. Nothing needs to be done with any of it.
+class RunProgress {
  public:
-  /// `log` may be null; it is not owned.
-  Progress(bool terminal, bool quiet, std::FILE* log);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  virtual ~RunProgress() = default;
 
-  /// A line that stays.
-  void note(const std::string& text);
+  virtual void note(const std::string&) {}  ///< a line that stays
+  virtual void starting(const RunPace&) {}  ///< jobs are being started
   /// A case is being measured.
-  void measuring(const RunPace& pace, int launch, const Case& c);
-  void finished(const RunPace& pace, int launch, const CaseResult& result);
-
- private:
-  void clear_line();
-
-  bool terminal_;
-  bool quiet_;
-  std::FILE* log_;
-  bool line_open_ = false;
+  virtual void measuring(const RunPace&, int /*launch*/, const Case&) {}
+  virtual void finished(const RunPace&, int /*launch*/, const CaseResult&) {}
 };
-
-/// "p2p 14.90 us, host 64.20 us, 4.310x", so far; the reason where a variant was skipped.
-std::string summary_of(const CaseResult& result);
 
 }  // namespace linkgain

@@ -67,7 +67,7 @@ inline constexpr int kRoundsPerLaunch = 4;
 inline constexpr int kFewestLaunches = 3;
 
 /// Rounds of a case in a launch of `launches`, to which the plan's may have been lowered after the
-/// first one. A training's are blocks of its steps: all of the plan's, spread evenly over the
+/// first one. A training's are blocks of its steps: all of the plan's, distributed evenly over the
 /// launches, the first ones having one more, so that it may have none in the last; without
 /// communication three at most.
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);

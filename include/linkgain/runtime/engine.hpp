@@ -36,7 +36,7 @@ class Engine {
 
   /// Rank 0: hands a command to the other ranks and takes part itself.
   protocol::Reply lead(const protocol::Command& command);
-  /// Other ranks: take part in what rank 0 leads until it says bye.
+  /// Other ranks: take part in what rank 0 leads until it sends shutdown.
   void follow();
 
  private:

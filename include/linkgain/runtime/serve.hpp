@@ -23,7 +23,7 @@ class ProtocolChannel {
   std::string pending_;
 };
 
-/// Answers the coordinator until bye or end of input. Collective: rank 0 reads and leads, the
+/// Answers the coordinator until shutdown or end of input. Collective: rank 0 reads and leads, the
 /// others follow.
 void serve(Session& session, Engine& engine, ProtocolChannel& channel);
 

@@ -17,7 +17,7 @@ class Session {
   /// Bytes of the longest line that broadcast_command() takes.
   static constexpr std::size_t kLongestCommand = 1023;
 
-  /// Throws MachineError where MPI does not come up.
+  /// Throws MachineError where MPI does not start.
   Session(int& argc, char**& argv);
   ~Session();
   Session(const Session&) = delete;

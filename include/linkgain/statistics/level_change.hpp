@@ -26,11 +26,11 @@ inline constexpr std::size_t kFewestForLevelChange = 4;
 /// and of at least `least`. `launches` has the logs of each launch's times in their order.
 ///
 /// For every place in every launch, Student's t of the means before and after it. A sample that
-/// stands alone on its side must be the faster one, by 2 `least`: a slower one cannot be told from
-/// a spike, and leaves a median of four alone. The variance is that around the two means in this
-/// launch and around their own means in the others, so that neither the change itself nor what sets
-/// launches apart is in it, and what happens in every launch, as a slow first sample, does not
-/// count as sudden. The chance is Bonferroni's over all places.
+/// stands alone on its side must be the faster one, by 2 `least`: a slower one cannot be
+/// distinguished from a spike, and leaves a median of four alone. The variance is that around the
+/// two means in this launch and around their own means in the others, so that neither the change
+/// itself nor what sets launches apart is in it, and what happens in every launch, as a slow first
+/// sample, does not count as sudden. The chance is Bonferroni's over all places.
 std::optional<LevelChange> find_level_change(std::span<const std::vector<double>> launches,
                                              double least);
 

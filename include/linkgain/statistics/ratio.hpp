@@ -16,7 +16,7 @@ struct Ratio {
   std::optional<double> relative_half_width() const;
 };
 
-/// 1 - 1/ratio: the share of time saved by the first variant, the page's "23 %".
+/// 1 - 1/ratio: the share of time saved by the first variant, the guide's "23 %".
 double less_time(double ratio);
 
 /// Orders of variants (indices 0 … variants-1) for round after round: a random permutation and its

@@ -30,8 +30,10 @@ class Table {
   /// For a terminal: two blanks in front and between, nothing at the end of a line. Titles, unless
   /// all are empty, and rows, each ended by a newline.
   std::string text() const;
+  /// Whether texts of the first column are cut where leaving columns out is not enough.
+  enum class FirstColumn { whole, cut };
   /// The same within so many characters, as far as columns may be left out.
-  std::string text(std::size_t width) const;
+  std::string text(std::size_t width, FirstColumn first_column = FirstColumn::whole) const;
 
   /// Columns line up in the raw text too, and bars within a cell are made harmless. Header,
   /// separator and rows, each ended by a newline.
@@ -41,6 +43,8 @@ class Table {
   std::size_t width(std::size_t column) const;
 
  private:
+  void cut_first_column(std::size_t too_wide);
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -13,7 +13,8 @@ class CpuSet {
  public:
   /// The kernel's list form, "0-15,32-47"; absent where the text is none or names no CPU.
   static std::optional<CpuSet> from_list(const std::string& text);
-  /// The CPUs that the calling thread may use. Throws MachineError where the kernel does not tell.
+  /// The CPUs that the calling thread may use. Throws MachineError where the kernel does not
+  /// report.
   static CpuSet of_this_thread();
 
   CpuSet(CpuSet&& other) noexcept;

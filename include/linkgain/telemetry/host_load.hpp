@@ -8,7 +8,7 @@
 namespace linkgain {
 
 /// What the kernel has counted so far; only differences of two readings mean something. Absent is
-/// what it does not tell.
+/// what it does not report.
 struct HostLoad {
   /// Seconds in which some process waited for a processor (/proc/pressure/cpu, "some").
   std::optional<double> pressure_s{};

@@ -139,7 +139,7 @@ class Nvml::Device {
   void read_links(GpuInfo& gpu) const;
   /// Fills the clock and power limits of `gpu`: four calls, for once in a job. Whatever the driver
   /// lacks becomes absent; application clocks go with CUDA 14. A clock that nvidia-smi -lgc locked
-  /// is none of them: NVML sets it and does not tell it.
+  /// is none of them: NVML sets it and does not report it.
   void read_limits(GpuInfo& gpu) const;
   /// What the driver says of the way to `peer`.
   PairLink link_to(const Device& peer) const;

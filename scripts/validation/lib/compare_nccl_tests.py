@@ -132,7 +132,7 @@ def median(measurements):
     )
 
 
-def spread(measurements):
+def relative_range(measurements):
     """How far the launches of one tool lie apart, as a share of their median time."""
     times = [m.time_us for m in measurements]
     return (max(times) - min(times)) / statistics.median(times)
@@ -143,7 +143,7 @@ class Row(NamedTuple):
 
     size: int
     launches: tuple  # of nccl-tests and of linkgain
-    spreads: tuple  # (slowest - fastest launch) / median of nccl-tests and of linkgain
+    ranges: tuple  # (slowest - fastest launch) / median of nccl-tests and of linkgain
     peer: Measurement
     own: Measurement
     limit: str  # "busbw", "latency", or "" where no limit holds
@@ -155,17 +155,17 @@ class Row(NamedTuple):
 def make_row(size, peer_launches, own_launches):
     peer, own = median(peer_launches), median(own_launches)
     launches = (len(peer_launches), len(own_launches))
-    spreads = (spread(peer_launches), spread(own_launches))
+    ranges = (relative_range(peer_launches), relative_range(own_launches))
     interval = welch([m.time_us for m in own_launches], [m.time_us for m in peer_launches])
     if size >= MIB:
         ratio = own.busbw / peer.busbw
         kept = abs(ratio - 1) <= BANDWIDTH_TOLERANCE
-        return Row(size, launches, spreads, peer, own, "busbw", ratio, kept, interval)
+        return Row(size, launches, ranges, peer, own, "busbw", ratio, kept, interval)
     ratio = own.time_us / peer.time_us
     if size <= 64 * KIB:
         kept = ratio <= 1 + LATENCY_TOLERANCE
-        return Row(size, launches, spreads, peer, own, "latency", ratio, kept, interval)
-    return Row(size, launches, spreads, peer, own, "", ratio, True, interval)
+        return Row(size, launches, ranges, peer, own, "latency", ratio, kept, interval)
+    return Row(size, launches, ranges, peer, own, "", ratio, True, interval)
 
 
 def make_rows(peer_curves, own_curves):
@@ -190,7 +190,7 @@ def keeps_limit(size, peer, own):
 def launches_that_keep(peer_curves, own_curves):
     """Of single launches, how many keep their limit against the median of the peer's others: (kept, all).
 
-    A peer that is held against itself says what launches alone cost; None with fewer than three of them.
+    A peer that is compared with itself says what launches alone cost; None with fewer than three of them.
     """
     kept = []
     for curve, sizes in own_curves.items():
@@ -229,7 +229,7 @@ def interval_fields(row):
 def table(rows):
     lines = [
         "| size | nccl-tests µs | linkgain µs | nccl-tests GB/s | linkgain GB/s | ratio "
-        "| busbw ±1 % | latency +3 % | spread nccl-tests | spread linkgain | time / time, 95 % CI | contains 1 |",
+        "| busbw ±1 % | latency +3 % | range nccl-tests | range linkgain | time / time, 95 % CI | contains 1 |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | --- |",
     ]
     for row in rows:
@@ -238,7 +238,7 @@ def table(rows):
             f"| {readable_size(row.size)} | {row.peer.time_us:.2f} | {row.own.time_us:.2f} "
             f"| {row.peer.busbw:.2f} | {row.own.busbw:.2f} | {row.ratio:.4f} "
             f"| {verdicts[0]} | {verdicts[1]} "
-            f"| {row.spreads[0] * 100:.1f} % | {row.spreads[1] * 100:.1f} % | {interval_fields(row)} |"
+            f"| {row.ranges[0] * 100:.1f} % | {row.ranges[1] * 100:.1f} % | {interval_fields(row)} |"
         )
     return lines
 
@@ -291,7 +291,7 @@ def markdown(rows_by_curve, buffers, launches_alone):
         "# linkgain-bench beside nccl-tests",
         "",
         f"Medians of {launches} launches of each, two ranks. The ratio is linkgain / nccl-tests: of bus "
-        "bandwidth at 1 MiB and above, of time below. The spread is slowest less fastest launch over the "
+        "bandwidth at 1 MiB and above, of time below. The range is slowest less fastest launch over the "
         "median, of each tool alone.",
         f"Buffers: nccl-tests' allocated by NCCL, linkgain's {buffers}.",
         "The interval is of the ratio of the times' geometric means over launches, Welch's with each tool's own "

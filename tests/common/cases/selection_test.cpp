@@ -63,8 +63,8 @@ TEST(Profiles, DefaultBeginsWithThePagesTraining) {
   EXPECT_EQ(case_name(on_cpus[0]), "gpt2_step/fp64/tiny/np2");
 }
 
-/// Near in time to the step that they are held against, and in every launch.
-TEST(Profiles, FullHoldsStrategiesAgainstTheirPrecisionsStepWithoutCommunication) {
+/// Near in time to the step that they are compared with, and in every launch.
+TEST(Profiles, FullComparesStrategiesWithTheirPrecisionsStepWithoutCommunication) {
   std::vector<std::string> expected;
   for (const std::string precision : {"fp32", "tf32", "bf16"}) {
     for (const std::string strategy : {"", "/zero2", "/zero3", "/none"}) {

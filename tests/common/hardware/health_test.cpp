@@ -58,7 +58,7 @@ TEST(HealthSummary, OfUnmeasuredSamplesIsEmpty) {
   EXPECT_EQ(summary, HealthSummary{});
   add_sample(summary, {{50, {}, {}, {}}});
   EXPECT_EQ(summary.highest_temperature_c, 50);
-  EXPECT_EQ(summary.samples, 0) << "a temperature does not tell whether the GPU was held back";
+  EXPECT_EQ(summary.samples, 0) << "a temperature does not tell whether the GPU was throttled";
 }
 
 TEST(HealthSummary, AddsUpLikeItsSamples) {

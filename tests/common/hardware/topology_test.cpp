@@ -98,7 +98,7 @@ TEST(PairLabel, IsNvlinkThenAncestorThenUnknown) {
   EXPECT_EQ(label_of(pair), "PHB");
 }
 
-TEST(NvlinkRate, IsLinksTimesRateAsThePageReckons) {
+TEST(NvlinkRate, IsLinksTimesRateAsTheGuideCalculates) {
   const NvlinkInfo ga102 = nvlink(5, 4, 14.0625);
   EXPECT_DOUBLE_EQ(rate_of(ga102).value(), 56.25);
   EXPECT_FALSE(payload_limit_of(ga102).measured());

@@ -22,7 +22,7 @@ class Manual : public ::testing::Test {
     program_.add_flag("--version", flag_, "What was built");
     program_.add_option("--internal", text_, "Not shown")->group("");
     CLI::App& measure = *program_.add_subcommand("measure", "Measure [all], it's quick: fast");
-    measure.add_option("--only,-o", texts_, "Operations, .all unless given")
+    measure.add_option("--only,-o", texts_, "Operations, .all by default")
         ->delimiter(',')
         ->type_name("OP,...");
     measure.add_option("--format", text_, "How a\\b is printed")

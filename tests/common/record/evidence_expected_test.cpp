@@ -29,7 +29,7 @@ TEST(Growth, NvlinkThatWentBackwardsIsNotMeasured) {
   EXPECT_EQ(grown.nvlink_received, 0);
 }
 
-TEST(Growth, PcieComesRoundAtFourGiB) {
+TEST(Growth, PcieWrapsAtFourGiB) {
   // As measured: the sent counter of a GPU seemed to shrink by 2376849636.
   const LinkCounters grown = growth(counters(0, 4000000000), counters(0, 1623150364));
   EXPECT_EQ(grown.pcie_sent, 1918117660);

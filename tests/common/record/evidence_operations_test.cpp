@@ -100,7 +100,7 @@ TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
   answers.expect_golden("not_judged_operations.txt");
 }
 
-/// Whether PCIe counters of so many operations of 1 GiB on four ranks are kept. They come round at
+/// Whether PCIe counters of so many operations of 1 GiB on four ranks are kept. They wrap at
 /// 4 GiB, which with PCIe's own bytes is 2.67 GiB of payload on one GPU.
 bool kept(OperationKind operation, const TransferPlan& plan, std::int64_t operations) {
   const std::vector<LinkCounters> ranks(4, counters(0, 1));

@@ -146,7 +146,7 @@ TEST(Assess, JudgesFromSixteenMiBOn) {
   EXPECT_TRUE(assess(all_reduce(16 * kMiB), kRing, 1, ranks, false).judged);
 }
 
-TEST(Assess, PcieIsAbsentWhereItsCountersMayHaveComeRound) {
+TEST(Assess, PcieIsAbsentWhereItsCountersMayHaveWrapped) {
   // 4 GiB less a third for PCIe's headers and flags: 2.67 GiB, with two ranks 2 operations of 1
   // GiB.
   const std::vector<LinkCounters> ranks{counters(0, 100), counters(0, 23)};
@@ -159,7 +159,7 @@ TEST(Assess, PcieIsAbsentWhereItsCountersMayHaveComeRound) {
   EXPECT_TRUE(three.judged);
 }
 
-TEST(Assess, PcieOfFlaggedAndUnknownPlansComesRoundEarlier) {
+TEST(Assess, PcieOfFlaggedAndUnknownPlansWrapsEarlier) {
   const std::vector<LinkCounters> ranks{counters(0, 1), counters(0, 1)};
   EXPECT_EQ(assess(all_reduce(kGiB), {"RING", "LL"}, 1, ranks, false).pcie_sent, 2);
   EXPECT_EQ(assess(all_reduce(kGiB), {"RING", "LL"}, 2, ranks, false).pcie_sent, std::nullopt);

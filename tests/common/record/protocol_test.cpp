@@ -161,7 +161,7 @@ TEST(Capabilities, OfMpiLackWhatMpiLacks) {
   EXPECT_THAT(some.launch_modes, ElementsAre("stream"));
 }
 
-TEST(MayBeRecorded, OnlyWhatSteersTheMeasurement) {
+TEST(MayBeRecorded, OnlyWhatAffectsTheMeasurement) {
   for (const char* name :
        {"NCCL_ALGO", "NCCL_", "OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
         "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",

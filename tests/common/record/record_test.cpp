@@ -145,7 +145,7 @@ TEST(Summarise, KeepsWhatSamplesDoNotTell) {
   EXPECT_FALSE(result.variants[2].time);
 }
 
-/// Rule 10: from the record alone, without summarise().
+/// From the record alone, without summarise().
 TEST(Summarise, GivesNumbersThatTheRecordsSamplesGiveAgain) {
   Record record = full_record();
   for (CaseResult& result : record.cases) summarise(result);

@@ -30,7 +30,7 @@ class CallLogTest : public ::testing::TestWithParam<LogSwitch> {
     folder_ = mkdtemp(folder.data());
     ::setenv("NCCL_DEBUG_FILE", base().c_str(), 1);
     ::setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV", 1);
-    CallLogDouble::tell("comes up");
+    CallLogDouble::tell("starts");
   }
   ~CallLogTest() override {
     CallLogDouble::close();
@@ -67,7 +67,7 @@ TEST_P(CallLogTest, LosesNothingThatWasLogged) {
   log.watch([] {});
   log.watch([] { CallLogDouble::call("third"); });
   CallLogDouble::tell(last);
-  EXPECT_EQ(content(base()), "comes up\n") << "left as it was";
+  EXPECT_EQ(content(base()), "starts\n") << "left as it was";
   EXPECT_EQ(content(base() + ".kept"), "first\n" + between + "\nthird\n");
   EXPECT_EQ(content(base() + ".now"), last + "\n");
 }

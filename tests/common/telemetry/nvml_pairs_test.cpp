@@ -62,7 +62,8 @@ TEST(NvmlAncestor, KnowsEveryLevel) {
 TEST(NvmlAncestor, IsPartOfALink) {
   const NvmlScenario levels("every-level", NVML_DOUBLE);
   EXPECT_EQ(levels.gpu(0).link_to(levels.gpu(3)).ancestor, Ancestor::pxb);
-  EXPECT_EQ(levels.gpu(0).link_to(levels.gpu(7)).ancestor, std::nullopt) << "younger than linkgain";
+  EXPECT_EQ(levels.gpu(0).link_to(levels.gpu(7)).ancestor, std::nullopt)
+      << "not known to this version";
 }
 
 TEST(NvmlAncestor, IsMissingWithTheReason) {

@@ -120,7 +120,7 @@ TEST(CurveSteps, OfTheRecordsThatAreKept) {
   EXPECT_THAT(steps_in("2xH200-all_reduce-1"), ElementsAre(Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-all_reduce-2"), ElementsAre(Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-kernels"), Contains(Pair("p2p", "2MiB")));
-  // A ladder by fours jumps over 2 MiB. Through the host 64 MiB no longer fit into its caches.
+  // A size sweep by fours skips over 2 MiB. Through the host 64 MiB no longer fit into its caches.
   EXPECT_THAT(steps_in("2xH200-default"), IsEmpty());
   EXPECT_THAT(steps_in("4xH200-default"), ElementsAre(Pair("host", "64MiB")));
 }

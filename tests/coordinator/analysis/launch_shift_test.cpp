@@ -70,7 +70,7 @@ TEST(Settling, WorksOutsideTheToleranceToo) {
   ASSERT_TRUE(settling);
   const auto low_end = [&](int launches) {
     LaunchShift shift = shift_of(0.04, 8, launches);
-    shift.spread.degrees_of_freedom = 4 * (6 + launches);
+    shift.between_launches.degrees_of_freedom = 4 * (6 + launches);
     return interval_of(shift, quantiles).low;
   };
   EXPECT_GE(low_end(settling->launches), 0.02);

@@ -138,7 +138,7 @@ TEST(WeakestPairs, AreFoundForEveryLabelTheWeakestFirst) {
   EXPECT_EQ(weakest[0].to, 3);
   EXPECT_EQ(weakest[0].others, 3);
   EXPECT_EQ(weakest[0].median, matrix.at(1, 2).result->busbw);
-  // The bridge of 2 and 3, both ways alike, is held against the others: 3-2, 0-1, 1-0.
+  // The bridge of 2 and 3, both ways alike, is compared with the others: 3-2, 0-1, 1-0.
   EXPECT_EQ(weakest[2].from, 2);
   EXPECT_EQ(weakest[2].to, 3);
   EXPECT_THAT(weakest[2].median, Optional(matrix.at(0, 1).result->busbw.value()));
@@ -165,7 +165,7 @@ TEST(WeakestPairs, TakeLongestWhereTheSizeIsSmall) {
   EXPECT_GT(weakest.shortfall(false), 0.0);
 }
 
-TEST(WeakestPairs, AreHeldAgainstNothingWithoutAnotherOfTheirLabel) {
+TEST(WeakestPairs, AreComparedWithNothingWithoutAnotherOfTheirLabel) {
   Record record = four_gpus();
   record.cases = {bridged_case(message(1 << 20, 4, {0, 1})),
                   bridged_case(message(1 << 20, 4, {0, 2}))};

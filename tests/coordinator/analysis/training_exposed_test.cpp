@@ -43,7 +43,7 @@ TEST(ExposedCommunication, IsOfLaunchesThatHaveBothSteps) {
   EXPECT_FALSE(exposed_communication(record, record.cases[0], 0).has_value());
 }
 
-TEST(ExposedCommunication, IsHeldAgainstTheFirstVariantThatComputedAlone) {
+TEST(ExposedCommunication, IsComparedWithTheFirstVariantThatComputedAlone) {
   Record record = run_of({{kDdp, "p2p", {0.101, 0.092}},
                           {kDdp, "host", {0.150, 0.160}},
                           {kNone, "p2p", {}},
@@ -114,7 +114,7 @@ TEST(ExposedCommunication, IsNotedWithItsInterval) {
 
 TEST(TimeOfAllSteps, IsThatOfTheStepsThatWereAskedFor) {
   Settings settings;
-  EXPECT_DOUBLE_EQ(time_of_all_steps(settings, Seconds{0.5}).value, 100.0) << "the page's 200";
+  EXPECT_DOUBLE_EQ(time_of_all_steps(settings, Seconds{0.5}).value, 100.0) << "the guide's 200";
   settings.training = TrainingPlan{.steps = 30, .tokens = {}};
   EXPECT_DOUBLE_EQ(time_of_all_steps(settings, Seconds{0.5}).value, 15.0);
 }

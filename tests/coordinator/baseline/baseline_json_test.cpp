@@ -58,7 +58,7 @@ TEST(BaselineJson, RoundTrips) {
     EXPECT_EQ(read.cases[i].time, baseline.cases[i].time);
     EXPECT_EQ(read.cases[i].launches, baseline.cases[i].launches);
     EXPECT_EQ(read.cases[i].tolerance, baseline.cases[i].tolerance);
-    EXPECT_EQ(read.cases[i].spread, baseline.cases[i].spread);
+    EXPECT_EQ(read.cases[i].between_launches, baseline.cases[i].between_launches);
     EXPECT_EQ(read.cases[i].launch_times, baseline.cases[i].launch_times);
   }
   EXPECT_EQ(to_json(read), to_json(baseline)) << "overrides, and whatever is not named above";

@@ -7,12 +7,12 @@ namespace linkgain::test {
 namespace {
 
 BaselineCase reference(std::int64_t bytes, const std::string& variant, int launches,
-                       const std::optional<LaunchDeviation>& spread) {
+                       const std::optional<LaunchDeviation>& between_launches) {
   BaselineCase result;
   result.definition.size = Bytes{bytes};
   result.variant = variant;
   result.launches = launches;
-  result.spread = spread;
+  result.between_launches = between_launches;
   return result;
 }
 

@@ -48,7 +48,7 @@ TEST(Baseline, KeepsEveryVariantOfEveryCase) {
   EXPECT_THAT(first.launch_times, SizeIs(8));
   EXPECT_EQ(first.path, Path::nvlink);
   EXPECT_EQ(baseline.cases[1].path, Path::host_memory);
-  EXPECT_NEAR(first.spread->deviation, 0.00756, 1e-4);
+  EXPECT_NEAR(first.between_launches->deviation, 0.00756, 1e-4);
   EXPECT_EQ(baseline.made, "2026-01-02");
   EXPECT_EQ(baseline.key.nccl, "2.28");
   EXPECT_THAT(baseline.variants, SizeIs(2));
@@ -69,7 +69,7 @@ TEST(Baseline, OfFewLaunchesIsSaidToBeWeak) {
   EXPECT_THAT(warning_codes(baseline_from({run_of({{sized(8), "p2p", {1e-3, 1e-3}}})})),
               ElementsAre("weak-baseline"));
   const Baseline one = baseline_from({run_of({{sized(8), "p2p", {1e-3}}})});
-  EXPECT_EQ(one.cases[0].spread, std::nullopt);
+  EXPECT_EQ(one.cases[0].between_launches, std::nullopt);
   EXPECT_THAT(one.warnings[0].text, HasSubstr("1 launch"));
 }
 
@@ -96,7 +96,7 @@ TEST(Baseline, WarnsOfUnsteadyCasesAndOfThrottledGpus) {
   all.push_back({sized(48 << 10), "p2p", {1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3}});
   Record record = run_of(all);
   record.cases[3].variants[0].health.unhealthy_samples = 1;
-  EXPECT_THAT(warning_codes(baseline_from({record})), ElementsAre("held-back", "unsteady"));
+  EXPECT_THAT(warning_codes(baseline_from({record})), ElementsAre("throttled", "unsteady"));
 }
 
 TEST(Baseline, SaysWhichRecordWasCutShort) {

@@ -97,7 +97,7 @@ TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
   });
   const CheckResult result = check({hot}, made_from(before()));
   EXPECT_EQ(count_of(result, RegressionVerdict::same), 2);
-  ASSERT_THAT(warning_codes(result), ElementsAre("held-back"));
+  ASSERT_THAT(warning_codes(result), ElementsAre("throttled"));
   EXPECT_THAT(result.warnings[0].text,
               AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
 }

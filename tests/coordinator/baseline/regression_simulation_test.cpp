@@ -149,7 +149,7 @@ TEST(RegressionSimulation, RaisesNoAlarmForSlowStatesWithEightLaunches) {
 
 // What the launch as replicate is there for. The same machine and tolerance, nothing changed: who
 // counts samples raises an alarm in most runs, and this is how the simulation could fail.
-TEST(RegressionSimulation, WouldCryWolfIfSamplesWereReplicates) {
+TEST(RegressionSimulation, WouldRaiseFalseAlarmsIfSamplesWereReplicates) {
   constexpr int kRuns = 10;
   SimulatedMachine machine({}, 20261122);
   int on_samples = 0;

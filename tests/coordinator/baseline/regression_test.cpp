@@ -44,7 +44,7 @@ TEST(Check, HoldsTheShiftOfLaunchesAgainstTheTolerance) {
   EXPECT_EQ(check.reference_launches, 8);
 }
 
-TEST(Check, FindsSlowerAndTooGoodToBeTrue) {
+TEST(Check, FindsSlowerAndSuspiciouslyFast) {
   const CaseCheck slower = check_one(reference(), launches_of(sized(8), eight(1.08e-3)));
   EXPECT_EQ(slower.verdict, RegressionVerdict::slower);
   EXPECT_LT(*slower.chance_slower, 0.001);
@@ -165,7 +165,7 @@ TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
   EXPECT_EQ(exit_code_of(result), ExitCode::success);
 }
 
-TEST(Check, FollowsTheCasesToleranceUnlessTold) {
+TEST(Check, FollowsTheCasesToleranceByDefault) {
   Baseline baseline = reference();
   baseline.cases[0].tolerance = {std::nullopt, 0.2};
   const std::vector<CaseLaunches> slower{launches_of(sized(8), eight(1.1e-3))};
@@ -271,7 +271,7 @@ TEST(CheckExitCode, IsThatOfTheWorst) {
       << "a fifth, not more";
   EXPECT_EQ(exit_code_of(with_verdicts({same, inconclusive, same, same, added, added})),
             ExitCode::inconclusive)
-      << "a quarter of those that were held against the baseline";
+      << "a quarter of those that were compared with the baseline";
   for (const RegressionVerdict failure : {missing, wrong_data, other_path, slower}) {
     EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, failure})), ExitCode::problem_found);
   }

@@ -53,7 +53,7 @@ inline CheckResult troubled_check() {
                   sample_check(1 << 30, "host", inconclusive, 39e-3, 0.05, 0.011),
                   sample_check(16, "p2p", added, 6.5e-6, 0.0, 0.0)};
   result.cases[1].settling = Settling{3, false};
-  result.cases[2].reason = "GPUs were held back in 12 samples";
+  result.cases[2].reason = "GPUs were throttled in 12 samples";
   result.cases[2].disturbance = {.samples = 12, .level_change = 1.25};
   result.cases[4].reason = "nvlink in the baseline, host-memory now";
   CaseCheck& gone = result.cases[5];

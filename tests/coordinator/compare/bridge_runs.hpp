@@ -34,7 +34,7 @@ inline RunFigures after_bridge() {
   return run;
 }
 
-/// The page's steps, as its two rows; of one launch.
+/// The guide's steps, as its two rows; of one launch.
 inline RunFigures training_run(const std::string& name, bool bridge) {
   constexpr const char* kTraining = "gpt2_step/fp32/gpt2/np2";
   RunFigures run = two_titans(name, bridge);

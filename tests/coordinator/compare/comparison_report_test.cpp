@@ -62,7 +62,7 @@ TEST(ComparisonReport, HasThePagesTableOfATraining) {
       "comparison_training.md");
 }
 
-TEST(ComparisonReport, HoldsTrainingsAgainstEachOtherThatWereNotTheSame) {
+TEST(ComparisonReport, ComparesTrainingsThatWereNotTheSame) {
   const RunFigures before = training_run("before.json", false);
   const RunFigures like = training_run("after.json", true);
   Situations texts;
@@ -89,7 +89,7 @@ TEST(ComparisonReport, GivesATrainingNoBandwidth) {
                     HasSubstr("131.4 s  host memory"), HasSubstr("10.6 GB/s")));
 }
 
-TEST(ComparisonReport, SaysWhatCannotBeTold) {
+TEST(ComparisonReport, SaysWhatIsInconclusive) {
   const RunFigures run = before_bridge();
   RunFigures steady = run;
   steady.cases = {timed(kLarge, "p2p", launches_around(1.0, 0.001, 8))};

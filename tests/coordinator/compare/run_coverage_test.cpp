@@ -77,7 +77,7 @@ TEST(CompareCoverage, IsNear95PercentInBetween) {
   EXPECT_NEAR(coverage(shared(0.5), 3, 3, 200), 0.95, 0.03);
 }
 
-/// The fewest launches that tell a spread. Two that are alike by chance hide that all cases move
+/// The fewest launches that have a deviation. Two that are alike by chance hide that all cases move
 /// together: 91 % are left.
 TEST(CompareCoverage, IsNear90PercentWhereTwoLaunchesAreSlowForAllCases) {
   EXPECT_NEAR(coverage(shared(1.0), 2, 2, 400), 0.91, 0.02);

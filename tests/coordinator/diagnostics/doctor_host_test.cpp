@@ -86,7 +86,8 @@ TEST(DoctorSoftware, DriverAndRuntime) {
   old_driver.cuda_runtime = "11.8";
   expect_finding(with_software(old_driver), "cuda-driver", "host", ok, "12.8, runtime 11.8");
   old_driver.cuda_driver.reset();
-  expect_finding(with_software(old_driver), "cuda-driver", "host", not_checkable, "does not tell");
+  expect_finding(with_software(old_driver), "cuda-driver", "host", not_checkable,
+                 "does not report");
   old_driver.cuda_runtime.reset();
   expect_finding(with_software(old_driver), "cuda-driver", "host", not_checkable, "without CUDA");
 }
@@ -114,7 +115,7 @@ TEST(DoctorSoftware, NcclHeaderAndLibrary) {
   mixed.nccl_library = "3.0.1";
   expect_finding(with_software(mixed), "nccl-version", "host", problem, "library 3.0.1");
   mixed.nccl_library = "unknown";
-  expect_finding(with_software(mixed), "nccl-version", "host", not_checkable, "does not tell");
+  expect_finding(with_software(mixed), "nccl-version", "host", not_checkable, "does not report");
 }
 
 TEST(DoctorSoftware, NcclKnownBugs) {
@@ -129,7 +130,7 @@ TEST(DoctorSoftware, NcclKnownBugs) {
     expect_finding(with_software(buggy), "nccl-known-bugs", "host", ok, version);
   }
   buggy.nccl_library.reset();
-  expect_finding(with_software(buggy), "nccl-known-bugs", "host", not_checkable, "does not tell");
+  expect_finding(with_software(buggy), "nccl-known-bugs", "host", not_checkable, "does not report");
 }
 
 TEST(DoctorSoftware, Launcher) {
@@ -167,7 +168,7 @@ TEST(DoctorSoftware, LauncherOfAnotherMpi) {
   expect_finding(both, "mpirun", "host", problem, "library is MPICH 4.0.2");
 }
 
-TEST(DoctorSoftware, LauncherThatCannotBeHeldAgainstTheLibrary) {
+TEST(DoctorSoftware, LauncherThatCannotBeComparedWithTheLibrary) {
   expect_finding(with_launcher("usage: mpirun PROGRAM"), "mpirun", "host", not_checkable,
                  "/usr/bin/mpirun: 'usage: mpirun PROGRAM' names no version");
   Survey silent = healthy_survey();
@@ -203,7 +204,7 @@ TEST(DoctorNccl, WhatForbidsP2pIsAProblem) {
   }
 }
 
-TEST(DoctorNccl, WhatSteersIsAWarning) {
+TEST(DoctorNccl, WhatAffectsTheRunIsAWarning) {
   for (const char* name : {"NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE", "NCCL_ALGO", "NCCL_PROTO",
                            "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_NTHREADS",
                            "NCCL_TOPO_FILE", "NCCL_NET", "NCCL_NET_GDR_LEVEL"}) {
@@ -238,7 +239,7 @@ TEST(DoctorNccl, LogsOfEachCallAreAWarning) {
   }
 }
 
-TEST(DoctorCuda, VariablesThatSteerAreWarnings) {
+TEST(DoctorCuda, VariablesThatAffectTheRunAreWarnings) {
   expect_finding(healthy_survey(), "cuda-variable", "host", ok, "none set");
   Survey survey = healthy_survey();
   survey.software.cuda_variables = {{"CUDA_LAUNCH_BLOCKING", "0"},

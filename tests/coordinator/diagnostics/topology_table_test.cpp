@@ -45,7 +45,7 @@ TEST(TopologyMatrix, HasNvidiaSmisCellsAndColumnsAndExplainsOnlyWhatOccurs) {
   expect_golden(texts.text(), "topology_matrix.txt");
 }
 
-TEST(TopologyReport, ReckonsAsThePageDoes) {
+TEST(TopologyReport, CalculatesAsTheGuideDoes) {
   EXPECT_THAT(topology_report(test::ga102_pair(), kAnyColumns),
               AllOf(HasSubstr("14.0625"), HasSubstr("56.25"), HasSubstr("112.50")));
 }
@@ -60,7 +60,7 @@ TEST(TopologyReport, SaysOnceWhatIsAlike) {
   }
   texts.add("the driver tells of no NVLink", topology_report(topology, kAnyColumns));
   topology.gpus[0].nvlink.possible = 0;
-  texts.add("one GPU has no NVLink, of the other the driver does not tell",
+  texts.add("one GPU has no NVLink, of the other the driver does not report",
             topology_report(topology, kAnyColumns));
   topology = test::h200_pair();
   topology.gpus.push_back(topology.gpus[1]);

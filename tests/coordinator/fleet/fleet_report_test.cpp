@@ -40,7 +40,7 @@ FleetReport sample_report() {
                   slow,
                   node_of("node018", NodeState::slow, {"slow, \"very\""}),
                   node_of("node001", NodeState::ok, {}),
-                  node_of("node002", NodeState::ok, {"held back in 1 of 800 samples"})};
+                  node_of("node002", NodeState::ok, {"throttled in 1 of 800 samples"})};
   report.drain = {"node003", "node017", "node018"};
   report.notes = {"1 kind of machine: 5 of 8 x NVIDIA H200"};
   return report;

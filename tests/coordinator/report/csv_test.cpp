@@ -176,7 +176,7 @@ TEST(Csv, NamesBucketsThatWereChosen) {
   EXPECT_EQ(row["buckets"], "legacy");
   EXPECT_EQ(row["bucket_mib"], "8");
   EXPECT_EQ(row["bucket_count"], "38");
-  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.0095, 1e-7) << "held against the same step";
+  EXPECT_NEAR(std::stod(row["exposed_s"]), 0.0095, 1e-7) << "compared with the same step";
 }
 
 TEST(Csv, KeepsEveryDigit) {

@@ -46,6 +46,14 @@ TEST(MarkdownReport, HasNoWarningsSectionWithoutWarnings) {
   EXPECT_THAT(markdown_report(RunSummary(phb_record())), Not(HasSubstr("## Warnings")));
 }
 
+/// Records have what a warning was called when they were made.
+TEST(MarkdownReport, HasWarningsByTheIdsOfOldRecords) {
+  Record record = phb_record();
+  record.warnings = {{"same-road", "p2p and host took one path", ""}};
+  const Record read = parse_record(to_json(record), "old.json");
+  EXPECT_THAT(markdown_report(RunSummary(read)), HasSubstr("\n- `same-road`: "));
+}
+
 TEST(MarkdownReport, TellsLinksThatAreDown) {
   Record record = h200_record();
   record.machine.ranks[1].gpu->nvlink_links_active = 17;

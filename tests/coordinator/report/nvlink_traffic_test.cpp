@@ -58,7 +58,7 @@ TEST(NvlinkTrafficSentence, SaysWhatWasCounted) {
   record = counted_case();
   record.cases[0].variants[1].evidence.reset();
   add("nothing was counted of one variant", record);
-  expect_golden(sentences.text(), "wires_sentences.md");
+  expect_golden(sentences.text(), "nvlink_traffic_sentences.md");
 }
 
 TEST(NvlinkTrafficSentence, StandsBelowTheHeadlinesTable) {
@@ -75,10 +75,10 @@ TEST(NvlinkTrafficSection, HasARowForEachCaseAndVariant) {
   Record record = complete(h200_record());
   record.cases[3].variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
   record.cases[3].variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
-  expect_golden(nvlink_traffic_section(RunSummary(record)), "wires_h200.md");
+  expect_golden(nvlink_traffic_section(RunSummary(record)), "nvlink_traffic_h200.md");
 }
 
-/// The page's training, its bytes counted.
+/// The guide's training, its bytes counted.
 Record counted_training() {
   Record record = page_record();
   for (CaseResult& result : record.cases) {
@@ -109,7 +109,7 @@ TEST(NvlinkTrafficSection, SaysWhoNamedTheAlgorithmsAndWhatIsAbsent) {
   add("a training and NCCL's", record);
   record = counted_case();
   std::vector<VariantResult>& variants = record.cases[0].variants;
-  for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have come round";
+  for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have wrapped";
   add("no PCIe bytes", record);
   variants[1].evidence->pcie_reason.clear();
   variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
@@ -117,7 +117,7 @@ TEST(NvlinkTrafficSection, SaysWhoNamedTheAlgorithmsAndWhatIsAbsent) {
   add("no PCIe bytes of one variant", record);
   variants[0].evidence->reason = "protocol LL, not SIMPLE";
   add("and a reason not to judge it", record);
-  expect_golden(sections.text(), "wires_sections.md");
+  expect_golden(sections.text(), "nvlink_traffic_sections.md");
 }
 
 TEST(NvlinkTrafficSection, NamesNoAlgorithmOfAStepWithoutCommunication) {
@@ -133,7 +133,7 @@ TEST(NvlinkTrafficSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
 TEST(NvlinkTrafficSection, MarksWherePcieBytesAreAbsent) {
   Record record = counted_case();
   std::vector<VariantResult>& variants = record.cases[0].variants;
-  for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have come round";
+  for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have wrapped";
   EXPECT_THAT(nvlink_traffic_section(RunSummary(record)), Not(HasSubstr("PCIe out")));
   variants[1].evidence->pcie_reason.clear();
   variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
@@ -154,7 +154,7 @@ TEST(Headline, NamesTheRangeOfALimit) {
   EXPECT_THAT(headline(RunSummary(record)), HasSubstr(" 54.7 to 55.5 GB/s"));
 }
 
-/// Records of the time when a pair was held against the rate of all ranks at once.
+/// Records of the time when a pair was compared with the rate of all ranks at once.
 TEST(Headline, ShowsNoShareOfWhatIsNoLimit) {
   Record record = complete(h200_record());
   record.cases.erase(record.cases.begin(), record.cases.begin() + 3);

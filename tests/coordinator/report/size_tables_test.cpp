@@ -30,7 +30,7 @@ TEST(SizeTable, SaysWhyAVariantWasSkipped) {
 }
 
 TEST(SizeTable, SaysSamePathInsteadOfARatio) {
-  expect_golden(size_tables(RunSummary(phb_record())), "sizes_same_road.md");
+  expect_golden(size_tables(RunSummary(phb_record())), "sizes_same_path.md");
 }
 
 TEST(SizeTable, ShowsWrongDataInsteadOfTimes) {
@@ -162,7 +162,7 @@ Record with_kernels(double factor) {
   return record;
 }
 
-TEST(KernelTable, SaysWhatNcclLeavesAtEverySize) {
+TEST(KernelTable, SaysTheHeadroomAtEverySize) {
   EXPECT_THAT(size_tables(RunSummary(with_kernels(4.0))), HasSubstr("| Size  | p2p   | host  |\n"
                                                                     "| ----: | ----: | ----: |\n"
                                                                     "|   8 B | 4.00x | 1.50x |\n"

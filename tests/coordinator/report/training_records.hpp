@@ -47,7 +47,7 @@ inline void finish(Record& record) {
   for (CaseResult& result : record.cases) result.converged = true;
 }
 
-/// The page's steps: 509.5 ms with NVLink, 657.2 without, and 500 alone.
+/// The guide's steps: 509.5 ms with NVLink, 657.2 without, and 500 alone.
 inline Record page_record() {
   Record record = two_gpus();
   record.settings.training = TrainingPlan{};

@@ -79,7 +79,7 @@ TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
   EXPECT_THAT(text, HasSubstr("80 %"));
 }
 
-/// The page's training and another one, by the same variants.
+/// The guide's training and another one, by the same variants.
 Record two_trainings() {
   Record record = page_record();
   const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);

@@ -106,7 +106,7 @@ TEST(Job, CloseNamesTheHandle) {
 
 TEST(Job, ShutdownFinishesWithinWhatIsLeftOfTheDeadline) {
   CannedJob job(protocol::DoneReply{});
-  job.bye(kDeadline);
+  job.shut_down(kDeadline);
   EXPECT_TRUE(std::holds_alternative<protocol::Shutdown>(last_command(job)));
   ASSERT_TRUE(job.finish_deadline());
   EXPECT_LT(job.finish_deadline()->value, kDeadline.value - 0.01);
@@ -152,7 +152,7 @@ TEST(Job, GarbageLosesTheJob) {
   for (const char* text : {"", "hello", "{", "[]", "{\"reply\":\"unheard of\"}", "null"}) {
     CannedJob job{std::string(text)};
     EXPECT_THROW(job.verify(1, kDeadline), JobLost) << text;
-    EXPECT_THROW(job.bye(kDeadline), JobLost) << text;
+    EXPECT_THROW(job.shut_down(kDeadline), JobLost) << text;
     EXPECT_FALSE(job.finish_deadline());
   }
 }

@@ -137,7 +137,7 @@ TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {
   EXPECT_TRUE(base_environment({}, request).empty());
 }
 
-TEST(Launcher, RanksOfOtherHostsGetWhatSteersThem) {
+TEST(Launcher, RanksOfOtherHostsGetWhatAffectsThem) {
   const Environment current{{"CUDA_VISIBLE_DEVICES", "4,5"},      {"HOME", "/root"},
                             {"LD_LIBRARY_PATH", "/opt/nccl/lib"}, {"NCCL_ALGO", "Tree"},
                             {"NCCL_SOCKET_IFNAME", "eth1"},       {"OMPI_MCA_btl", "self,tcp"}};

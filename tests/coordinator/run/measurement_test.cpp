@@ -77,7 +77,7 @@ TEST(MeasureCase, OrdersVariantsInBalancedPairsOfRounds) {
     }
     orders.insert(first);
   }
-  EXPECT_EQ(orders.size(), 6U) << "every order comes up";
+  EXPECT_EQ(orders.size(), 6U) << "every order occurs";
 }
 
 TEST(MeasureCase, OpensInRandomOrderAndVerifiesInItsMirrorImage) {
@@ -97,7 +97,7 @@ TEST(MeasureCase, OpensInRandomOrderAndVerifiesInItsMirrorImage) {
     std::reverse(opened.begin(), opened.end());
     EXPECT_EQ(std::vector<std::string>(asked.begin() + 3, asked.end()), opened);
   }
-  EXPECT_EQ(orders.size(), 6U) << "every order comes up";
+  EXPECT_EQ(orders.size(), 6U) << "every order occurs";
 }
 
 TEST(MeasureCase, BalancedRoundsCancelDrift) {

@@ -48,14 +48,14 @@ TEST_F(MpiJobTest, AnswersUntilItIsToldToGo) {
   const std::string worker = R"(while read -r line; do printf '%s\n' "$1"; done; echo end >&2)";
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
   for (int handle = 0; handle < 3; ++handle) EXPECT_NO_THROW(job.close(handle, kPlenty));
-  job.bye(kPlenty);
+  job.shut_down(kPlenty);
   EXPECT_EQ(test::read_file(log()), "end\n");
 }
 
 TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
   const std::string worker = R"(trap '' TERM; read -r line; printf '%s\n' "$1"; sleep 1000; :)";
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
-  EXPECT_LT(test::seconds_of([&] { job.bye(Seconds{0.3}); }), 8.0);
+  EXPECT_LT(test::seconds_of([&] { job.shut_down(Seconds{0.3}); }), 8.0);
   EXPECT_THAT(test::own_children(), IsEmpty());
 }
 

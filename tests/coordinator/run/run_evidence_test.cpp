@@ -84,7 +84,7 @@ TEST_F(RunEvidence, OfAJobThatDoesNotTellIsNotJudged) {
   EXPECT_DOUBLE_EQ(bench.record.evidence_cost.value().probes_s, 0.125);
 }
 
-/// It cannot be told to log single calls.
+/// It cannot be made to log single calls.
 TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
   FakeScript silent = job(3e-4, kSize);
   silent.plan.reset();
@@ -144,7 +144,7 @@ TEST_F(RunEvidence, LimitsAreOfThePathTaken) {
   EXPECT_DOUBLE_EQ(bench.record.machine.ranks[1].host_copy.value().from_gpu_gb_per_s, 40.0);
 }
 
-TEST_F(RunEvidence, APairIsHeldAgainstItsRanksAlone) {
+TEST_F(RunEvidence, APairIsComparedWithItsRanksAlone) {
   FakeScript script = job(3e-4, kSize);
   script.host_copy = {HostCopyRates{50.0, 55.0, CopyRates{57.0, 56.0}},
                       HostCopyRates{54.0, 40.0, CopyRates{58.0, 42.0}}};
@@ -193,7 +193,7 @@ TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
   EXPECT_EQ(ranks[1].gpu->pcie_generation, 1) << "what is known";
 }
 
-TEST_F(RunEvidence, RanksOnSeveralHostsAreNotHeldAgainstNvlink) {
+TEST_F(RunEvidence, RanksOnSeveralHostsAreNotComparedWithNvlink) {
   bench.machine.ranks[1].host = "node2";
   bench.execute();
   EXPECT_FALSE(result(0).evidence.value().judged);

@@ -175,7 +175,7 @@ TEST(RunLaunches, LosingOneJobLeavesTheOthersOfItsVariant) {
   }
 }
 
-TEST(RunLaunches, OneJobThatDoesNotComeUpLeavesTheOthersOfItsVariant) {
+TEST(RunLaunches, OneJobThatDoesNotStartLeavesTheOthersOfItsVariant) {
   RunBench bench({taking(1e-4), taking(2e-4)});
   bench.plan.launches = 3;
   FakeScript failing = taking(2e-4);

@@ -148,7 +148,7 @@ TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
 }
 
 TEST(RunLoss, AtShutdownIsNoLossOfData) {
-  RunBench bench({FakeScript{}, failing({.command = "bye"})});
+  RunBench bench({FakeScript{}, failing({.command = "shutdown"})});
   bench.execute();
   EXPECT_EQ(bench.record.status, RunStatus::complete);
   EXPECT_TRUE(bench.record.warnings.empty());

@@ -50,7 +50,7 @@ class RunBench : private RunWorld {
     record.settings.precision = plan.precision;
     record.settings.schedule = plan.sequential ? "sequential" : "paired";
     JournalWriter journal(journal_path());
-    Progress progress(false, true, nullptr);
+    RunProgress progress;
     run(plan, *this, record, journal, progress);
   }
 

@@ -139,6 +139,15 @@ std::vector<std::string> groups_of(const std::vector<std::string>& words) {
   return texts;
 }
 
+TEST(FirstColumns, CutsBetweenCharacters) {
+  EXPECT_EQ(first_columns("1 … 2", 5), "1 … 2");
+  EXPECT_EQ(first_columns("1 … 2", 3), "1 …");
+  EXPECT_EQ(first_columns("1 … 2", 2), "1 ");
+  EXPECT_EQ(first_columns("12 … 4", 4, "…"), "12 …");
+  EXPECT_EQ(first_columns("12345", 4, "…"), "123…");
+  EXPECT_EQ(first_columns("12345", 0), "");
+}
+
 TEST(Grouped, PutsThreeOrMoreInThePlaceOfTheFirst) {
   EXPECT_THAT(groups_of({"b1", "a1", "c1", "a2", "b2", "a3", "a4"}),
               ElementsAre("b1", "a1a2a3a4", "c1", "b2"));

@@ -1,7 +1,7 @@
 // How near the kernels of a training step come to the device's memory bandwidth, at the sizes of
 // GPT-2 124M with 4096 tokens: one line each. Run by hand; needs a GPU with 16 GiB.
 //
-// A launch takes a few microseconds to come up and to end, in which a large copy moves some 10 MB.
+// A launch takes a few microseconds to start and to end, in which a large copy moves some 10 MB.
 // So there is, beside the bandwidth of a large copy, the time of one of as many bytes.
 
 #include <cstdio>

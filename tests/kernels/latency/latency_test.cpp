@@ -20,17 +20,17 @@ std::vector<std::uint8_t> bytes_of(const DeviceBuffer& buffer) {
   return bytes;
 }
 
-/// One side of an exchange: what it sends, all of one value, its box and what it got.
+/// One side of an exchange: what it sends, all of one value, its inbox and what it got.
 struct Side {
   Side(std::int64_t bytes, int value)
-      : message(Bytes{bytes}), received(Bytes{bytes}), box(Bytes{inbox_bytes(bytes)}) {
+      : message(Bytes{bytes}), received(Bytes{bytes}), inbox(Bytes{inbox_bytes(bytes)}) {
     check(cudaMemset(message.data(), value, static_cast<std::size_t>(bytes)));
     check(cudaMemset(received.data(), 0, static_cast<std::size_t>(bytes)));
-    check(cudaMemset(box.data(), 0, static_cast<std::size_t>(inbox_bytes(bytes))));
+    check(cudaMemset(inbox.data(), 0, static_cast<std::size_t>(inbox_bytes(bytes))));
   }
   DeviceBuffer message;
   DeviceBuffer received;
-  DeviceBuffer box;
+  DeviceBuffer inbox;
   Stream stream;
 };
 
@@ -38,7 +38,7 @@ class LatencyKernels : public gpu::GpuTest {
  protected:
   static void enqueue(const Side& own, const Side& peer, bool starts, int rounds,
                       std::uint32_t before) {
-    const PingPong side{own.box.data(),      peer.box.data(),          own.message.data(),
+    const PingPong side{own.inbox.data(),    peer.inbox.data(),        own.message.data(),
                         own.received.data(), own.message.size().value, starts};
     check(ping_pong(side, rounds, before, own.stream.get()));
   }
@@ -85,11 +85,11 @@ TEST_F(LatencyKernels, FollowAChainFromWhereTheyWere) {
 TEST_F(LatencyKernels, RefuseWhatTheyCannotDo) {
   const Side side(64, 1);
   PingPong call{
-      side.box.data(), side.box.data(), side.message.data(), side.received.data(), 12, true};
+      side.inbox.data(), side.inbox.data(), side.message.data(), side.received.data(), 12, true};
   EXPECT_EQ(ping_pong(call, 1, 0, side.stream.get()), cudaErrorInvalidValue);
   call.bytes = 8;
   EXPECT_EQ(ping_pong(call, 0, 0, side.stream.get()), cudaErrorInvalidValue);
-  EXPECT_EQ(pointer_chase(side.box.data(), nullptr, 0, side.stream.get()), cudaErrorInvalidValue);
+  EXPECT_EQ(pointer_chase(side.inbox.data(), nullptr, 0, side.stream.get()), cudaErrorInvalidValue);
 }
 
 }  // namespace

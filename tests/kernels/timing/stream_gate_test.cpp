@@ -71,7 +71,7 @@ TEST_F(Hold, AnOpenGateDoesNotHold) {
   EXPECT_LE(time_of(6, 50e3).value, 5e-3);
 }
 
-/// Counters come round: 2 is three past 2^32 - 1.
+/// Counters wrap: 2 is three past 2^32 - 1.
 TEST_F(Hold, CountsPastTheLargestNumber) {
   set(2);
   time_of(1, 100.0);

@@ -68,7 +68,6 @@ const std::vector<std::vector<std::string>> kCommandLines{
     {"fleet"},
     {"fleet", "a", "--expect", "n[1-"},
     {"fleet", "a", "--tolerance", "0"},
-    {"report"},
     {"report", "r", "--format", "cvs"},
     {"report", "r", "--csv"},
 };

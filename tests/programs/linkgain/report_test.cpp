@@ -14,6 +14,8 @@ ReportOptions report_with(const std::vector<std::string>& arguments) {
 TEST(CommandLine, OfReport) {
   EXPECT_EQ(report_with({"a/record.json"}).record, "a/record.json");
   EXPECT_EQ(report_with({"r"}).format, OutputFormat::markdown);
+  EXPECT_EQ(report_with({}).record, "");
+  EXPECT_EQ(report_with({"r", "--format", "table"}).format, OutputFormat::table);
   EXPECT_EQ(report_with({"r", "--format", "csv"}).format, OutputFormat::csv);
   EXPECT_EQ(report_with({"r", "--format", "json"}).format, OutputFormat::json);
   EXPECT_EQ(report_with({"r", "--json"}).format, OutputFormat::json);

@@ -319,7 +319,7 @@ class Stress {
   }
 
   /// Other kernels take room on multiprocessors for a while, so that some blocks of an operation
-  /// come up later than others.
+  /// start later than others.
   void delay_blocks(Random& random) {
     constexpr std::int64_t kBlocks = 8;  // fill a multiprocessor
     if (random.one_in(2)) return;

@@ -92,7 +92,7 @@ using PinnedCopyTest = GpuTest;
 
 constexpr std::size_t kSize = 1 << 20;
 
-TEST_F(PinnedCopyTest, carries_data_there_and_back) {
+TEST_F(PinnedCopyTest, carries_data_both_ways) {
   PinnedCopy copy(Bytes{kSize});
   std::memset(copy.host(), 0x5a, kSize);
   copy.copy_to_device();

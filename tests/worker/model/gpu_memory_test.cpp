@@ -29,9 +29,9 @@ std::vector<MemorySpan> spans_of(const GpuModelMemory& memory) {
     spans.insert(spans.end(), {norm.mean, norm.inverse_deviation});
   };
   for (const BlockSpans& block : memory.blocks) {
-    spans.insert(spans.end(), {block.input, block.attention_input, block.qkv, block.log_sums,
-                               block.kept, block.attention, block.middle, block.feed_forward_input,
-                               block.expanded, block.activated});
+    spans.insert(spans.end(), {block.input, block.attention_input, block.qkv, block.lse,
+                               block.dropout_bits, block.attention, block.middle,
+                               block.feed_forward_input, block.expanded, block.activated});
     add_norm(block.attention_norm);
     add_norm(block.feed_forward_norm);
   }
@@ -123,7 +123,7 @@ TEST(GpuMemory, KeepsABitForEachProbabilityUpToTheDiagonal) {
   const auto kept = [](int samples, int length) {
     const auto memory =
         gpu_model_memory(kTiny, {samples, length}, TrainingPrecision::fp32, kScratch);
-    return memory.blocks.at(0).kept.bytes;
+    return memory.blocks.at(0).dropout_bits.bytes;
   };
   const std::int64_t square = 32 * 32 / 8;
   EXPECT_EQ(kept(1, 1), kTiny.heads * square);

@@ -224,7 +224,7 @@ void time_precision(kernels::TrainingPrecision precision, const Options& options
 }
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("--precision", options.precision, "fp32, tf32 or bf16; all unless given");
+  app.add_option("--precision", options.precision, "fp32, tf32 or bf16 (default: all)");
   app.add_option("--steps", options.steps, "that are timed (20)")->check(CLI::Range(1, 100000));
   app.add_option("--batch", options.shape.samples, "sequences in a step (4)")
       ->check(CLI::Range(1, 1 << 20));

@@ -127,8 +127,8 @@ struct Adam {
     first = 0.9 * first + 0.1 * gradient;
     second = 0.999 * second + 0.001 * gradient * gradient;
     const double mean = first / (1.0 - std::pow(0.9, count));
-    const double spread = second / (1.0 - std::pow(0.999, count));
-    value -= rate * mean / (std::sqrt(spread) + 1e-8);
+    const double variance = second / (1.0 - std::pow(0.999, count));
+    value -= rate * mean / (std::sqrt(variance) + 1e-8);
   }
 };
 

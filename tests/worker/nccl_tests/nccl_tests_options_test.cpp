@@ -190,7 +190,7 @@ TEST(NcclTestsOptions, FlagsAreToldFromOthers) {
   EXPECT_FALSE(has_nccl_tests_flag({"b", "--benchmark_filter=x", "--bogus", "-q"}));
 }
 
-TEST(NcclTestsOptions, GpusAndThreadsAreOneUnlessGiven) {
+TEST(NcclTestsOptions, GpusAndThreadsAreOneByDefault) {
   EXPECT_EQ(parse({"-b", "8"}).gpus, 1);
   EXPECT_EQ(parse({"-b", "8"}).threads, 1);
   const NcclTestsOptions options = parse({"-g8", "--nth", "2", "--np", "4"});

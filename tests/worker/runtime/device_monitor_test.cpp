@@ -61,7 +61,7 @@ TEST(DeviceMonitor, ReadsTheCountersOfItsOwnGpu) {
   const LinkCounters moved = growth(before, monitor.link_counters(why));
   EXPECT_EQ(moved.nvlink_sent, std::int64_t{1} << 30);
   EXPECT_EQ(moved.nvlink_received, std::int64_t{1} << 30);
-  EXPECT_EQ(moved.pcie_sent, std::int64_t{1} << 20) << "although they came round";
+  EXPECT_EQ(moved.pcie_sent, std::int64_t{1} << 20) << "although they wrapped";
   EXPECT_EQ(moved.pcie_received, std::int64_t{1} << 20);
   EXPECT_EQ(why.nvlink + why.pcie, "");
 }

@@ -111,7 +111,7 @@ TEST_F(Ranks, SleepWhileTheyWaitForACommand) {
   EXPECT_LT(used, 0.1 * waited.count());
 }
 
-/// Rank 0 leads with the commands of a test, the others follow until it says bye.
+/// Rank 0 leads with the commands of a test, the others follow until it sends shutdown.
 class EngineOnRanks : public Ranks {
  protected:
   template <typename Lead>

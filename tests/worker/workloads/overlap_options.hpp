@@ -34,7 +34,7 @@ inline std::string overlap_usage() {
          "model speaks of ddp, so no other strategy is taken.\n\n"
          "What PyTorch's users could change it with: --priority of the stream of communication "
          "(the\n"
-         "highest unless told otherwise; PyTorch's own is usual), and in the environment\n"
+         "highest by default; PyTorch's own is usual), and in the environment\n"
          "  NCCL_MAX_CTAS=N           multiprocessors that NCCL takes, at most (as "
          "config.maxCTAs)\n"
          "  NCCL_CGA_CLUSTER_SIZE=N   how many of them must be free at once, 0 to 8 (4 from "

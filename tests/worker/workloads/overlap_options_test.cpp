@@ -5,7 +5,7 @@
 namespace linkgain::test {
 namespace {
 
-TEST(OverlapOptions, AreAllPrecisionsUnlessToldOtherwise) {
+TEST(OverlapOptions, AreAllPrecisionsByDefault) {
   const auto options = parse_overlap_options({});
   ASSERT_TRUE(options);
   EXPECT_EQ(options->precisions.size(), 3U);

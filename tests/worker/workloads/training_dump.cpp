@@ -1,5 +1,5 @@
 // Trains GPT-2 for a few steps and writes down all that another implementation needs to do the
-// same and to be held against it: not a test, scripts/validation/compare-pytorch runs it. See
+// same and to be compared with it: not a test, scripts/validation/compare-pytorch runs it. See
 // --help.
 #include <fmt/format.h>
 

@@ -87,7 +87,7 @@ class OverlapMeasurement {
              Arm{{.is_watched = true}, false}};
   }
 
-  /// Blocks of kStepsPerBlock of each arm in turn, there and back, `turns` times.
+  /// Blocks of kStepsPerBlock of each arm in turn, then in reverse, `turns` times.
   OverlapFindings measure(int turns) {
     run_block(arms_[kAll]);  // connects
     for (Arm& arm : arms_) run_block(arm);

@@ -61,16 +61,16 @@ inline RankResult train_rank(const TrainingCase& training, ThreadExchange& excha
   EventLog log;
   auto communication = std::make_unique<ThreadCommunication>(exchange, rank, log);
   if (training.spoiled_sums_of == rank) communication->spoil_sums();
-  const ThreadCommunication& wire = *communication;
+  const ThreadCommunication& link = *communication;
   TrainingRun run = make_run(training, std::move(communication), log);
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
     log.clear();
-    const double before = wire.sent_bytes();
+    const double before = link.sent_bytes();
     run.run_step(step);
     result.events = log;
-    result.sent_bytes = wire.sent_bytes() - before;
-    result.in_flight = wire.in_flight();
+    result.sent_bytes = link.sent_bytes() - before;
+    result.in_flight = link.in_flight();
     result.losses.push_back(run.read_loss());
     result.hashes.push_back(run.parameter_hash());
   }

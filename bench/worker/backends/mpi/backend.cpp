@@ -30,7 +30,7 @@ namespace {
 /// A pool of buffer slots in page-aligned CPU memory. Move-only owner. Without bytes it has none.
 class HostPool {
  public:
-  /// Throws MachineError where the memory is not to be had.
+  /// Throws MachineError where the memory cannot be allocated.
   HostPool(std::int64_t slot_bytes, std::int64_t slots) : slot_bytes_(slot_bytes) {
     constexpr std::int64_t kPageBytes = 4096;
     if (slot_bytes == 0) return;

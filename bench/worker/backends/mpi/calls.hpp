@@ -19,7 +19,7 @@ void require_mpi_has(const Case& c);
 /// copied to an output. In place MPI_Reduce_scatter_block puts every rank's part at the beginning.
 RankBuffers mpi_buffers(const Case& c, int rank);
 
-/// Carries out the operation once, a ping_pong there and back. `input` and `output` are where this
+/// Carries out the operation once, a ping_pong both ways. `input` and `output` are where this
 /// rank's begin; null where it has none. Throws MachineError.
 void call_mpi(const Case& c, int rank, void* input, void* output);
 

@@ -10,7 +10,7 @@ namespace linkgain {
 
 /// NCCL between GPUs, one GPU a rank: rank r takes CUDA device gpus[r], or its place among its
 /// host's ranks where `gpus` is empty; that device becomes current. Throws MachineError where there
-/// is no such one; connect() throws where the communicator does not come up. `session` must outlive
+/// is no such one; connect() throws where the communicator cannot be made. `session` must outlive
 /// the backend. Only in builds with CUDA and NCCL.
 std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
                                            CommunicatorSettings settings);

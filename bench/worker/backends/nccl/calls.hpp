@@ -25,7 +25,7 @@ struct NcclCall {
   NcclExchanges exchanges;
 };
 
-/// Puts the operation into the stream once, a ping_pong there and back. `input` and `output` are
+/// Puts the operation into the stream once, a ping_pong both ways. `input` and `output` are
 /// where this rank's begin; null where it has none. Throws NcclError.
 void enqueue(const NcclCall& call, const void* input, void* output);
 
@@ -40,9 +40,9 @@ std::unique_ptr<DeviceCall> make_nccl_call(const Case& c, const BufferPlan& plan
 
 /// NCCL's collectives on a stream of their own, of that priority, on the device that is current;
 /// `model_stream` is of the same. `communicator` is the backend's own, so that a training goes by
-/// the same rings as the all-reduce that it is held against, and needs no memory for buffers of its
-/// own. Both must outlive it. Local to the rank; the first operation of a kind connects, which all
-/// ranks do together and for which the host stops. Throws CudaError and NcclError.
+/// the same rings as the all-reduce that it is compared with, and needs no memory for buffers of
+/// its own. Both must outlive it. Local to the rank; the first operation of a kind connects, which
+/// all ranks do together and for which the host stops. Throws CudaError and NcclError.
 std::unique_ptr<TrainingCommunication> make_nccl_training_communication(
     ncclComm_t communicator, cudaStream_t model_stream,
     gpu::StreamPriority priority = gpu::StreamPriority::highest);

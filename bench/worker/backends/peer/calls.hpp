@@ -24,7 +24,7 @@ std::unique_ptr<DeviceCall> make_memory_copy(const Case& c, const BufferPlan& pl
 std::unique_ptr<DeviceCall> make_host_staged_copy(const Case& c, const BufferPlan& plan,
                                                   const NcclContext& context, Session& session);
 
-/// The latency of a message with a flag beside every word, there and back many times in one launch,
+/// The latency of a message with a flag beside every word, as ping-pong many times in one launch,
 /// between the two ranks of the case's pair; an operation is one way. Throws what PeerPools throws.
 std::unique_ptr<DeviceCall> make_ping_pong(const Case& c, const BufferPlan& plan,
                                            const NcclContext& context, Session& session,

@@ -59,7 +59,7 @@ class StagingRing {
     return Bytes{round_up(bytes, kRingAlignment)};
   }
 
-  /// `ring` is zero when the first side comes up, and outlives it.
+  /// `ring` is zero when the first side starts, and outlives it.
   StagingRing(bool sends, void* ring, Bytes chunk)
       : sends_(sends),
         counters_(static_cast<Counters*>(ring)),
@@ -182,13 +182,13 @@ class HostStagedCopy : public DeviceCall {
   void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
   std::string do_form() const override {
     if (parts_.empty()) return {};
-    return fmt::format("copy engines relay through host memory, chunks of {}",
+    return fmt::format("copy engines through a staging ring in host memory, chunks of {}",
                        readable_bytes(chunk_));
   }
 
   std::optional<bool> do_through_host() const override { return true; }
   std::optional<TransferPlan> do_plan() const override {
-    return TransferPlan{"RELAY", std::string(kSimple)};
+    return TransferPlan{"HOST_STAGED", std::string(kSimple)};
   }
 
   Case definition_;

@@ -52,7 +52,7 @@ class PingPong : public DeviceCall {
   void do_fill(const kernels::Pattern& pattern) override { pools_.fill(pattern); }
   std::string do_form() const override {
     if (peer_ < 0) return {};
-    return fmt::format("kernel: flags in data, there and back, {}", pools_.memory().transport());
+    return fmt::format("kernel: flags in data, ping-pong, {}", pools_.memory().transport());
   }
 
   std::optional<bool> do_through_host() const override { return through_host_; }

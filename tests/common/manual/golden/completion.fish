@@ -5,7 +5,7 @@ complete -c linkgain -n __fish_use_subcommand -s h -l help -d 'Print this help m
 complete -c linkgain -n __fish_use_subcommand -l version -d 'What was built'
 complete -c linkgain -n __fish_use_subcommand -f
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -s h -l help -d 'Print this help message and exit'
-complete -c linkgain -n '__fish_seen_subcommand_from measure' -s o -l only -x -a '(__fish_append , all_reduce all_gather copy)' -d 'Operations, .all unless given'
+complete -c linkgain -n '__fish_seen_subcommand_from measure' -s o -l only -x -a '(__fish_append , all_reduce all_gather copy)' -d 'Operations, .all by default'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l format -x -a 'table md' -d 'How a\\b is printed'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l out -x -a '(__fish_complete_directories)' -d 'Folder'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l tokens -r -F -d 'What is read'

@@ -19,8 +19,8 @@ _linkgain() {
         measure) _arguments \
           '-h[Print this help message and exit]' \
           '--help[Print this help message and exit]' \
-          '*''-o+[Operations, .all unless given]:OP,...:_values -s , word all_reduce all_gather copy' \
-          '*''--only=[Operations, .all unless given]:OP,...:_values -s , word all_reduce all_gather copy' \
+          '*''-o+[Operations, .all by default]:OP,...:_values -s , word all_reduce all_gather copy' \
+          '*''--only=[Operations, .all by default]:OP,...:_values -s , word all_reduce all_gather copy' \
           '--format=[How a\\b is printed]:FORMAT:(table md)' \
           '--out=[Folder]:DIR:_files -/' \
           '--tokens=[What is read]:FILE:_files' \

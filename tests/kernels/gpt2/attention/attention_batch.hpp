@@ -44,34 +44,34 @@ struct AttentionBatch {
         output(element_type(of), outputs()),
         output_gradient(element_type(of), outputs()),
         qkv_gradient(element_type(of), 3 * outputs()),
-        log_sums(kernels::ElementType::float32, queries()),
+        lse(kernels::ElementType::float32, queries()),
         scratch(kernels::scratch_of(kernels::attention_scratch_bytes(with))),
-        kept(kernels::scratch_of(kernels::attention_mask_bytes(with))) {}
+        dropout_bits(kernels::scratch_of(kernels::attention_mask_bytes(with))) {}
 
   std::int64_t queries() const { return std::int64_t{shape.samples} * shape.heads * shape.length; }
   std::int64_t outputs() const { return queries() * shape.head_channels; }
   std::uint32_t* mask(const AttentionDropout& dropout) const {
-    return dropout.enabled ? static_cast<std::uint32_t*>(kept.data()) : nullptr;
+    return dropout.enabled ? static_cast<std::uint32_t*>(dropout_bits.data()) : nullptr;
   }
   void poison_results() const {
-    for (const DeviceArray* array : {&output, &qkv_gradient, &log_sums, &scratch, &kept}) {
+    for (const DeviceArray* array : {&output, &qkv_gradient, &lse, &scratch, &dropout_bits}) {
       array->poison();
     }
   }
   void expect_guards() const {
     for (const DeviceArray* array :
-         {&qkv, &output, &output_gradient, &qkv_gradient, &log_sums, &scratch, &kept}) {
+         {&qkv, &output, &output_gradient, &qkv_gradient, &lse, &scratch, &dropout_bits}) {
       array->bits();
     }
   }
   cudaError_t forward(const AttentionDropout& dropout, const gpu::Stream& stream) const {
     return kernels::attention_forward(precision, shape, qkv.data(), dropout, output.data(),
-                                      log_sums.floats(), mask(dropout), stream.get());
+                                      lse.floats(), mask(dropout), stream.get());
   }
   cudaError_t backward(const AttentionDropout& dropout, const gpu::Stream& stream) const {
-    return kernels::attention_backward(
-        precision, shape, qkv.data(), output.data(), output_gradient.data(), log_sums.floats(),
-        mask(dropout), dropout, scratch.floats(), qkv_gradient.data(), stream.get());
+    return kernels::attention_backward(precision, shape, qkv.data(), output.data(),
+                                       output_gradient.data(), lse.floats(), mask(dropout), dropout,
+                                       scratch.floats(), qkv_gradient.data(), stream.get());
   }
 
   TrainingPrecision precision;
@@ -80,9 +80,9 @@ struct AttentionBatch {
   DeviceArray output;
   DeviceArray output_gradient;
   DeviceArray qkv_gradient;
-  DeviceArray log_sums;
+  DeviceArray lse;
   DeviceArray scratch;
-  DeviceArray kept;
+  DeviceArray dropout_bits;
 };
 
 }  // namespace linkgain::test

@@ -66,7 +66,7 @@ void expect_close(const std::vector<double>& found, const std::vector<double>& e
   EXPECT_LE(std::sqrt(error_square), bound.mean * std::sqrt(square)) << what;
 }
 
-/// The results in double precision, log_sums apart.
+/// The results in double precision, lse apart.
 struct Expected {
   std::vector<double> output;
   std::vector<double> qkv_gradient;
@@ -124,7 +124,7 @@ class AttentionKernels : public gpu::GpuTest {
     const Expected expected = expected_of(shape, with, qkv, gradient);
     expect_close(batch.output.values(), expected.output, bounds(precision), "output");
     expect_close(batch.qkv_gradient.values(), expected.qkv_gradient, bounds(precision), "gradient");
-    expect_log_sums(batch, qkv);
+    expect_lse(batch, qkv);
     batch.expect_guards();
     const auto output = batch.output.bits();
     const auto qkv_gradient = batch.qkv_gradient.bits();
@@ -141,8 +141,8 @@ class AttentionKernels : public gpu::GpuTest {
   }
 
   /// Of each sequence's last query, whose sum has the most terms.
-  void expect_log_sums(const AttentionBatch& batch, const std::vector<double>& qkv) const {
-    const auto found = batch.log_sums.values();
+  void expect_lse(const AttentionBatch& batch, const std::vector<double>& qkv) const {
+    const auto found = batch.lse.values();
     const AttentionShape& shape = batch.shape;
     const int channels = shape.heads * shape.head_channels;
     const auto at = [&](int sample, int row, int column) {
@@ -162,10 +162,10 @@ class AttentionKernels : public gpu::GpuTest {
         }
         sum += std::exp(score / std::sqrt(static_cast<double>(shape.head_channels)));
       }
-      const double log_sum =
+      const double lse =
           found[static_cast<std::size_t>(sequence + 1) * static_cast<std::size_t>(shape.length) -
                 1];
-      EXPECT_NEAR(log_sum, std::log(sum), 3.0 * bounds(batch.precision).largest);
+      EXPECT_NEAR(lse, std::log(sum), 3.0 * bounds(batch.precision).largest);
     }
   }
 
@@ -237,7 +237,7 @@ TEST_F(AttentionKernels, RefuseOtherShapesAndAddresses) {
   const auto forward = [&](const AttentionShape& shape, int beyond) {
     return attention_forward(TrainingPrecision::fp32, shape,
                              static_cast<char*>(batch.qkv.data()) + beyond, dropout(0.0, 0),
-                             batch.output.data(), batch.log_sums.floats(), nullptr, stream().get());
+                             batch.output.data(), batch.lse.floats(), nullptr, stream().get());
   };
   EXPECT_EQ(forward({0, 32, 1, 64}, 0), cudaErrorInvalidValue);
   EXPECT_EQ(forward({1, 0, 1, 64}, 0), cudaErrorInvalidValue);
@@ -247,7 +247,7 @@ TEST_F(AttentionKernels, RefuseOtherShapesAndAddresses) {
   EXPECT_EQ(forward({1, 32, 1, 64}, 4), cudaErrorInvalidValue);
   EXPECT_EQ(
       attention_forward(TrainingPrecision::fp32, batch.shape, batch.qkv.data(), dropout(0.1, 0),
-                        batch.output.data(), batch.log_sums.floats(), nullptr, stream().get()),
+                        batch.output.data(), batch.lse.floats(), nullptr, stream().get()),
       cudaErrorInvalidValue);
   EXPECT_EQ(batch.forward(dropout(0.1, -4), stream()), cudaErrorInvalidValue);
   EXPECT_EQ(batch.backward(dropout(0.1, -4), stream()), cudaErrorInvalidValue);

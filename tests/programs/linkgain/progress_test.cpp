@@ -1,10 +1,12 @@
-#include "linkgain/run/progress.hpp"
+#include "bench/programs/linkgain/progress.hpp"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <regex>
 
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain {
@@ -28,22 +30,33 @@ CaseResult measured_case() {
   return result;
 }
 
+class Clock : public RunObserver {
+ public:
+  Seconds now() const override { return {seconds}; }
+  double seconds = 0.0;
+};
+
 Said said_by(bool terminal, bool quiet) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::tmpfile(), &std::fclose);
   testing::internal::CaptureStderr();
   {
-    Progress progress(terminal, quiet, log.get());
+    Progress progress({.terminal = terminal, .quiet = quiet}, log.get());
     progress.note("two variants up");
     const Case c = measured_case().definition;
     RunPlan plan;
     plan.cases = {c};
     plan.launches = 2;
-    const RunObserver clock;
+    Clock clock;
     RunPace pace(plan, clock);
     progress.measuring(pace, 0, c);
+    clock.seconds = 12.4;
     pace.finished(0, 0, 12.4, 0.0);
     progress.finished(pace, 0, measured_case());
     progress.measuring(pace, 1, c);
+    clock.seconds += 0.09;
+    progress.measuring(pace, 1, c);  // too soon
+    pace.finished(0, 1, 12.4, 0.0);
+    progress.finished(pace, 1, measured_case());
   }
   Said said;
   said.error = testing::internal::GetCapturedStderr();
@@ -57,6 +70,8 @@ Said said_by(bool terminal, bool quiet) {
 constexpr const char* kLines =
     "two variants up\n"
     "[  1/2] launch 1 of 2, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
+    "4.310x\n"
+    "[  2/2] launch 2 of 2, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
     "4.310x\n";
 
 TEST(Progress, SaysALineForEachCaseWhereThereIsNoTerminal) {
@@ -73,16 +88,38 @@ TEST(Progress, IsSilentWhenQuietButForTheLog) {
   }
 }
 
-TEST(Progress, ChangesOneLineOfATerminalAndLeavesItEmpty) {
+TEST(Progress, ChangesOneLineOfATerminalAndLeavesARowForEachCase) {
   const Said said = said_by(true, false);
   EXPECT_EQ(said.log, kLines);
   const std::regex erase("\r\033\\[K");
   test::expect_golden(std::regex_replace(said.error, erase, "<erase>"), "progress.txt");
 }
 
+TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
+  Case c = measured_case().definition;
+  c.type = DataType::bfloat16;
+  RunPlan plan;
+  plan.cases = {c, c};
+  plan.launches = 6;
+  Clock clock;
+  RunPace pace(plan, clock);
+  pace.finished(0, 0, 60.0, 0.0);
+  pace.finished(1, 0, 60.0, 0.0);
+  pace.finished(0, 1, 60.0, 0.0);
+  std::string text;
+  for (const std::size_t columns : {200U, 80U, 79U, 60U, 44U, 30U, 20U, 8U, 1U}) {
+    for (const bool utf8 : {true, false}) {
+      const std::string line = progress_line(pace, "launch 2 of 6", case_label(c), columns, utf8);
+      EXPECT_LE(display_width(line), columns);
+      text += line + "|\n";
+    }
+  }
+  test::expect_golden(text, "progress_lines.txt");
+}
+
 TEST(Progress, NeedsNoLog) {
   testing::internal::CaptureStderr();
-  Progress(false, false, nullptr).note("a line");
+  Progress({}, nullptr).note("a line");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "a line\n");
 }
 

@@ -1,0 +1,147 @@
+#include "progress.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr double kLeastSecondsBetweenUpdates = 0.1;
+
+/// "[  3/12] launch 2 of 6, all_reduce/…".
+std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
+  const std::string launches =
+      pace.launches() == 1 ? "" : fmt::format("launch {} of {}, ", launch + 1, pace.launches());
+  return fmt::format("[{:>3}/{}] {}{}", step, pace.steps(), launches, case_name(c));
+}
+
+std::string bar(double share, std::size_t width, bool utf8) {
+  const auto full = static_cast<std::size_t>(std::floor(share * static_cast<double>(width)));
+  std::string text;
+  for (std::size_t i = 0; i < width; ++i) {
+    text += utf8 ? (i < full ? "█" : "░") : (i < full ? "#" : ".");
+  }
+  return text;
+}
+
+/// "45 s left", "2 min 5 s left", "12 min left".
+std::string time_left(const RunPace& pace) {
+  constexpr int kMinute = 60;
+  constexpr int kCoarse = 10;  // minutes
+  const auto seconds = static_cast<int>(std::ceil(std::max(0.0, pace.seconds_left())));
+  if (seconds < 2 * kMinute) return fmt::format("{} s left", seconds);
+  if (seconds >= kCoarse * kMinute) return fmt::format("{} min left", seconds / kMinute);
+  return fmt::format("{} min {} s left", seconds / kMinute, seconds % kMinute);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : "  ") + part;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string progress_line(const RunPace& pace, const std::string& launches, const std::string& name,
+                          std::size_t columns, bool utf8) {
+  constexpr std::size_t kBar = 20;
+  const int steps = std::max(1, pace.steps());
+  const std::string done = bar(static_cast<double>(pace.step()) / steps, kBar, utf8);
+  const std::string count =
+      fmt::format("{:>{}}/{}", pace.step(), std::to_string(steps).size(), steps);
+  const std::string left = time_left(pace);
+  for (const auto& parts : {std::vector{done, count, launches, name, left},
+                            std::vector{done, count, name, left}, std::vector{count, name, left}}) {
+    std::string line = joined(parts);
+    if (display_width(line) <= columns) return line;
+  }
+  const std::string rest = joined({count, left});
+  const std::size_t room = columns > rest.size() + 2 ? columns - rest.size() - 2 : 0;
+  return first_columns(joined({count, first_columns(name, room), left}), columns);
+}
+
+Progress::Progress(ProgressStyle style, std::FILE* log) : style_(std::move(style)), log_(log) {}
+
+Progress::~Progress() { write_rows(); }
+
+/// The line gives way to them.
+void Progress::write_rows() {
+  const std::string text = (line_open_ ? "\r\033[K" : "") + std::exchange(rows_, {});
+  line_open_ = false;
+  if (!text.empty()) print_message(stderr, text);
+}
+
+/// A character in the last column would leave some terminals' cursor on the next line.
+std::size_t Progress::columns() const { return std::max<std::size_t>(style_.columns(), 2) - 1; }
+
+void Progress::note(const std::string& text) {
+  write_rows();
+  const std::string shown = style_.terminal ? hanging("", text, columns()) : text + "\n";
+  if (!style_.quiet) print_message(stderr, style_.utf8 ? shown : in_ascii(shown));
+  if (log_ != nullptr) print_message(log_, text + "\n");
+}
+
+void Progress::starting(const RunPace& pace) { write_line(pace, "", "starting jobs"); }
+
+void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
+  const std::string launches =
+      pace.launches() == 1 ? "" : fmt::format("launch {} of {}", launch + 1, pace.launches());
+  write_line(pace, launches, case_label(c));
+}
+
+void Progress::write_line(const RunPace& pace, const std::string& launches,
+                          const std::string& name) {
+  if (style_.quiet || !style_.terminal) return;
+  const double now = pace.elapsed();
+  if (written_ && now - *written_ < kLeastSecondsBetweenUpdates) return;
+  written_ = now;
+  print_message(stderr, fmt::format("\r\033[K{}{}", std::exchange(rows_, {}),
+                                    progress_line(pace, launches, name, columns(), style_.utf8)));
+  line_open_ = true;
+}
+
+void Progress::finished(const RunPace& pace, int launch, const CaseResult& result) {
+  const std::string text = fmt::format(
+      "{}: {}\n", place_of(pace, pace.step(), launch, result.definition), summary_of(result));
+  if (log_ != nullptr) print_message(log_, text);
+  if (style_.quiet) return;
+  if (!style_.terminal) return print_message(stderr, text);
+  const bool all = std::ranges::all_of(result.variants, [](const VariantResult& variant) {
+    return variant.time || variant.skipped;
+  });
+  if (!all || launch + 1 < pace.launches()) return;
+  constexpr int kNameColumns = 18;
+  const std::string row =
+      fmt::format("{:<{}}  {}", case_label(result.definition), kNameColumns, summary_of(result));
+  rows_ += first_columns(row, columns(), style_.utf8 ? "…" : "~") + "\n";
+}
+
+std::string summary_of(const CaseResult& result) {
+  std::vector<std::string> parts;
+  for (const VariantResult& variant : result.variants) {
+    if (variant.time) {
+      parts.push_back(fmt::format("{} {}", variant.variant, readable_time(*variant.time)));
+    } else {
+      parts.push_back(fmt::format("{} skipped ({})", variant.variant,
+                                  one_line(variant.skipped.value_or("not measured"))));
+    }
+  }
+  for (const RatioResult& entry : result.ratios) {
+    parts.push_back(fmt::format("{:.3f}x", entry.ratio.estimate));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,107 @@
+#include "linkgain/report/screen.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/record/journal.hpp"
+#include "linkgain/tables/text_lines.hpp"
+#include "support/golden.hpp"
+#include "support/sample_records.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::test;
+
+Record recorded(const std::string& folder) {
+  Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
+  summarise(record);
+  return record;
+}
+
+std::string shown(const Record& record, const ScreenStyle& style) {
+  return screen(RunSummary(record), "Record: results/a_run/record.json", style);
+}
+
+/// A screen's lines fit, and the last one that is not empty is the answer's.
+void expect_fits(const std::string& text, std::size_t columns) {
+  const std::vector<std::string> lines = split(text, '\n');
+  EXPECT_LE(lines.size() - 1, 24U) << text;
+  for (const std::string& line : lines) EXPECT_LE(display_width(line), columns) << line;
+  EXPECT_TRUE(lines.size() > 1 && lines[lines.size() - 2].ends_with('.')) << text;
+}
+
+TEST(Screen, ShowsARunAtTheTerminalsWidth) {
+  Situations screens;
+  for (const char* folder : {"2xH200-default", "4xH200-default", "2xH200-training"}) {
+    const Record record = recorded(folder);
+    for (const std::size_t columns : {60U, 80U, 200U}) {
+      const std::string text = shown(record, {.columns = columns});
+      expect_fits(text, columns);
+      screens.add(std::string(folder) + " at " + std::to_string(columns), text);
+    }
+  }
+  expect_golden(screens.text(), "screen_widths.txt");
+}
+
+TEST(Screen, IsAsciiWhereTheLocaleIsNotUtf8) {
+  const std::string text = shown(recorded("2xH200-default"), {.columns = 80, .utf8 = false});
+  EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) > 0; }));
+  expect_golden(text, "screen_ascii.txt");
+}
+
+TEST(Screen, ColoursSayNothingThatWordsDoNot) {
+  Situations screens;
+  const auto add = [&](const std::string& situation, const Record& record) {
+    std::string text = shown(record, {.columns = 80, .color = true});
+    for (const char* code : {"\033[31m", "\033[32m", "\033[33m", "\033[0m"}) {
+      const std::string name = std::string("<") + (code + 2);
+      for (auto at = text.find(code); at != std::string::npos; at = text.find(code)) {
+        text.replace(at, std::string(code).size(), name);
+      }
+    }
+    EXPECT_EQ(text.find('\033'), std::string::npos) << situation;
+    EXPECT_EQ(shown(record, {.columns = 80}).find('\033'), std::string::npos) << situation;
+    screens.add(situation, text);
+  };
+  add("faster", h200_record());
+  add("no difference", one_case(10.0e-3, 10.0e-3, 0.99, 1.01));
+  add("slower", one_case(10.0e-3, 9.3e-3, 0.92, 0.94));
+  add("wrong data", wrong_data_record());
+  add("the same path", phb_record());
+  Record wrong_path = h200_record();
+  wrong_path.warnings.push_back({"wrong-path", "variant p2p: host memory carried its bytes", ""});
+  add("a wrong path", wrong_path);
+  Record cut_short = h200_record();
+  for (CaseResult& result : cut_short.cases) {
+    if (result.definition.size.value < 1 << 30) continue;
+    for (VariantResult& variant : result.variants) {
+      variant.time.reset();
+      variant.skipped = "the budget was used up";
+    }
+    result.ratios.clear();
+  }
+  add("without the largest size", cut_short);
+  add("three variants", three_variants_record());
+  add("MPI", mpi_record());
+  add("nothing", Record{});
+  expect_golden(screens.text(), "screen_situations.txt");
+}
+
+TEST(Screen, EveryRecordOfTheTreeFits) {
+  for (const auto& entry : std::filesystem::directory_iterator(RESULTS_FOLDER)) {
+    if (!std::filesystem::exists(entry.path() / "record.json")) continue;
+    const Record record = recorded(entry.path().filename());
+    for (const std::size_t columns : {40U, 60U, 120U}) {
+      expect_fits(shown(record, {.columns = columns}), columns);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "linkgain/tables/text_lines.hpp"
+#include "programs.hpp"
+#include "redirection.hpp"
+#include "support/pseudo_terminal.hpp"
+
+/// Runs on terminals of several widths.
+namespace linkgain::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+constexpr unsigned short kWidths[] = {45, 60, 80, 200};
+
+struct Shown {
+  std::string written;
+  Outcome outcome;
+};
+
+class RunScreen : public MpiTest {
+ protected:
+  /// `redirection` has the terminal's name in $tty.
+  Shown run_on(unsigned short columns, const std::string& redirection,
+               const std::map<std::string, std::optional<std::string>>& environment = {}) {
+    PseudoTerminal terminal(columns);
+    ProgramRequest request =
+        run_request(folder_, {"--only", "all_reduce", "send_recv", "--sizes", "64,1K,64K",
+                              "--precision", "0.5", "--budget", "60", "--launches", "3"});
+    request.arguments.insert(request.arguments.begin(),
+                             {"/bin/sh", "-c", "exec \"$@\" " + redirection, "sh"});
+    request.environment = environment;
+    request.environment.insert({{"tty", terminal.name()},
+                                {"TERM", "xterm"},
+                                {"LC_ALL", "C.UTF-8"},
+                                {"NO_COLOR", std::nullopt},
+                                {"COLUMNS", std::nullopt}});
+    request.directory = folder_.path();
+    Program program(request);
+    while (program.is_running()) {
+      terminal.read_on();
+      pause_for(0.005);
+    }
+    Shown shown{.written = {}, .outcome = program.finish()};
+    terminal.read_on();
+    shown.written = terminal.written();
+    return shown;
+  }
+
+  /// The last 24 lines or fewer, behind a blank one, begin with the machine and end with what it
+  /// says.
+  static void expect_screen(const std::vector<std::string>& lines) {
+    auto end = lines.end();
+    while (end != lines.begin() && end[-1].empty()) --end;
+    ASSERT_NE(end, lines.begin());
+    const auto machine = std::find_if(
+        lines.begin(), end, [](const std::string& line) { return line.starts_with("2 ranks"); });
+    ASSERT_NE(machine, end);
+    EXPECT_LE(end - machine, 24);
+    const auto answer = std::find(std::make_reverse_iterator(end), lines.rend(), "").base();
+    EXPECT_THAT(*answer, StartsWith("Shared memory "));
+    EXPECT_TRUE(end[-1].ends_with('.')) << end[-1];
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(RunScreen, StaysWithinTheTerminalAndEndsWithTheAnswer) {
+  for (const unsigned short columns : kWidths) {
+    const Shown shown = run_on(columns, ">$tty 2>&1");
+    ASSERT_EQ(shown.outcome.status, 0) << shown.written;
+    const Screen screen = screen_of(shown.written);
+    EXPECT_LE(screen.widest, columns) << shown.written;
+    EXPECT_LE(screen.erased, 10 * shown.outcome.seconds + 2) << columns;
+    EXPECT_GE(screen.erased, 2) << columns;
+    for (const char* row : {"all_reduce 64 B ", "all_reduce 64 KiB ", "send_recv 1 KiB "}) {
+      EXPECT_THAT(screen.lines, Contains(StartsWith(row))) << columns;
+    }
+    EXPECT_THAT(shown.written, HasSubstr("s left")) << columns;
+    expect_screen(screen.lines);
+  }
+}
+
+TEST_F(RunScreen, IsThereInAPipeToo) {
+  const Outcome outcome =
+      in_shell(folder_, "LC_ALL=C \"$@\" 2>progress | cat",
+               run_request(folder_, {"--only", "all_reduce", "--sizes", "64K", "--budget", "60"}));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("\033")));
+  EXPECT_TRUE(std::ranges::all_of(outcome.output, [](char c) {
+    return static_cast<signed char>(c) > 0;
+  })) << outcome.output;
+  expect_screen(lines_of(outcome.output));
+  EXPECT_THAT(lines_of(read_text(folder_.path() / "progress")), SizeIs(testing::Ge(2)));
+}
+
+/// A record's report on a terminal of so many columns.
+std::string report_on(unsigned short columns, const std::string& command,
+                      const std::map<std::string, std::optional<std::string>>& environment) {
+  PseudoTerminal terminal(columns);
+  ProgramRequest request;
+  request.arguments = {"/bin/sh", "-c", "exec " + command + " >$tty"};
+  request.environment = environment;
+  request.environment.insert({{"tty", terminal.name()},
+                              {"TERM", "xterm"},
+                              {"PAGER", "cat"},
+                              {"LC_ALL", "C.UTF-8"},
+                              {"NO_COLOR", std::nullopt},
+                              {"CLICOLOR", std::nullopt},
+                              {"LINKGAIN", LINKGAIN}});
+  Program program(request);
+  while (program.is_running()) {
+    terminal.read_on();
+    pause_for(0.005);
+  }
+  EXPECT_EQ(program.finish().status, 0);
+  terminal.read_on();
+  return terminal.written();
+}
+
+const std::string kReport = "\"$LINKGAIN\" report " RESULTS_FOLDER "/2xH200-node-1";
+
+TEST(ReportOnATerminal, FitsItsWidth) {
+  for (const unsigned short columns : kWidths) {
+    const Screen screen = screen_of(report_on(columns, kReport, {}));
+    EXPECT_LE(screen.erased, 0);
+    for (const std::string& line : screen.lines) {
+      // What is to be copied is never broken.
+      const bool copied = line.find('=') != std::string::npos || line.starts_with("Record: ") ||
+                          line.find("linkgain run") != std::string::npos;
+      if (copied) continue;
+      EXPECT_LE(display_width(line), columns) << line;
+    }
+    EXPECT_THAT(screen.lines, Contains(StartsWith("NVLink makes all-reduce of 256 MiB 11.0 ")));
+    EXPECT_THAT(screen.lines, Contains("By size"));
+  }
+}
+
+TEST(ReportOnATerminal, HasColoursUnlessForbidden) {
+  EXPECT_THAT(report_on(80, kReport, {}), HasSubstr("\033[32m11.0x\033[0m"));
+  const std::map<std::string, std::optional<std::string>> forbidding[] = {
+      {{"NO_COLOR", "1"}}, {{"CLICOLOR", "0"}}, {{"TERM", "dumb"}}};
+  for (const auto& environment : forbidding) {
+    const std::string written = report_on(80, kReport, environment);
+    EXPECT_THAT(written, Not(HasSubstr("\033"))) << environment.begin()->first;
+    EXPECT_THAT(written, HasSubstr("11.0x  10.9"));
+  }
+  EXPECT_THAT(report_on(80, kReport + " --no-color", {}), Not(HasSubstr("\033")));
+}
+
+TEST(ReportOnATerminal, IsAsciiInTheLocaleC) {
+  const std::string both = RESULTS_FOLDER "/2xH200-node-1 " RESULTS_FOLDER "/2xH200-node-2";
+  for (const std::string& command : {kReport, "\"$LINKGAIN\" compare " + both}) {
+    const std::string written = report_on(80, command, {{"LC_ALL", "C"}});
+    EXPECT_TRUE(std::ranges::all_of(written, [](char c) {
+      return static_cast<signed char>(c) > 0;
+    })) << written;
+    EXPECT_THAT(written, testing::ContainsRegex("[0-9]-[0-9.]+x"));
+  }
+}
+
+TEST(ReportOnATerminal, GoesThroughThePager) {
+  EXPECT_THAT(report_on(80, kReport, {{"PAGER", "sed 's/^/paged: /'"}}),
+              HasSubstr("paged: Path: NVLink"));
+  EXPECT_THAT(report_on(80, kReport, {{"PAGER", "no-such-pager-is-here 2>/dev/null"}}),
+              HasSubstr("Path: NVLink"));
+}
+
+TEST(ReportOnATerminal, IsOfTheLatestRunUnlessOneIsNamed) {
+  const ScratchFolder folder;
+  const std::filesystem::path records = RESULTS_FOLDER;
+  const auto later = std::filesystem::file_time_type::clock::now();
+  for (const std::string name : {"2xH200-node-1", "2xH200-node-2"}) {
+    const std::filesystem::path copy = folder.path() / "results" / name / "record.json";
+    std::filesystem::create_directories(copy.parent_path());
+    std::filesystem::copy_file(records / name / "record.json", copy);
+    const bool latest = name == "2xH200-node-1";
+    std::filesystem::last_write_time(copy, latest ? later : later - std::chrono::hours(1));
+  }
+  const Outcome outcome = run_program(linkgain(folder, {"report", "--format", "table"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("Record: results/2xH200-node-1\n"));
+}
+
+TEST_F(RunScreen, DumbTerminalsGetPlainLines) {
+  const Shown shown = run_on(80, ">$tty 2>&1", {{"TERM", "dumb"}});
+  EXPECT_EQ(shown.outcome.status, 0);
+  EXPECT_THAT(shown.written, Not(HasSubstr("\033")));
+  EXPECT_THAT(shown.written, HasSubstr("[  1/18] launch 1 of 3, all_reduce/float32/sum/64B/np2: "));
+}
+
+}  // namespace
+}  // namespace linkgain::test
