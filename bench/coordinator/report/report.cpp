@@ -402,12 +402,8 @@ std::string repeat_section(const Record& record) {
   add_item(text, "Launches", std::to_string(settings.launches));
   add_item(text, "Interval asked for", precision_text(settings));
   add_item(text, "Sample", readable_time(settings.sample_target));
-  if (settings.budget.has_value()) {
-    add_item(text, "Budget", readable_time(*settings.budget));
-  }
-  if (settings.require_healthy) {
-    add_item(text, "Healthy GPUs", "required");
-  }
+  if (settings.budget) add_item(text, "Budget", readable_time(*settings.budget));
+  if (settings.require_healthy) add_item(text, "Healthy GPUs", "required");
   return text;
 }
 
