@@ -32,7 +32,7 @@ class RunScreen : public MpiTest {
     PseudoTerminal terminal(columns);
     ProgramRequest request =
         run_request(folder_, {"--only", "all_reduce", "send_recv", "--sizes", "64,1K,64K",
-                              "--precision", "0.5", "--budget", "60", "--launches", "3"});
+                              "--ci-width", "0.5", "--budget", "60", "--launches", "3"});
     request.arguments.insert(request.arguments.begin(),
                              {"/bin/sh", "-c", "exec \"$@\" " + redirection, "sh"});
     request.environment = environment;

@@ -13,6 +13,7 @@
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain compare before/record.json after/record.json\n"
+    "  linkgain compare before after      by label: linkgain run --label before\n"
     "  linkgain compare a1.json,a2.json b1.json,b2.json   another program's launches\n"
     "  linkgain compare monday.json tuesday.json wednesday.json --metric busbw";
 
@@ -84,11 +85,10 @@ void require_asked_for(const std::vector<RunFigures>& runs,
 
 void declare(CommandLine& line, CompareCommandOptions& options) {
   line.app
-      .add_option(
-          "runs", options.runs,
-          "Before and after, or more for a trend: record.json, a run's directory, or JSON of "
-          "linkgain-bench or nccl-tests (-J), several launches as one side by commas between "
-          "their files or as a directory of them")
+      .add_option("runs", options.runs,
+                  "Before and after, or more for a trend: record.json, a run's directory or label, "
+                  "or JSON of linkgain-bench or nccl-tests (-J). Several launches are one side by "
+                  "commas between their files or as a directory of them")
       ->required();
   line.deferred.then([&options] {
     if (options.runs.size() >= 2) return;
@@ -118,7 +118,7 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
 /// UsageError where a run cannot be read.
 int carry_out(const CompareCommandOptions& options) {
   std::vector<RunFigures> runs;
-  for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(path));
+  for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(find_run(path)));
   require_asked_for(runs, options.compare.operations);
   std::vector<RunComparison> comparisons;
   for (std::size_t i = 1; i < runs.size(); ++i) {

@@ -18,6 +18,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_file.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
@@ -171,6 +172,11 @@ void declare_output(CommandLine& line, RunOptions& options) {
            DeferredOptions::Empty::is_absent)
       ->default_str("a new one in results")
       ->type_name("DIR");
+  line.deferred
+      .add("--label", options.label, parse_label,
+           "A name for the run, by which `linkgain list` and `linkgain compare` find it",
+           DeferredOptions::Empty::is_value)
+      ->type_name("NAME");
   app.add_flag("--require-healthy", options.require_healthy,
                "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "
                "another process was on a GPU");
@@ -219,6 +225,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
   settings.training = plan.training;
+  settings.label = options.label;
   settings.require_healthy = options.require_healthy;
   return settings;
 }
@@ -297,7 +304,7 @@ int carry_out(const RunOptions& options) {
   }
   record.wall_seconds = world.now().value - start;
   note_exposed_communication(record);
-  const ExitCode verdict = judge(record);
+  const ExitCode verdict = judge(record, options.operations);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
   write_files(record, directory);

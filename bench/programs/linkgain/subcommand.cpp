@@ -12,6 +12,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
 #include "terminal.hpp"
@@ -211,7 +212,7 @@ ScreenStyle screen_style(bool color) {
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {
   std::vector<NamedRecord> records;
   for (const std::filesystem::path& path : paths) {
-    records.push_back({path.string(), read_record(path)});
+    records.push_back({path.string(), read_record(find_run(path))});
   }
   return records;
 }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
@@ -24,19 +27,26 @@ constexpr const char* kExamples =
     "Any of nccl-tests' flags has it measure as nccl-tests does and print what it\n"
     "prints (see --format nccl-tests --help).\n\n"
     "Examples:\n"
-    "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
+    "  linkgain-bench --np 2 --benchmark_filter=all_reduce\n"
     "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G --launch-mode graph\n"
-    "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
+    "  linkgain-bench -b 8 -e 1G -f 2 -g 2";
 
 /// What to do instead of a benchmark.
 struct Modes {
   bool serve = false;
   bool describe = false;
   bool version = false;
+  std::string ranks;  ///< --np
+  std::string format;
+  std::string share;  ///< --write-manual
 };
 
 void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& options) {
   CLI::App& app = deferred.app();
+  app.add_option("--format", modes.format,
+                 "nccl-tests: measure as nccl-tests does and print what it prints");
+  app.add_option("--write-manual", modes.share, "man pages and completions into a share folder")
+      ->group("");
   app.add_flag("--serve", modes.serve, "Answer linkgain's protocol on standard input and output");
   app.add_flag("--describe", modes.describe, "Print versions and capabilities as JSON");
   deferred
@@ -57,7 +67,38 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
           "Length of a timed batch of operations, as 0.005 (seconds) or 5ms",
           DeferredOptions::Empty::is_value, fmt::to_string(options.sample_target.value))
       ->type_name("TIME");
+  app.add_option(
+         "--np", modes.ranks,
+         "Start that many ranks of itself with mpirun on this host; auto: one for every GPU "
+         "(mpi backend: 2)")
+      ->type_name("N");
   app.add_flag("--version", modes.version, "Version and what was built");
+}
+
+RanksToStart parse_ranks(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  int ranks = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, ranks);
+  if (status == std::errc{} && rest == end && ranks >= 2 && ranks <= kMostRanks) return ranks;
+  throw UsageError(
+      fmt::format("--np {} is neither auto nor a number from 2 to {}", text, kMostRanks),
+      "a link has two ends: take two ranks or more");
+}
+
+/// What -g and -t ask for together: a rank drives one GPU, so that there are as many ranks.
+std::optional<RanksToStart> ranks_of(const NcclTestsOptions& options,
+                                     std::optional<RanksToStart> named) {
+  const std::int64_t ranks = std::int64_t{options.gpus} * options.threads;
+  if (ranks == 1) return named;
+  if (named && *named) {
+    throw UsageError(
+        fmt::format("--np {} and -g {} both say how many ranks there are", **named, options.gpus),
+        "leave one of them out");
+  }
+  if (ranks <= kMostRanks) return RanksToStart{static_cast<int>(ranks)};
+  throw UsageError(fmt::format("-g {} with -t {} are more than {} ranks", options.gpus,
+                               options.threads, kMostRanks));
 }
 
 WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
@@ -133,18 +174,12 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   app.get_option("--only")->default_str("all_reduce,send_recv");
   app.get_option("--sizes")->default_str(kUsualSizes);
   app.option_defaults()->group("Modes");
-  std::string format;
-  app.add_option("--format", format,
-                 "nccl-tests: measure as nccl-tests does and print what it prints");
   Modes modes;
   add_mode_options(job, modes, options);
-  std::string share;
-  app.add_option("--write-manual", share, "man pages and completions into a share folder")
-      ->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const bool nccl_tests = means_nccl_tests(format, app.remaining(), argv[0]);
+    const bool nccl_tests = means_nccl_tests(modes.format, app.remaining(), argv[0]);
     return text_request(nccl_tests ? nccl_tests_help() : help_text(app));
   } catch (const CLI::ParseError& error) {
     throw UsageError(describe_conversion_error(error.what()), "see linkgain-bench --help");
@@ -153,17 +188,19 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
     return text_request(
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
-  if (!share.empty()) {
+  if (!modes.share.empty()) {
     write_manual(
-        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, share);
+        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, modes.share);
     return text_request("");
   }
   job.read();
   options.backend = selection.backend.value_or(usual);
   options.gpus = selection.gpus;
-  if (means_nccl_tests(format, app.remaining(), argv[0])) {
+  if (!modes.ranks.empty()) options.ranks_to_start = parse_ranks(modes.ranks);
+  if (means_nccl_tests(modes.format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
+    options.ranks_to_start = ranks_of(options.nccl_tests, options.ranks_to_start);
     return options;
   }
   options.mode = mode_of(modes, options.load_time);

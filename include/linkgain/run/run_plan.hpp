@@ -34,6 +34,7 @@ struct RunOptions : SelectionOptions {
   std::optional<std::filesystem::path> out;
   bool dry_run = false;  ///< print the plan
   bool list = false;     ///< print what options can be
+  std::string label;
   bool json = false;
   bool quiet = false;
   bool color = true;
