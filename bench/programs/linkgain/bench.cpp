@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kFooter =
     "All other words are linkgain-bench's: see linkgain-bench --help.\n"
     "Examples:\n"
-    "  linkgain bench --benchmark_filter=all_reduce    Google Benchmark, a rank for every GPU\n"
-    "  linkgain bench -np 2 -b 8 -e 1G -f 2            nccl-tests' flags and its table";
+    "  linkgain bench --benchmark_filter=all_reduce   Google Benchmark on every GPU\n"
+    "  linkgain bench -np 2 -b 8 -e 1G -f 2           nccl-tests' flags and its table";
 
 struct BenchOptions {
   std::vector<std::string> arguments;
