@@ -147,7 +147,7 @@ TEST_F(BenchOperationNames, RunEndToEndIntoARecordAndAReport) {
   const ScratchFolder folder;
   const Outcome outcome = run_program(
       run_request(folder, {"--only", "all_gather,ping_pong,gather", "--sizes", "4K", "--launches",
-                           "1", "--root", "1", "--budget", "30", "--precision", "0.5", "--quiet"}));
+                           "1", "--root", "1", "--budget", "30", "--ci-width", "0.5", "--quiet"}));
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   std::vector<std::string> names;
   const Json record = read_record(folder);

@@ -22,8 +22,8 @@ class BenchRefuses : public MpiTest {};
 TEST_F(BenchRefuses, OnceForAllRanks) {
   const std::vector<Wrong> all{{{"--type", "float16"}},
                                {{"--reduction", "avg"}},
-                               {{"--launch", "graph"}},
-                               {{"--only", "copy_push", "--launch", "graph"}},
+                               {{"--launch-mode", "graph"}},
+                               {{"--only", "copy_push", "--launch-mode", "graph"}},
                                {{}, 1},
                                {{"--bogus"}, 4},
                                {{"--benchmark_bogus=1"}},

@@ -293,9 +293,9 @@ class CheckOfARun : public MpiTest {};
 TEST_F(CheckOfARun, HoldsTwoRunsAgainstEachOther) {
   const ScratchFolder folder;
   for (const char* name : {"before", "after"}) {
-    const Outcome run = run_program(linkgain(
-        folder, {"run", "--backend", "mpi", "--np", "2", "--only", "all_reduce", "--sizes", "1M",
-                 "--launches", "3", "--quiet", "--precision", "0.5", "--out", name}));
+    const Outcome run = run_program(
+        linkgain(folder, {"run", "--backend", "mpi", "--np", "2", "--only", "all_reduce", "--sizes",
+                          "1M", "--launches", "3", "--quiet", "--ci-width", "0.5", "--out", name}));
     ASSERT_EQ(run.status, 0) << run.error;
   }
   ASSERT_EQ(run_program(linkgain(folder, {"baseline", "before", "-o", "b.json"})).status, 0);

@@ -192,19 +192,22 @@ def help_of(*command):
 
 
 OPTION = re.compile(r"^  (?P<names>-\S+(?: \S+)*?)(?:\s{2,}(?P<text>\S.*))?$")
+DEFAULT = re.compile(r"(?P<text>.*?)(?: \(default: (?P<default>.*)\))?")
 
 
 def options_of(*command):
-    """(names, text) of every option in a command's --help."""
-    found, inside = [], False
+    """(group, names, text, default) of every option in a command's --help."""
+    found, group, inside = [], "", False
     for line in help_of(*command).splitlines():
         option = OPTION.match(line)
         if option:
-            found.append([option["names"], option["text"] or ""])
-        elif found and inside and re.match(r"\s{6,}\S", line):
-            found[-1][1] = f"{found[-1][1]} {line.strip()}".strip()
-        inside = bool(option) or (inside and line.startswith("      "))
-    return found
+            found.append([group, option["names"], option["text"] or ""])
+        elif found and inside and line.startswith(" " * 24):
+            found[-1][2] = f"{found[-1][2]} {line.strip()}".strip()
+        elif re.fullmatch(r"\w[\w ]*:", line):
+            group = line[:-1]
+        inside = bool(option) or (inside and line.startswith(" " * 24))
+    return [[group, names, *DEFAULT.fullmatch(text).group("text", "default")] for group, names, text in found]
 
 
 class Options(unittest.TestCase):
@@ -212,11 +215,25 @@ class Options(unittest.TestCase):
 
     @staticmethod
     def table(command):
-        rows = ["| Option | |", "| --- | --- |"]
-        for names, text in options_of(*command.split()):
-            cell = text.replace("|", "\\|")
-            rows.append(f"| `{names.replace('|', chr(92) + '|')}` | {cell} |")
+        options = options_of(*command.split())
+        groups = {group for group, *_ in options}
+        rows, last = ["| Option | | Default |", "| --- | --- | --- |"], None
+        for group, *cells in options:
+            if group != last and len(groups) > 1:
+                rows.append(f"| **{group}** | | |")
+            last = group
+            names, text, default = ((cell or "").replace("|", "\\|") for cell in cells)
+            rows.append(f"| `{names}` | {text} | {default} |".replace("|  |", "| |"))
         return "\n".join(rows)
+
+    def test_help_fits_80_columns(self):
+        commands = re.findall(r"^  (\w+)  ", help_of("linkgain").split("Commands:")[1].split("Options:")[0], re.M)
+        self.assertIn("run", commands)
+        asked = [["linkgain"], *(["linkgain", command] for command in commands), ["linkgain-bench"],
+                 ["linkgain-bench", "--format", "nccl-tests"]]
+        for command in asked:
+            for line in help_of(*command).splitlines():
+                self.assertLessEqual(len(line), 80, f"{' '.join(command)} --help: {line}")
 
     def test_tables_are_those_of_the_command_line(self):
         for page in PAGES:

@@ -27,7 +27,7 @@ std::pair<int, int> numbers_of(const std::optional<std::string>& text) {
 TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
   const Outcome outcome = run_linkgain(
       "--only all_reduce --sizes 4,64K,1M,40000004,64M,256M --type float32,bfloat16 "
-      "--launch stream,graph --kernels --budget 70 --launches 2");
+      "--launch-mode stream,graph --kernels --budget 70 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("Headroom"));
   int judged = 0;
@@ -71,7 +71,7 @@ TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
 /// From 2.28 on NCCL has a device API; without windows it gives no LSA pointers.
 TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
   const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 8,1M,32M --launch stream,graph --kernels --variant p2p "
+      "--only all_reduce --sizes 8,1M,32M --launch-mode stream,graph --kernels --variant p2p "
       "--variant ipc:NCCL_WIN_ENABLE=0 --budget 30 --launches 2");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record found = record();

@@ -22,7 +22,7 @@ const std::string kAll =
     "ping_pong ";
 const std::string kInPlace =
     "all_reduce,all_gather,reduce_scatter,broadcast,reduce,gather,scatter ";
-const std::string kBothLaunches = "--launch stream,graph ";
+const std::string kBothLaunches = "--launch-mode stream,graph ";
 constexpr std::size_t kOperationsInAll = 10;
 constexpr std::size_t kOperationsInPlace = 7;
 
@@ -125,7 +125,7 @@ TEST_P(GpuOperations, AreRightInRegisteredBuffers) {
 /// still knows those from the graph before, with peers' addresses of memory that is gone.
 TEST_P(GpuOperations, AreRightWhereMemoryIsMadeAnewForEveryGraph) {
   expect_right(
-      "--only all_reduce,all_gather --buffers registered,allocated --sizes 2M:64M:x2 --launch "
+      "--only all_reduce,all_gather --buffers registered,allocated --sizes 2M:64M:x2 --launch-mode "
       "graph",
       2 * 2 * 6);
 }

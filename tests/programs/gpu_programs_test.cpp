@@ -43,17 +43,17 @@ INSTANTIATE_TEST_SUITE_P(Variants, GpuPrograms, ::testing::Values(kP2p, kHost),
 
 TEST_P(GpuPrograms, AllReduceIsRightForEveryTypeReductionAndLaunchMode) {
   const Outcome outcome =
-      run_worker(GetParam(), "--only all_reduce --sizes 1K,1M --launch stream,graph " + kAllTypes +
-                                 kAllReductions);
+      run_worker(GetParam(), "--only all_reduce --sizes 1K,1M --launch-mode stream,graph " +
+                                 kAllTypes + kAllReductions);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, Not(HasSubstr("error_occurred")));
   EXPECT_EQ(count_of(outcome.output, "\"busbw\""), kTypes * kReductions * 2 * 2);
 }
 
 TEST_P(GpuPrograms, AllReduceIsRightInPlace) {
-  const Outcome outcome =
-      run_worker(GetParam(),
-                 "--only all_reduce --sizes 64K,16M --launch stream,graph --in-place " + kAllTypes);
+  const Outcome outcome = run_worker(
+      GetParam(),
+      "--only all_reduce --sizes 64K,16M --launch-mode stream,graph --in-place " + kAllTypes);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, Not(HasSubstr("error_occurred")));
   EXPECT_EQ(count_of(outcome.output, "\"busbw\""), kTypes * 2 * 2);
@@ -61,7 +61,7 @@ TEST_P(GpuPrograms, AllReduceIsRightInPlace) {
 
 TEST_P(GpuPrograms, SendRecvIsRightForEveryTypePatternAndLaunchMode) {
   const Outcome outcome = run_worker(GetParam(),
-                                     "--only send_recv --sizes 1K,4M --launch stream,graph "
+                                     "--only send_recv --sizes 1K,4M --launch-mode stream,graph "
                                      "--pattern ring,one-way,both-ways " +
                                          kAllTypes);
   EXPECT_EQ(outcome.status, 0) << outcome.output;
@@ -73,14 +73,14 @@ TEST_P(GpuPrograms, SendRecvIsRightForEveryTypePatternAndLaunchMode) {
 TEST_P(GpuPrograms, OneCorruptElementOnOneRankIsFound) {
   const std::string fault = "-x LINKGAIN_TEST_FAULT=corrupt@1 ";
   const Outcome reduced =
-      run_worker(GetParam() + fault, "--only all_reduce --sizes 64K --launch stream,graph " +
+      run_worker(GetParam() + fault, "--only all_reduce --sizes 64K --launch-mode stream,graph " +
                                          kAllTypes + kAllReductions);
   EXPECT_EQ(reduced.status, 4);
   EXPECT_EQ(count_of(reduced.output, "WRONG DATA: 1 of "), kTypes * kReductions * 2)
       << reduced.output;
   EXPECT_THAT(reduced.output, HasSubstr("rank 1, element"));
   const Outcome sent = run_worker(
-      GetParam() + fault, "--only send_recv --sizes 64K --launch stream,graph " + kAllTypes);
+      GetParam() + fault, "--only send_recv --sizes 64K --launch-mode stream,graph " + kAllTypes);
   EXPECT_EQ(sent.status, 4);
   EXPECT_EQ(count_of(sent.output, "WRONG DATA: 1 of "), kTypes * 2) << sent.output;
 }

@@ -32,7 +32,7 @@ class SignalOnGpus : public MpiTest, public testing::WithParamInterface<int> {
 TEST_P(SignalOnGpus, KeepsRecordAndReport) {
   Program program(linkgain(
       folder_, {"run", "--backend", "nccl", "--np", "2", "--out", "out", "--only", "all_reduce",
-                "--sizes", "1M,2M,4M,8M,16M", "--precision", "0.0001", "--budget", "60"}));
+                "--sizes", "1M,2M,4M,8M,16M", "--ci-width", "0.0001", "--budget", "60"}));
   ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 120.0))
       << program.error();
   program.signal(GetParam());

@@ -115,7 +115,7 @@ class MeasureCoverage(unittest.TestCase):
         self.measure(ONE_CASE, "--only", "graph", "--runs", "1", "--", "--sizes", "8", "--backend", "mpi")
         self.assertEqual(self.kept()[0]["options"],
                          ["--variant", "a:LG_A=1", "--variant", "b:LG_B=1", "--only", "all_reduce,send_recv",
-                          "--launch", "graph", "--sizes", "8", "--backend", "mpi"])
+                          "--launch-mode", "graph", "--sizes", "8", "--backend", "mpi"])
 
     def test_rows_without_an_interval_are_counted_and_named(self):
         stand_in.write_runs(self.out, "graph", [record([

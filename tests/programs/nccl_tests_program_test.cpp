@@ -211,7 +211,7 @@ TEST_F(NcclTestsProgramTest, OwnOptionsAreRefusedBesideTheFlags) {
 }
 
 TEST_F(NcclTestsProgramTest, RefusalsAreSaidOnceForAllRanks) {
-  const std::vector<std::vector<std::string>> all{{"-b", "8", "-g", "8"},
+  const std::vector<std::vector<std::string>> all{{"-b", "8", "-g", "0"},
                                                   {"-G", "1"},
                                                   {"-d", "half"},
                                                   {"-o", "avg"},

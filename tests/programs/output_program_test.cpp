@@ -30,6 +30,7 @@ TEST(Output, ThatDoesNotFitOnTheDiskIsAnError) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"--version"},
+                                             {"help", "run"},
                                              {"topo"},
                                              {"topo", "--json"},
                                              {"doctor"},

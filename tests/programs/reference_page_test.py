@@ -63,7 +63,8 @@ class Reference(unittest.TestCase):
                            timeout=60, check=True)
             headers = {
                 "report": header("report", f"{RECORD}/record.json"), "compare": header("compare", RECORD, RECORD),
-                "check": header("check", RECORD, "--baseline", baseline), "fleet": header("fleet", RECORD)}
+                "check": header("check", RECORD, "--baseline", baseline), "fleet": header("fleet", RECORD),
+                "list": header("list", "results")}
         for command, columns in headers.items():
             with self.subTest(command):
                 self.assertEqual(names(section(PAGE, f"### linkgain {command}")), columns)

@@ -15,7 +15,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 type -P "$reframe" >/dev/null || skip "there is no ReFrame (scripts/test --cluster gets it)"
 cd "$work"
 
-readonly case_options=--backend,mpi,--only,all_reduce,--sizes,64K,--launches,2,--precision,0.2,--budget,15
+readonly case_options=--backend,mpi,--only,all_reduce,--sizes,64K,--launches,2,--ci-width,0.2,--budget,15
 
 # check_against BASELINE
 check_against() {

@@ -89,7 +89,7 @@ TEST_F(RunFailure, OfADyingRankKeepsTheOtherVariant) {
 
 TEST_F(RunFailure, OfAHangingRankIsFoundByTheDeadline) {
   const Outcome outcome =
-      run_to_end({"--only", "all_reduce", "--sizes", "64,64K", "--launches", "1", "--deadline", "3",
+      run_to_end({"--only", "all_reduce", "--sizes", "64,64K", "--launches", "1", "--timeout", "3",
                   "--variant", "shared-memory", "--variant", with_fault("hang@1:5")});
   expect_job_lost(outcome, "'run'");
   EXPECT_GT(samples_of(read_record(folder_), 0), kNothing);
@@ -133,7 +133,7 @@ TEST_F(RunFailure, OfAKilledRank) {
 
 TEST_F(RunFailure, OfAStoppedRank) {
   const Outcome outcome = run_and_harm(
-      long_run({"--deadline", "3"}),
+      long_run({"--timeout", "3"}),
       [](const Program& program) {
         const std::vector<pid_t> ranks = program.processes_named("linkgain-bench");
         ASSERT_THAT(ranks, SizeIs(4));

@@ -15,14 +15,14 @@ class RunFolder : public MpiTest {
   std::filesystem::path out() const { return folder_.path() / "out"; }
 
   Outcome run_to_end(const std::string& size) const {
-    return run_program(run_request(folder_, {"--only", "all_reduce", "--sizes", size, "--precision",
-                                             "0.5", "--budget", "60"}));
+    return run_program(run_request(
+        folder_, {"--only", "all_reduce", "--sizes", size, "--ci-width", "0.5", "--budget", "60"}));
   }
 
-  /// A run that is killed once it has measured a case of 128 KiB.
+  /// A run that is killed once it has measured a case of 512 KiB: a budget takes the largest first.
   void run_and_kill() const {
     Program program(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
-                                          "--precision", "0.0001", "--budget", "60"}));
+                                          "--ci-width", "0.0001", "--budget", "60"}));
     ASSERT_TRUE(
         comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0))
         << program.error();
@@ -39,7 +39,7 @@ class RunFolder : public MpiTest {
     const Outcome report = linkgain_on({"report", "out"});
     EXPECT_EQ(report.status, 0) << report.error;
     EXPECT_THAT(report.output,
-                AllOf(HasSubstr("128 KiB"), HasSubstr("incomplete"), Not(HasSubstr("64 KiB |"))));
+                AllOf(HasSubstr("512 KiB"), HasSubstr("incomplete"), Not(HasSubstr("64 KiB |"))));
     const Outcome check = linkgain_on({"check", "out", "--baseline", "baseline.json"});
     EXPECT_NE(check.status, 0) << "a case of the baseline was not measured";
     EXPECT_THAT(check.output + check.error, HasSubstr("incomplete"));

@@ -9,8 +9,8 @@ using testing::HasSubstr;
 class RunOutput : public MpiTest {
  protected:
   ProgramRequest one_case() const {
-    return run_request(folder_, {"--only", "all_reduce", "--sizes", "64K", "--precision", "0.5",
-                                 "--budget", "60"});
+    return run_request(
+        folder_, {"--only", "all_reduce", "--sizes", "64K", "--ci-width", "0.5", "--budget", "60"});
   }
 
   void expect_record(const std::string& of) const {

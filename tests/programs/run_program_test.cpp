@@ -19,8 +19,8 @@ using testing::StartsWith;
 /// Arguments of a run that is soon done.
 std::vector<std::string> quick(const std::string& sizes,
                                const std::vector<std::string>& more = {}) {
-  std::vector<std::string> all{"--only",   "all_reduce", "--sizes",     sizes,
-                               "--budget", "60",         "--precision", "0.5"};
+  std::vector<std::string> all{"--only",   "all_reduce", "--sizes",    sizes,
+                               "--budget", "60",         "--ci-width", "0.5"};
   all.insert(all.end(), more.begin(), more.end());
   if (std::find(all.begin(), all.end(), "--launches") == all.end()) {
     all.insert(all.end(), {"--launches", "1"});
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, RunOnRanks, testing::Values(2, 4));
 TEST_F(RunProgram, ShowsPairsAsMatrices) {
   const Outcome outcome =
       run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K", "--np", "3",
-           "--launches", "1", "--budget", "60", "--precision", "0.5"});
+           "--launches", "1", "--budget", "60", "--ci-width", "0.5"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   for (const std::string& text : {report(), file("report.md")}) {
     const std::vector<std::string> lines = lines_of(text);

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"unknown_type", {"--type", "float31"}, {"'float31'", "mean float32?"}},
         Refusal{"type_not_here", {"--type", "bfloat16"}, {"mpi", "bfloat16"}},
         Refusal{"reduction_not_here", {"--reduction", "avg"}, {"mpi", "avg"}},
-        Refusal{"launch_not_here", {"--launch", "graph"}, {"mpi", "graph"}},
+        Refusal{"launch_not_here", {"--launch-mode", "graph"}, {"mpi", "graph"}},
         Refusal{"variant_without_name", {"--variant", ":A=B"}, {"no name"}},
         Refusal{"variant_unknown", {"--variant", "tpc"}, {"'tpc'", "mean tcp?"}},
         Refusal{"variant_built_in", {"--variant", "tcp:A=B"}, {"built in"}},
@@ -78,10 +78,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"gpus_on_mpi", {"--gpus", "0,1"}, {"--gpus", "nccl"}},
         Refusal{"profile", {"--profile", "fast"}, {"'fast'", "quick, default, bridge, full, node"}},
         Refusal{"launches_0", {"--launches", "0"}, {"--launches 0", "1 to "}},
-        Refusal{"budget_negative", {"--budget", "-1"}, {"--budget -1", "1 to "}},
+        Refusal{"budget_negative", {"--budget", "-1"}, {"--budget '-1'", "1 s to "}},
         Refusal{"budget_nan", {"--budget", "nan"}, {"--budget"}},
-        Refusal{"precision", {"--precision", "2"}, {"--precision 2"}},
-        Refusal{"deadline", {"--deadline", "0"}, {"--deadline 0"}},
+        Refusal{"precision", {"--ci-width", "2"}, {"--ci-width '2'", "0.01 % to 50 %"}},
+        Refusal{"deadline", {"--timeout", "0"}, {"--timeout '0'", "1 s to "}},
         Refusal{"pair_unused", {"--pair", "0-9"}, {"--pair"}},
         Refusal{"pair_outside",
                 {"--only", "send_recv", "--pattern", "one-way", "--pair", "0-9"},
@@ -111,6 +111,22 @@ INSTANTIATE_TEST_SUITE_P(Places, RunRefusesPlace,
                          testing::Values("file", "file/below", "/proc/linkgain", "/proc/self/fd",
                                          "/dev/null"));
 
+TEST(RunPreview, PrintsAndStartsAndWritesNothing) {
+  const ScratchFolder folder;
+  ProgramRequest request = run_request(folder, {"--sizes", "64", "--dry-run"});
+  request.environment["PATH"] = "/nowhere";
+  Outcome outcome = run_program(request, 30.0);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("  all_reduce/float32/sum/64B/np2\n"));
+  EXPECT_THAT(outcome.output, HasSubstr("OMPI_MCA_btl=self,tcp"));
+  EXPECT_THAT(outcome.error, IsEmpty());
+  outcome = run_program(linkgain(folder, {"run", "--list"}), 30.0);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("NCCL_P2P_DISABLE=1"));
+  expect_clear(run_program(run_request(folder, {"--dry-run", "--json"}), 30.0), 2, {"--json"});
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
 TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
   const ScratchFolder folder;
   ProgramRequest request = run_request(folder, {"--sizes", "64"});
@@ -119,10 +135,10 @@ TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
   EXPECT_THAT(entries(folder), IsEmpty());
 }
 
-TEST(RunNeeds, GpusForNccl) {
+TEST(RunNeeds, GpusUnlessTheMpiBackendIsAskedFor) {
   const ScratchFolder folder;
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"run", "--backend", "nccl"}, {"run", "--gpus", "0,1"}}) {
+       {std::vector<std::string>{"run"}, {"run", "--backend", "nccl"}, {"run", "--gpus", "0,1"}}) {
     ProgramRequest request = linkgain(folder, arguments);
     request.environment["CUDA_VISIBLE_DEVICES"] = "";
     expect_clear(run_program(request, 30.0), 3, {"nccl", "--backend mpi"});

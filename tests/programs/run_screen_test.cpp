@@ -32,7 +32,7 @@ class RunScreen : public MpiTest {
     PseudoTerminal terminal(columns);
     ProgramRequest request =
         run_request(folder_, {"--only", "all_reduce", "send_recv", "--sizes", "64,1K,64K",
-                              "--precision", "0.5", "--budget", "60", "--launches", "3"});
+                              "--ci-width", "0.5", "--budget", "60", "--launches", "3"});
     request.arguments.insert(request.arguments.begin(),
                              {"/bin/sh", "-c", "exec \"$@\" " + redirection, "sh"});
     request.environment = environment;
@@ -191,7 +191,8 @@ TEST_F(RunScreen, DumbTerminalsGetPlainLines) {
   const Shown shown = run_on(80, ">$tty 2>&1", {{"TERM", "dumb"}});
   EXPECT_EQ(shown.outcome.status, 0);
   EXPECT_THAT(shown.written, Not(HasSubstr("\033")));
-  EXPECT_THAT(shown.written, HasSubstr("[  1/18] launch 1 of 3, all_reduce/float32/sum/64B/np2: "));
+  EXPECT_THAT(shown.written,
+              HasSubstr("[  1/18] launch 1 of 3, all_reduce/float32/sum/64KiB/np2: "));
 }
 
 }  // namespace

@@ -294,7 +294,7 @@ test_comparison_runs_both_tools_in_turn() {
   double mpirun <<<'[[ ! -e $work/broken_job ]] || { echo "no such device"; exit 9; }
     [[ $* != *_perf* ]] || { echo "8 2 float sum -1 6.5 0.0 0.0 0 6.5 0.0 0.0 0"; exit; }
     for word; do [[ $word != --benchmark_out=* ]] || file=${word#*=}; done
-    [[ $* != *"--launch graph"* ]] || kind=/graph
+    [[ $* != *"--launch-mode graph"* ]] || kind=/graph
     [[ $* != *"--buffers allocated"* ]] || kind+=/allocated
     echo "{\"benchmarks\": [{\"name\": \"x/8B/np2$kind\", \"latency_us\": 6.5, \"busbw\": 0.1}]}" >"$file"'
   printf 'GPU 0: A\nGPU 1: B\n' >"$work/gpus"
@@ -325,7 +325,7 @@ test_comparison_runs_both_tools_in_turn() {
   expect_status 0
   [[ $(grep -c '^mpirun' "$work/calls") -eq 16 ]] || complain 'the latency rows are not 16 jobs'
   expect_output "linkgain's allocated by NCCL."
-  expect_call '--only all_reduce --sizes 8,64,1K,8K,64K --launch graph --buffers allocated'
+  expect_call '--only all_reduce --sizes 8,64,1K,8K,64K --launch-mode graph --buffers allocated'
   : >"$work/calls"
   run scripts/validation/compare-nccl-tests --launches 1 --operations all --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 3
@@ -344,7 +344,7 @@ test_comparison_runs_both_tools_in_turn() {
   : >"$work/calls"
   run scripts/validation/compare-nccl-tests --launches 1 --operations gather --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 0
-  expect_call '--only gather --sizes 64,1K,8K,64K --launch graph'
+  expect_call '--only gather --sizes 64,1K,8K,64K --launch-mode graph'
   touch "$work/broken_job"
   run scripts/validation/compare-nccl-tests --quick --build "$work/build" --out "$work/out" "$work/peer"
   expect_status 6

@@ -41,7 +41,7 @@ TEST_P(RunBesideNvml, KeepsRecordAndReport) {
   const ScratchFolder folder;
   Program program(
       with_nvml(run_request(folder, {"--only", "all_reduce", "--sizes", "64K,128K,256K,512K,1M",
-                                     "--precision", "0.0001", "--budget", "60"})));
+                                     "--ci-width", "0.0001", "--budget", "60"})));
   ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0))
       << program.error();
   program.signal(GetParam());

@@ -40,6 +40,8 @@ class TrainingProgram : public MpiTest {
 
   json record() const { return json::parse(read_text(folder_.path() / "out" / "record.json")); }
 
+  std::string report() const { return read_text(folder_.path() / "out" / "report.md"); }
+
   /// Of the first case with the first variant.
   double first_loss() const {
     return record()["cases"][0]["variants"][0]["training"]["first_loss"];
@@ -51,7 +53,7 @@ class TrainingProgram : public MpiTest {
 TEST_F(TrainingProgram, PrintsThePagesTable) {
   const Outcome outcome = train({"--np", "2"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> lines = lines_of(outcome.output);
+  const std::vector<std::string> lines = lines_of(report());
   EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | Time ")));
   EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("fp64, ddp (1 bucket)"), HasSubstr("2 ranks"),
@@ -77,7 +79,7 @@ TEST_F(TrainingProgram, PrintsThePagesTable) {
 TEST_F(TrainingProgram, ComparesStrategiesWithEachOther) {
   const Outcome outcome = train({"--strategy", "ddp,zero2,zero3", "--np", "2"}, "10");
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> lines = lines_of(outcome.output);
+  const std::vector<std::string> lines = lines_of(report());
   for (const char* strategy : {"ddp", "zero2", "zero3"}) {
     EXPECT_THAT(lines, Contains(StartsWith(std::string("| fp64 ") + strategy + " ")));
   }
@@ -93,7 +95,7 @@ TEST_F(TrainingProgram, ReducesInAsManyBucketsAsAskedFor) {
   const Outcome outcome =
       train({"--strategy", "ddp,zero2", "--bucket-mb", "0.1", "--np", "2"}, "10");
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(lines_of(outcome.output), Contains(HasSubstr("0.1 MiB (7), 2 ranks")));
+  EXPECT_THAT(lines_of(report()), Contains(HasSubstr("0.1 MiB (7), 2 ranks")));
   const json cases = record()["cases"];
   ASSERT_EQ(cases.size(), 3U);
   EXPECT_EQ(cases[0]["case"], "gpt2_step/fp64/tiny/np2/bucket-mb=0.1");
@@ -142,7 +144,7 @@ TEST_F(TrainingProgram, SaysWhichRanksShardsAllow) {
 TEST_F(TrainingProgram, OfOneVariantHasAReportToo) {
   const Outcome outcome = train({"--variant", "shared-memory"}, "10");
   EXPECT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(outcome.output, HasSubstr("a tiny GPT-2"));
+  EXPECT_THAT(report(), HasSubstr("a tiny GPT-2"));
 }
 
 // Which ones they are decides the loss, with the same weights and rates.
@@ -155,7 +157,7 @@ TEST_F(TrainingProgram, TrainsOnATokenFile) {
   write_token_file((folder_.path() / "tokens.bin").string(), tokens);
   const Outcome outcome = train_on("tokens.bin");
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(outcome.output, HasSubstr("tokens.bin"));
+  EXPECT_THAT(report(), HasSubstr("tokens.bin"));
   EXPECT_NEAR(first_loss(), kLossOfTokenFile, kLossBound);
   const Outcome missing = train({"--tokens", "/nowhere/tokens.bin"}, "10");
   EXPECT_EQ(missing.status, 2);

@@ -57,7 +57,7 @@ remove_hosts() {
 run_on_both() {
   run env OMPI_MCA_plm_rsh_agent="$work/agent" OMPI_MCA_oob_tcp_if_include="$subnet.0/24" \
     OMPI_MCA_btl_tcp_if_include="$subnet.0/24" OMPI_MCA_mpi_yield_when_idle=1 \
-    "$program" run --backend mpi --only all_reduce --sizes 1K:64K:x64 --precision 0.2 --budget 20 --launches 1 "$@"
+    "$program" run --backend mpi --only all_reduce --sizes 1K:64K:x64 --ci-width 0.2 --budget 20 --launches 1 "$@"
 }
 
 # Both hosts' processes are the daemons' and the workers'.

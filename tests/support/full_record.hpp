@@ -60,8 +60,8 @@ inline auto members(const Machine& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
 }
 inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = value;
@@ -259,6 +259,7 @@ inline Record full_record() {
                      .budget = Seconds{900.5},
                      .sample_target = Seconds{0.0075},
                      .training = TrainingPlan{100, "/data/tokens \\ a.bin"},
+                     .label = "before",
                      .require_healthy = true};
   record.cases = {full_case(reduce, Path::nvlink), full_case(send, Path::mixed)};
   record.cases[1].converged = true;

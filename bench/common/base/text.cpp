@@ -35,8 +35,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kFarthest = 2;
   std::string_view nearest;
-  std::size_t smallest = static_cast<std::size_t>(-1);
+  std::size_t smallest = std::min(kFarthest, name.size() / 2) + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < smallest) {
@@ -55,8 +56,9 @@ std::string unknown_name(std::string_view what, std::string_view name,
     if (!all.empty()) all += ", ";
     all += candidate;
   }
-  return fmt::format("unknown {} '{}': did you mean {}? ({})", what, name,
-                     nearest_name(name, candidates), all);
+  const std::string_view nearest = nearest_name(name, candidates);
+  const std::string meant = nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest);
+  return fmt::format("unknown {} '{}'{} ({})", what, name, meant, all);
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/cases/sizes.hpp"
 
@@ -25,6 +29,26 @@ std::optional<int> small_number(std::string_view text) {
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (!whole || number < 0 || number > kMost) return std::nullopt;
   return number;
+}
+
+/// What stands behind a number, and what the number is multiplied by.
+struct Unit {
+  std::string_view suffix;
+  double factor;
+};
+
+/// A number with the first of `units` that it ends with, one space between them allowed; absent
+/// where the text is none.
+std::optional<double> number_in(std::string_view text, std::span<const Unit> units) {
+  const auto unit =
+      std::ranges::find_if(units, [=](const Unit& each) { return text.ends_with(each.suffix); });
+  if (unit == units.end()) return std::nullopt;
+  std::string_view digits = text.substr(0, text.size() - unit->suffix.size());
+  if (!unit->suffix.empty() && digits.ends_with(' ')) digits.remove_suffix(1);
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return number * unit->factor;
 }
 
 /// What was asked for in the place of what was there.
@@ -58,36 +82,51 @@ std::vector<std::string_view> options_of(const TrainingSelection& asked) {
 }
 
 /// The options that choose trainings.
-void add_training_options(DeferredOptions& deferred, TrainingSelection& training) {
+void add_training_options(DeferredOptions& deferred, SelectionOptions& options) {
   CLI::App& app = deferred.app();
-  deferred
-      .add_list("--model-size", training.models, parse_model_size, "gpt2_step: gpt2 (124M), tiny")
+  app.option_defaults()->group(option_group::kTraining);
+  TrainingSelection& training = options.training;
+  deferred.add_list("--model-size", training.models, parse_model_size, "gpt2 (124M) or tiny")
+      ->default_str("gpt2; mpi: tiny")
       ->type_name("SIZE,...");
   deferred
       .add_list("--strategy", training.strategies, parse_training_strategy,
-                "gpt2_step: ddp, zero2, zero3; the step without communication is measured beside "
-                "them")
+                "ddp, zero2, zero3; the step without communication is measured beside them")
+      ->default_str("ddp")
       ->type_name("NAME,...");
   deferred
       .add_list("--training-precision", training.precisions, parse_training_precision,
-                "gpt2_step: fp32, tf32, bf16 (mpi backend: fp64)")
+                "fp32, tf32, bf16 (mpi: fp64)")
+      ->default_str("fp32; mpi: fp64")
       ->type_name("NAME,...");
-  app.add_option("--batch", training.samples, "gpt2_step: sequences of each rank (default: 4)")
+  app.add_option("--batch", training.samples, "Sequences of each rank")
+      ->default_str("4")
       ->type_name("B");
-  app.add_option("--sequence", training.length,
-                 "gpt2_step: tokens of a sequence (default: 1024 of gpt2)")
+  app.add_option("--sequence", training.length, "Tokens of a sequence")
+      ->default_str("1024 of gpt2")
       ->type_name("T");
-  app.add_option("--dropout", training.dropout, "gpt2_step: probability (default: 0.1)")
-      ->type_name("P");
+  deferred
+      .add(
+          "--dropout", training.dropout,
+          [](const std::string& text) { return parse_share(text, "--dropout", 0.0, 0.99); },
+          "Probability of dropout, as 10% or 0.1", DeferredOptions::Empty::is_absent)
+      ->default_str("0.1")
+      ->type_name("SHARE");
   deferred
       .add("--buckets", training.buckets, parse_bucket_rule,
-           "gpt2_step: gradients in buckets as PyTorch groups them now (current) or did in 2020 "
-           "(legacy)",
+           "Gradients in buckets as PyTorch groups them now (current) or did in 2020 (legacy)",
            DeferredOptions::Empty::is_absent)
+      ->default_str("current")
       ->type_name("RULE");
-  app.add_option("--bucket-mb", training.bucket_mib,
-                 "gpt2_step: size of a bucket in MiB, 0.01 to 4096 (default: PyTorch's 1 and 25)")
+  app.add_option("--bucket-mb", training.bucket_mib, "Size of a bucket in MiB, 0.01 to 4096")
+      ->default_str("PyTorch's 1 and 25")
       ->type_name("MIB");
+  app.add_option("--steps", options.steps, "Steps in all; for linkgain run a multiple of 10")
+      ->default_str("200")
+      ->type_name("N");
+  app.add_option("--tokens", options.tokens, "Token file, as scripts/text-to-tokens makes it")
+      ->default_str("generated tokens")
+      ->type_name("FILE");
 }
 
 }  // namespace
@@ -121,17 +160,23 @@ int parse_root(std::string_view text) {
 }
 
 double parse_share(std::string_view text, std::string_view option, double least, double most) {
-  const bool percent = text.ends_with('%');
-  std::string_view digits = text.substr(0, text.size() - (percent ? 1 : 0));
-  if (percent && digits.ends_with(' ')) digits.remove_suffix(1);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-  const double share = percent ? value / 100.0 : value;
-  if (whole && share >= least && share <= most) return share;
+  static constexpr std::array kUnits{Unit{"%", 0.01}, Unit{"", 1.0}};
+  const std::optional<double> share = number_in(text, kUnits);
+  if (share && *share >= least && *share <= most) return *share;
   throw UsageError(
       fmt::format("{} '{}' is no share of {} % to {} %", option, text, 100.0 * least, 100.0 * most),
       "give it as 5% or 0.05");
+}
+
+Seconds parse_duration(std::string_view text, std::string_view option, Seconds least,
+                       Seconds most) {
+  static constexpr std::array kUnits{Unit{"ms", 1e-3}, Unit{"s", 1.0}, Unit{"m", 60.0},
+                                     Unit{"h", 3600.0}, Unit{"", 1.0}};
+  const std::optional<double> seconds = number_in(text, kUnits);
+  if (seconds && *seconds >= least.value && *seconds <= most.value) return Seconds{*seconds};
+  throw UsageError(
+      fmt::format("{} '{}' is no duration of {} s to {} s", option, text, least.value, most.value),
+      "give it as 300 (seconds), 90s, 5m or 8h");
 }
 
 Tolerance parse_tolerance(std::string_view text, std::string_view option) {
@@ -160,6 +205,7 @@ CLI::Option* DeferredOptions::add_text(const char* name, const std::string& help
                                        std::function<void(const std::string&)> read) {
   const auto text = std::make_shared<std::string>(usual);
   CLI::Option* const option = app_.add_option(name, *text, help);
+  option->default_str(usual);
   then([=, read = std::move(read)] {
     if (!text->empty() || (empty == Empty::is_value && option->count() > 0)) read(*text);
   });
@@ -179,68 +225,69 @@ void DeferredOptions::read() const {
 }
 
 void add_job_options(DeferredOptions& deferred, SelectionOptions& options) {
+  CLI::App& app = deferred.app();
+  app.option_defaults()->group(option_group::kWhere);
   deferred
-      .add("--backend", options.backend, parse_backend,
-           "nccl (GPUs) or mpi (CPU memory) (default: nccl where it is available)",
+      .add("--backend", options.backend, parse_backend, "nccl (GPUs) or mpi (CPU memory)",
            DeferredOptions::Empty::is_absent)
       ->type_name("NAME");
   deferred
       .add("--gpus", options.gpus, parse_gpus,
-           "CUDA device of each rank (on several hosts: of each rank of a host), for example "
-           "0,1")
+           "CUDA device of each rank, as 0,1; on several hosts: of each rank of a host")
+      ->default_str("every GPU, up to 8")
       ->type_name("LIST");
+  app.option_defaults()->group(option_group::kWhat);
   deferred
       .add_list("--only", options.operations, parse_operation, "Operations: " + operation_names())
       ->type_name("OP,...");
 }
 
 void add_selection_options(DeferredOptions& deferred, SelectionOptions& options) {
+  CLI::App& app = deferred.app();
+  app.option_defaults()->group(option_group::kWhat);
   deferred
       .add("--sizes", options.sizes, parse_sizes,
            "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; suffixes are "
            "binary")
       ->type_name("SIZES");
-  deferred.add_list("--type", options.types, parse_data_type, "Element types (default: float32)")
+  deferred.add_list("--type", options.types, parse_data_type, "Element types, as float32,bfloat16")
+      ->default_str("float32")
       ->type_name("TYPE,...");
   deferred
       .add_list("--reduction", options.reductions, parse_reduction,
                 "sum, prod, min, max, avg, mulsum")
+      ->default_str("sum")
       ->type_name("RED,...");
-  deferred
-      .add_list("--launch", options.launch_modes, parse_launch_choice,
-                "auto (the default: graph below 1 MiB, stream from there on; mpi: stream), stream, "
-                "graph")
-      ->type_name("MODE,...");
   deferred
       .add_list("--pattern", options.patterns, parse_pattern,
                 "send_recv and copies: ring, one-way, both-ways")
       ->type_name("PATTERN,...");
   deferred
       .add("--pair", options.pair, parse_pair,
-           "Ranks of one-way and both-ways (default: every pair), and of ping_pong and "
-           "latencies (default: 0-1)",
+           "Ranks of one-way and both-ways, of ping_pong and of latencies",
            DeferredOptions::Empty::is_absent)
+      ->default_str("every pair; ping_pong, latencies: 0-1")
       ->type_name("A-B");
   deferred
       .add_list("--root", options.roots, parse_root,
-                "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all "
-                "(default: 0)")
+                "Ranks of broadcast, reduce, gather, scatter, all_to_one and one_to_all")
+      ->default_str("0")
       ->type_name("R,...");
   deferred
       .add_list("--buffers", options.buffers, parse_buffers,
                 "plain, allocated (by NCCL), registered (with it), symmetric (its windows)")
+      ->default_str("plain")
       ->type_name("KIND,...");
-  CLI::App& app = deferred.app();
+  app.add_flag("--in-place", options.in_place, "In place, if an operation has that form");
   app.add_flag("--kernels", options.kernels,
-               "Our own CUDA kernels, too, where there is one (all_reduce, copies)");
-  app.add_flag("--in-place", options.in_place, "In place, where an operation has that form");
-  add_training_options(deferred, options.training);
-  app.add_option("--steps", options.steps,
-                 "gpt2_step: steps in all, for linkgain run a multiple of 10 (default: 200)")
-      ->type_name("N");
-  app.add_option("--tokens", options.tokens,
-                 "gpt2_step: a token file, as scripts/text-to-tokens makes (default: generated)")
-      ->type_name("FILE");
+               "linkgain's own CUDA kernels, too, if there is one (all_reduce, copies)");
+  app.option_defaults()->group(option_group::kHow);
+  deferred
+      .add_list("--launch-mode", options.launch_modes, parse_launch_choice,
+                "stream, graph, or auto: graph below 1 MiB, stream from there on (mpi: stream)")
+      ->default_str("auto")
+      ->type_name("MODE,...");
+  add_training_options(deferred, options);
 }
 
 Selection with_options(Selection selection, const SelectionOptions& options) {

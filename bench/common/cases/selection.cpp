@@ -245,7 +245,7 @@ constexpr std::array<ParameterOption, 7> kParameterOptions{{
     {"--type", &AskedFor::types, has_type},
     {"--reduction", &AskedFor::reductions, has_reduction},
     {"--in-place", &AskedFor::in_place, supports_in_place},
-    {"--launch", &AskedFor::launches, calls_a_library},
+    {"--launch-mode", &AskedFor::launches, calls_a_library},
     {"--pattern", &AskedFor::patterns, has_pair},
     {"--buffers", &AskedFor::buffers, calls_a_library},
     {"--kernels", &AskedFor::kernels, has_usual_kernel},

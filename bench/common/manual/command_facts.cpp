@@ -1,5 +1,7 @@
 #include "command_facts.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -25,6 +27,8 @@ ArgumentFacts facts_of(const CLI::Option& option, const WordsOf& words_of) {
   const bool is_flag = option.get_items_expected_max() == 0;
   facts.value = is_flag ? "" : option.get_type_name();
   facts.help = option.get_description();
+  if (!option.get_default_str().empty())
+    facts.help += fmt::format(" (default: {})", option.get_default_str());
   facts.group = option.get_group();
   facts.words = words_of(option);
   facts.takes = facts.words.empty() ? taken_by(facts.value) : Takes::words;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -43,13 +45,16 @@ int create(const std::filesystem::path& path) {
   return descriptor;
 }
 
+/// More cases than any run has.
+constexpr std::int64_t kMostCases = 1'000'000;
+
 /// Replaces case `index` and its samples by those of one journal line. `sequence` counts samples.
+/// Cases may come in any order: those before it have no variants until their own line.
 void apply_case(const json::In& line, Record& record, int& sequence) {
-  const auto index = line.at("index").get<std::size_t>();
-  if (index > record.cases.size()) {
-    throw UsageError(fmt::format("case {} stands before case {}", index, record.cases.size()));
-  }
-  if (index == record.cases.size()) record.cases.emplace_back();
+  const auto number = line.at("index").get<std::int64_t>();
+  if (number < 0 || number >= kMostCases) throw UsageError(fmt::format("no case is {}", number));
+  const auto index = static_cast<std::size_t>(number);
+  record.cases.resize(std::max(record.cases.size(), index + 1));
   record.cases[index] = json::read_case(line.at("case"));
   json::read_samples(line.at("samples"), record.cases, sequence);
   sequence += static_cast<int>(record.cases[index].samples.size());
@@ -126,6 +131,7 @@ Record parse_journal(std::string_view text, const std::string& origin) {
     ++number;
   }
   if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
+  std::erase_if(record.cases, [](const CaseResult& each) { return each.variants.empty(); });
   return record;
 }
 
@@ -148,7 +154,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
   }
 }
 
-Record read_record(const std::filesystem::path& named) {
+namespace {
+
+using Parse = Record (*)(std::string_view text, const std::string& origin);
+
+Record read_by(Parse parse, const std::filesystem::path& named) {
   std::filesystem::path path = named;
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
@@ -161,7 +171,15 @@ Record read_record(const std::filesystem::path& named) {
                      "give a record.json that `linkgain run` wrote");
   }
   const bool journal = text->starts_with("{\"head\"");
-  return journal ? parse_journal(*text, path.string()) : parse_record(*text, path.string());
+  return journal ? parse_journal(*text, path.string()) : parse(*text, path.string());
+}
+
+}  // namespace
+
+Record read_record(const std::filesystem::path& path) { return read_by(parse_record, path); }
+
+Record read_record_head(const std::filesystem::path& path) {
+  return read_by(parse_record_head, path);
 }
 
 }  // namespace linkgain

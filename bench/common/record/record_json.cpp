@@ -399,6 +399,7 @@ Out write_settings(const Settings& settings) {
           {"budget_s", nullable(seconds_of(settings.budget))},
           {"sample_target_s", settings.sample_target.value},
           {"require_healthy", settings.require_healthy}};
+  if (!settings.label.empty()) out["label"] = settings.label;
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
   }
@@ -420,6 +421,7 @@ Settings read_settings(const In& json) {
   if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};
   settings.sample_target = Seconds{json.at("sample_target_s")};
   settings.require_healthy = optional_at<bool>(json, "require_healthy").value_or(false);
+  settings.label = optional_at<std::string>(json, "label").value_or("");
   if (const In* training = member_of(json, "training")) {
     settings.training = TrainingPlan{training->at("steps"), training->at("tokens")};
   }
@@ -511,7 +513,7 @@ Record read_document(const json::In& document) {
   }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);
-  json::read_samples(document.at("samples"), record.cases);
+  if (document.contains("samples")) json::read_samples(document.at("samples"), record.cases);
   return record;
 }
 
@@ -548,11 +550,13 @@ std::string to_json(const Record& record) {
   return pretty(document);
 }
 
-Record parse_record(std::string_view text, const std::string& origin) {
+namespace {
+
+Record parse_document(std::string_view text, const std::string& origin, bool whole) {
   try {
     const json::In document = json::In::parse(text);
     json::require_known_schema(document);
-    require_schema(document);
+    if (whole) require_schema(document);
     return read_document(document);
   } catch (const json::In::parse_error& error) {
     throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte),
@@ -562,6 +566,19 @@ Record parse_record(std::string_view text, const std::string& origin) {
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
   }
+}
+
+}  // namespace
+
+Record parse_record(std::string_view text, const std::string& origin) {
+  return parse_document(text, origin, true);
+}
+
+Record parse_record_head(std::string_view text, const std::string& origin) {
+  // Within a text there is no line break, so this can stand nowhere else but as a member.
+  const std::size_t samples = text.find(",\n\"samples\":");
+  if (samples == std::string_view::npos) return parse_record(text, origin);
+  return parse_document(std::string(text.substr(0, samples)) + "}", origin, false);
 }
 
 }  // namespace linkgain

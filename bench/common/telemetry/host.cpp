@@ -1,5 +1,6 @@
 #include "linkgain/telemetry/host.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,7 +12,9 @@
 #include <array>
 #include <ctime>
 #include <fstream>
+#include <set>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/text.hpp"
@@ -36,6 +39,13 @@ std::optional<std::string> field_of(const char* file, const std::string& key) {
 std::optional<std::int64_t> smaller(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
+}
+
+std::optional<int> read_number(const std::string& path) {
+  std::ifstream file(path);
+  int number = 0;
+  if (!(file >> number)) return std::nullopt;
+  return number;
 }
 
 /// What a cgroup's limit of processes leaves; absent where it has none ("max").
@@ -101,6 +111,21 @@ int usable_processors() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
   return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+int usable_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  std::set<std::pair<int, int>> cores;  // package and core; a thread of an unknown core by itself
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    const std::string topology = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
+    const auto package = read_number(topology + "physical_package_id");
+    const auto core = read_number(topology + "core_id");
+    cores.insert(package && core ? std::pair(*package, *core) : std::pair(-1 - cpu, cpu));
+  }
+  return cores.empty() ? 1 : static_cast<int>(cores.size());
 }
 
 std::optional<std::int64_t> available_memory() {

@@ -216,16 +216,25 @@ bool was_measured(const CaseResult& result) {
                      [](const VariantResult& variant) { return variant.time.has_value(); });
 }
 
-/// ": " and the first reason that is known, with its case; empty where none is.
-std::string why_not(const Record& record) {
+/// ": " and the first reason that is known of these cases, with its case; empty where none is.
+template <typename Concerns>
+std::string why_not(const Record& record, Concerns concerns) {
   for (const CaseResult& result : record.cases) {
-    if (was_measured(result)) continue;
+    if (was_measured(result) || !concerns(result)) continue;
     for (const VariantResult& variant : result.variants) {
       if (!variant.skipped) continue;
       return fmt::format(": {}: {}", case_name(result.definition), *variant.skipped);
     }
   }
   return {};
+}
+
+bool nothing_was_measured(const Record& record) {
+  const bool all_are_yardsticks =
+      std::all_of(record.cases.begin(), record.cases.end(), is_yardstick);
+  return std::ranges::none_of(record.cases, [&](const CaseResult& result) {
+    return (all_are_yardsticks || !is_yardstick(result)) && was_measured(result);
+  });
 }
 
 /// Samples that one rank's GPU spent throttled in one way, and how.
@@ -413,7 +422,7 @@ bool same_path(const VariantResult& a, const VariantResult& b) {
   return a.time && b.time && a.path == b.path && a.path != Path::unknown && a.path != Path::mixed;
 }
 
-ExitCode judge(Record& record) {
+ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   judge_environment(record);
   const bool wrong_data = judge_data(record);
   judge_losses(record);
@@ -424,7 +433,7 @@ ExitCode judge(Record& record) {
   judge_level_shifts(record);
   judge_budget(record);
   const bool is_unhealthy = judge_health(record);
-  if (judge_absence(record)) record.status = RunStatus::incomplete;
+  if (judge_absence(record, named)) record.status = RunStatus::incomplete;
   if (record.status == RunStatus::job_lost || record.status == RunStatus::incomplete)
     return ExitCode::incomplete;
   if (wrong_data) return ExitCode::wrong_data;
@@ -449,19 +458,34 @@ bool judge_data(Record& record) {
   return wrong;
 }
 
-bool judge_absence(Record& record) {
+bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
   if (record.status != RunStatus::complete || record.cases.empty()) return false;
-  const bool all_are_yardsticks =
-      std::all_of(record.cases.begin(), record.cases.end(), is_yardstick);
-  for (const CaseResult& result : record.cases) {
-    const bool counts = all_are_yardsticks || !is_yardstick(result);
-    if (counts && was_measured(result)) return false;
+  if (nothing_was_measured(record)) {
+    add_once(record, {"nothing-measured",
+                      fmt::format("nothing was measured of what was asked for{}",
+                                  why_not(record, [](const CaseResult&) { return true; })),
+                      "the record has the reason of every case; ask for what this machine can do, "
+                      "or give more time with --budget"});
+    return true;
   }
-  add_once(record, {"nothing-measured",
-                    fmt::format("nothing was measured of what was asked for{}", why_not(record)),
-                    "the record has the reason of every case; ask for what this machine can do, "
-                    "or give more time with --budget"});
-  return true;
+  bool absent = false;
+  for (const OperationKind operation : named) {
+    const auto is_of_it = [operation](const CaseResult& result) {
+      return result.definition.operation == operation;
+    };
+    if (std::ranges::none_of(record.cases, is_of_it)) continue;
+    if (std::ranges::any_of(record.cases, [&](const CaseResult& result) {
+          return is_of_it(result) && was_measured(result);
+        })) {
+      continue;
+    }
+    absent = true;
+    add_once(record, {"operation-not-measured",
+                      fmt::format("{} was named with --only and not measured{}", name_of(operation),
+                                  why_not(record, is_of_it)),
+                      "give more time with --budget, or name fewer operations with --only"});
+  }
+  return absent;
 }
 
 void judge_losses(Record& record) {

@@ -30,9 +30,10 @@ std::string percent(double share);
 /// Whether some check found wrong data.
 bool judge_data(Record& record);
 
-/// Whether nothing was measured of what was asked for, in a run that was not cut short. The step
+/// Whether nothing was measured of what was asked for, or of one of the operations that were
+/// named, in a run that was not cut short. Of the first the step
 /// without communication counts only where it was all that was asked for.
-bool judge_absence(Record& record);
+bool judge_absence(Record& record, const std::vector<OperationKind>& named);
 
 /// Warns of trainings whose losses differ between variants by more than rounding explains. That is
 /// no proof of wrong data, for a variant may compute otherwise, and decides nothing.

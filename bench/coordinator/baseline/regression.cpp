@@ -139,7 +139,7 @@ void judge_other_launch(CaseCheck& check, const CaseLaunches* own, const CaseLau
   if (own != nullptr || other == nullptr) return;
   check.verdict = RegressionVerdict::other_launch;
   check.reason = fmt::format(
-      "by {0} in the baseline, by {1} now: measure with --launch {0}, or make a new baseline",
+      "by {0} in the baseline, by {1} now: measure with --launch-mode {0}, or make a new baseline",
       name_of(check.definition.launch), name_of(other->definition.launch));
 }
 

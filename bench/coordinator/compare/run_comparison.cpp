@@ -483,7 +483,7 @@ void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& compa
                                             "case was measured", "cases were measured"),
                                     name_of(before), comparison.before->name, name_of(after),
                                     comparison.after->name),
-                        fmt::format("measure both sides with --launch {}", name_of(before))});
+                        fmt::format("measure both sides with --launch-mode {}", name_of(before))});
   }
 }
 
@@ -528,7 +528,7 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   RunComparison comparison;
   comparison.before = &before;
   comparison.after = &after;
-  comparison.threshold = options.threshold;
+  comparison.threshold = options.tolerance;
   comparison.changes = changes_between(before, after);
   comparison.cases = matched_cases(before, after, options);
   const BothDeviations deviations(before, after);

@@ -395,18 +395,15 @@ std::string repeat_section(const Record& record) {
   if (!words.empty()) {
     text += fmt::format("```sh\n{}\n```\n\n", fmt::join(words, " "));
   }
+  add_item(text, "Label", settings.label);
   add_item(text, "Backend", std::string(name_of(settings.backend)));
   add_item(text, "Profile", settings.profile);
   add_item(text, "Schedule", settings.schedule);
   add_item(text, "Launches", std::to_string(settings.launches));
   add_item(text, "Interval asked for", precision_text(settings));
   add_item(text, "Sample", readable_time(settings.sample_target));
-  if (settings.budget.has_value()) {
-    add_item(text, "Budget", readable_time(*settings.budget));
-  }
-  if (settings.require_healthy) {
-    add_item(text, "Healthy GPUs", "required");
-  }
+  if (settings.budget) add_item(text, "Budget", readable_time(*settings.budget));
+  if (settings.require_healthy) add_item(text, "Healthy GPUs", "required");
   return text;
 }
 

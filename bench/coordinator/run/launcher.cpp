@@ -1,12 +1,8 @@
 #include "linkgain/run/launcher.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <array>
-#include <fstream>
-#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -21,13 +17,6 @@ namespace linkgain {
 namespace {
 
 constexpr std::string_view kWorker = "linkgain-bench";
-
-std::optional<int> read_number(const std::string& path) {
-  std::ifstream file(path);
-  int number = 0;
-  if (!(file >> number)) return std::nullopt;
-  return number;
-}
 
 /// A rank that fails takes its step along, as mpirun has it; end of input reaches rank 0, which
 /// reads the commands, and nothing is buffered on the way. Ranks bind themselves, near their GPUs.
@@ -137,21 +126,6 @@ std::filesystem::path worker_path() {
   }
   throw MachineError(fmt::format("'{}' is neither beside this program nor on PATH", kWorker),
                      "install both programs into one folder (cmake --install)");
-}
-
-int usable_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-  std::set<std::pair<int, int>> cores;  // package and core; a thread of an unknown core by itself
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
-    const std::string topology = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
-    const auto package = read_number(topology + "physical_package_id");
-    const auto core = read_number(topology + "core_id");
-    cores.insert(package && core ? std::pair(*package, *core) : std::pair(-1 - cpu, cpu));
-  }
-  return cores.empty() ? 1 : static_cast<int>(cores.size());
 }
 
 }  // namespace linkgain

@@ -107,7 +107,7 @@ void CaseRun::open_in(std::size_t place) {
   try {
     const protocol::OpenReply reply = jobs_[place].job->open(
         {case_name(result_.definition), settings_.plan.sample_target, traffic.counting},
-        settings_.plan.deadline);
+        settings_.plan.timeout);
     if (reply.plan) {
       traffic_[place] = TrafficCount(result_.definition, *reply.plan, traffic);
       settings_.observer.probing_took(reply.plan_cost.value);
@@ -136,7 +136,7 @@ void CaseRun::open() {
 Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
   constexpr double kSlowdownAllowed = 20.0;
   const auto discarded = static_cast<double>(opened.reply.execution.discarded_per_sample);
-  return Seconds{settings_.plan.deadline.value +
+  return Seconds{settings_.plan.timeout.value +
                  kSlowdownAllowed * (operations + discarded) * opened.reply.per_operation.value};
 }
 
@@ -158,7 +158,7 @@ protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operati
 
 protocol::CountersReply CaseRun::read_counters(Job& job) const {
   const double start = settings_.observer.now().value;
-  protocol::CountersReply reply = job.counters(settings_.plan.deadline);
+  protocol::CountersReply reply = job.counters(settings_.plan.timeout);
   settings_.observer.counting_took(settings_.observer.now().value - start);
   return reply;
 }
@@ -258,7 +258,7 @@ void CaseRun::finish() {
       const Verification verification = job.verify(one.reply.handle, deadline_for(one, operations));
       auto& known = result_of(one.place).verification;
       if (!known || known->wrong == 0) known = verification;
-      job.close(one.reply.handle, settings_.plan.deadline);
+      job.close(one.reply.handle, settings_.plan.timeout);
     } catch (const JobLost& loss) {
       lose(one.place, loss);
     } catch (const JobRefused& refusal) {

@@ -1,16 +1,32 @@
 #include "linkgain/run/progress.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_order.hpp"
 
 namespace linkgain {
+namespace {
+
+/// By how many doublings a measured size may lie above one of which it tells the time.
+constexpr int kMostDoublings = 4;
+
+int doublings(Bytes size) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size.value)));
+}
+
+}  // namespace
+
 RunPace::RunPace(const RunPlan& plan, const RunObserver& clock)
     : plan_(plan),
       clock_(clock),
       start_(clock.now().value),
       launches_(plan.launches),
+      order_(order_within(plan.cases, plan.budget.has_value())),
       cases_(plan.cases.size()) {
   plan_steps();
 }
@@ -75,9 +91,12 @@ bool RunPace::lower_launches() {
   while (launches_ > kFewestLaunches && seconds_for(launches_) > seconds_of_budget_left()) {
     --launches_;
   }
-  for (std::size_t i = cases_.size(); launches_ > 1 && i-- > 1;) {
-    if (seconds_for(2) <= seconds_of_budget_left()) break;
-    cases_[i].left_out = true;
+  double room = seconds_of_budget_left() - groups_to_go(2) * group_seconds_;
+  for (const int index : order_) {
+    const auto place = static_cast<std::size_t>(index);
+    const double more = seconds_of(place, to_go(place, 2)).value_or(0.0);
+    if (launches_ > 1 && more > room && index != order_.front()) cases_[place].left_out = true;
+    if (!cases_[place].left_out) room -= more;
   }
   plan_steps();
   return launches_ < before;
@@ -119,9 +138,16 @@ void RunPace::finished(int case_index, int launch, double seconds, double rounds
 
 std::optional<double> RunPace::seconds_of(std::size_t index, ToGo part) const {
   Spent like = cases_[index];
-  // A training takes its own time, and so tells nothing of the others.
+  const Case& own = plan_.cases[index];
+  std::optional<int> nearest;
   for (std::size_t i = 0; cases_[index].steps == 0 && i < cases_.size(); ++i) {
-    if (plan_.cases[i].training.has_value() != plan_.cases[index].training.has_value()) continue;
+    const Case& other = plan_.cases[i];
+    if (cases_[i].steps == 0 || other.training.has_value() != own.training.has_value()) continue;
+    const int larger = doublings(other.size) - doublings(own.size);
+    if (plan_.budget && larger > kMostDoublings) continue;
+    if (nearest && std::abs(larger) > *nearest) continue;
+    if (nearest && std::abs(larger) < *nearest) like = {};
+    nearest = std::abs(larger);
     like.steps += cases_[i].steps;
     like.rounds += cases_[i].rounds;
     like.seconds += cases_[i].seconds;

@@ -176,7 +176,6 @@ class Run : private RunObserver {
   RunProgress& progress_;
   MeasurementSettings settings_;
   std::vector<int> all_variants_;
-  std::vector<int> all_cases_;
   std::vector<bool> gave_up_;  ///< by variant: not started again
   Losses losses_;
   bool some_lost_ = false;  ///< of all jobs
@@ -200,7 +199,6 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       progress_(progress),
       settings_{plan, {}, *this},
       all_variants_(plan.variants.size()),
-      all_cases_(plan.cases.size()),
       gave_up_(plan.variants.size()),
       pace_(plan, *this),
       neighbours_(world, record, *this),
@@ -211,7 +209,6 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
     cost_->health_s = 0.0;
   }
   std::iota(all_variants_.begin(), all_variants_.end(), 0);
-  std::iota(all_cases_.begin(), all_cases_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
   for (const Case& c : plan.cases) {
     CaseResult result;
@@ -270,14 +267,14 @@ void Run::run_planned() {
   for (int first = 0; first < pace_.launches(); first += at_once) {
     if (first > 0 && all_gave_up()) return;
     if (first > 0 && pace_.out_of_budget()) return leave_out(first);
-    run_group(first, std::min(pace_.launches(), first + at_once), all_cases_);
+    run_group(first, std::min(pace_.launches(), first + at_once), pace_.order());
   }
 }
 
 /// The cases of this launch and all later ones, for which no budget is left.
 void Run::leave_out(int number) {
   const std::vector<Launch> left = launches_of(number, number + 1, all_variants_);
-  for (const int index : all_cases_) {
+  for (const int index : pace_.order()) {
     skip(left.front(), index, kBudgetUsedUp, StopReason::out_of_time);
   }
 }
@@ -386,7 +383,7 @@ void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Mi
   for (Launch& launch : group) {
     for (VariantJob& job : launch.jobs) {
       if (!job.job) continue;
-      const double left = plan_.deadline.value - (world_.now().value - started);
+      const double left = plan_.timeout.value - (world_.now().value - started);
       try {
         job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
         neighbours_.add_own(job.hello.machine);
@@ -498,7 +495,7 @@ void Run::measure_host_copies(std::vector<Launch>& group) {
     for (VariantJob& job : launch.jobs) {
       if (!job.job) continue;
       try {
-        return read_host_copies(*job.job, plan_.deadline, record_.machine, *this);
+        return read_host_copies(*job.job, plan_.timeout, record_.machine, *this);
       } catch (const JobLost& loss) {
         warn({kJobLost, fmt::format("variant {}: {}", job.name, loss.what()), loss.advice()});
         job.job.reset();

@@ -40,33 +40,19 @@ std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
   return site.allocation;
 }
 
-/// `elsewhere`: the ranks go to other hosts, so that this one needs no GPU.
+/// `elsewhere`: the ranks go to other hosts, which have the GPUs that a login node lacks.
 void require_nccl(const Site& site, bool elsewhere) {
   if (!site.has_nccl) {
-    throw MachineError(fmt::format("this build has no nccl backend: {}", site.nccl_missing),
-                       "install the CUDA toolkit and NCCL and run scripts/quickstart again, or use "
-                       "--backend mpi");
+    throw MachineError(
+        fmt::format("this build has no nccl backend: {}", site.nccl_missing),
+        "install the CUDA toolkit and NCCL and run scripts/quickstart again, or measure "
+        "MPI in CPU memory with --backend mpi");
   }
   if (site.gpus < 2 && !elsewhere) {
     throw MachineError(fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
-                       "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or use --backend mpi");
+                       "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or measure MPI in CPU "
+                       "memory with --backend mpi");
   }
-}
-
-BackendKind choose_backend(const RunOptions& options, const Site& site, bool elsewhere,
-                           RunPlan& plan) {
-  if (options.backend == BackendKind::nccl) require_nccl(site, elsewhere);
-  if (options.backend) return *options.backend;
-  // Nodes have the GPUs that a login node lacks.
-  if (site.has_nccl && (elsewhere || site.gpus >= 2)) return BackendKind::nccl;
-  if (!options.gpus.empty()) require_nccl(site, elsewhere);
-  const std::string reason =
-      site.has_nccl ? site.no_gpus_reason : "this build has no nccl backend: " + site.nccl_missing;
-  plan.warnings.push_back(
-      {"mpi-backend",
-       fmt::format("measured MPI in CPU memory (shared memory against TCP), not GPUs: {}", reason),
-       "run on a machine with two GPUs, CUDA and NCCL to measure their link"});
-  return BackendKind::mpi;
 }
 
 void require_gpu_list(const RunOptions& options, const Site& site, bool elsewhere) {
@@ -286,6 +272,12 @@ std::int64_t case_bytes(const Case& c, BackendKind backend) {
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
 }
 
+/// Bytes of one job with this case. Ranks on several hosts share them evenly.
+std::int64_t job_bytes(const Case& c, BackendKind backend, int hosts) {
+  const std::int64_t bytes = case_bytes(c, backend);
+  return backend == BackendKind::mpi ? bytes / hosts : bytes + kJobOverheadBytes;
+}
+
 /// What the cases of a plan are compared with.
 class MemoryFit {
  public:
@@ -301,11 +293,7 @@ class MemoryFit {
   void choose_schedule();
 
  private:
-  /// Bytes of one job with this case. Ranks on several hosts share them evenly.
-  std::int64_t need(const Case& c) const {
-    const std::int64_t bytes = case_bytes(c, plan_.backend);
-    return plan_.backend == BackendKind::mpi ? bytes / plan_.hosts : bytes + kJobOverheadBytes;
-  }
+  std::int64_t need(const Case& c) const { return job_bytes(c, plan_.backend, plan_.hosts); }
 
   bool fits(const Case& c, std::int64_t jobs) const { return need(c) * jobs <= memory_; }
   const Case& largest(const std::vector<Case>& cases) const;
@@ -477,11 +465,18 @@ int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launche
   return static_cast<int>(uses_link(c) ? own : std::min(own, kMostAlone));
 }
 
+std::int64_t job_memory(const RunPlan& plan) {
+  std::int64_t most = 0;
+  for (const Case& c : plan.cases) most = std::max(most, job_bytes(c, plan.backend, plan.hosts));
+  return most;
+}
+
 RunPlan make_plan(const RunOptions& options, const Site& site) {
   RunPlan plan;
   const std::optional<Hosts> hosts = choose_hosts(options, site);
   if (hosts) plan.hosts = hosts->count;
-  plan.backend = choose_backend(options, site, hosts.has_value(), plan);
+  plan.backend = options.backend.value_or(BackendKind::nccl);
+  if (plan.backend == BackendKind::nccl) require_nccl(site, hosts.has_value());
   if (options.require_healthy && plan.backend == BackendKind::mpi) {
     throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
                      "omit --require-healthy");
@@ -498,15 +493,13 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   }
   plan.gpus = options.gpus;
   plan.profile = name_of(options.profile);
+  if (options.profile_file) plan.profile += " and " + options.profile_file->string();
   const ProfilePlan profile = plan_of(options.profile, plan.backend);
   plan.launches = options.launches.value_or(profile.launches);
   plan.budget = options.budget ? options.budget : profile.budget;
-  plan.precision = options.precision;
-  plan.deadline = options.deadline;
+  plan.ci_width = options.ci_width;
+  plan.timeout = options.timeout;
   require_range(plan.launches, 1, 1000, "--launches");
-  if (plan.precision) require_range(*plan.precision, 1e-4, 0.5, "--precision");
-  require_range(plan.deadline.value, 1, 86400, "--deadline");
-  if (plan.budget) require_range(plan.budget->value, 1, 604800, "--budget");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
   fit_ranks(options, plan);
   plan.training = choose_training(options, plan);

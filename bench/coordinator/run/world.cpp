@@ -8,6 +8,7 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/run/launcher.hpp"
+#include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {

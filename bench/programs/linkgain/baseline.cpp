@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain baseline results/node1/record.json -o h200x2.json    after run --launches 8\n"
+    "  linkgain baseline results/node1/record.json -o h200x2.json\n"
     "  linkgain baseline node1/ node2/ node3/ -o h200x2.json --tolerance 3%";
 
 struct BaselineOptions {
@@ -44,9 +44,8 @@ void declare(CommandLine& line, BaselineOptions& options) {
   };
   line.deferred
       .add("--tolerance", options.tolerance, tolerance,
-           "How far a time may lie from its reference, either way",
+           "How far a time may lie from its reference, either way, as 5% or 0.05",
            DeferredOptions::Empty::is_value, "5%")
-      ->capture_default_str()
       ->type_name("SHARE");
   line.app.add_flag("--json", options.json, "Print the baseline; -o is then not needed");
   line.deferred.then([&options] {

@@ -16,13 +16,15 @@ namespace linkgain {
 namespace {
 
 constexpr const char* kFooter =
-    "Exit status: 0 no case fails; 1 a case fails; 7 none fails, but a headline case (of its\n"
-    "operation's largest size) or more than a fifth of all is inconclusive; 2 unreadable input, "
-    "or\n"
-    "another kind of machine.\n\n"
+    "Exit status:\n"
+    "  0      no case fails\n"
+    "  1      a case fails\n"
+    "  2      unreadable input, or another kind of machine\n"
+    "  7      none fails, but a headline case (of its operation's largest size) or\n"
+    "         more than a fifth of all is inconclusive\n\n"
     "Examples:\n"
     "  linkgain check results/node7/record.json --baseline h200x2.json\n"
-    "  linkgain check out/ --baseline h200x2.json --junit check.xml --prometheus linkgain.prom";
+    "  linkgain check out/ --baseline h200x2.json --junit check.xml";
 
 struct CheckOptions {
   std::vector<std::filesystem::path> records;
@@ -60,7 +62,8 @@ void declare(CommandLine& line, CheckOptions& options) {
   };
   line.deferred
       .add("--tolerance", options.tolerance, tolerance,
-           "As 5% or 0.05, either way, for every case, instead of the baseline's")
+           "How far a time may lie from its reference, either way, as 5% or 0.05")
+      ->default_str("the baseline's of each case")
       ->type_name("SHARE");
   add_output_format(line, options.format);
   const auto file = [](const std::string& name) { return std::filesystem::path(name); };

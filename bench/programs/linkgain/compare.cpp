@@ -13,6 +13,7 @@
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
@@ -22,9 +23,9 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain compare before/record.json after/record.json\n"
-    "  linkgain compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json      another program's\n"
-    "  linkgain compare monday.json tuesday.json wednesday.json --only all_reduce --metric busbw";
+    "  linkgain compare before after      by label: linkgain run --label before\n"
+    "  linkgain compare a1.json,a2.json b1.json,b2.json   another program's launches\n"
+    "  linkgain compare monday.json tuesday.json wednesday.json --metric busbw";
 
 struct CompareCommandOptions {
   std::vector<std::filesystem::path> runs;  ///< two or more; the others are compared with the first
@@ -84,11 +85,10 @@ void require_asked_for(const std::vector<RunFigures>& runs,
 
 void declare(CommandLine& line, CompareCommandOptions& options) {
   line.app
-      .add_option(
-          "runs", options.runs,
-          "Before and after, or more for a trend: record.json, a run's directory, or JSON of "
-          "linkgain-bench or nccl-tests (-J), several launches as one side by commas between "
-          "their files or as a directory of them")
+      .add_option("runs", options.runs,
+                  "Before and after, or more for a trend: record.json, a run's directory or label, "
+                  "or JSON of linkgain-bench or nccl-tests (-J). Several launches are one side by "
+                  "commas between their files or as a directory of them")
       ->required();
   line.deferred.then([&options] {
     if (options.runs.size() >= 2) return;
@@ -98,17 +98,18 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   line.deferred
       .add_list("--only", options.compare.operations, parse_operation,
                 "Operations: " + operation_names())
+      ->default_str("every operation")
       ->type_name("OP,...");
   line.deferred
       .add("--metric", options.metric, parse_metric, "What the columns show: time, busbw or algbw")
+      ->default_str("time")
       ->type_name("METRIC");
-  const auto threshold = [](const std::string& text) {
-    return parse_share(text, "--threshold", 0.001, 0.5);
+  const auto tolerance = [](const std::string& text) {
+    return parse_share(text, "--tolerance", 0.001, 0.5);
   };
   line.deferred
-      .add("--threshold", options.compare.threshold, threshold,
-           "Smallest difference that counts, 0.1% to 50% (default: 2%)",
-           DeferredOptions::Empty::is_value, "2%")
+      .add("--tolerance", options.compare.tolerance, tolerance,
+           "Smallest difference that counts, as 5% or 0.05", DeferredOptions::Empty::is_value, "2%")
       ->type_name("SHARE");
   add_output_format(line, options.format);
 }
@@ -117,7 +118,7 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
 /// UsageError where a run cannot be read.
 int carry_out(const CompareCommandOptions& options) {
   std::vector<RunFigures> runs;
-  for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(path));
+  for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(find_run(path)));
   require_asked_for(runs, options.compare.operations);
   std::vector<RunComparison> comparisons;
   for (std::size_t i = 1; i < runs.size(); ++i) {

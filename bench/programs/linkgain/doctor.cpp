@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain doctor            every check that needs no load\n"
-    "  linkgain doctor --load     the PCIe links at work too, and what copies over NVLink reach\n"
+    "  linkgain doctor --load     PCIe links at work too, and copies over NVLink\n"
     "  linkgain doctor --only nvlink-links,p2p\n"
     "  linkgain doctor --explain nvlink-links";
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain fleet results/nodes                      every record below the directory\n"
+    "  linkgain fleet results/nodes                 every record below the directory\n"
     "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv";
 
 struct FleetCommandOptions {
@@ -80,7 +80,7 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
   };
   line.deferred
       .add("--tolerance", options.fleet.tolerance, tolerance,
-           "What a node may be slower than its peers, 0.1% to 50% (default: 5%)",
+           "What a node may be slower than its peers, as 5% or 0.05",
            DeferredOptions::Empty::is_value, "5%")
       ->type_name("SHARE");
   add_output_format(line, options.format);

@@ -11,6 +11,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/screen.hpp"
 #include "linkgain/run/run_directory.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain report                                      the latest run in results/\n"
+    "  linkgain report                                    the latest run in results/\n"
     "  linkgain report record.json --format csv > run.csv";
 
 struct ReportOptions {
@@ -71,7 +72,8 @@ std::string table_report(const Record& record, const std::filesystem::path& path
 /// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where
 /// the record cannot be read.
 int carry_out(const ReportOptions& options) {
-  const std::filesystem::path path = options.record.empty() ? latest_run() : options.record;
+  const std::filesystem::path path =
+      options.record.empty() ? latest_run() : find_run(options.record);
   Record record = read_record(path);
   summarise(record);
   switch (options.format) {

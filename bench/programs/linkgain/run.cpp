@@ -12,9 +12,13 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
+#include "linkgain/cases/option_file.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/report/report.hpp"
@@ -24,6 +28,7 @@
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "plan_text.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
@@ -33,8 +38,8 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain run                                      P2P on against off, the default profile\n"
-    "  linkgain run --only all_reduce --sizes 8:1G:x2    one operation, every power of two";
+    "  linkgain run                                    P2P on against off\n"
+    "  linkgain run --only all_reduce --sizes 8:1G:x2  all powers of two";
 
 bool parse_schedule(const std::string& text) {
   static constexpr std::array<std::string_view, 2> kNames{"paired", "sequential"};
@@ -62,77 +67,143 @@ CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const cha
       name, [&value](const Number& number) { value = Value(number); }, help);
 }
 
-void declare_cases(CommandLine& line, RunOptions& options) {
-  line.deferred.then([&app = line.app] { require_values(app); });
-  add_job_options(line.deferred, options);
-  add_selection_options(line.deferred, options);
+/// Read before all others, so that a file's options are there when these are.
+void declare_profile(CommandLine& line, RunOptions& options) {
+  const auto profile = std::make_shared<std::string>();
+  CLI::Option* const option = line.app.add_option(
+      "--profile", *profile,
+      "quick, default, bridge, full, node, or a file with options of run, as ./nightly.toml");
+  option->default_str("default")->type_name("NAME");
+  line.deferred.then([&app = line.app, &options, profile, option] {
+    if (option->count() == 0) return;
+    if (!is_option_file(*profile)) {
+      options.profile = parse_profile(*profile);
+      return;
+    }
+    options.profile_file = *profile;
+    const std::string base = read_option_file(app, *options.profile_file, "profile");
+    if (!base.empty()) options.profile = parse_profile(base);
+  });
 }
 
-void declare_job(CommandLine& line, RunOptions& options) {
-  DeferredOptions& deferred = line.deferred;
+void declare_what(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
-  constexpr auto kAbsent = DeferredOptions::Empty::is_absent;
-  deferred.add("--profile", options.profile, parse_profile, "quick, default, bridge, full, node")
-      ->type_name("NAME");
-  add_number<int>(app, "--np", options.ranks,
-                  "Ranks (default: every GPU up to 8; several hosts: their slots or tasks, else "
-                  "as many on each as there are GPUs here)")
-      ->type_name("N");
+  app.option_defaults()->group(option_group::kWhat);
+  declare_profile(line, options);
+  line.deferred.then([&app] { require_values(app); });
+  add_job_options(line.deferred, options);
+  add_selection_options(line.deferred, options);
+  app.get_option("--backend")->default_str("nccl");
+  for (const char* option : {"--only", "--sizes"}) {
+    app.get_option(option)->default_str("the profile's");
+  }
+  app.option_defaults()->group(option_group::kWhat);
   app.add_option("--variant", options.variants,
-                 "p2p, host, p2p-sys, net (mpi: shared-memory, tcp) or your own as "
-                 "ring:NCCL_ALGO=Ring; repeat it, the first is the reference")
+                 "p2p, host, p2p-sys, net (mpi: shared-memory, tcp), or your own as "
+                 "ring:NCCL_ALGO=Ring; repeatable, the first is the reference")
+      ->default_str("p2p and host; mpi: shared-memory and tcp")
       ->type_name("V");
-  add_number<int>(app, "--launches", options.launches,
-                  "Independent job launches of every variant (default: 6; bridge, full, node: 8)")
+}
+
+void declare_how(CommandLine& line, RunOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kHow);
+  add_number<int>(app, "--launches", options.launches, "Independent job launches of every variant")
+      ->default_str("6; bridge, full, node: 8")
       ->type_name("N");
-  deferred
-      .add("--schedule", options.sequential, parse_schedule, "paired (in turn) or sequential",
-           kAbsent)
+  line.deferred
+      .add(
+          "--ci-width", options.ci_width,
+          [](const std::string& text) { return parse_share(text, "--ci-width", 1e-4, 0.5); },
+          "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05")
+      ->default_str("1% from 16 MiB, 2% from 1 MiB, 5% below")
+      ->type_name("SHARE");
+  line.deferred
+      .add(
+          "--budget", options.budget,
+          [](const std::string& text) {
+            return parse_duration(text, "--budget", Seconds{1.0}, Seconds{604800.0});
+          },
+          "How long the whole run may take, as 300 (seconds), 5m or 8h")
+      ->default_str("none; bridge: 50, full: 15m")
+      ->type_name("TIME");
+  line.deferred
+      .add(
+          "--timeout", options.timeout,
+          [](const std::string& text) {
+            return parse_duration(text, "--timeout", Seconds{1.0}, Seconds{86400.0});
+          },
+          "How long a job may be silent before it is ended, as 90 (seconds) or 5m",
+          DeferredOptions::Empty::is_value, fmt::format("{:g}", kDefaultTimeout.value))
+      ->type_name("TIME");
+  line.deferred
+      .add("--schedule", options.sequential, parse_schedule,
+           "paired (variants in turn) or sequential (one after the other)",
+           DeferredOptions::Empty::is_absent)
+      ->default_str("paired, if GPUs and memory allow")
       ->type_name("HOW");
+}
+
+void declare_where(CommandLine& line, RunOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kWhere);
+  add_number<int>(app, "--np", options.ranks, "Ranks")
+      ->default_str("one for each GPU; mpi: 2; several hosts: their slots or tasks")
+      ->type_name("N");
   app.add_option("--launcher", options.launcher,
                  "mpirun (this host, or those of --hostfile) or srun (all nodes of the Slurm "
                  "allocation around it)")
-      ->type_name("PROGRAM");
-  deferred
-      .add("--hostfile", options.hostfile, parse_path,
-           "Hosts for mpirun, one a line as in: node1 slots=4; --out is then a folder "
-           "that all share",
-           kAbsent)
-      ->type_name("FILE");
-  app.add_option("--deadline", options.deadline.value,
-                 "Seconds a job may be silent before it is ended")
       ->capture_default_str()
-      ->type_name("SECONDS");
+      ->type_name("PROGRAM");
+  line.deferred
+      .add("--hostfile", options.hostfile, parse_path,
+           "Hosts for mpirun, one a line as in: node1 slots=4; --out is then a folder that all "
+           "share",
+           DeferredOptions::Empty::is_absent)
+      ->type_name("FILE");
 }
 
 void declare_output(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
-  add_number<double>(app, "--budget", options.budget, "Seconds the whole run may take")
-      ->type_name("SECONDS");
-  app.add_option("--precision", options.precision,
-                 "Half width of a ratio's 95 % interval at which a case is done (default: 0.01 "
-                 "from 16 MiB, 0.02 "
-                 "from 1 MiB, 0.05 below)")
-      ->type_name("SHARE");
+  app.option_defaults()->group(option_group::kOutput);
+  app.get_help_ptr()->group(option_group::kOutput);
   line.deferred
-      .add("--out", options.out, parse_path, "Directory for record and report, made if needed",
+      .add("--out", options.out, parse_path, "Folder for record and report, made if needed",
            DeferredOptions::Empty::is_absent)
+      ->default_str("a new one in results")
       ->type_name("DIR");
-  app.add_flag(
-      "--require-healthy", options.require_healthy,
-      "Exit with status 8 where heat, power supply or cable throttled a GPU in a sample, or "
-      "another process was on a GPU");
+  line.deferred
+      .add("--label", options.label, parse_label,
+           "A name for the run, by which `linkgain list` and `linkgain compare` find it",
+           DeferredOptions::Empty::is_value)
+      ->type_name("NAME");
+  app.add_flag("--require-healthy", options.require_healthy,
+               "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "
+               "another process was on a GPU");
+  app.add_flag("--dry-run", options.dry_run,
+               "Print cases, variables of each variant, memory and expected time, and end");
+  app.add_flag("--list", options.list,
+               "Print operations, profiles, variants and other names that options take, and end");
   app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
   app.add_flag("--quiet", options.quiet, "No progress on standard error");
   add_no_color(line, options.color);
 }
 
+/// What `--dry-run` and `--list` print is text.
+void require_text(const RunOptions& options) {
+  if (!options.json || !(options.dry_run || options.list)) return;
+  throw UsageError(fmt::format("--json does not go with {}", options.list ? "--list" : "--dry-run"),
+                   "leave one of them out");
+}
+
 void declare(CommandLine& line, RunOptions& options) {
   options.argv = line.arguments;
-  declare_cases(line, options);
-  declare_job(line, options);
+  declare_what(line, options);
+  declare_how(line, options);
+  declare_where(line, options);
   declare_output(line, options);
   line.deferred.then([&options] {
+    require_text(options);
     if (options.tokens) options.token_facts = survey_token_file(*options.tokens);
   });
 }
@@ -150,10 +221,11 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.schedule = plan.sequential ? "sequential" : "paired";
   settings.variants = plan.variants;
   settings.launches = plan.launches;
-  settings.precision = plan.precision;
+  settings.precision = plan.ci_width;
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
   settings.training = plan.training;
+  settings.label = options.label;
   settings.require_healthy = options.require_healthy;
   return settings;
 }
@@ -182,9 +254,22 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
   fmt::print("\n{}", screen(RunSummary(record), details, screen_style(options.color)));
 }
 
+/// `--list` and `--dry-run`: starts and writes nothing.
+int preview(const RunOptions& options) {
+  if (options.list) {
+    fmt::print("{}", choices_text(build_info().nccl_version));
+    return 0;
+  }
+  std::optional<Hosts> hosts;
+  if (options.hostfile) hosts = read_hostfile(*options.hostfile);
+  fmt::print("{}", plan_text(make_plan(options, survey_site(hosts))));
+  return 0;
+}
+
 /// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
 int carry_out(const RunOptions& options) {
+  if (options.list || options.dry_run) return preview(options);
   if (options.out) set_aside_earlier_run(*options.out);
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
@@ -219,7 +304,7 @@ int carry_out(const RunOptions& options) {
   }
   record.wall_seconds = world.now().value - start;
   note_exposed_communication(record);
-  const ExitCode verdict = judge(record);
+  const ExitCode verdict = judge(record, options.operations);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
   write_files(record, directory);

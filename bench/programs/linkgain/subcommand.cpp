@@ -11,12 +11,18 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
+#include "linkgain/fleet/run_list.hpp"
 #include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
 #include "terminal.hpp"
 
 namespace linkgain {
 namespace {
+
+constexpr const char* kHelp = "help";
+constexpr const char* kHelpFlag = "-h,--help";
+constexpr const char* kHelpOfFlag = "Show this help";
 
 constexpr const char* kExitCodes =
     "Exit status:\n"
@@ -26,9 +32,8 @@ constexpr const char* kExitCodes =
     "  3      this machine cannot run it\n"
     "  4      wrong data\n"
     "  5      wrong path\n"
-    "  6      incomplete: a job hung, died or timed out (the record is kept), or nothing asked "
-    "for\n"
-    "         was measured\n"
+    "  6      incomplete: a job hung, died or timed out (the record is kept), or\n"
+    "         nothing asked for was measured\n"
     "  7      inconclusive\n"
     "  8      unhealthy\n"
     "  128+n  ended by signal n";
@@ -54,26 +59,30 @@ std::vector<Registered> registered_by(int Place::*place) {
   return all;
 }
 
-/// What was typed and is neither option nor command, and the nearest that is.
+std::string unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Registered& each : registered_by(&Place::in_list)) names.push_back(each.name);
+  names.emplace_back(kHelp);
+  return unknown_name("command", name, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+/// What was typed and is neither option nor command, and what was meant if something is near.
 std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays) {
   const auto option = std::find_if(strays.begin(), strays.end(),
                                    [](const std::string& stray) { return stray.starts_with('-'); });
-  std::vector<std::string> names;
   if (option == strays.end()) {
-    if (app.get_parent() != nullptr) {
-      return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
-    }
-    for (const Registered& each : registered_by(&Place::in_list)) names.push_back(each.name);
-    return unknown_name("command", strays.front(),
-                        std::vector<std::string_view>(names.begin(), names.end()));
+    if (app.get_parent() == nullptr) return unknown_command(strays.front());
+    return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
   }
+  std::vector<std::string> names;
   for (const CLI::Option* known : app.get_options()) {
     for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string given = option->substr(0, option->find('='));
-  return fmt::format("unknown option '{}': did you mean {}?", given,
-                     nearest_name(given, candidates));
+  const std::string_view nearest = nearest_name(given, candidates);
+  return fmt::format("unknown option '{}'{}", given,
+                     nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest));
 }
 
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -118,6 +127,7 @@ Request parse_command_line(int argc, const char* const* argv) {
                "linkgain"};
   app.footer(kExitCodes);
   app.require_subcommand(0, 1);
+  app.set_help_flag(kHelpFlag, kHelpOfFlag);
   bool version = false;
   app.add_flag("--version", version, "Version and what was built");
   std::string share;
@@ -127,20 +137,31 @@ Request parse_command_line(int argc, const char* const* argv) {
   std::vector<std::unique_ptr<Declared>> commands;
   for (const Registered& each : registered_by(&Place::in_help)) {
     CLI::App* const command = app.add_subcommand(each.name, each.summary);
+    command->set_help_flag(kHelpFlag, kHelpOfFlag);
     command->footer(each.footer);
     commands.push_back(std::make_unique<Declared>(*command));
     CommandLine line{*command, commands.back()->deferred, arguments};
     commands.back()->request = each.declare(line);
   }
+  std::string topic;
+  CLI::App* const help = app.add_subcommand(kHelp, "Show the help of a command");
+  help->set_help_flag(kHelpFlag, kHelpOfFlag);
+  help->add_option("command", topic, "One of linkgain's commands");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    return text_request(chosen.empty() ? app.help() : chosen.front()->help("linkgain"));
+    return text_request(help_text(chosen.empty() ? app : *chosen.front()));
   } catch (const CLI::ParseError& error) {
     throw usage_error(app, error);
   }
   if (version) return text_request(version_text());
+  if (!topic.empty()) {
+    const std::vector<CLI::App*> all = app.get_subcommands(nullptr);
+    const auto command = std::ranges::find(all, topic, &CLI::App::get_name);
+    if (command == all.end()) throw UsageError(unknown_command(topic), "see linkgain --help");
+    return text_request(help_text(**command));
+  }
   if (!share.empty()) {
     write_manual(
         app, [](const CLI::Option&) { return std::vector<std::string>{}; }, share);
@@ -151,7 +172,7 @@ Request parse_command_line(int argc, const char* const* argv) {
     command->deferred.read();
     return command->request();
   }
-  return text_request(app.help());
+  return text_request(help_text(app));
 }
 
 void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat usual) {
@@ -191,7 +212,7 @@ ScreenStyle screen_style(bool color) {
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {
   std::vector<NamedRecord> records;
   for (const std::filesystem::path& path : paths) {
-    records.push_back({path.string(), read_record(path)});
+    records.push_back({path.string(), read_record(find_run(path))});
   }
   return records;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  linkgain topo              the matrix of nvidia-smi topo -m, link rates, PCIe and P2P\n"
+    "  linkgain topo                  the matrix of nvidia-smi topo -m, and rates\n"
     "  linkgain topo --json > topology.json";
 
 struct TopoOptions {

@@ -54,8 +54,9 @@ OperationMaker operation_maker(Session& session, const WorkerOptions& options) {
 
 void require_two_ranks(const Session& session) {
   if (session.ranks() >= 2) return;
-  throw UsageError("a link has two ends: start two ranks or more",
-                   "mpirun -np 2 linkgain-bench ...");
+  throw UsageError(
+      "a link has two ends: start two ranks or more",
+      "linkgain bench ..., linkgain-bench --np 2 ... or mpirun -np 2 linkgain-bench ...");
 }
 
 std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options) {

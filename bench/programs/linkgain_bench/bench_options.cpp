@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
@@ -14,39 +18,87 @@
 namespace linkgain {
 namespace {
 
+constexpr const char* kUsualSizes = "16:1G:x4";
+
 constexpr const char* kExamples =
     "Google Benchmark's options (--benchmark_filter=REGEX, --benchmark_list_tests,\n"
     "--benchmark_repetitions=N, --benchmark_min_time=SECONDS, --benchmark_out=FILE,\n"
-    "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n"
-    "The defaults are --only all_reduce,send_recv and --sizes 16:1G:x4.\n"
+    "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n\n"
+    "Any of nccl-tests' flags has it measure as nccl-tests does and print what it\n"
+    "prints (see --format nccl-tests --help).\n\n"
     "Examples:\n"
-    "  mpirun -np 2 linkgain-bench --benchmark_filter=all_reduce\n"
-    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G:x2 --launch graph\n"
-    "Any of nccl-tests' flags has it measure as nccl-tests does and print what it prints (see\n"
-    "--format nccl-tests --help):\n"
-    "  mpirun -np 2 linkgain-bench --only all_reduce -b 8 -e 1G -f 2";
+    "  linkgain-bench --np 2 --benchmark_filter=all_reduce\n"
+    "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G --launch-mode graph\n"
+    "  linkgain-bench -b 8 -e 1G -f 2 -g 2";
 
 /// What to do instead of a benchmark.
 struct Modes {
   bool serve = false;
   bool describe = false;
   bool version = false;
+  std::string ranks;  ///< --np
+  std::string format;
+  std::string share;  ///< --write-manual
 };
 
-void add_mode_options(CLI::App& app, Modes& modes, WorkerOptions& options) {
-  app.add_flag("--serve", modes.serve, "answer linkgain's protocol on standard input and output");
-  app.add_flag("--describe", modes.describe, "print versions and capabilities as JSON");
+void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& options) {
+  CLI::App& app = deferred.app();
+  app.add_option("--format", modes.format,
+                 "nccl-tests: measure as nccl-tests does and print what it prints");
+  app.add_option("--write-manual", modes.share, "man pages and completions into a share folder")
+      ->group("");
+  app.add_flag("--serve", modes.serve, "Answer linkgain's protocol on standard input and output");
+  app.add_flag("--describe", modes.describe, "Print versions and capabilities as JSON");
+  deferred
+      .add(
+          "--load", options.load_time,
+          [](const std::string& text) {
+            return parse_duration(text, "--load", Seconds{0.1}, Seconds{600.0});
+          },
+          "Copy between host and every visible GPU for that long, then between GPUs; print what "
+          "these copies reach as JSON")
+      ->type_name("TIME");
+  deferred
+      .add(
+          "--sample", options.sample_target,
+          [](const std::string& text) {
+            return parse_duration(text, "--sample", Seconds{0.0005}, Seconds{10.0});
+          },
+          "Length of a timed batch of operations, as 0.005 (seconds) or 5ms",
+          DeferredOptions::Empty::is_value, fmt::to_string(options.sample_target.value))
+      ->type_name("TIME");
   app.add_option(
-         "--load", options.load_time.value,
-         "copy between host and every visible GPU for that long, then between GPUs; print what "
-         "these copies reach as JSON")
-      ->check(CLI::Range(0.1, 600.0))
-      ->type_name("SECONDS");
-  app.add_option("--sample", options.sample_target.value, "length of a timed batch of operations")
-      ->check(CLI::Range(0.0005, 10.0))
-      ->capture_default_str()
-      ->type_name("SECONDS");
-  app.add_flag("--version", modes.version, "version and what was built");
+         "--np", modes.ranks,
+         "Start that many ranks of itself with mpirun on this host; auto: one for every GPU "
+         "(mpi backend: 2)")
+      ->type_name("N");
+  app.add_flag("--version", modes.version, "Version and what was built");
+}
+
+RanksToStart parse_ranks(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  int ranks = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, ranks);
+  if (status == std::errc{} && rest == end && ranks >= 2 && ranks <= kMostRanks) return ranks;
+  throw UsageError(
+      fmt::format("--np {} is neither auto nor a number from 2 to {}", text, kMostRanks),
+      "a link has two ends: take two ranks or more");
+}
+
+/// What -g and -t ask for together: a rank drives one GPU, so that there are as many ranks.
+std::optional<RanksToStart> ranks_of(const NcclTestsOptions& options,
+                                     std::optional<RanksToStart> named) {
+  const std::int64_t ranks = std::int64_t{options.gpus} * options.threads;
+  if (ranks == 1) return named;
+  if (named && *named) {
+    throw UsageError(
+        fmt::format("--np {} and -g {} both say how many ranks there are", **named, options.gpus),
+        "leave one of them out");
+  }
+  if (ranks <= kMostRanks) return RanksToStart{static_cast<int>(ranks)};
+  throw UsageError(fmt::format("-g {} with -t {} are more than {} ranks", options.gpus,
+                               options.threads, kMostRanks));
 }
 
 WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
@@ -65,7 +117,7 @@ WorkerOptions text_request(std::string text) {
 Selection choose_selection(const SelectionOptions& options) {
   Selection selection;
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
-  selection.sizes = parse_sizes("16:1G:x4");
+  selection.sizes = parse_sizes(kUsualSizes);
   if (!options.operations.empty()) selection.operations = options.operations;
   return with_options(selection, options);
 }
@@ -109,6 +161,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   CLI::App app{"linkgain-bench: the ranks' side of linkgain, and a Google Benchmark program",
                "linkgain-bench"};
   app.footer(kExamples);
+  app.set_help_flag("-h,--help", "Show this help");
   app.allow_extras();
   WorkerOptions options;
   SelectionOptions selection;
@@ -116,19 +169,18 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   add_job_options(job, selection);
   DeferredOptions cases(app);
   add_selection_options(cases, selection);
-  std::string format;
-  app.add_option("--format", format,
-                 "nccl-tests: measure as nccl-tests does and print what it prints");
+  const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
+  app.get_option("--backend")->default_str(std::string(name_of(usual)));
+  app.get_option("--only")->default_str("all_reduce,send_recv");
+  app.get_option("--sizes")->default_str(kUsualSizes);
+  app.option_defaults()->group("Modes");
   Modes modes;
-  add_mode_options(app, modes, options);
-  std::string share;
-  app.add_option("--write-manual", share, "man pages and completions into a share folder")
-      ->group("");
+  add_mode_options(job, modes, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const bool nccl_tests = means_nccl_tests(format, app.remaining(), argv[0]);
-    return text_request(nccl_tests ? nccl_tests_help() : app.help());
+    const bool nccl_tests = means_nccl_tests(modes.format, app.remaining(), argv[0]);
+    return text_request(nccl_tests ? nccl_tests_help() : help_text(app));
   } catch (const CLI::ParseError& error) {
     throw UsageError(describe_conversion_error(error.what()), "see linkgain-bench --help");
   }
@@ -136,18 +188,19 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
     return text_request(
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
-  if (!share.empty()) {
+  if (!modes.share.empty()) {
     write_manual(
-        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, share);
+        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, modes.share);
     return text_request("");
   }
   job.read();
-  const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   options.backend = selection.backend.value_or(usual);
   options.gpus = selection.gpus;
-  if (means_nccl_tests(format, app.remaining(), argv[0])) {
+  if (!modes.ranks.empty()) options.ranks_to_start = parse_ranks(modes.ranks);
+  if (means_nccl_tests(modes.format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
+    options.ranks_to_start = ranks_of(options.nccl_tests, options.ranks_to_start);
     return options;
   }
   options.mode = mode_of(modes, options.load_time);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,17 @@
 
 namespace linkgain {
 
+/// --np: a number, or absent for `auto`.
+using RanksToStart = std::optional<int>;
+
 /// linkgain-bench's command line.
 struct WorkerOptions {
   enum class Mode { benchmark, nccl_tests, serve, describe, load, text };
   Mode mode = Mode::benchmark;
   std::string text;     ///< of Mode::text
   Seconds load_time{};  ///< of Mode::load
+  /// Of itself that are to be started before anything else; absent: none.
+  std::optional<RanksToStart> ranks_to_start;
   BackendKind backend = BackendKind::mpi;
   std::vector<int> gpus;
   Selection selection;

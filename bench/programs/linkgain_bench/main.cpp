@@ -10,6 +10,7 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "rank_start.hpp"
 
 namespace {
 
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
       }
       case WorkerOptions::Mode::benchmark:
       case WorkerOptions::Mode::nccl_tests:
+        if (options.ranks_to_start) linkgain::start_ranks(options, {argv, argv + argc});
         return run_ranks(argc, argv, options, nullptr);
     }
   } catch (const linkgain::UsageError& error) {

@@ -16,6 +16,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 
 namespace linkgain {
@@ -31,8 +32,6 @@ struct Fixed {
 };
 
 constexpr std::array kFixed{
-    Fixed{"-t,--nthreads", "1", "a rank drives one GPU; start more ranks with mpirun -np"},
-    Fixed{"-g,--ngpus", "1", "a rank drives one GPU; start as many ranks with mpirun -np"},
     Fixed{"-m,--agg_iters", "1", "operations are not grouped"},
     Fixed{"-N,--run_cycles", "1", "the sizes are gone through once; start it again"},
     Fixed{"-p,--parallel_init", "0", "every rank starts by itself, beside the others"},
@@ -133,7 +132,7 @@ bool has_json_extension(std::string_view file) {
 struct Texts {
   SelectionOptions shared;  ///< --only; those of the job are left to the caller
   std::string smallest = "32M", largest = "32M", step = "1M";
-  std::string type, reduction, format;
+  std::string type, reduction, format, ranks;
   int time = static_cast<int>(NcclTestsTime::mean);
   std::array<std::string, kFixed.size()> fixed;
 };
@@ -173,6 +172,8 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
   app.add_option("-i,--stepbytes", texts.step, "from one size to the next (1M)");
   app.add_option("-f,--stepfactor", options.factor, "the same as a factor, from 2 on")
       ->check(CLI::Range(0, kMost));
+  number("-g,--ngpus", options.gpus, 1, kMost, "GPUs: as many ranks, which mpirun starts");
+  number("-t,--nthreads", options.threads, 1, kMost, "threads: -g ranks for each");
   number("-n,--iters", options.iterations, 1, kMost, "timed operations");
   number("-w,--warmup_iters", options.warm_ups, 0, kMost, "operations before them");
   number("-c,--check", options.checks, 0, kMost, "checks of the data; 0 for none");
@@ -190,12 +191,13 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
                    *kFixed[i].only != '\0' ? fmt::format("{} only", kFixed[i].only) : "refused");
   }
   app.add_option("--format", texts.format, "nccl-tests: a table for each operation of --only");
+  app.add_option("--np", texts.ranks, "left to the caller");
   add_job_options(shared, texts.shared);
 }
 
 /// nccl-tests' long flags, which may be shortened; those of our own may not.
 std::vector<std::string> long_flags(const CLI::App& parser) {
-  constexpr std::array kNotShortened{"only", "format", "backend", "gpus", "help"};
+  constexpr std::array kNotShortened{"only", "format", "backend", "gpus", "np", "help"};
   std::vector<std::string> flags;
   for (const CLI::Option* option : parser.get_options()) {
     for (const std::string& name : option->get_lnames()) {
@@ -362,7 +364,7 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
 std::string nccl_tests_help() {
   NcclTestsOptions options;
   Texts texts;
-  return Parser(options, texts).app.help();
+  return help_text(Parser(options, texts).app);
 }
 
 }  // namespace linkgain

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "linkgain/base/errors.hpp"
 #include "linkgain/record/record.hpp"
 
@@ -8,9 +10,9 @@ namespace linkgain {
 /// What a finished record says about itself: adds warnings for wrong data, a wrong path, links that
 /// other work used, evidence that is missing, GPUs that were throttled, cases that did not
 /// converge, variants that took the same path and variables inherited from the caller that affect
-/// NCCL. Where nothing was measured of what was asked for, the status becomes "incomplete". Returns
-/// the exit code in this order: incomplete, wrong data, wrong path, unhealthy,
-/// success.
+/// NCCL. Where nothing was measured of what was asked for, or of one of the operations that were
+/// `named`, the status becomes "incomplete". Returns the exit code in this order: incomplete, wrong
+/// data, wrong path, unhealthy, success.
 ///
 /// Wrong path, by the links' counters where they may judge, and by NCCL's transport lines or,
 /// of our own work, by own_path():
@@ -24,7 +26,7 @@ namespace linkgain {
 ///
 /// Unhealthy is an exit code only with Settings::require_healthy, and then also where clock events
 /// were not measured: such a run cannot be shown to be healthy.
-ExitCode judge(Record& record);
+ExitCode judge(Record& record, const std::vector<OperationKind>& named = {});
 
 /// A variable as the variant's worker saw it, else as the variant sets it; empty where it is not
 /// set.

@@ -11,7 +11,8 @@
 
 namespace linkgain {
 
-/// The candidate with the smallest edit distance to `name`; empty when there are no candidates.
+/// The candidate with the smallest edit distance to `name`, of those with at most two edits that
+/// change at most half of its characters; empty when there is none.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 /// "unknown operation 'all_reduc': did you mean all_reduce? (all_reduce, send_recv)"
@@ -31,8 +32,8 @@ std::string first_named(std::span<const std::string> names, std::size_t most = 3
 /// "--steps goes with", "--steps and --tokens go with".
 std::string go_with(std::span<const std::string_view> options);
 
-/// The value whose name_of() is `name`; throws UsageError with the nearest name where there is
-/// none. `what` is what the values are called in its text.
+/// The value whose name_of() is `name`; throws UsageError with the names there are where there
+/// is none. `what` is what the values are called in its text.
 template <typename Enum, std::size_t count>
 Enum parse_name(std::string_view what, std::string_view name,
                 const std::array<Enum, count>& values) {

@@ -35,7 +35,11 @@ int parse_root(std::string_view text);
 /// or is outside `least` to `most`.
 double parse_share(std::string_view text, std::string_view option, double least, double most);
 
-/// The same as a tolerance to both sides, 0.1 % to 99 %.
+/// "300", "90.5s", "5m", "8 h" or "5ms" as a time; a number alone is one of seconds. Throws
+/// UsageError that names `option` where the text is none or is outside `least` to `most`.
+Seconds parse_duration(std::string_view text, std::string_view option, Seconds least, Seconds most);
+
+/// A share as a tolerance to both sides, 0.1 % to 99 %.
 Tolerance parse_tolerance(std::string_view text, std::string_view option);
 
 /// Every name by `parse`, in order.

@@ -48,7 +48,7 @@ struct CaseComparison {
 };
 
 struct CompareOptions {
-  double threshold = 0.02;  ///< what a difference of practical meaning is, as a share of the time
+  double tolerance = 0.02;  ///< what a difference of practical meaning is, as a share of the time
   std::vector<OperationKind> operations;  ///< empty: all cases
 };
 

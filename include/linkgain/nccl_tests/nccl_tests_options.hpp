@@ -48,6 +48,8 @@ struct NcclTestsOptions {
   Bytes largest{32LL << 20};   ///< -e
   Bytes step{1LL << 20};       ///< -i
   std::int64_t factor = 1;     ///< -f; counts from 2 on, below that the step does
+  int gpus = 1;                ///< -g
+  int threads = 1;             ///< -t; each has `gpus` of its own
   int iterations = 20;         ///< -n
   int warm_ups = 1;            ///< -w
   int checks = 1;              ///< -c
@@ -80,8 +82,9 @@ std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path)
 /// Whether one of `arguments`, those that linkgain-bench does not know, is a flag of nccl-tests.
 bool has_nccl_tests_flag(const std::vector<std::string>& arguments);
 
-/// Throws UsageError, also for what nccl-tests can and linkgain-bench cannot. The options --backend
-/// and --gpus may be there and are left to the caller.
+/// Throws UsageError, also for what nccl-tests can and linkgain-bench cannot. The options
+/// --backend,
+/// --gpus and --np may be there and are left to the caller, as are -g and -t above 1.
 NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv);
 
 std::string nccl_tests_help();

@@ -9,7 +9,7 @@ namespace linkgain {
 
 /// The growing form of a record: one JSON line for the head, then one for each finished case with
 /// its samples, each synced to disk, so that a crash loses at most the case in flight. A later head
-/// replaces an earlier one, and so does a case of the same index.
+/// replaces an earlier one, and so does a case of the same index. Cases come as they are measured.
 class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
@@ -42,5 +42,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 /// leaves, else the record. Checks the schema first; throws UsageError that says where the document
 /// departs from it. A journal gives what its complete lines hold.
 Record read_record(const std::filesystem::path& path);
+
+/// The same by parse_record_head(); a journal is read whole.
+Record read_record_head(const std::filesystem::path& path);
 
 }  // namespace linkgain

@@ -231,6 +231,7 @@ struct Settings {
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
   std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
+  std::string label{};                   ///< by which the user finds the run again; empty: none
   bool require_healthy = false;  ///< a sample of a GPU that was throttled decides the exit code
 };
 
@@ -307,5 +308,9 @@ std::string to_json(const Record& record);
 /// The same without the samples, for `--json`.
 std::string to_json_without_samples(const Record& record);
 Record parse_record(std::string_view text, const std::string& origin);
+
+/// The same up to the samples, which are left out, and of what stands there only what is needed is
+/// checked: many times faster.
+Record parse_record_head(std::string_view text, const std::string& origin);
 
 }  // namespace linkgain

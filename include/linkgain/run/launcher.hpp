@@ -63,8 +63,4 @@ void require_launcher(const std::string& launcher);
 /// linkgain-bench beside the running program, else on PATH. Throws MachineError.
 std::filesystem::path worker_path();
 
-/// Physical cores that this process may run on, at least 1. Where the kernel does not report cores
-/// from hardware threads each thread counts.
-int usable_cores();
-
 }  // namespace linkgain

@@ -39,6 +39,8 @@ class RunPace {
   double elapsed() const { return clock_.now().value - start_; }
   bool out_of_budget() const { return plan_.budget && seconds_of_budget_left() <= 0.0; }
 
+  /// Indices of the cases, as they are to be measured: order_within().
+  const std::vector<int>& order() const { return order_; }
   int launches() const { return launches_ + added_; }
   /// Rounds of the case with this index in a launch; none of one that is left out.
   int rounds(int case_index, int launch) const;
@@ -57,8 +59,8 @@ class RunPace {
   /// Before each step. Leaves a case out that has none yet where the budget does not hold
   /// kFewestLaunches of it and of those before; false for one that is left out.
   bool admits(int case_index);
-  /// After the first launch: lowers the launches to what the budget holds; whether it did. Leaves
-  /// out further cases, from the last one on, where it does not hold a second launch of all.
+  /// After the first launch: lowers the launches to what the budget holds; whether it did. Where it
+  /// does not hold a second launch of all, leaves out those that do not fit in, in order().
   bool lower_launches();
   /// Whether nothing was left out or lowered, and the budget holds a launch more of these cases.
   bool holds(const std::vector<int>& cases) const;
@@ -97,7 +99,9 @@ class RunPace {
   /// begun only `first`, where it is given.
   double seconds_for(int launches, const Spent* first = nullptr) const;
   double seconds_of_budget_left() const { return plan_.budget->value - elapsed(); }
-  /// By what the case, or those like it, took so far; absent where none was measured.
+  /// By what the case took so far, else those of the nearest size; absent where none was measured.
+  /// A training and a case without one tell nothing of each other, and with a budget neither does a
+  /// far larger case: of one that is small the time is found by measuring it.
   std::optional<double> seconds_of(std::size_t index, ToGo part) const;
   /// By what such cases take on usual machines.
   double guessed_seconds(std::size_t index, ToGo part) const;
@@ -109,6 +113,7 @@ class RunPace {
   const RunObserver& clock_;
   double start_;
   int launches_;  ///< of those planned
+  std::vector<int> order_;
   int added_ = 0;
   int groups_ = 0;                  ///< begun
   double group_seconds_ = 0.0;      ///< that starting and ending the last one took

@@ -19,18 +19,22 @@ namespace linkgain {
 struct RunOptions : SelectionOptions {
   std::vector<std::string> argv;
   Profile profile = Profile::standard;
+  std::optional<std::filesystem::path> profile_file;  ///< whose options were added to these
   std::optional<int> ranks;
   std::vector<std::string> variants;
   std::optional<Seconds> budget;
   std::optional<int> launches;
   std::optional<bool> sequential;
-  std::optional<double> precision;  ///< of every case, instead of what its size has
-  bool require_healthy = false;     ///< exit status 8 where a sample is one of an unhealthy GPU
-  Seconds deadline = kDefaultDeadline;
+  std::optional<double> ci_width;  ///< of every case, instead of what its size has
+  bool require_healthy = false;    ///< exit status 8 where a sample is one of an unhealthy GPU
+  Seconds timeout = kDefaultTimeout;
   TokenFacts token_facts;           ///< of the file `tokens`
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
+  bool dry_run = false;  ///< print the plan
+  bool list = false;     ///< print what options can be
+  std::string label;
   bool json = false;
   bool quiet = false;
   bool color = true;
@@ -49,10 +53,10 @@ struct RunPlan {
   std::optional<int> launches_at_once;
   bool sequential = false;  ///< one job at a time
   unsigned seed = 1;        ///< of every random order
-  std::optional<double> precision;
+  std::optional<double> ci_width;
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
-  Seconds deadline = kDefaultDeadline;
+  Seconds timeout = kDefaultTimeout;
   std::optional<TrainingPlan> training;  ///< where some case is one
   std::string profile;
   std::vector<Warning> warnings;  ///< decisions the reader must know
@@ -70,6 +74,9 @@ inline constexpr int kFewestLaunches = 3;
 /// launches, the first ones having one more, so that it may have none in the last; without
 /// communication three at most.
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);
+
+/// Bytes that a job takes at most: of the GPU that holds most of it, or of a host.
+std::int64_t job_memory(const RunPlan& plan);
 
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
 /// machine cannot do. Pure: looks at nothing but its arguments.

@@ -25,6 +25,10 @@ std::optional<std::filesystem::path> find_program(std::string_view name,
 /// Processors this process may run on.
 int usable_processors();
 
+/// Physical cores that this process may run on, at least 1. Where the kernel does not report cores
+/// from hardware threads each thread counts.
+int usable_cores();
+
 /// Bytes of memory the kernel thinks can be used without swapping; absent where it does not say.
 std::optional<std::int64_t> available_memory();
 

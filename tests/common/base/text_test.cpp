@@ -33,8 +33,16 @@ TEST(NearestName, TakesTheFirstOfEquallyNear) {
   EXPECT_EQ(nearest_name("int6", names), "int8");
 }
 
+TEST(NearestName, IsAbsentBeyondTwoEditsOrHalfTheName) {
+  EXPECT_EQ(nearest_name("al_reduc", kNames), "all_reduce");
+  EXPECT_EQ(nearest_name("al_rduc", kNames), "") << "three edits";
+  constexpr std::array<std::string_view, 2> variants{"shared-memory", "tcp"};
+  EXPECT_EQ(nearest_name("tpc", variants), "tcp");
+  EXPECT_EQ(nearest_name("p2p", variants), "") << "two of three characters";
+}
+
 TEST(NearestName, HandlesEmptyTextAndNoCandidates) {
-  EXPECT_EQ(nearest_name("", kNames), "min");
+  EXPECT_EQ(nearest_name("", kNames), "");
   EXPECT_EQ(nearest_name("x", {}), "");
 }
 
@@ -42,6 +50,7 @@ TEST(UnknownName, NamesTheNearestAndAllOthers) {
   constexpr std::array<std::string_view, 2> names{"all_reduce", "send_recv"};
   test::Situations answers;
   answers.add("operation all_reduc of two", unknown_name("operation", "all_reduc", names));
+  answers.add("operation everything of two", unknown_name("operation", "everything", names));
   answers.add("variant p2p of none", unknown_name("variant", "p2p", {}));
   answers.expect_golden("unknown_names.txt");
 }

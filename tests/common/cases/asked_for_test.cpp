@@ -51,7 +51,7 @@ TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
   ask(memory, "--type int8", asking(&SelectionOptions::types, DataType::int8));
   ask(memory, "--type float32 (the usual one)",
       asking(&SelectionOptions::types, DataType::float32));
-  ask(memory, "--launch graph", asking(&SelectionOptions::launch_modes, LaunchChoice::graph));
+  ask(memory, "--launch-mode graph", asking(&SelectionOptions::launch_modes, LaunchChoice::graph));
   ask(memory, "--buffers symmetric", asking(&SelectionOptions::buffers, Buffers::symmetric));
   answers.about("of some operations");
   ask({"all_gather"}, "--reduction max", asking(&SelectionOptions::reductions, Reduction::max));

@@ -30,6 +30,18 @@ TEST(ParseShare, ReadsPercentAndFractions) {
   EXPECT_DOUBLE_EQ(parse_share("0.5", "--x", 0.001, 0.5), 0.5);
 }
 
+TEST(ParseDuration, ReadsSecondsAndUnits) {
+  const auto seconds = [](const char* text) {
+    return parse_duration(text, "--x", Seconds{0.001}, Seconds{86400.0}).value;
+  };
+  EXPECT_DOUBLE_EQ(seconds("300"), 300.0);
+  EXPECT_DOUBLE_EQ(seconds("90.5"), 90.5);
+  EXPECT_DOUBLE_EQ(seconds("90s"), 90.0);
+  EXPECT_DOUBLE_EQ(seconds("5m"), 300.0);
+  EXPECT_DOUBLE_EQ(seconds("1.5 h"), 5400.0);
+  EXPECT_DOUBLE_EQ(seconds("5ms"), 0.005);
+}
+
 TEST(ParseTolerance, IsAShareToBothSides) {
   EXPECT_EQ(parse_tolerance("2.5 %", "--x"), (Tolerance{-0.025, 0.025}));
   EXPECT_EQ(parse_tolerance("0.1", "--x"), (Tolerance{-0.1, 0.1}));
@@ -61,6 +73,10 @@ TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
   answers.about("a share from 0.1 to 50 %");
   answers.refuse_each({"", "%", "5  %", "5 ", "five", "60%", "5", "0", "-1%", "nan", "0.05x"},
                       [](const char* text) { parse_share(text, "--x", 0.001, 0.5); });
+  answers.about("a duration from 1 s to 1 h");
+  answers.refuse_each(
+      {"", "s", "0", "0.5", "-1", "nan", "inf", "5M", "5 min", "5  m", "m5", "2h", "1e9"},
+      [](const char* text) { parse_duration(text, "--x", Seconds{1.0}, Seconds{3600.0}); });
   answers.about("a tolerance");
   answers.refuse_each({"", "%", "5", "0", "-5%", "100%", "5%%", "inf", "x"},
                       [](const char* text) { parse_tolerance(text, "--x"); });

@@ -30,7 +30,7 @@ class Manual : public ::testing::Test {
         ->group("Output");
     measure.add_option("--out", text_, "Folder")->type_name("DIR")->group("Output");
     measure.add_option("--tokens", text_, "What is read")->type_name("FILE")->required();
-    measure.add_option("--np", number_, "Ranks")->type_name("N");
+    measure.add_option("--np", number_, "Ranks")->default_str("2")->type_name("N");
     measure.add_flag("--quiet", flag_, "Nothing is said");
     measure.footer(
         "Examples:\n  linkgain measure --np 2\n\nSome more.\n.Words\nExit status:\n  0  good");

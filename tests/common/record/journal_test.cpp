@@ -167,13 +167,30 @@ TEST(Journal, RefusesGarbageAndNamesTheLine) {
               AllOf(HasSubstr("linkgain.record/2"), HasSubstr("linkgain.record/1")));
 }
 
-TEST(Journal, RefusesACaseBeforeItsPredecessors) {
+TEST(Journal, HasCasesInTheOrderOfTheRunHoweverTheyWereMeasured) {
   const Record record = full_record();
   const Folder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   journal.write_case(1, record.cases[1]);
-  EXPECT_THAT(refusal(content_of(folder / "journal.jsonl")), HasSubstr("case 1"));
+  const Record one = read_record(folder / "journal.jsonl");
+  ASSERT_EQ(one.cases.size(), 1U) << "of the other nothing is known yet";
+  EXPECT_EQ(one.cases[0].definition, record.cases[1].definition);
+  EXPECT_EQ(one.cases[0].samples.size(), record.cases[1].samples.size());
+  journal.write_case(0, record.cases[0]);
+  const Record both = read_record(folder / "journal.jsonl");
+  ASSERT_EQ(both.cases.size(), 2U);
+  EXPECT_EQ(both.cases[0].definition, record.cases[0].definition);
+}
+
+TEST(Journal, RefusesACaseThatNoRunHas) {
+  const std::string text = written_journal(full_record());
+  for (const char* index : {"-1", "1000000", "18446744073709551615"}) {
+    std::string changed = text;
+    const std::string own = "\"index\":0";
+    changed.replace(changed.find(own), own.size(), std::string("\"index\":") + index);
+    EXPECT_THAT(refusal(changed), HasSubstr("no case is")) << index;
+  }
 }
 
 TEST(Journal, CannotBeMadeWhereThereIsNoDirectory) {

@@ -230,6 +230,8 @@ TEST(RecordSchema, RefusesAnotherTypeOrRangeAndNamesThePlace) {
   EXPECT_THAT(refusal(with("/machine/ranks/0/host_copy/to_gpu_gb_per_s", "fast")),
               HasSubstr("[host_copy][to_gpu_gb_per_s]"));
   EXPECT_THAT(refusal(with("/settings/require_healthy", 1)), HasSubstr("[require_healthy]"));
+  EXPECT_THAT(refusal(with("/settings/label", 1)), HasSubstr("[label]"));
+  EXPECT_THAT(refusal(with("/settings/label", "")), HasSubstr("[label]"));
   EXPECT_THAT(refusal(with("/samples/case", 0)), HasSubstr("[samples][case]"));
   EXPECT_THAT(refusal(with("/samples/seconds_by_rank/0", 0)), HasSubstr("[seconds_by_rank][0]"));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <thread>
 
 #include "support/program.hpp"
 
@@ -74,6 +75,11 @@ TEST_F(CgroupProcessRoom, IsFoundInVersionOneAndWhereTheGroupIsTheHosts) {
   write("proc/self/cgroup", "9:memory:/docker/ab\n8:pids:/docker/ab");
   limit("sys/fs/cgroup/pids", "500", 100);
   EXPECT_EQ(cgroup_process_room(root()), 400);
+}
+
+TEST(UsableCores, AreAtLeastOneAndAtMostTheProcessors) {
+  EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace

@@ -41,6 +41,21 @@ TEST(JudgeAbsence, TakesTheStepWithoutCommunicationForNoMeasurementOfAnother) {
   EXPECT_EQ(judge(record), ExitCode::success) << "it was asked for";
 }
 
+TEST(JudgeAbsence, IsIncompleteWhereANamedOperationHasNoMeasuredCase) {
+  using enum OperationKind;
+  Record record = good_record();
+  record.cases[1].definition = parse_case_name("all_gather/float32/8B/np2");
+  EXPECT_EQ(judge(record, {all_reduce, all_gather}), ExitCode::success);
+  take_times(record.cases[1], "no budget");
+  Record of_a_profile = record;
+  EXPECT_EQ(judge(of_a_profile), ExitCode::success) << "nobody named it";
+  EXPECT_EQ(judge(record, {all_reduce, broadcast}), ExitCode::success) << "it has no case at all";
+  EXPECT_EQ(judge(record, {all_reduce, all_gather}), ExitCode::incomplete);
+  EXPECT_EQ(record.status, RunStatus::incomplete);
+  EXPECT_THAT(warning(record, "operation-not-measured").text,
+              EndsWith("all_gather/float32/8B/np2: no budget"));
+}
+
 TEST(JudgeAbsence, LeavesAnInterruptedRunAsItIs) {
   Record record = good_record();
   record.status = RunStatus::interrupted;

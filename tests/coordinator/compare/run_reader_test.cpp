@@ -109,7 +109,8 @@ TEST(RunReader, SaysWhatItDoesNotKnow) {
 /// Members that later versions added are not in the first records.
 TEST(RunReader, ReadsRecordsFromBeforeMembersWereAdded) {
   std::string text = to_json(full_record());
-  for (const std::string member : {"\"ancestor\": \"PXB\"", "\"require_healthy\": true"}) {
+  for (const std::string member :
+       {"\"ancestor\": \"PXB\"", "\"require_healthy\": true", "\"label\": \"before\""}) {
     const std::size_t begin = text.find(member);
     ASSERT_NE(begin, std::string::npos) << member;
     const std::size_t comma = text.rfind(',', begin);

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <thread>
 
 #include "linkgain/base/errors.hpp"
 #include "support/golden.hpp"
@@ -209,11 +208,6 @@ TEST_F(WithPath, AMissingWorkerIsAnError) {
   }
   setenv("PATH", folder_.path().c_str(), 1);
   EXPECT_THROW(worker_path(), MachineError);
-}
-
-TEST(Launcher, CoresAreAtLeastOneAndAtMostTheProcessors) {
-  EXPECT_GE(usable_cores(), 1);
-  EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace

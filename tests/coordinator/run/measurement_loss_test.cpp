@@ -77,7 +77,7 @@ TEST(MeasureCaseLoss, OfAllJobsEndsTheCase) {
 
 TEST(MeasureCaseLoss, OfAJobThatSaysNothingComesAtItsDeadline) {
   Bench bench({taking(1e-4), failing({.command = "run", .kind = Kind::hang, .occurrence = 2})});
-  bench.plan.deadline = Seconds{30.0};
+  bench.plan.timeout = Seconds{30.0};
   bench.measure();
   EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
   // 21 batches of 5 ms, and the silence: the deadline and twenty times what the batch should take.
@@ -88,14 +88,14 @@ TEST(MeasureCaseLoss, DeadlinesAllowForSlowOperations) {
   FakeScript slow = taking(2.0);
   slow.first_seconds_of_case[kCase] = {30.0};
   Bench bench({slow, taking(1.0)});
-  bench.plan.deadline = Seconds{1.0};
+  bench.plan.timeout = Seconds{1.0};
   bench.measure();
   EXPECT_EQ(bench.result.stopped, StopReason::out_of_rounds);
   EXPECT_EQ(bench.of_variant(0).front().time(), Seconds{30.0});
   FakeScript slower = taking(2.0);
   slower.first_seconds_of_case[kCase] = {42.0};
   Bench lost({slower, taking(1.0)});
-  lost.plan.deadline = Seconds{1.0};
+  lost.plan.timeout = Seconds{1.0};
   lost.measure();
   EXPECT_EQ(lost.result.stopped, StopReason::job_lost);
 }

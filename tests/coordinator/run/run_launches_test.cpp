@@ -197,7 +197,7 @@ TEST(RunLaunches, AllHaveTheDeadlineTogether) {
   silent.failures = {{.command = "hello", .kind = FakeFailure::Kind::hang}};
   RunBench bench({taking(1e-4), silent});
   bench.plan.launches = 6;
-  bench.plan.deadline = Seconds{60.0};
+  bench.plan.timeout = Seconds{60.0};
   bench.execute();
   EXPECT_LT(bench.clock.now().value, 70.0) << "not six times the deadline";
   EXPECT_THAT(bench.record.cases[0].variants[1].skipped, Optional(HasSubstr("job was lost")));
@@ -227,19 +227,19 @@ TEST(RunLaunches, ABudgetForLessThanThreeLeavesCasesOutSoThatTheOthersHaveThree)
   bench.plan.budget = Seconds{14.0};
   bench.execute();
   EXPECT_THAT(launches_of(bench.record),
-              ElementsAre(std::set<int>{0, 1, 2}, std::set<int>{0, 1, 2}, IsEmpty(), IsEmpty()));
+              ElementsAre(std::set<int>{0, 1, 2}, IsEmpty(), IsEmpty(), std::set<int>{0, 1, 2}));
   for (const VariantResult& variant : bench.record.cases[2].variants) {
     EXPECT_EQ(variant.skipped, kBudgetUsedUp);
   }
   EXPECT_EQ(bench.record.cases[2].stopped, StopReason::out_of_time);
-  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.launches, 3);
+  EXPECT_EQ(bench.record.cases[3].ratios.at(0).ratio.launches, 3);
   EXPECT_LT(bench.clock.now().value, 14.0);
 }
 
 /// The second case's launches differ by so much that twice as many bring it to its width.
 RunBench& differing(RunBench& bench, double by) {
   bench.plan.launches = 4;
-  bench.plan.precision = 0.02;
+  bench.plan.ci_width = 0.02;
   const std::string second = case_name(bench.plan.cases[1]);
   for (int launch = 0; launch < 8; ++launch) {
     FakeScript script = taking(1e-4);

@@ -115,7 +115,7 @@ TEST(RunLoss, TwiceInACaseLeavesTheCaseToTheOtherVariant) {
   RunBench bench(
       {FakeScript{}, failing({.command = "run", .kind = Kind::hang, .case_name = kFirst})});
   bench.plan.launches = 6;
-  bench.plan.deadline = Seconds{30.0};
+  bench.plan.timeout = Seconds{30.0};
   bench.execute();
   EXPECT_LT(bench.clock.now().value, 2 * 30.0 + 10.0);
   const CaseResult& first = bench.record.cases[0];

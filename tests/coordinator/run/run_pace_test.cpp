@@ -205,6 +205,45 @@ TEST_F(RunPaceTest, ACaseThatTakesMoreThanWasExpectedIsLeftOutOfTheOtherLaunches
   EXPECT_FALSE(p.holds({0})) << "while something was left out";
 }
 
+TEST_F(RunPaceTest, ALargeCaseTellsNothingOfSmallOnesAndTheNearestSizeMost) {
+  plan.cases.resize(4);
+  plan.cases[0].size = Bytes{16};
+  plan.cases[1].size = Bytes{std::int64_t{1} << 24};
+  plan.cases[2].size = Bytes{std::int64_t{1} << 28};
+  plan.cases[3].size = Bytes{std::int64_t{1} << 30};
+  plan.launches = 3;
+  plan.budget = Seconds{60.0};
+  RunPace p = pace();
+  ASSERT_EQ(p.order(), (std::vector<int>{3, 0, 2, 1}));
+  ASSERT_TRUE(p.admits(3));
+  p.finished(3, 0, 12.0, 0.0);
+  time += 12.0;
+  ASSERT_TRUE(p.admits(0)) << "three of 12 s each would take 60 s, were it as slow";
+  p.finished(0, 0, 1.0, 0.0);
+  time += 1.0;
+  EXPECT_FALSE(p.admits(2)) << "as slow as the one near it";
+  ASSERT_TRUE(p.admits(1));
+  p.finished(1, 0, 2.0, 0.0);
+  time += 2.0;
+  p.lower_launches();
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 2 * (12.0 + 1.0 + 2.0));
+}
+
+TEST_F(RunPaceTest, ABudgetIsSpentOnSizesBetweenLast) {
+  plan.cases.resize(3);
+  for (std::size_t i = 0; i < 3; ++i) plan.cases[i].size = Bytes{std::int64_t{1024} << i};
+  plan.launches = 3;
+  EXPECT_EQ(pace().order(), (std::vector<int>{0, 1, 2})) << "without a budget in order";
+  plan.budget = Seconds{23.0};
+  RunPace p = pace();
+  for (const int index : p.order()) p.finished(index, 0, 4.0, 0.0);
+  time += 12.0;
+  p.lower_launches();
+  EXPECT_EQ(p.rounds(1, 1), 0);
+  EXPECT_EQ(p.rounds(0, 1), kRoundsPerLaunch);
+  EXPECT_EQ(p.rounds(2, 1), kRoundsPerLaunch);
+}
+
 TEST_F(RunPaceTest, CountsTheStartsOfGroupsToCome) {
   plan.launches = 6;
   plan.launches_at_once = 2;

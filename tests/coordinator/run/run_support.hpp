@@ -47,7 +47,7 @@ class RunBench : private RunWorld {
   void execute() {
     record.settings.variants = plan.variants;
     record.settings.backend = plan.backend;
-    record.settings.precision = plan.precision;
+    record.settings.precision = plan.ci_width;
     record.settings.schedule = plan.sequential ? "sequential" : "paired";
     JournalWriter journal(journal_path());
     RunProgress progress;

@@ -89,8 +89,8 @@ TEST(Run, SkipsWhatNoBudgetIsLeftFor) {
   bench.plan.budget = Seconds{5.0};
   bench.plan.launches = 4;
   bench.execute();
-  EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.launches, 2) << "the second begun in time";
-  const CaseResult& last = bench.record.cases[2];
+  EXPECT_EQ(bench.record.cases[2].ratios.at(0).ratio.launches, 2) << "the second begun in time";
+  const CaseResult& last = bench.record.cases[1];
   EXPECT_EQ(last.stopped, StopReason::out_of_time);
   EXPECT_FALSE(last.variants[0].time);
   EXPECT_EQ(last.variants[0].skipped, kBudgetUsedUp);
@@ -108,8 +108,9 @@ TEST(Run, ALaterLaunchOutOfBudgetLeavesEarlierResultsAlone) {
   FakeScript slower = slow;
   slower.open_time = Seconds{10.0};
   bench.script_of_launch[{0, 1}] = slower;
+  bench.set_cases({1024, 65536, 131072});
   bench.plan.launches = 2;
-  bench.plan.budget = Seconds{13.0};
+  bench.plan.budget = Seconds{25.0};
   bench.execute();
   const CaseResult& second = bench.record.cases[1];
   EXPECT_TRUE(second.variants[0].time);

@@ -19,14 +19,14 @@ TEST(CommandLine, OfCompare) {
   EXPECT_THAT(plain.runs, ElementsAre("a.json", "b.json"));
   EXPECT_EQ(plain.format, OutputFormat::table);
   EXPECT_EQ(plain.metric, Metric::time);
-  EXPECT_EQ(plain.compare.threshold, 0.02);
+  EXPECT_EQ(plain.compare.tolerance, 0.02);
   const CompareCommandOptions full =
       compare_with({"a", "b", "c", "--metric", "busbw", "--format", "md", "--only",
-                    "send_recv,all_reduce", "--threshold", "5%"});
+                    "send_recv,all_reduce", "--tolerance", "5%"});
   EXPECT_THAT(full.runs, ElementsAre("a", "b", "c"));
   EXPECT_EQ(full.format, OutputFormat::markdown);
   EXPECT_EQ(full.metric, Metric::busbw);
-  EXPECT_EQ(full.compare.threshold, 0.05);
+  EXPECT_EQ(full.compare.tolerance, 0.05);
   EXPECT_THAT(full.compare.operations,
               ElementsAre(OperationKind::send_recv, OperationKind::all_reduce));
   EXPECT_EQ(compare_with({"a", "b", "--json"}).format, OutputFormat::json);

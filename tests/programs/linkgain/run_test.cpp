@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "parsing.hpp"
 
@@ -29,22 +32,22 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
                options.out || options.hostfile || options.pair || options.in_place);
   EXPECT_FALSE(options.json || options.quiet || options.require_healthy);
   EXPECT_TRUE(options.color);
-  EXPECT_FALSE(options.precision);
-  EXPECT_EQ(options.deadline, Seconds{60});
+  EXPECT_FALSE(options.ci_width);
+  EXPECT_EQ(options.timeout, Seconds{60});
   EXPECT_EQ(options.launcher, "mpirun");
 }
 
 TEST(CommandLine, SelectsWhatIsMeasured) {
-  const RunOptions options = run_with({"--only",      "send_recv,all_reduce",
-                                       "--sizes",     "8:1K:x4",
-                                       "--type",      "int8,float16",
-                                       "--reduction", "max",
-                                       "--launch",    "stream,auto,graph",
-                                       "--pattern",   "one-way",
-                                       "--pair",      "1-0",
-                                       "--root",      "0,2",
-                                       "--buffers",   "plain,symmetric",
-                                       "--in-place",  "--profile",
+  const RunOptions options = run_with({"--only",        "send_recv,all_reduce",
+                                       "--sizes",       "8:1K:x4",
+                                       "--type",        "int8,float16",
+                                       "--reduction",   "max",
+                                       "--launch-mode", "stream,auto,graph",
+                                       "--pattern",     "one-way",
+                                       "--pair",        "1-0",
+                                       "--root",        "0,2",
+                                       "--buffers",     "plain,symmetric",
+                                       "--in-place",    "--profile",
                                        "full"});
   EXPECT_THAT(options.operations, ElementsAre(OperationKind::send_recv, OperationKind::all_reduce));
   EXPECT_EQ(options.sizes.size(), 5U);
@@ -70,7 +73,7 @@ TEST(CommandLine, SaysHowJobsAreRun) {
                                        "--schedule", "sequential",
                                        "--launcher", "/opt/mpirun",
                                        "--hostfile", "hosts",
-                                       "--deadline", "5.5"});
+                                       "--timeout",  "5.5"});
   EXPECT_EQ(options.backend, BackendKind::mpi);
   EXPECT_THAT(options.gpus, ElementsAre(2, 0));
   EXPECT_EQ(options.ranks, 4);
@@ -79,24 +82,41 @@ TEST(CommandLine, SaysHowJobsAreRun) {
   EXPECT_EQ(options.sequential, true);
   EXPECT_EQ(options.launcher, "/opt/mpirun");
   EXPECT_EQ(options.hostfile, "hosts");
-  EXPECT_EQ(options.deadline, Seconds{5.5});
+  EXPECT_EQ(options.timeout, Seconds{5.5});
   EXPECT_EQ(run_with({"--schedule", "paired"}).sequential, false);
 }
 
 TEST(CommandLine, SaysWhatComesOut) {
-  const RunOptions options = run_with({"--budget", "90.5", "--precision", "0.02", "--out", "here",
+  const RunOptions options = run_with({"--budget", "90.5", "--ci-width", "0.02", "--out", "here",
                                        "--json", "--quiet", "--no-color", "--require-healthy"});
   EXPECT_EQ(options.budget, Seconds{90.5});
-  EXPECT_EQ(options.precision, 0.02);
+  EXPECT_EQ(options.ci_width, 0.02);
   EXPECT_EQ(options.out, "here");
   EXPECT_TRUE(options.json && options.quiet && options.require_healthy);
   EXPECT_FALSE(options.color);
 }
 
+TEST(CommandLine, TakesAProfileFromAFile) {
+  const std::string file = testing::TempDir() + "profile-" + std::to_string(::getpid()) + ".toml";
+  std::ofstream(file) << "profile = \"node\"\nbudget = \"5m\"\nci-width = 5%\nquiet = true\n"
+                         "type = \"int8,int32\"\nlaunches = 3\nbatch = 2\n";
+  const RunOptions options = run_with({"--profile", file, "--launches", "4"});
+  EXPECT_EQ(options.profile, Profile::node);
+  EXPECT_EQ(options.profile_file, file);
+  EXPECT_EQ(options.budget, Seconds{300});
+  EXPECT_EQ(options.ci_width, 0.05);
+  EXPECT_TRUE(options.quiet);
+  EXPECT_THAT(options.types, ElementsAre(DataType::int8, DataType::int32));
+  EXPECT_EQ(options.launches, 4);
+  EXPECT_EQ(options.training.samples, 2);
+  std::ofstream(file) << "budget = \"8d\"\n";
+  EXPECT_THAT(refusal({"run", "--profile", file}), HasSubstr("'8d'"));
+  std::filesystem::remove(file);
+}
+
 TEST(CommandLine, KeepsZeroAndBelowForThePlanToRefuse) {
   EXPECT_EQ(run_with({"--np", "-1"}).ranks, -1);
   EXPECT_EQ(run_with({"--launches", "0"}).launches, 0);
-  EXPECT_EQ(run_with({"--budget", "0"}).budget, Seconds{0});
 }
 
 /// In words of CLI11's, which differ by its version.

@@ -190,6 +190,15 @@ TEST(NcclTestsOptions, FlagsAreToldFromOthers) {
   EXPECT_FALSE(has_nccl_tests_flag({"b", "--benchmark_filter=x", "--bogus", "-q"}));
 }
 
+TEST(NcclTestsOptions, GpusAndThreadsAreOneByDefault) {
+  EXPECT_EQ(parse({"-b", "8"}).gpus, 1);
+  EXPECT_EQ(parse({"-b", "8"}).threads, 1);
+  const NcclTestsOptions options = parse({"-g8", "--nth", "2", "--np", "4"});
+  EXPECT_EQ(options.gpus, 8);
+  EXPECT_EQ(options.threads, 2);
+  EXPECT_EQ(parse({"-g", "8", "-g", "1"}).gpus, 1) << "the last counts";
+}
+
 TEST(NcclTestsOptions, FixedOnesMayBeGivenTheirValue) {
   EXPECT_NO_THROW(parse({"-p", "0", "-z0", "-m", "1", "-C", "0"}));
 }
@@ -197,8 +206,8 @@ TEST(NcclTestsOptions, FixedOnesMayBeGivenTheirValue) {
 TEST(NcclTestsOptions, AreRefusedWithAReason) {
   Refusals refusals;
   refusals.about("values that nccl-tests has and linkgain-bench has not");
-  refusals.add({"-g", "8"});
-  refusals.add({"-t", "2"});
+  refusals.add({"-g", "0"});
+  refusals.add({"-t", "-1"});
   refusals.add({"-x", "0"});
   for (const char* flag :
        {"-m", "-N", "-p", "-z", "-y", "-T", "-C", "-S", "-M", "-u", "-I", "-K", "-D", "-V"}) {

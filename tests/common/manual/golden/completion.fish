@@ -9,7 +9,7 @@ complete -c linkgain -n '__fish_seen_subcommand_from measure' -s o -l only -x -a
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l format -x -a 'table md' -d 'How a\\b is printed'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l out -x -a '(__fish_complete_directories)' -d 'Folder'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l tokens -r -F -d 'What is read'
-complete -c linkgain -n '__fish_seen_subcommand_from measure' -l np -x -d 'Ranks'
+complete -c linkgain -n '__fish_seen_subcommand_from measure' -l np -x -d 'Ranks (default: 2)'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l quiet -d 'Nothing is said'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -f
 complete -c linkgain -n '__fish_seen_subcommand_from show' -s h -l help -d 'Print this help message and exit'

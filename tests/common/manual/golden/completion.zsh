@@ -24,7 +24,7 @@ _linkgain() {
           '--format=[How a\\b is printed]:FORMAT:(table md)' \
           '--out=[Folder]:DIR:_files -/' \
           '--tokens=[What is read]:FILE:_files' \
-          '--np=[Ranks]:N: ' \
+          '--np=[Ranks (default\: 2)]:N: ' \
           '--quiet[Nothing is said]' \
           && return ;;
         show) _arguments \

@@ -1,0 +1,122 @@
+#include "linkgain/cases/help_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "linkgain/base/text.hpp"
+
+namespace linkgain {
+namespace {
+
+using Options = std::vector<const CLI::Option*>;
+
+/// Where the second column begins.
+constexpr std::size_t kIndent = 24;
+
+/// Words in lines of at most `width`, of which all but the first are indented.
+std::string in_column(const std::string& text, std::size_t indent) {
+  const std::size_t width = kHelpColumns - indent;
+  std::string all;
+  std::size_t column = 0;
+  for (const std::string& word : split(text, ' ')) {
+    if (column > 0 && column + 1 + word.size() > width) {
+      all += "\n" + std::string(indent, ' ');
+      column = 0;
+    }
+    if (column > 0) all += ' ';
+    all += word;
+    column += word.size() + (column > 0 ? 1 : 0);
+  }
+  return all + "\n";
+}
+
+std::string row(const std::string& head, const std::string& text) {
+  const std::string first = "  " + head;
+  const std::string gap = first.size() + 2 <= kIndent ? std::string(kIndent - first.size(), ' ')
+                                                      : "\n" + std::string(kIndent, ' ');
+  return first + gap + in_column(text, kIndent);
+}
+
+/// "--sizes SIZES" or the name of an argument.
+std::string head_of(const CLI::Option& option) {
+  if (!option.nonpositional()) return option.get_name(true, false);
+  std::string head = option.get_name(false, true);
+  head = fmt::format("{}", fmt::join(split(head, ','), ", "));
+  // Checked for a range "INT:INT in [0 - 3]", which its refusal names.
+  const std::string type = option.get_type_name();
+  if (option.get_type_size() != 0) head += " " + type.substr(0, type.find(':'));
+  return head;
+}
+
+std::string text_of(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (option.get_required()) text += " (required)";
+  const std::string usual = option.get_default_str();
+  return usual.empty() ? text : fmt::format("{} (default: {})", text, usual);
+}
+
+std::string group_text(const std::string& group, const Options& options) {
+  std::string text = "\n" + group + ":\n";
+  for (const CLI::Option* option : options) text += row(head_of(*option), text_of(*option));
+  return text;
+}
+
+/// Those of a measurement in their order, then the others, as they were declared.
+std::vector<std::string> groups_of(const CLI::App& app) {
+  using namespace option_group;
+  std::vector<std::string> groups{kWhat, kHow, kTraining, kWhere, kOutput};
+  for (const std::string& group : app.get_groups()) {
+    if (std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
+  }
+  return groups;
+}
+
+/// Of a group, --help last.
+Options options_in(const CLI::App& app, const std::string& group) {
+  Options options = app.get_options([&](const CLI::Option* option) {
+    return option->nonpositional() && option->get_group() == group;
+  });
+  std::ranges::stable_partition(
+      options, [&](const CLI::Option* option) { return option != app.get_help_ptr(); });
+  return options;
+}
+
+std::string usage_of(const CLI::App& app, const Options& arguments, bool has_commands) {
+  std::string usage = "Usage: ";
+  if (app.get_parent() != nullptr) usage += app.get_parent()->get_name() + " ";
+  usage += app.get_name() + (has_commands ? " [OPTIONS] [COMMAND]" : " [OPTIONS]");
+  for (const CLI::Option* argument : arguments) {
+    const std::string name = argument->get_name(true, false);
+    const std::string several = argument->get_items_expected_max() > 1 ? "..." : "";
+    usage += argument->get_required() ? " " + name + several : " [" + name + several + "]";
+  }
+  return usage + "\n";
+}
+
+}  // namespace
+
+std::string help_text(const CLI::App& app) {
+  const Options arguments =
+      app.get_options([](const CLI::Option* option) { return option->get_positional(); });
+  const std::vector<const CLI::App*> commands =
+      app.get_subcommands([](const CLI::App*) { return true; });
+  std::string text =
+      in_column(app.get_description(), 0) + usage_of(app, arguments, !commands.empty());
+  if (!arguments.empty()) text += group_text("Arguments", arguments);
+  if (!commands.empty()) text += "\nCommands:\n";
+  for (const CLI::App* command : commands)
+    text += row(command->get_name(), command->get_description());
+  for (const std::string& group : groups_of(app)) {
+    const Options options = options_in(app, group);
+    if (!group.empty() && !options.empty()) text += group_text(group, options);
+  }
+  return app.get_footer().empty() ? text : text + "\n" + app.get_footer() + "\n";
+}
+
+}  // namespace linkgain

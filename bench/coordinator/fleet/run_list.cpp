@@ -1,0 +1,156 @@
+#include "linkgain/fleet/run_list.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <system_error>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/fleet/fleet_record.hpp"
+#include "linkgain/record/journal.hpp"
+#include "linkgain/tables/escaping.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kLongestLabel = 64;
+
+bool is_letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+bool is_label(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestLabel && is_letter_or_digit(text.front()) &&
+         std::ranges::all_of(text, [](char c) {
+           return is_letter_or_digit(c) || std::string_view("._+=-").find(c) != std::string::npos;
+         });
+}
+
+ListedRun listed(const std::filesystem::path& file) {
+  ListedRun run;
+  run.path = file.parent_path();
+  try {
+    const Record record = read_record_head(file);
+    run.started = record.started;
+    run.label = record.settings.label;
+    run.machine = fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine));
+    run.profile = record.settings.profile;
+    run.cases = static_cast<int>(record.cases.size());
+    run.measured =
+        static_cast<int>(std::ranges::count_if(record.cases, [](const CaseResult& result) {
+          return std::ranges::any_of(
+              result.variants, [](const VariantResult& each) { return each.time.has_value(); });
+        }));
+    run.status = file.extension() == ".jsonl" ? "unfinished" : name_of(record.status);
+  } catch (const UsageError&) {
+    run.status = "unreadable";
+  }
+  return run;
+}
+
+std::string when(const ListedRun& run) {
+  std::string text = run.started.substr(0, std::string_view("2026-11-20T16:40").size());
+  std::ranges::replace(text, 'T', ' ');
+  return text;
+}
+
+std::string count_of(const ListedRun& run) {
+  return run.measured == run.cases ? fmt::to_string(run.cases)
+                                   : fmt::format("{} of {}", run.measured, run.cases);
+}
+
+}  // namespace
+
+std::vector<ListedRun> list_runs(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw UsageError(fmt::format("there is no folder {}", folder.string()),
+                     "name the one with the runs: linkgain list FOLDER");
+  }
+  std::vector<ListedRun> runs;
+  for (const std::filesystem::path& file : find_fleet_files({folder})) {
+    if (file.filename() == "record.json" || file.filename() == "journal.jsonl") {
+      runs.push_back(listed(file));
+    }
+  }
+  std::ranges::stable_sort(runs, std::greater<>(), &ListedRun::started);
+  return runs;
+}
+
+std::string parse_label(const std::string& text) {
+  if (is_label(text)) return text;
+  throw UsageError(
+      fmt::format("--label '{}' is no label: take 1 to {} letters, digits and . _ + = -, a letter "
+                  "or digit first",
+                  text, kLongestLabel));
+}
+
+std::filesystem::path find_run(const std::filesystem::path& named,
+                               const std::filesystem::path& folder) {
+  const std::string label = named.string();
+  std::error_code error;
+  const bool may_be_one =
+      is_label(label) && named.extension() != ".json" && named.extension() != ".jsonl";
+  if (!may_be_one || std::filesystem::exists(named, error)) return named;
+  std::vector<std::string> paths;
+  std::vector<std::string> labels;
+  if (std::filesystem::is_directory(folder, error)) {
+    for (const ListedRun& run : list_runs(folder)) {
+      if (run.label == label) paths.push_back(run.path.string());
+      if (!run.label.empty()) labels.push_back(run.label);
+    }
+  }
+  if (paths.size() == 1) return paths.front();
+  if (paths.size() > 1) {
+    throw UsageError(
+        fmt::format("{} runs have the label {}: {}", paths.size(), label, fmt::join(paths, ", ")),
+        "name the directory of the one that is meant");
+  }
+  std::ranges::sort(labels);
+  const auto again = std::ranges::unique(labels);
+  labels.erase(again.begin(), again.end());
+  throw UsageError(
+      fmt::format("'{}' is neither a file nor the label of a run in {}", label, folder.string()),
+      labels.empty() ? "no run there has one: linkgain run --label NAME gives it"
+                     : fmt::format("labels there: {}", fmt::join(labels, ", ")));
+}
+
+std::string run_list(const std::vector<ListedRun>& runs, TableStyle style) {
+  using enum Table::Alignment;
+  Table table({{.title = "When (UTC)"},
+               {.title = "Label", .needs_values = true},
+               {.title = "Machine"},
+               {.title = "Profile"},
+               {.title = "Cases", .alignment = right},
+               {.title = "Status"},
+               {.title = "Path"}});
+  for (const ListedRun& run : runs) {
+    table.add_row({when(run), run.label, run.machine, run.profile, count_of(run), run.status,
+                   run.path.string()});
+  }
+  return style == TableStyle::text ? table.text() : table.markdown();
+}
+
+std::string run_list_csv(const std::vector<ListedRun>& runs) {
+  std::string text = "started,label,machine,profile,cases,measured,status,path\n";
+  for (const ListedRun& run : runs) {
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(run.started), csv_field(run.label),
+                        csv_field(run.machine), csv_field(run.profile), run.cases, run.measured,
+                        run.status, csv_field(run.path.string()));
+  }
+  return text;
+}
+
+std::string run_list_json(const std::vector<ListedRun>& runs) {
+  const auto write = [](const ListedRun& run) {
+    return json::Out{{"started", run.started}, {"label", run.label},
+                     {"machine", run.machine}, {"profile", run.profile},
+                     {"cases", run.cases},     {"measured", run.measured},
+                     {"status", run.status},   {"path", run.path.string()}};
+  };
+  return json::document_text(
+      {{"schema", "linkgain.runs/1"}, {"runs", json::array_of(runs, write)}});
+}
+
+}  // namespace linkgain

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/run/launcher.hpp"
+#include "subcommand.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "All other words are linkgain-bench's: see linkgain-bench --help.\n"
+    "Examples:\n"
+    "  linkgain bench --benchmark_filter=all_reduce   Google Benchmark on every GPU\n"
+    "  linkgain bench -np 2 -b 8 -e 1G -f 2           nccl-tests' flags and its table";
+
+struct BenchOptions {
+  std::vector<std::string> arguments;
+  std::string ranks;  ///< for --help; linkgain-bench reads it
+};
+
+/// mpirun's own spelling is taken as well.
+std::vector<std::string> worker_words(const std::vector<std::string>& arguments) {
+  const auto command = std::ranges::find(arguments, "bench");
+  std::vector<std::string> words(command == arguments.end() ? command : command + 1,
+                                 arguments.end());
+  std::ranges::replace(words, std::string("-np"), std::string("--np"));
+  const bool named = std::ranges::any_of(
+      words, [](const std::string& word) { return word == "--np" || word.starts_with("--np="); });
+  if (!named) words.insert(words.begin(), {"--np", "auto"});
+  return words;
+}
+
+void declare(CommandLine& line, BenchOptions& options) {
+  options.arguments = line.arguments;
+  line.app.prefix_command();
+  line.app
+      .add_option("--np", options.ranks, "Ranks, also as -np (default: every GPU; mpi backend: 2)")
+      ->type_name("N");
+}
+
+/// `linkgain bench`: becomes linkgain-bench, which starts its ranks. Throws MachineError where
+/// there is none.
+int carry_out(const BenchOptions& options) {
+  std::vector<std::string> line = worker_words(options.arguments);
+  const std::filesystem::path worker = worker_path();
+  line.insert(line.begin(), worker.string());
+  std::vector<char*> pointers;
+  for (std::string& word : line) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(worker.c_str(), pointers.data());
+  throw MachineError(fmt::format("'{}' cannot be started: {}", worker.string(),
+                                 std::generic_category().message(errno)),
+                     "check that it is an executable file");
+}
+
+const Registration kRegistration(Subcommand<BenchOptions>{
+    "bench",
+    "Start linkgain-bench on every GPU with mpirun",
+    kFooter,
+    {.in_help = 9, .in_list = 9},
+    declare,
+    carry_out});
+
+}  // namespace
+}  // namespace linkgain

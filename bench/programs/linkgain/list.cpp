@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "linkgain/fleet/run_list.hpp"
+#include "subcommand.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  linkgain list                     the runs below results/, the newest first\n"
+    "  linkgain list /shared --json";
+
+struct ListOptions {
+  std::filesystem::path folder{kResultsFolder};
+  OutputFormat format = OutputFormat::table;
+};
+
+void declare(CommandLine& line, ListOptions& options) {
+  line.app.add_option("folder", options.folder, "Where the runs are (default: results)");
+  add_output_format(line, options.format);
+}
+
+std::string text_of(const std::vector<ListedRun>& runs, OutputFormat format) {
+  switch (format) {
+    case OutputFormat::table:
+      return runs.empty() ? "no run is there\n" : run_list(runs, TableStyle::text);
+    case OutputFormat::markdown:
+      return run_list(runs, TableStyle::markdown);
+    case OutputFormat::csv:
+      return run_list_csv(runs);
+    case OutputFormat::json:
+      return run_list_json(runs);
+  }
+  return {};
+}
+
+/// `linkgain list`: prints a line for each run. Throws UsageError where there is no such folder.
+int carry_out(const ListOptions& options) {
+  fmt::print("{}", text_of(list_runs(options.folder), options.format));
+  return 0;
+}
+
+const Registration kRegistration(Subcommand<ListOptions>{"list",
+                                                         "List the runs in a folder",
+                                                         kFooter,
+                                                         {.in_help = 10, .in_list = 10},
+                                                         declare,
+                                                         carry_out});
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,116 @@
+#include "plan_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/profiles.hpp"
+#include "linkgain/record/variants.hpp"
+#include "linkgain/run/progress.hpp"
+
+namespace linkgain {
+namespace {
+
+int jobs_at_once(const RunPlan& plan) {
+  if (plan.sequential) return 1;
+  return plan.launches_at_once.value_or(plan.launches) * static_cast<int>(plan.variants.size());
+}
+
+std::string readable(Seconds time) {
+  constexpr double kInSeconds = 100.0;
+  if (time.value < kInSeconds) return fmt::format("{:.0f} s", std::ceil(time.value));
+  return fmt::format("{:.0f} min", std::ceil(time.value / 60.0));
+}
+
+std::string row(std::string_view head, const std::string& text) {
+  return fmt::format("{:<13} {}\n", head, text);
+}
+
+std::string variables_of(const Variant& variant) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : variant.environment) {
+    all.push_back(fmt::format("{}={}", name, value));
+  }
+  return all.empty() ? "sets nothing" : fmt::format("{}", fmt::join(all, " "));
+}
+
+std::string rows_of(const std::vector<Variant>& variants) {
+  std::string text;
+  for (const Variant& variant : variants) {
+    text += fmt::format("  {:<13} {}\n", variant.name, variables_of(variant));
+  }
+  return text;
+}
+
+std::string memory_text(const RunPlan& plan) {
+  const auto mebibytes = static_cast<double>(job_memory(plan)) / (1 << 20);
+  const int jobs = jobs_at_once(plan);
+  return fmt::format("up to {} of {} for a job that measures; {} up at once",
+                     mebibytes < 1024.0 ? fmt::format("{:.0f} MiB", std::ceil(mebibytes))
+                                        : fmt::format("{:.1f} GiB", mebibytes / 1024.0),
+                     plan.backend == BackendKind::nccl ? "each GPU" : "a host",
+                     jobs == 1 ? "one job is" : fmt::format("{} jobs are", jobs));
+}
+
+template <typename Values>
+std::string names_of(const Values& values) {
+  std::vector<std::string_view> names;
+  for (const auto& value : values) names.push_back(name_of(value));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Seconds expected_duration(const RunPlan& plan) {
+  const RunObserver clock;
+  return {RunPace(plan, clock).seconds_left()};
+}
+
+std::string plan_text(const RunPlan& plan) {
+  const std::string gpus =
+      plan.gpus.empty() ? "" : fmt::format(", GPUs {}", fmt::join(plan.gpus, ","));
+  std::string text =
+      row("Backend:", fmt::format("{}, {} ranks{}", name_of(plan.backend), plan.ranks, gpus));
+  text += row("Profile:", plan.profile);
+  text += row("Launches:", fmt::format("{} of every variant, {}", plan.launches,
+                                       plan.sequential ? "one job at a time" : "variants in turn"));
+  text += row("Memory:", memory_text(plan));
+  text += row("Time:",
+              fmt::format("about {}{}", readable(expected_duration(plan)),
+                          plan.budget ? fmt::format(", at most {}", readable(*plan.budget)) : ""));
+  text += "\nVariants, and the variables they set:\n" + rows_of(plan.variants);
+  text += fmt::format("\nCases ({}):\n", plan.cases.size());
+  for (const Case& c : plan.cases) text += "  " + case_name(c) + "\n";
+  for (const Warning& warning : plan.warnings) {
+    text += fmt::format("\nNotice: {}\n", warning.text);
+    if (!warning.advice.empty()) text += fmt::format("        {}\n", warning.advice);
+  }
+  return text;
+}
+
+std::string choices_text(std::string_view nccl_version) {
+  std::string text = row("Operations:", names_of(kOperations));
+  text += row("Profiles:", names_of(kProfiles));
+  text += row("Types:", names_of(kDataTypes));
+  text += row("Reductions:", names_of(kReductions));
+  text += row("Buffers:", names_of(kBuffers));
+  text += row("Launch modes:", "auto, stream, graph");
+  text += row("Patterns:", "ring, one-way, both-ways");
+  text += row("Model sizes:", names_of(kModelSizes));
+  text += row("Strategies:", "ddp, zero2, zero3");
+  text += row("Precisions:", names_of(kTrainingPrecisions));
+  for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
+    const VariantContext context{backend, std::string(nccl_version), false};
+    text += fmt::format("\nVariants of the {} backend, and the variables they set:\n",
+                        name_of(backend)) +
+            rows_of(built_in_variants(context));
+  }
+  return text;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "linkgain/run/run_plan.hpp"
+
+/// What `linkgain run` says instead of measuring.
+namespace linkgain {
+
+/// How long the plan takes, budget included: the guess that the progress line begins with. Machines
+/// differ by a factor of two or three.
+Seconds expected_duration(const RunPlan& plan);
+
+/// `--dry-run`: backend, variants with the variables they set, launches, memory, time, cases,
+/// warnings.
+std::string plan_text(const RunPlan& plan);
+
+/// `--list`: the names that options of `linkgain run` take. `nccl_version` decides which variables
+/// variants set.
+std::string choices_text(std::string_view nccl_version);
+
+}  // namespace linkgain

@@ -1,0 +1,156 @@
+#include "rank_start.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "linkgain/backends/registry.hpp"
+#include "linkgain/base/environment.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/telemetry/host.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Variables in which launchers tell a rank how many there are. That of a step of Slurm's: outside
+/// of one there is room for ranks, but none was started.
+constexpr std::array kSizeVariables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
+                                    "SLURM_STEP_NUM_TASKS"};
+
+/// Whether a launcher of one rank left this variable, by which an mpirun within would take itself
+/// for a part of that job and refuse to start. Other OMPI_MCA_* are the user's.
+bool is_of_outer_job(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> kStarts{"PMIX_",
+                                                           "PMI_",
+                                                           "OMPI_MCA_orte_",
+                                                           "OMPI_MCA_ess",
+                                                           "OMPI_MCA_pmix",
+                                                           "OMPI_MCA_initial_wdir",
+                                                           "OMPI_MCA_mpi_oversubscribe"};
+  if (name.starts_with("OMPI_") && !name.starts_with("OMPI_MCA_")) return true;
+  return std::ranges::any_of(kStarts,
+                             [=](std::string_view start) { return name.starts_with(start); });
+}
+
+int ranks_of_launcher(const Environment& environment) {
+  int most = 0;
+  for (const char* name : kSizeVariables) {
+    const std::string value = value_of(environment, name);
+    int ranks = 0;
+    std::from_chars(value.data(), value.data() + value.size(), ranks);
+    most = std::max(most, ranks);
+  }
+  return most;
+}
+
+void require_no_ranks_yet(const Environment& environment, const WorkerOptions& options) {
+  const int ranks = ranks_of_launcher(environment);
+  if (ranks < 2) return;
+  const bool as_nccl_tests = options.nccl_tests.gpus * options.nccl_tests.threads > 1;
+  throw UsageError(
+      fmt::format("{} starts ranks, but this is one of {} ranks already",
+                  as_nccl_tests ? "-g or -t above 1" : "--np", ranks),
+      as_nccl_tests ? "a rank drives one GPU: leave -g and -t out, and have the launcher start a "
+                      "rank for each GPU"
+                    : "leave it out, or leave the launcher out");
+}
+
+/// mpirun binds a rank that it starts alone to one core, on which all would then run.
+void forget_outer_binding(const Environment& environment) {
+  if (!environment.contains("OMPI_COMM_WORLD_SIZE")) return;
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
+  ::sched_setaffinity(0, sizeof all, &all);  // the kernel keeps to those that are allowed
+}
+
+int usual_ranks(const WorkerOptions& options) {
+  if (options.backend == BackendKind::mpi) return 2;
+  if (options.gpus.size() >= 2) return static_cast<int>(options.gpus.size());
+  Machine machine;
+  describe_gpus(machine);
+  const int gpus = static_cast<int>(machine.ranks.size());
+  if (gpus >= 2) return gpus;
+  throw MachineError(fmt::format("the nccl backend needs two GPUs, CUDA shows {}", gpus),
+                     "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or use --backend mpi");
+}
+
+/// Kept on this host, whatever allocation there is around it; ranks bind themselves near their
+/// GPUs.
+std::vector<std::string> mpirun_line(int ranks) {
+  std::vector<std::string> line{
+      "mpirun", "-np", fmt::to_string(ranks),          "--bind-to", "none",
+      "--mca",  "ras", "^slurm,tm,lsf,gridengine,alps"};
+  if (::geteuid() == 0) line.push_back("--allow-run-as-root");
+  if (ranks > usable_cores()) line.push_back("--oversubscribe");
+  return line;
+}
+
+/// The name that this program was called by, which may be that of a link, as a path.
+std::string own_path(const std::string& name, const Environment& environment) {
+  if (name.find('/') != std::string::npos) return name;
+  const auto found = find_program(name, environment);
+  return found ? found->string() : "/proc/self/exe";
+}
+
+/// Without --np and its value.
+std::vector<std::string> without_ranks(const std::vector<std::string>& arguments) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i].starts_with("--np=")) continue;
+    if (arguments[i] == "--np") {
+      ++i;
+      continue;
+    }
+    kept.push_back(arguments[i]);
+  }
+  return kept;
+}
+
+template <typename Texts>
+std::vector<char*> pointers(Texts& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+}  // namespace
+
+void start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
+  Environment environment = current_environment();
+  require_no_ranks_yet(environment, options);
+  const auto mpirun = find_program("mpirun", environment);
+  if (!mpirun) {
+    throw MachineError("'mpirun' is not on PATH",
+                       "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
+  }
+  forget_outer_binding(environment);
+  const RanksToStart asked = options.ranks_to_start.value_or(std::nullopt);
+  std::vector<std::string> line = mpirun_line(asked ? *asked : usual_ranks(options));
+  line.push_back(own_path(arguments.front(), environment));
+  const std::vector<std::string> kept = without_ranks(arguments);
+  line.insert(line.end(), kept.begin(), kept.end());
+  if (options.mode == WorkerOptions::Mode::nccl_tests) {
+    line.insert(line.end(), {"-t", "1", "-g", "1"});  // of a flag given twice the last counts
+  }
+  if (ranks_of_launcher(environment) > 0) {
+    std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
+  }
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  ::execve(mpirun->c_str(), pointers(line).data(), pointers(variables).data());
+  throw MachineError(fmt::format("'{}' cannot be started: {}", mpirun->string(),
+                                 std::generic_category().message(errno)),
+                     "check that it is an executable file");
+}
+
+}  // namespace linkgain

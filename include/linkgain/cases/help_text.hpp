@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace linkgain {
+
+/// The groups that options of a measurement are listed in, in this order.
+namespace option_group {
+inline constexpr const char* kWhat = "What to measure";
+inline constexpr const char* kHow = "How to measure";
+inline constexpr const char* kTraining = "Training";
+inline constexpr const char* kWhere = "Where it runs";
+inline constexpr const char* kOutput = "Output";
+}  // namespace option_group
+
+/// What no line of the help exceeds.
+inline constexpr int kHelpColumns = 80;
+
+/// What `--help` prints of a command: purpose, usage, arguments, options by group with their
+/// defaults, commands below it, footer. A footer's lines stand as they are.
+std::string help_text(const CLI::App& app);
+
+}  // namespace linkgain

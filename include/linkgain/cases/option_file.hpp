@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace linkgain {
+
+/// Whether a value is meant as a file: it has a folder in it, or ends in .toml.
+bool is_option_file(std::string_view value);
+
+/// Gives `app`, which was parsed, the options of a TOML file: `sizes = "8:1G:x4"`, `launches = 8`,
+/// `kernels = true`, `variant = ["p2p", "ring:NCCL_ALGO=Ring"]`. What the command line has stays.
+/// Returns the value of the option `own`, with which the file was named; empty where it has none.
+/// Throws UsageError where the file cannot be read or has what is no option of `app`.
+std::string read_option_file(CLI::App& app, const std::filesystem::path& file,
+                             std::string_view own);
+
+}  // namespace linkgain

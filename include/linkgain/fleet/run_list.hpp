@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/tables/table.hpp"
+
+namespace linkgain {
+
+/// Where runs are kept unless --out says otherwise, below the working directory.
+inline constexpr std::string_view kResultsFolder = "results";
+
+/// What is shown of one run.
+struct ListedRun {
+  std::filesystem::path path;  ///< the run's directory
+  std::string started;         ///< UTC, "2026-11-20T16:40:00Z"
+  std::string label;           ///< empty: none
+  std::string machine;         ///< "node1, 2 x NVIDIA H200"
+  std::string profile;
+  int cases = 0;
+  int measured = 0;    ///< cases that some variant has a time of
+  std::string status;  ///< "complete", … of a record, "unfinished" of a journal, "unreadable"
+};
+
+/// Of every run in `folder` or below it, the newest first, the unreadable last. Throws UsageError
+/// where there is no such folder.
+std::vector<ListedRun> list_runs(const std::filesystem::path& folder);
+
+/// A label as --label takes it: 1 to 64 letters, digits, '.', '_', '+', '=' and '-', a letter or
+/// digit first. Throws UsageError.
+std::string parse_label(const std::string& text);
+
+/// `named` itself where it is there or can be no label; else the directory of the run in `folder`
+/// that bears this label. Throws UsageError where none or several do.
+std::filesystem::path find_run(const std::filesystem::path& named,
+                               const std::filesystem::path& folder = kResultsFolder);
+
+std::string run_list(const std::vector<ListedRun>& runs, TableStyle style);
+std::string run_list_csv(const std::vector<ListedRun>& runs);
+std::string run_list_json(const std::vector<ListedRun>& runs);
+
+}  // namespace linkgain

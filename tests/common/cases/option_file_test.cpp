@@ -1,0 +1,105 @@
+#include "linkgain/cases/option_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+
+/// A command with one option of every kind, and a file for it.
+class OptionFile : public testing::Test {
+ protected:
+  OptionFile() {
+    app_.add_option("--profile", profile_);
+    app_.add_option("--sizes", sizes_);
+    app_.add_option("--launches", launches_);
+    app_.add_option("--only", only_)->delimiter(',');
+    app_.add_option("--variant", variants_);
+    app_.add_flag("--kernels", kernels_);
+    app_.add_flag_callback("--no-color", [this] { color_ = false; });
+  }
+  ~OptionFile() override { std::filesystem::remove(file_); }
+
+  /// The file's own profile, after a command line of `words`, the last first.
+  std::string read(const std::string& text, std::vector<std::string> words = {}) {
+    std::ofstream(file_) << text;
+    app_.parse(std::move(words));
+    return read_option_file(app_, file_, "profile");
+  }
+
+  const std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) /
+                                      ("nightly-" + std::to_string(::getpid()) + ".toml");
+  CLI::App app_;
+  std::string profile_;
+  std::string sizes_;
+  int launches_ = 6;
+  std::vector<std::string> only_;
+  std::vector<std::string> variants_;
+  bool kernels_ = false;
+  bool color_ = true;
+};
+
+TEST(IsOptionFile, IsAPathOrAName) {
+  EXPECT_TRUE(is_option_file("./nightly"));
+  EXPECT_TRUE(is_option_file("nightly.toml"));
+  EXPECT_FALSE(is_option_file("nightly"));
+  EXPECT_FALSE(is_option_file("toml"));
+}
+
+TEST_F(OptionFile, GivesOptionsOfEveryKind) {
+  EXPECT_EQ(read("# every night\n"
+                 "profile = \"node\"\n"
+                 "sizes = \"8,64K,1G\"  # a list\n"
+                 "launches = 3\n"
+                 "only = [\"all_reduce\", \"send_recv\"]\n"
+                 "variant = [\"p2p\", \"ring:NCCL_ALGO=Ring,Tree\"]\n"
+                 "kernels = true\n"
+                 "no-color = false\n"),
+            "node");
+  EXPECT_EQ(sizes_, "8,64K,1G");
+  EXPECT_EQ(launches_, 3);
+  EXPECT_THAT(only_, ElementsAre("all_reduce", "send_recv"));
+  EXPECT_THAT(variants_, ElementsAre("p2p", "ring:NCCL_ALGO=Ring,Tree"));
+  EXPECT_TRUE(kernels_);
+  EXPECT_TRUE(color_);
+}
+
+TEST_F(OptionFile, CallsWhatAFlagCalls) {
+  EXPECT_EQ(read("no-color = true\n"), "");
+  EXPECT_FALSE(color_);
+}
+
+TEST_F(OptionFile, GoesAfterTheCommandLine) {
+  read("launches = 3\nsizes = 8\nonly = \"all_reduce\"\n",
+       {"send_recv", "--only", "4", "--launches"});
+  EXPECT_EQ(launches_, 4);
+  EXPECT_EQ(sizes_, "8");
+  EXPECT_THAT(only_, ElementsAre("send_recv"));
+}
+
+TEST_F(OptionFile, RefusesWhatIsNoOption) {
+  test::Situations answers;
+  for (const char* text :
+       {"launchs = 3", "everything = 3", "--launches = 3", "help = true", "[run]\nlaunches = 3",
+        "launches = three", "launches = 2.5", "launches = [2, 3]", "kernels = 7", "launches",
+        "launches = 3\nkernels = true\nlaunches = 4", "profile.name = 3"}) {
+    answers.add(test::with_replaced(text, "\n", "; "),
+                test::with_replaced(test::refusal_of([&] { read(text); }), file_.string(), "FILE"));
+  }
+  answers.add("a folder", test::refusal_of([&] { read_option_file(app_, "/proc", "profile"); }));
+  answers.add("no file", test::refusal_of([&] { read_option_file(app_, "./x", "profile"); }));
+  answers.expect_golden("option_files_refused.txt");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,116 @@
+#include "linkgain/fleet/run_list.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "linkgain/record/journal.hpp"
+#include "support/full_record.hpp"
+#include "support/program.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using ::testing::SizeIs;
+
+class RunList : public ::testing::Test {
+ protected:
+  /// A run of that day in November; returns its directory.
+  std::filesystem::path add(const std::string& name, int day, const std::string& label) {
+    const std::filesystem::path directory = folder_.path() / name;
+    std::filesystem::create_directories(directory);
+    std::ofstream(directory / "record.json") << to_json(record_of(day, label));
+    return directory;
+  }
+
+  static Record record_of(int day, const std::string& label) {
+    Record record = full_record();
+    record.started = "2026-11-" + std::to_string(day) + "T08:30:00Z";
+    record.settings.label = label;
+    return record;
+  }
+
+  /// With the scratch folder's own name left out.
+  std::string shown(const std::string& text) const {
+    return with_replaced(text, folder_.path().string(), "results");
+  }
+
+  std::string refusal(const std::string& name) const {
+    return shown(refusal_of([&] { find_run(name, folder_.path()); }));
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
+  add("b", 20, "before");
+  add("deep/c", 22, "");
+  const std::filesystem::path cut = folder_.path() / "cut";
+  std::filesystem::create_directories(cut);
+  JournalWriter journal(cut / "journal.jsonl");
+  journal.write_head(record_of(21, "after"));
+  const std::filesystem::path broken = folder_.path() / "broken";
+  std::filesystem::create_directories(broken);
+  std::ofstream(broken / "record.json") << "{\"schema\": \"linkgain.record/1\"";
+  std::ofstream(folder_.path() / "other.json") << "{}";
+  std::vector<ListedRun> runs = list_runs(folder_.path());
+  ASSERT_THAT(runs, SizeIs(4));
+  for (ListedRun& run : runs) run.path = "results" / run.path.lexically_relative(folder_.path());
+  Situations screens;
+  screens.add("text", run_list(runs, TableStyle::text));
+  screens.add("Markdown", run_list(runs, TableStyle::markdown));
+  screens.add("CSV", run_list_csv(runs));
+  screens.add("JSON", run_list_json(runs));
+  screens.expect_golden("run_list.txt");
+}
+
+TEST_F(RunList, NamesARunByItsLabel) {
+  const std::filesystem::path before = add("b", 20, "before");
+  add("c", 21, "");
+  EXPECT_EQ(find_run("before", folder_.path()), before);
+  for (const std::string& path : {before.string(), std::string("before.json"), std::string("x/y"),
+                                  std::string("a.json,b.json"), std::string("")}) {
+    EXPECT_EQ(find_run(path, folder_.path()), path);
+  }
+}
+
+TEST_F(RunList, SaysWhyALabelNamesNoRun) {
+  Situations refusals;
+  refusals.add("no folder", shown(refusal_of([&] { find_run("x", folder_.path() / "none"); })));
+  add("a", 19, "");
+  refusals.add("no label in it", refusal("before"));
+  add("b", 20, "before");
+  add("d", 22, "after");
+  refusals.add("another label", refusal("befor"));
+  add("c", 21, "before");
+  refusals.add("two runs", refusal("before"));
+  refusals.add("list of no folder", shown(refusal_of([&] { list_runs(folder_.path() / "none"); })));
+  refusals.refuse_each({"", "a b", "a/b", "-x", ".", "a,b", "naïve"}, parse_label);
+  refusals.expect_golden("run_labels_refused.txt");
+  EXPECT_EQ(parse_label("bridge_2.1+new=x-y"), "bridge_2.1+new=x-y");
+  EXPECT_EQ(parse_label(std::string(64, 'a')), std::string(64, 'a'));
+  EXPECT_THROW(parse_label(std::string(65, 'a')), UsageError);
+}
+
+/// A broken record is one line more in the list, wherever it breaks off.
+TEST_F(RunList, SurvivesARecordCutAnywhere) {
+  const std::filesystem::path directory = add("b", 20, "before");
+  const std::string text = to_json(record_of(20, "before"));
+  for (std::size_t size = 0; size < text.size(); size += 97) {
+    std::ofstream(directory / "record.json") << text.substr(0, size);
+    ASSERT_THAT(list_runs(folder_.path()), SizeIs(1)) << size;
+  }
+}
+
+TEST(RecordHead, IsAllButTheSamples) {
+  Record record = full_record();
+  const Record head = parse_record_head(to_json(record), "");
+  EXPECT_EQ(count_samples(head), 0);
+  for (CaseResult& result : record.cases) result.samples.clear();
+  EXPECT_TRUE(same(head, record));
+}
+
+}  // namespace
+}  // namespace linkgain::test

@@ -1,0 +1,78 @@
+#include "bench/programs/linkgain/plan_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/golden.hpp"
+#include "support/run_plan_support.hpp"
+
+namespace linkgain {
+namespace {
+
+RunOptions one_size() {
+  RunOptions options;
+  options.operations = {OperationKind::all_reduce};
+  options.sizes = {Bytes{std::int64_t{256} << 20}};
+  options.launches = 4;
+  return options;
+}
+
+Seconds expected(const RunOptions& options) {
+  return expected_duration(make_plan(options, test::with_gpus(2)));
+}
+
+TEST(ExpectedDuration, GrowsWithWhatIsMeasured) {
+  const Seconds usual = expected(one_size());
+  RunOptions more = one_size();
+  more.launches = 8;
+  EXPECT_GT(expected(more), usual);
+  more = one_size();
+  more.variants = {"p2p", "host", "net"};
+  EXPECT_GT(expected(more), usual);
+  more = one_size();
+  more.sizes.push_back(Bytes{8});
+  EXPECT_GT(expected(more), usual);
+  RunOptions training;
+  training.operations = {OperationKind::gpt2_step};
+  training.steps = 100;
+  const Seconds few = expected(training);
+  training.steps = 1000;
+  EXPECT_GT(expected(training), few);
+}
+
+TEST(ExpectedDuration, IsWithinTheBudget) {
+  RunOptions options = one_size();
+  options.budget = Seconds{2.0};
+  EXPECT_EQ(expected(options), Seconds{2.0});
+}
+
+/// On two GPUs, within a factor of two.
+TEST(ExpectedDuration, OfProfilesIsWhatTheyAreMeantToTake) {
+  for (const auto& [profile, seconds] :
+       {std::pair{Profile::quick, 18.0}, {Profile::standard, 95.0}}) {
+    RunOptions options;
+    options.profile = profile;
+    EXPECT_GT(expected(options).value, seconds / 2.0);
+    EXPECT_LT(expected(options).value, seconds * 2.0);
+  }
+}
+
+TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
+  RunOptions options = one_size();
+  options.gpus = {0, 1};
+  std::string text = plan_text(make_plan(options, test::with_gpus(2)));
+  options = {};
+  options.backend = BackendKind::mpi;
+  options.profile = Profile::quick;
+  options.budget = Seconds{300.0};
+  options.sequential = true;
+  options.ranks = 64;
+  text += "\n" + plan_text(make_plan(options, test::with_gpus(2)));
+  test::expect_golden(text, "plan_text.txt");
+}
+
+TEST(ChoicesText, NamesWhatOptionsTake) {
+  test::expect_golden(choices_text("2.28.7"), "choices_text.txt");
+}
+
+}  // namespace
+}  // namespace linkgain
