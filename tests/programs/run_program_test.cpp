@@ -177,8 +177,8 @@ TEST_F(RunProgram, TellsItsProgressInPlainLines) {
   std::erase_if(lines, [](const std::string& line) { return line.starts_with("warning: "); });
   ASSERT_THAT(lines, SizeIs(3)) << outcome.error;
   EXPECT_THAT(lines[0], HasSubstr("2 ranks, 2 cases"));
-  EXPECT_THAT(lines[1], StartsWith("[  1/2] all_reduce/float32/sum/64B/np2: shared-memory "));
-  EXPECT_THAT(lines[2], StartsWith("[  2/2] all_reduce/float32/sum/64KiB/np2: shared-memory "));
+  EXPECT_THAT(lines[1], StartsWith("[  1/2] all_reduce/float32/sum/64KiB/np2: shared-memory "));
+  EXPECT_THAT(lines[2], StartsWith("[  2/2] all_reduce/float32/sum/64B/np2: shared-memory "));
 }
 
 TEST_F(RunProgram, HoldsThreeVariantsAgainstTheFirst) {
