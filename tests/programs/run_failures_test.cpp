@@ -165,7 +165,7 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("status"), "interrupted");
   EXPECT_EQ(record.at("exit_code"), 128 + GetParam());
-  EXPECT_GT(record.at("cases")[0].at("variants")[0].at("busbw_gb_per_s"), 0.0);
+  EXPECT_GT(record.at("cases").back().at("variants")[0].at("busbw_gb_per_s"), 0.0);
   EXPECT_GE(samples_of(record, 0), 4U);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
   EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
@@ -224,7 +224,7 @@ TEST_F(RunFailure, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   ASSERT_TRUE(std::filesystem::exists(journal));
   const Outcome report = run_program(linkgain(folder_, {"report", "out/journal.jsonl"}));
   EXPECT_EQ(report.status, 0) << report.error;
-  EXPECT_THAT(report.output, AllOf(HasSubstr("64 KiB"), HasSubstr("incomplete")));
+  EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("incomplete")));
 }
 
 }  // namespace
