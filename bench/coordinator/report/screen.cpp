@@ -309,8 +309,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
   }
   const double ratio = comparison.ratio->estimate;
   const bool latency = is_latency(definition.operation);
-  const std::string_view more = latency ? "lower" : "faster";
-  const std::string_view less = latency ? "higher" : "slower";
+  const auto [more, less] = latency ? std::pair("lower", "higher") : std::pair("faster", "slower");
   constexpr double kTimes = 2.0;
   const std::string change =
       ratio >= kTimes
@@ -320,10 +319,9 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
                         readable_percent(latency ? 1.0 - 1.0 / ratio : ratio - 1.0, Whole::no),
                         more)
           : fmt::format("{} {}", readable_percent(1.0 / ratio - 1.0, Whole::no), less);
-  // What was seen once need not be so.
-  return has_interval ? fmt::format("{} makes {} {}{} {}.", subject, what, change, than, figures)
-                      : fmt::format("{} made {} {}{} in one launch {}.", subject, what, change,
-                                    than, figures);
+  const auto [makes, once] =
+      has_interval ? std::pair("makes", "") : std::pair("made", " in one launch");
+  return fmt::format("{} {} {} {}{}{} {}.", subject, makes, what, change, than, once, figures);
 }
 
 std::string answer_of(const CaseSummary& each) {
