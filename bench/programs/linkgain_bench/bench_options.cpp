@@ -177,7 +177,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   DeferredOptions cases(app);
   add_selection_options(cases, selection);
   const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
-  app.get_option("--backend")->default_str(std::string(name_of(usual)));
+  app.get_option("--backend")->default_str("nccl, if it was built; else mpi");
   app.get_option("--only")->default_str("all_reduce,send_recv");
   app.get_option("--sizes")->default_str(kUsualSizes);
   app.option_defaults()->group("Modes");
