@@ -62,6 +62,8 @@ class Shell:
 COMPLETED = (
     ("linkgain", "linkgain comp", "are "),
     ("linkgain", "linkgain run --sch", "edule"),
+    ("linkgain", "linkgain run --schedule seq", "uential"),
+    ("linkgain", "linkgain run --only all_reduce,send", "_recv"),
     ("linkgain", "linkgain doctor --verb", "ose"),
     ("linkgain-bench", "linkgain-bench --sam", "ple"),
 )

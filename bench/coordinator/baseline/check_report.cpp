@@ -210,7 +210,7 @@ bool add_launches(std::vector<StyledText::Column>& columns,
                                                  [](const auto& one) { return !one.empty(); });
   });
   if (alike) return false;
-  columns.insert(columns.end() - 1, {"Launches", true});
+  columns.insert(columns.end() - 1, {"Launches", true, 2});
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].insert(rows[i].end() - 1, launches[i]);
   return true;
 }
@@ -221,9 +221,10 @@ void add_check_rows(StyledText& text, const CheckResult& result, TableStyle styl
   Checks shown = worst_first(result);
   std::erase_if(shown, [](const CaseCheck* check) { return !worth_a_line(*check); });
   if (shown.empty()) return;
-  std::vector<StyledText::Column> columns{{"Verdict"},        {"Case"},      {"Variant"},
-                                          {"Baseline", true}, {"Now", true}, {"Shift", true},
-                                          {"95 % CI", true},  {"Tolerance"}, {"Why"}};
+  std::vector<StyledText::Column> columns{
+      {"Verdict"},      {"Case"},        {"Variant", false, 6}, {"Baseline", true, 3},
+      {"Now", true, 4}, {"Shift", true}, {"95 % CI", true, 5},  {"Tolerance", false, 1},
+      {"Why"}};
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> launches;
   for (const Checks& checks : grouped(shown, alike_key)) {
@@ -251,22 +252,23 @@ bool shows_headline(const CheckResult& result) {
                      [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
 }
 
-std::string warning_lines(const Warning& warning) {
-  const std::string lines = hanging("warning: ", one_line(warning.text));
-  return warning.advice.empty() ? lines : lines + hanging("         ", one_line(warning.advice));
+std::string warning_lines(const Warning& warning, std::size_t width) {
+  const std::string lines = hanging("warning: ", one_line(warning.text), width);
+  return warning.advice.empty() ? lines
+                                : lines + hanging("         ", one_line(warning.advice), width);
 }
 
 }  // namespace
 
-std::string check_table(const CheckResult& result) {
-  StyledText table(TableStyle::text);
+std::string check_table(const CheckResult& result, std::size_t width) {
+  StyledText table(TableStyle::text, width);
   table.paragraph(subject_text(result));
   add_check_rows(table, result, TableStyle::text);
   if (shows_headline(result)) table.paragraph("* of its operation's largest size");
   std::string text = table.text();
   if (!result.warnings.empty()) text += "\n";
-  for (const Warning& warning : result.warnings) text += warning_lines(warning);
-  return text + "\n" + hanging("", summary_text(result));
+  for (const Warning& warning : result.warnings) text += warning_lines(warning, table.width());
+  return text + "\n" + hanging("", summary_text(result), table.width());
 }
 
 std::string check_markdown(const CheckResult& result) {

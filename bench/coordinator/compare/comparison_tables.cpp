@@ -184,7 +184,7 @@ std::vector<std::vector<std::size_t>> tables_of(const Columns& titles,
     taken += width_of(titles, rows, i);
   }
   const std::size_t verdict = titles.size() - 2;
-  const bool narrow = taken > columns / 2;
+  const bool narrow = taken > columns - columns / 4;
   std::vector<std::vector<std::size_t>> tables{first};
   std::size_t used = taken;
   for (std::size_t i = leading; i <= verdict; ++i) {

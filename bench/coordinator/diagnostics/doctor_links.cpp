@@ -23,10 +23,10 @@ bool any_switched(const Survey& survey) {
   });
 }
 
-/// ": 3, 7" where it is known which links are not active.
+/// ", down: link 3, 7" where it is known which links are not active.
 std::string which(const NvlinkInfo& nvlink) {
   if (!nvlink.dark.measured() || nvlink.dark.value().empty()) return {};
-  return fmt::format(", not active: {}", fmt::join(nvlink.dark.value(), ", "));
+  return fmt::format(", down: link {}", fmt::join(nvlink.dark.value(), ", "));
 }
 
 std::string reseat(bool switched) {

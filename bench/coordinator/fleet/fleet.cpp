@@ -266,6 +266,10 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
     look_for_gaps(record, *peers.judges, findings);
     look_at_paths(record, *peers.judges, names, findings);
     look_at_times(record, *peers.judges, names, options, node, findings);
+    if (node.judged_cases == 0) {
+      findings.add(NodeState::not_judged,
+                   fmt::format("no case was measured on {} machines like it", kKindSize));
+    }
     look_at_software(record, *peers.judges, findings);
   } else if (peers.usual == nullptr) {
     findings.add(NodeState::not_judged,

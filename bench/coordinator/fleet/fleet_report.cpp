@@ -37,9 +37,10 @@ bool has_kinds(const FleetReport& report) {
 
 void add_nodes(StyledText& text, const FleetReport& report) {
   const bool kinds = has_kinds(report);
-  std::vector<StyledText::Column> columns{{"Node"}, {"State"}, {"Slower", true}, {"Where"}};
+  std::vector<StyledText::Column> columns{
+      {"Node"}, {"State"}, {"Slower", true, 3}, {"Where", false, 2}};
   if (kinds) {
-    columns.push_back({"Machine"});
+    columns.push_back({"Machine", false, 1});
   }
   columns.push_back({"Why"});
   std::vector<std::vector<std::string>> rows;
@@ -83,8 +84,8 @@ std::string drain_command(const std::string& hosts) {
 
 }  // namespace
 
-std::string fleet_report(const FleetReport& report, TableStyle style) {
-  StyledText text(style);
+std::string fleet_report(const FleetReport& report, TableStyle style, std::size_t width) {
+  StyledText text(style, width);
   if (report.nodes.empty()) {
     text.paragraph("No node.");
     return text.text();

@@ -116,20 +116,20 @@ std::filesystem::path find_run(const std::filesystem::path& named,
                      : fmt::format("labels there: {}", fmt::join(labels, ", ")));
 }
 
-std::string run_list(const std::vector<ListedRun>& runs, TableStyle style) {
+std::string run_list(const std::vector<ListedRun>& runs, TableStyle style, std::size_t width) {
   using enum Table::Alignment;
   Table table({{.title = "When (UTC)"},
-               {.title = "Label", .needs_values = true},
-               {.title = "Machine"},
-               {.title = "Profile"},
-               {.title = "Cases", .alignment = right},
-               {.title = "Status"},
+               {.title = "Label", .needs_values = true, .leave_out = 5},
+               {.title = "Machine", .leave_out = 3},
+               {.title = "Profile", .leave_out = 2},
+               {.title = "Cases", .alignment = right, .leave_out = 1},
+               {.title = "Status", .leave_out = 4},
                {.title = "Path"}});
   for (const ListedRun& run : runs) {
     table.add_row({when(run), run.label, run.machine, run.profile, count_of(run), run.status,
                    run.path.string()});
   }
-  return style == TableStyle::text ? table.text() : table.markdown();
+  return style == TableStyle::text ? table.text(width) : table.markdown();
 }
 
 std::string run_list_csv(const std::vector<ListedRun>& runs) {

@@ -284,7 +284,7 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
 }
 
 /// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4 to
-/// 12.9)."
+/// 12.9)."; of one launch "made".
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
   const bool named = each.contrast == Contrast::variant;
   const std::string subject =
@@ -296,9 +296,9 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
           : fmt::format("{}{} of {}", is_latency(definition.operation) ? "the " : "",
                         spoken_operation(definition), readable_bytes(definition.size));
   const RatioText text = readable_ratio(*comparison.ratio);
-  const std::string interval = text.low && text.high
-                                   ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
-                                   : "one launch, no confidence interval";
+  const bool has_interval = text.low && text.high;
+  const std::string interval = has_interval ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
+                                            : "no confidence interval";
   const std::string figures =
       fmt::format("({} against {}; {})", value_of(definition, *comparison.first),
                   value_of(definition, *comparison.other), interval);
@@ -309,8 +309,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
   }
   const double ratio = comparison.ratio->estimate;
   const bool latency = is_latency(definition.operation);
-  const std::string_view more = latency ? "lower" : "faster";
-  const std::string_view less = latency ? "higher" : "slower";
+  const auto [more, less] = latency ? std::pair("lower", "higher") : std::pair("faster", "slower");
   constexpr double kTimes = 2.0;
   const std::string change =
       ratio >= kTimes
@@ -320,7 +319,9 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
                         readable_percent(latency ? 1.0 - 1.0 / ratio : ratio - 1.0, Whole::no),
                         more)
           : fmt::format("{} {}", readable_percent(1.0 / ratio - 1.0, Whole::no), less);
-  return fmt::format("{} makes {} {}{} {}.", subject, what, change, than, figures);
+  const auto [makes, once] =
+      has_interval ? std::pair("makes", "") : std::pair("made", " in one launch");
+  return fmt::format("{} {} {} {}{}{} {}.", subject, makes, what, change, than, once, figures);
 }
 
 std::string answer_of(const CaseSummary& each) {

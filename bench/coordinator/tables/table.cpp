@@ -36,8 +36,10 @@ bool has_reasons(const Rows& rows) {
 
 Table table_of(const std::vector<StyledText::Column>& columns, const Rows& rows) {
   std::vector<Table::Column> own;
-  for (const auto& [title, right] : columns) {
-    own.push_back({title, right ? Table::Alignment::right : Table::Alignment::left});
+  for (const auto& [title, right, leave_out] : columns) {
+    own.push_back({.title = title,
+                   .alignment = right ? Table::Alignment::right : Table::Alignment::left,
+                   .leave_out = leave_out});
   }
   Table table(own);
   for (const std::vector<std::string>& row : rows) table.add_row(row);
@@ -52,7 +54,7 @@ Footnotes shorten_reasons(const std::vector<StyledText::Column>& columns, Rows& 
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) used += 2 + table.width(i);
   Footnotes footnotes;
   for (std::vector<std::string>& row : rows) {
-    if (used + display_width(row.back()) <= width) continue;
+    if (row.back().empty() || used + display_width(row.back()) <= width) continue;
     row.back() = footnotes.number(one_line(row.back()));
   }
   return footnotes;
@@ -238,7 +240,8 @@ void StyledText::begin_item() {
 void StyledText::table(const std::vector<Column>& columns, const Rows& rows) {
   separate();
   const Table table = table_of(columns, rows);
-  text_ += style_ == TableStyle::markdown ? table.markdown() : table.text();
+  const bool is_markdown = style_ == TableStyle::markdown;
+  text_ += is_markdown ? table.markdown() : is_narrow_ ? table.text(width_) : table.text();
 }
 
 void StyledText::table_with_reasons(std::vector<Column> columns, Rows rows) {

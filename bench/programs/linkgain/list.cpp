@@ -5,6 +5,7 @@
 
 #include "linkgain/fleet/run_list.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -27,7 +28,8 @@ void declare(CommandLine& line, ListOptions& options) {
 std::string text_of(const std::vector<ListedRun>& runs, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return runs.empty() ? "no run is there\n" : run_list(runs, TableStyle::text);
+      return runs.empty() ? "no run is there\n"
+                          : in_locale(run_list(runs, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
       return run_list(runs, TableStyle::markdown);
     case OutputFormat::csv:

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/cases/profiles.hpp"
+#include "linkgain/cases/option_words.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
 
@@ -57,13 +57,6 @@ std::string memory_text(const RunPlan& plan) {
                      jobs == 1 ? "one job is" : fmt::format("{} jobs are", jobs));
 }
 
-template <typename Values>
-std::string names_of(const Values& values) {
-  std::vector<std::string_view> names;
-  for (const auto& value : values) names.push_back(name_of(value));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 }  // namespace
 
 Seconds expected_duration(const RunPlan& plan) {
@@ -94,16 +87,20 @@ std::string plan_text(const RunPlan& plan) {
 }
 
 std::string choices_text(std::string_view nccl_version) {
-  std::string text = row("Operations:", names_of(kOperations));
-  text += row("Profiles:", names_of(kProfiles));
-  text += row("Types:", names_of(kDataTypes));
-  text += row("Reductions:", names_of(kReductions));
-  text += row("Buffers:", names_of(kBuffers));
-  text += row("Launch modes:", "auto, stream, graph");
-  text += row("Patterns:", "ring, one-way, both-ways");
-  text += row("Model sizes:", names_of(kModelSizes));
-  text += row("Strategies:", "ddp, zero2, zero3");
-  text += row("Precisions:", names_of(kTrainingPrecisions));
+  std::string text;
+  const auto add = [&](std::string_view head, std::string_view option, std::string_view value) {
+    text += row(head, fmt::format("{}", fmt::join(words_of_option(option, value), ", ")));
+  };
+  add("Operations:", "--only", "OP,...");
+  add("Profiles:", "--profile", "NAME");
+  add("Types:", "--type", "TYPE,...");
+  add("Reductions:", "--reduction", "RED,...");
+  add("Buffers:", "--buffers", "KIND,...");
+  add("Launch modes:", "--launch-mode", "MODE,...");
+  add("Patterns:", "--pattern", "PATTERN,...");
+  add("Model sizes:", "--model-size", "SIZE,...");
+  add("Strategies:", "--strategy", "NAME,...");
+  add("Precisions:", "--training-precision", "NAME,...");
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
     const VariantContext context{backend, std::string(nccl_version), false};
     text += fmt::format("\nVariants of the {} backend, and the variables they set:\n",

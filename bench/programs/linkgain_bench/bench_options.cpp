@@ -11,6 +11,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/option_words.hpp"
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/manual/manual.hpp"
@@ -101,6 +102,12 @@ std::optional<RanksToStart> ranks_of(const NcclTestsOptions& options,
                                options.threads, kMostRanks));
 }
 
+/// What its value can be, for completions.
+std::vector<std::string> words_of(const CLI::Option& option) {
+  return words_of_option(option.get_lnames().empty() ? "" : "--" + option.get_lnames().front(),
+                         option.get_type_name());
+}
+
 WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
   if (load_time.value > 0.0) return WorkerOptions::Mode::load;
   if (modes.describe) return WorkerOptions::Mode::describe;
@@ -170,7 +177,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   DeferredOptions cases(app);
   add_selection_options(cases, selection);
   const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
-  app.get_option("--backend")->default_str(std::string(name_of(usual)));
+  app.get_option("--backend")->default_str("nccl, if it was built; else mpi");
   app.get_option("--only")->default_str("all_reduce,send_recv");
   app.get_option("--sizes")->default_str(kUsualSizes);
   app.option_defaults()->group("Modes");
@@ -189,8 +196,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
   if (!modes.share.empty()) {
-    write_manual(
-        app, [](const CLI::Option&) { return std::vector<std::string>{}; }, modes.share);
+    write_manual(app, words_of, modes.share);
     return text_request("");
   }
   job.read();

@@ -3,13 +3,15 @@
 #include <string>
 
 #include "linkgain/baseline/regression.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 /// What `linkgain check` prints and writes, each form from the same result.
 namespace linkgain {
 
 /// A check as text for a terminal: what fails first, a line for each case that fails, is open or
-/// suspiciously fast, warnings, and a last line that sums up.
-std::string check_table(const CheckResult& result);
+/// suspiciously fast, warnings, and a last line that sums up. Columns that `width` has no room for
+/// are left out: tolerance, launches, times, interval, variant, in this order.
+std::string check_table(const CheckResult& result, std::size_t width = kTerminalColumns);
 
 /// A check as Markdown, for a pull request or a job's summary: the verdict as heading, then a table
 /// of the cases that fail, are open or suspiciously fast.

@@ -78,7 +78,8 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
 inline constexpr double kUnhealthyShare = 0.01;
 
 /// A line for each node, the worst first; then which to drain, with Slurm's command, and counts.
-std::string fleet_report(const FleetReport& report, TableStyle style);
+std::string fleet_report(const FleetReport& report, TableStyle style,
+                         std::size_t width = kTerminalColumns);
 
 /// A row for each node; units stand in the names, all digits are kept.
 std::string fleet_csv(const FleetReport& report);

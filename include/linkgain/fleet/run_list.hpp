@@ -37,7 +37,8 @@ std::string parse_label(const std::string& text);
 std::filesystem::path find_run(const std::filesystem::path& named,
                                const std::filesystem::path& folder = kResultsFolder);
 
-std::string run_list(const std::vector<ListedRun>& runs, TableStyle style);
+std::string run_list(const std::vector<ListedRun>& runs, TableStyle style,
+                     std::size_t width = kAnyColumns);
 std::string run_list_csv(const std::vector<ListedRun>& runs);
 std::string run_list_json(const std::vector<ListedRun>& runs);
 

@@ -87,7 +87,9 @@ class StyledText {
  public:
   /// On a terminal no line but a command's is longer than `width`, as far as tables can be broken.
   explicit StyledText(TableStyle style, std::size_t width = kTerminalColumns)
-      : style_(style), width_(std::min(width, kTerminalColumns)) {}
+      : style_(style),
+        width_(std::min(width, kTerminalColumns)),
+        is_narrow_(width < kTerminalColumns) {}
 
   /// A section's title, with a blank line before it unless it is the first thing.
   void heading(const std::string& title);
@@ -99,6 +101,7 @@ class StyledText {
   struct Column {
     std::string title;
     bool right = false;  ///< aligned to the right
+    int leave_out = 0;   ///< on a narrow terminal the lowest first, 0 never
   };
   void table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
   /// The same with reasons in the last column, which is left out where there are none. On a
@@ -117,6 +120,7 @@ class StyledText {
 
   TableStyle style_;
   std::size_t width_;
+  bool is_narrow_;
   std::string text_;
   bool in_list_ = false;
 };

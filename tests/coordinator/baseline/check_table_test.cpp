@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/baseline/check_report.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "sample_checks.hpp"
 #include "support/golden.hpp"
 
@@ -16,6 +18,17 @@ TEST(CheckTable, PutsWhatFailsFirst) { expect_golden(check_table(troubled_check(
 
 TEST(CheckTable, PutsWhatIsMissingInOneRow) {
   expect_golden(check_table(sparse_check()), "check_sparse.txt");
+}
+
+TEST(CheckTable, LeavesColumnsOutWhereATerminalIsNarrow) {
+  std::string text;
+  for (const std::size_t width : {60U, 80U}) {
+    const std::string table = check_table(troubled_check(), width);
+    for (const std::string& line : split(table, '\n'))
+      EXPECT_LE(display_width(line), width) << line;
+    text += table + "\n";
+  }
+  expect_golden(text, "check_narrow.txt");
 }
 
 TEST(CheckTable, IsShortWhereNothingFails) {

@@ -37,7 +37,7 @@ TEST(DoctorNvlink, ALinkDownOnASwitchIsAProblem) {
   Survey survey = healthy_survey();
   survey.topology.gpus[0].nvlink.active = 17;
   survey.topology.gpus[0].nvlink.dark = std::vector<int>{5};
-  expect_finding(survey, "nvlink-links", "GPU0", problem, "17 of 18 links active, not active: 5");
+  expect_finding(survey, "nvlink-links", "GPU0", problem, "17 of 18 links active, down: link 5");
   EXPECT_THAT(finding_of(survey, "nvlink-links", "GPU0").advice, HasSubstr("fabricmanager"));
 }
 

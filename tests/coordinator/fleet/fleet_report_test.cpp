@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/fleet/fleet.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -48,6 +50,15 @@ FleetReport sample_report() {
 
 TEST(FleetReport, HasALineForEachNode) {
   expect_golden(fleet_report(sample_report(), TableStyle::text), "fleet.txt");
+}
+
+TEST(FleetReport, LeavesColumnsOutWhereATerminalIsNarrow) {
+  const std::string text = fleet_report(sample_report(), TableStyle::text, 60);
+  expect_golden(text, "fleet_narrow.txt");
+  for (const std::string& line : split(text, '\n')) {
+    if (line.find("scontrol") != std::string::npos) continue;  // to be copied
+    EXPECT_LE(display_width(line), 60U) << line;
+  }
 }
 
 TEST(FleetReport, IsMarkdownToo) {

@@ -60,6 +60,7 @@ TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
   for (ListedRun& run : runs) run.path = "results" / run.path.lexically_relative(folder_.path());
   Situations screens;
   screens.add("text", run_list(runs, TableStyle::text));
+  screens.add("text in 60 columns", run_list(runs, TableStyle::text, 60));
   screens.add("Markdown", run_list(runs, TableStyle::markdown));
   screens.add("CSV", run_list_csv(runs));
   screens.add("JSON", run_list_json(runs));
