@@ -153,9 +153,43 @@ TEST(ReportOnATerminal, HasColoursUnlessForbidden) {
   EXPECT_THAT(report_on(80, kReport + " --no-color", {}), Not(HasSubstr("\033")));
 }
 
+const std::string kBoth = RESULTS_FOLDER "/2xH200-node-1 " RESULTS_FOLDER "/2xH200-node-2";
+
+class TablesOnATerminal : public ::testing::Test {
+ protected:
+  TablesOnATerminal() {
+    const std::string baseline = (folder_.path() / "good.json").string();
+    const Outcome made = run_program(
+        linkgain(folder_, {"baseline", RESULTS_FOLDER "/2xH200-node-1", "-o", baseline}));
+    EXPECT_EQ(made.status, 0) << made.error;
+    check_ = "\"$LINKGAIN\" check " RESULTS_FOLDER "/2xH200-node-2 --baseline " + baseline;
+  }
+
+  ScratchFolder folder_;
+  std::string check_;
+  std::string compare_ = "\"$LINKGAIN\" compare " + kBoth;
+};
+
+TEST_F(TablesOnATerminal, FitItsWidth) {
+  for (const std::string& command : {compare_, check_, "\"$LINKGAIN\" fleet " + kBoth}) {
+    for (const unsigned short columns : {kWidths[1], kWidths[2], kWidths[3]}) {
+      for (const std::string& line : screen_of(report_on(columns, command, {})).lines) {
+        const bool path = line.find(RESULTS_FOLDER) != std::string::npos;
+        EXPECT_TRUE(path || display_width(line) <= columns) << command << ": " << line;
+      }
+    }
+  }
+}
+
+TEST_F(TablesOnATerminal, HaveColouredVerdictsUnlessForbidden) {
+  constexpr const char* kYellow = "\033[33minconclusive\033[0m";
+  EXPECT_THAT(report_on(80, check_, {}), HasSubstr(kYellow));
+  EXPECT_THAT(report_on(100, compare_, {}), HasSubstr(kYellow));
+  EXPECT_THAT(report_on(80, check_, {{"NO_COLOR", "1"}}), Not(HasSubstr("\033")));
+}
+
 TEST(ReportOnATerminal, IsAsciiInTheLocaleC) {
-  const std::string both = RESULTS_FOLDER "/2xH200-node-1 " RESULTS_FOLDER "/2xH200-node-2";
-  for (const std::string& command : {kReport, "\"$LINKGAIN\" compare " + both}) {
+  for (const std::string& command : {kReport, "\"$LINKGAIN\" compare " + kBoth}) {
     const std::string written = report_on(80, command, {{"LC_ALL", "C"}});
     EXPECT_TRUE(std::ranges::all_of(written, [](char c) {
       return static_cast<signed char>(c) > 0;

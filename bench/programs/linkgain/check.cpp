@@ -38,7 +38,7 @@ struct CheckOptions {
 std::string text_of(const CheckResult& result, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return in_locale(check_table(result, terminal_columns()));
+      return with_colored_verdicts(check_table(result, terminal_columns()));
     case OutputFormat::markdown:
       return check_markdown(result);
     case OutputFormat::csv:

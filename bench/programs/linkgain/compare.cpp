@@ -46,7 +46,7 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
                     const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
-      return in_locale(
+      return with_colored_verdicts(
           comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
       return comparison_report(comparisons, options.metric, TableStyle::markdown);

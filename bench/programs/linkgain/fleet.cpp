@@ -50,7 +50,7 @@ void blame_ranks(FleetReport& report, double tolerance) {
 std::string text_of(const FleetReport& report, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return in_locale(fleet_report(report, TableStyle::text, terminal_columns()));
+      return with_colored_verdicts(fleet_report(report, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
       return fleet_report(report, TableStyle::markdown);
     case OutputFormat::csv:

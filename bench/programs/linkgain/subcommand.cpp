@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <regex>
 #include <string_view>
 
 #include "linkgain/base/build_info.hpp"
@@ -206,6 +207,23 @@ bool is_colored(bool color) {
   const char* const wanted = std::getenv("CLICOLOR");
   return color && std::getenv("NO_COLOR") == nullptr && is_terminal(STDOUT_FILENO) &&
          (wanted == nullptr || std::string_view(wanted) != "0");
+}
+
+std::string with_colored_verdicts(const std::string& table) {
+  std::string text = in_locale(table);
+  if (!is_colored(true)) return text;
+  static constexpr std::array<std::pair<const char*, int>, 3> kColors{{
+      {"slower|slow|missing|wrong[- ]data|other[- ]path|incomplete|unreadable|unhealthy|odd "
+       "machine",
+       31},
+      {"inconclusive|unknown-path|other-launch|not judged|not comparable", 33},
+      {"faster", 32},
+  }};
+  for (const auto& [words, color] : kColors) {
+    const std::regex cell(fmt::format("(  )({})(?=( \\*)?(  |\n|$))", words));
+    text = std::regex_replace(text, cell, fmt::format("$1\033[{}m$2\033[0m", color));
+  }
+  return text;
 }
 
 ScreenStyle screen_style(bool color) {
