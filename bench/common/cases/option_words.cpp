@@ -1,5 +1,6 @@
 #include "linkgain/cases/option_words.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "linkgain/base/data_type.hpp"
@@ -55,6 +56,11 @@ std::vector<std::string> words_of_option(std::string_view option, std::string_vi
     return each.option == option && each.value == value;
   });
   return row == table().end() ? std::vector<std::string>{} : row->words;
+}
+
+std::vector<std::string> words_of_declared(const CLI::Option& option) {
+  const std::vector<std::string>& names = option.get_lnames();
+  return words_of_option(names.empty() ? "" : "--" + names.front(), option.get_type_name());
 }
 
 }  // namespace linkgain

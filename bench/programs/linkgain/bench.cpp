@@ -41,8 +41,8 @@ std::vector<std::string> worker_words(const std::vector<std::string>& arguments)
 void declare(CommandLine& line, BenchOptions& options) {
   options.arguments = line.arguments;
   line.app.prefix_command();
-  line.app
-      .add_option("--np", options.ranks, "Ranks, also as -np (default: every GPU; mpi backend: 2)")
+  line.app.add_option("--np", options.ranks, "Ranks, also as -np")
+      ->default_str("every GPU; mpi backend: 2")
       ->type_name("N");
 }
 

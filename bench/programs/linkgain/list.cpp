@@ -21,7 +21,7 @@ struct ListOptions {
 };
 
 void declare(CommandLine& line, ListOptions& options) {
-  line.app.add_option("folder", options.folder, "Where the runs are (default: results)");
+  line.app.add_option("folder", options.folder, "Where the runs are")->default_str("results");
   add_output_format(line, options.format);
 }
 

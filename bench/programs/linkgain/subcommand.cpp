@@ -99,12 +99,6 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
       fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
 }
 
-/// What its value can be, for completions.
-std::vector<std::string> words_of(const CLI::Option& option) {
-  return words_of_option(option.get_lnames().empty() ? "" : "--" + option.get_lnames().front(),
-                         option.get_type_name());
-}
-
 Request text_request(const std::string& text) {
   return {TextRequest{text}, [=] {
             fmt::print("{}", text);
@@ -171,7 +165,7 @@ Request parse_command_line(int argc, const char* const* argv) {
     return text_request(help_text(**command));
   }
   if (!share.empty()) {
-    write_manual(app, words_of, share);
+    write_manual(app, words_of_declared, share);
     return text_request("");
   }
   for (const auto& command : commands) {

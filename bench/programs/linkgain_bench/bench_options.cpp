@@ -102,12 +102,6 @@ std::optional<RanksToStart> ranks_of(const NcclTestsOptions& options,
                                options.threads, kMostRanks));
 }
 
-/// What its value can be, for completions.
-std::vector<std::string> words_of(const CLI::Option& option) {
-  return words_of_option(option.get_lnames().empty() ? "" : "--" + option.get_lnames().front(),
-                         option.get_type_name());
-}
-
 WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
   if (load_time.value > 0.0) return WorkerOptions::Mode::load;
   if (modes.describe) return WorkerOptions::Mode::describe;
@@ -196,7 +190,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
   if (!modes.share.empty()) {
-    write_manual(app, words_of, modes.share);
+    write_manual(app, words_of_declared, modes.share);
     return text_request("");
   }
   job.read();

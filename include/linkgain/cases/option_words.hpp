@@ -4,10 +4,17 @@
 #include <string_view>
 #include <vector>
 
+namespace CLI {
+class Option;
+}  // namespace CLI
+
 namespace linkgain {
 
 /// The names that an option takes, "--only" with a value "OP,..."; empty where there are others, or
 /// where it takes something else.
 std::vector<std::string> words_of_option(std::string_view option, std::string_view value);
+
+/// The same of an option as it is declared.
+std::vector<std::string> words_of_declared(const CLI::Option& option);
 
 }  // namespace linkgain
