@@ -1,0 +1,88 @@
+#include <csignal>
+
+#include "harmed_run.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using RunInterrupt = HarmedRun;
+
+class RunSignal : public HarmedRun, public testing::WithParamInterface<int> {};
+
+TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
+  const Outcome outcome = run_and_harm(
+      long_run({}), [](const Program& program) { program.signal(GetParam()); }, 20.0);
+  EXPECT_EQ(outcome.status, 128 + GetParam());
+  EXPECT_LT(outcome.seconds, 5.0);
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("status"), "interrupted");
+  EXPECT_EQ(record.at("exit_code"), 128 + GetParam());
+  EXPECT_GT(record.at("cases").back().at("variants")[0].at("busbw_gb_per_s"), 0.0);
+  EXPECT_GE(samples_of(record, 0), 4U);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
+  EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, RunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP));
+
+/// An mpirun takes about a second to end, and twelve of them must not take twelve.
+TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
+  std::vector<std::string> arguments = long_run({});
+  *std::next(std::find(arguments.begin(), arguments.end(), "--launches")) = "6";
+  const Outcome outcome = run_and_harm(
+      arguments, [](const Program& program) { program.signal(SIGINT); }, 30.0);
+  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  EXPECT_LT(outcome.seconds, 6.0);
+}
+
+TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
+  std::vector<std::string> arguments = kLong;
+  arguments[5] = "3";
+  const Outcome outcome = run_and_harm(
+      arguments,
+      [](const Program& program) {
+        EXPECT_THAT(program.processes_named("mpirun"), SizeIs(6));
+        program.signal(SIGINT);
+      },
+      20.0);
+  EXPECT_EQ(outcome.status, 128 + SIGINT) << outcome.error;
+  EXPECT_LT(outcome.seconds, 10.0);
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("status"), "interrupted");
+  EXPECT_GE(samples_of(record, 0), 4U);
+}
+
+TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
+  Program program(run_request(folder_, long_run({})));
+  ASSERT_TRUE(comes_true([&] { return !program.processes_named("mpirun").empty(); }, 30.0));
+  program.signal(SIGINT);
+  const double start = now();
+  const Outcome outcome = program.finish(20.0);
+  EXPECT_EQ(outcome.status, 128 + SIGINT) << outcome.error;
+  EXPECT_LT(now() - start, 10.0);
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+}
+
+TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
+  {
+    Program program(run_request(folder_, long_run({})));
+    ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60));
+    program.signal(SIGKILL);
+    EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0))
+        << program.processes().size() << " left";
+  }
+  const auto journal = folder_.path() / "out" / "journal.jsonl";
+  ASSERT_TRUE(std::filesystem::exists(journal));
+  const Outcome report = run_program(linkgain(folder_, {"report", "out/journal.jsonl"}));
+  EXPECT_EQ(report.status, 0) << report.error;
+  EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("incomplete")));
+}
+
+}  // namespace
+}  // namespace linkgain::test
