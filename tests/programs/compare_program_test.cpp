@@ -205,8 +205,14 @@ TEST(CompareProgram, SaysThatThereIsNothingToCompare) {
   const std::filesystem::path empty = folder.path() / "empty.json";
   write(empty, R"({"context": {"linkgain": "0.1.0"}, "benchmarks": []})");
   const Outcome outcome = compare({empty, empty});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(outcome.status, 7) << outcome.error;
   EXPECT_THAT(outcome.output, testing::Not(HasSubstr("all_reduce")));
+}
+
+TEST(CompareProgram, OfRunsWithoutACommonCaseIsInconclusive) {
+  const Outcome outcome =
+      compare({RESULTS_FOLDER "/2xH200-latency", RESULTS_FOLDER "/2xH200-training"});
+  EXPECT_EQ(outcome.status, 7);
 }
 
 }  // namespace

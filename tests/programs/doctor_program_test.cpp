@@ -61,6 +61,14 @@ TEST(DoctorProgram, ShowsWhatIsOkOnlyWhenAsked) {
   EXPECT_THAT(shown({"--verbose"}), testing::SizeIs(testing::Gt(10U)));
 }
 
+TEST(DoctorProgram, SaysWhyNothingWasLoaded) {
+  const ScratchFolder folder;
+  const Outcome outcome = run_program(doctor(folder, "no-driver", {"--load"}));
+  EXPECT_THAT(outcome.output, HasSubstr("nothing was loaded"));
+  EXPECT_THAT(run_program(doctor(folder, "no-driver")).output,
+              Not(HasSubstr("nothing was loaded")));
+}
+
 TEST(DoctorProgram, LooksAtTheChecksAskedForAlone) {
   const ScratchFolder folder;
   const Outcome some = run_program(doctor(folder, "p2p-refused", {"--only", "p2p", "--json"}));

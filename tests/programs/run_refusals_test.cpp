@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 
 #include "programs.hpp"
@@ -169,6 +170,20 @@ TEST(HelpOfLinkgain, HasTwoExamplesAndTheExitCodes) {
   const Outcome outcome = run_program(linkgain(folder, {"--help"}), 30.0);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("run"), HasSubstr("report"), HasSubstr("128+n")));
   EXPECT_EQ(run_program(linkgain(folder, {"--version"}), 30.0).status, 0);
+}
+
+TEST(DryRun, PlansWithoutGpusAndSaysSo) {
+  const ScratchFolder folder;
+  ProgramRequest request =
+      linkgain(folder, {"run", "--dry-run", "--np", "4", "--only", "all_reduce"});
+  request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
+                         {"LINKGAIN_NVML_SCENARIO", "no-driver"}};
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("nccl, 4 ranks"), HasSubstr("/np4"),
+                                    HasSubstr("a machine with 4 GPUs")));
+  request.arguments.erase(std::ranges::find(request.arguments, "--dry-run"));
+  EXPECT_EQ(run_program(request).status, 3) << "measuring needs GPUs";
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ std::string report_on(unsigned short columns, const std::string& command,
                       const std::map<std::string, std::optional<std::string>>& environment) {
   PseudoTerminal terminal(columns);
   ProgramRequest request;
-  request.arguments = {"/bin/sh", "-c", "exec " + command + " >$tty"};
+  request.arguments = {"/bin/sh", "-c", "exec <$tty >$tty; exec " + command};
   request.environment = environment;
   request.environment.insert({{"tty", terminal.name()},
                               {"TERM", "xterm"},
@@ -171,10 +171,11 @@ class TablesOnATerminal : public ::testing::Test {
 };
 
 TEST_F(TablesOnATerminal, FitItsWidth) {
-  for (const std::string& command : {compare_, check_, "\"$LINKGAIN\" fleet " + kBoth}) {
+  for (const std::string& command : {compare_, check_, "\"$LINKGAIN\" fleet " + kBoth,
+                                     std::string("\"$LINKGAIN\" list " RESULTS_FOLDER)}) {
     for (const unsigned short columns : {kWidths[1], kWidths[2], kWidths[3]}) {
       for (const std::string& line : screen_of(report_on(columns, command, {})).lines) {
-        const bool path = line.find(RESULTS_FOLDER) != std::string::npos;
+        const bool path = line.find(RESULTS_FOLDER "/") != std::string::npos;
         EXPECT_TRUE(path || display_width(line) <= columns) << command << ": " << line;
       }
     }
@@ -186,6 +187,17 @@ TEST_F(TablesOnATerminal, HaveColouredVerdictsUnlessForbidden) {
   EXPECT_THAT(report_on(80, check_, {}), HasSubstr(kYellow));
   EXPECT_THAT(report_on(100, compare_, {}), HasSubstr(kYellow));
   EXPECT_THAT(report_on(80, check_, {{"NO_COLOR", "1"}}), Not(HasSubstr("\033")));
+}
+
+TEST(TopoOnATerminal, HasAColouredWarningUnlessForbidden) {
+  const std::map<std::string, std::optional<std::string>> double_of_nvml{
+      {"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE}, {"LINKGAIN_NVML_SCENARIO", "one-link-down"}};
+  auto forbidden = double_of_nvml;
+  forbidden["NO_COLOR"] = "1";
+  const std::string topo = "\"$LINKGAIN\" topo";
+  EXPECT_THAT(report_on(80, topo, double_of_nvml), HasSubstr("\033[33mwarning:\033[0m see "));
+  EXPECT_THAT(report_on(80, topo, forbidden),
+              testing::AllOf(HasSubstr("warning: see "), Not(HasSubstr("\033"))));
 }
 
 TEST(ReportOnATerminal, IsAsciiInTheLocaleC) {
@@ -203,6 +215,30 @@ TEST(ReportOnATerminal, GoesThroughThePager) {
               HasSubstr("paged: Path: NVLink"));
   EXPECT_THAT(report_on(80, kReport, {{"PAGER", "no-such-pager-is-here 2>/dev/null"}}),
               HasSubstr("Path: NVLink"));
+  for (const char* without : {" --no-pager", " </dev/null"}) {
+    EXPECT_THAT(report_on(80, kReport + without, {{"PAGER", "sed 's/^/paged: /'"}}),
+                testing::AllOf(HasSubstr("Path: NVLink"), Not(HasSubstr("paged: "))))
+        << without;
+  }
+}
+
+TEST(ReportInMarkdown, IsAsciiInTheLocaleCButInAFile) {
+  const ScratchFolder folder;
+  const auto is_ascii = [](const std::string& text) {
+    return std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; });
+  };
+  const auto shown = [&](const std::string& locale, const std::string& end) {
+    ProgramRequest request;
+    request.arguments = {"/bin/sh", "-c", kReport + " --format md" + end};
+    request.environment = {{"LC_ALL", locale}, {"LINKGAIN", LINKGAIN}};
+    request.directory = folder.path();
+    const Outcome outcome = run_program(request);
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    return outcome.output;
+  };
+  EXPECT_TRUE(is_ascii(shown("C", " | cat")));
+  EXPECT_FALSE(is_ascii(shown("C.UTF-8", " | cat")));
+  EXPECT_FALSE(is_ascii(shown("C", " > report.md && cat report.md")));
 }
 
 TEST(ReportOnATerminal, IsOfTheLatestRunUnlessOneIsNamed) {
@@ -225,8 +261,10 @@ TEST_F(RunScreen, DumbTerminalsGetPlainLines) {
   const Shown shown = run_on(80, ">$tty 2>&1", {{"TERM", "dumb"}});
   EXPECT_EQ(shown.outcome.status, 0);
   EXPECT_THAT(shown.written, Not(HasSubstr("\033")));
-  EXPECT_THAT(shown.written,
-              HasSubstr("[  1/18] launch 1 of 3, all_reduce/float32/sum/64KiB/np2: "));
+  EXPECT_THAT(shown.written, HasSubstr("[  1/18] all_reduce 64 KiB: "));
+  for (const std::string& line : screen_of(shown.written).lines) {
+    EXPECT_LE(display_width(line), 80U) << line;
+  }
 }
 
 }  // namespace

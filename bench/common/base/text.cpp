@@ -48,6 +48,11 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   return nearest;
 }
 
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string_view nearest = nearest_name(name, candidates);
+  return nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest);
+}
+
 std::string unknown_name(std::string_view what, std::string_view name,
                          std::span<const std::string_view> candidates) {
   if (candidates.empty()) return fmt::format("unknown {} '{}'", what, name);
@@ -56,9 +61,47 @@ std::string unknown_name(std::string_view what, std::string_view name,
     if (!all.empty()) all += ", ";
     all += candidate;
   }
-  const std::string_view nearest = nearest_name(name, candidates);
-  const std::string meant = nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest);
-  return fmt::format("unknown {} '{}'{} ({})", what, name, meant, all);
+  return fmt::format("unknown {} '{}'{} ({})", what, name, did_you_mean(name, candidates), all);
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  bool in_color = false;
+  for (const char c : text) {
+    in_color = in_color || c == '\033';
+    if (!in_color && (static_cast<unsigned char>(c) & 0xc0) != 0x80) ++width;
+    if (c == 'm') in_color = false;
+  }
+  return width;
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    const bool fits =
+        !lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width;
+    if (fits) {
+      lines.back() += fmt::format(" {}", word);
+    } else if (!word.empty()) {
+      lines.emplace_back(word);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string hanging(std::string_view lead, std::string_view text, std::size_t width) {
+  const std::size_t indent = display_width(lead);
+  std::string all(lead);
+  bool begun = true;
+  for (const std::string& line : wrapped(text, width - indent)) {
+    if (!begun) all += "\n" + std::string(indent, ' ');
+    all += line;
+    begun = false;
+  }
+  return all + "\n";
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -19,28 +19,12 @@ using Options = std::vector<const CLI::Option*>;
 /// Where the second column begins.
 constexpr std::size_t kIndent = 24;
 
-/// Words in lines of at most `width`, of which all but the first are indented.
-std::string in_column(const std::string& text, std::size_t indent) {
-  const std::size_t width = kHelpColumns - indent;
-  std::string all;
-  std::size_t column = 0;
-  for (const std::string& word : split(text, ' ')) {
-    if (column > 0 && column + 1 + word.size() > width) {
-      all += "\n" + std::string(indent, ' ');
-      column = 0;
-    }
-    if (column > 0) all += ' ';
-    all += word;
-    column += word.size() + (column > 0 ? 1 : 0);
-  }
-  return all + "\n";
-}
-
 std::string row(const std::string& head, const std::string& text) {
   const std::string first = "  " + head;
-  const std::string gap = first.size() + 2 <= kIndent ? std::string(kIndent - first.size(), ' ')
-                                                      : "\n" + std::string(kIndent, ' ');
-  return first + gap + in_column(text, kIndent);
+  const bool fits = first.size() + 2 <= kIndent;
+  const std::string gap(fits ? kIndent - first.size() : kIndent, ' ');
+  return fits ? hanging(first + gap, text, kHelpColumns)
+              : first + "\n" + hanging(gap, text, kHelpColumns);
 }
 
 /// "--sizes SIZES" or the name of an argument.
@@ -106,8 +90,8 @@ std::string help_text(const CLI::App& app) {
       app.get_options([](const CLI::Option* option) { return option->get_positional(); });
   const std::vector<const CLI::App*> commands =
       app.get_subcommands([](const CLI::App*) { return true; });
-  std::string text =
-      in_column(app.get_description(), 0) + usage_of(app, arguments, !commands.empty());
+  std::string text = hanging("", app.get_description(), kHelpColumns) +
+                     usage_of(app, arguments, !commands.empty());
   if (!arguments.empty()) text += group_text("Arguments", arguments);
   if (!commands.empty()) text += "\nCommands:\n";
   for (const CLI::App* command : commands)

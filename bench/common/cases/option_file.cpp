@@ -40,9 +40,8 @@ UsageError unknown_key(const CLI::App& app, const CLI::ConfigItem& item,
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string_view nearest = nearest_name(item.name, candidates);
-  const std::string meant = nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest);
-  return UsageError(fmt::format("{}: unknown option '{}'{}", file.string(), item.name, meant),
+  return UsageError(fmt::format("{}: unknown option '{}'{}", file.string(), item.name,
+                                did_you_mean(item.name, candidates)),
                     kAdvice);
 }
 

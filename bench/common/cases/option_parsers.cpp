@@ -185,6 +185,16 @@ Tolerance parse_tolerance(std::string_view text, std::string_view option) {
 }
 
 std::string describe_conversion_error(const std::string& error) {
+  static constexpr std::string_view kValue = ": Value ";
+  static constexpr std::string_view kRange = " not in range ";
+  const std::size_t value_at = error.find(kValue);
+  const std::size_t range_at = error.rfind(kRange);
+  if (value_at < range_at && range_at != std::string::npos) {
+    const std::size_t begin = value_at + kValue.size();
+    return fmt::format("{} {} is outside {}", error.substr(0, value_at),
+                       error.substr(begin, range_at - begin),
+                       error.substr(range_at + kRange.size()));
+  }
   static constexpr std::string_view kBefore = "Could not convert: ";
   const std::size_t equals = error.find(" = ");
   if (!error.starts_with(kBefore) || equals == std::string::npos) return error;
@@ -198,6 +208,16 @@ std::string describe_conversion_error(const std::string& error) {
   }
   const bool whole = failure == std::errc{} && number == std::floor(number);
   return fmt::format("{} {} is {}", option, value, whole ? "out of range" : "no whole number");
+}
+
+std::string describe_parse_error(const CLI::ParseError& error,
+                                 const std::vector<std::string>& strays) {
+  const bool is_stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (!is_stray || strays.empty()) return describe_conversion_error(error.what());
+  const auto option =
+      std::ranges::find_if(strays, [](const std::string& stray) { return stray.starts_with('-'); });
+  if (option == strays.end()) return fmt::format("'{}' is no option", strays.front());
+  return fmt::format("unknown option '{}'", option->substr(0, option->find('=')));
 }
 
 CLI::Option* DeferredOptions::add_text(const char* name, const std::string& help, Empty empty,

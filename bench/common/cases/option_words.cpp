@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "linkgain/base/data_type.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/operation.hpp"
@@ -56,6 +57,14 @@ std::vector<std::string> words_of_option(std::string_view option, std::string_vi
     return each.option == option && each.value == value;
   });
   return row == table().end() ? std::vector<std::string>{} : row->words;
+}
+
+std::size_t place_of_word(std::string_view word, std::string_view option, std::string_view value) {
+  const std::vector<std::string> words = words_of_option(option, value);
+  const auto found = std::ranges::find(words, word);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  const std::vector<std::string_view> names(words.begin(), words.end());
+  throw UsageError(unknown_name(option.substr(option.find_first_not_of('-')), word, names));
 }
 
 std::vector<std::string> words_of_declared(const CLI::Option& option) {

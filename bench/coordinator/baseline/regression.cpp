@@ -51,17 +51,23 @@ Case otherwise_launched(Case definition) {
   return definition;
 }
 
-/// Fails for what no statistic is needed for.
-void judge_facts(CaseCheck& check, const BaselineCase& reference, const CaseLaunches* launches) {
-  if (launches == nullptr || launches->launches.empty()) {
+/// Fails for what no statistic is needed for. What a complete run has no entry of was not to be
+/// measured in it.
+void judge_facts(CaseCheck& check, const BaselineCase& reference, const CaseLaunches* launches,
+                 RunsAre runs) {
+  if (launches == nullptr) {
+    const bool other = runs == RunsAre::complete;
+    check.verdict = other ? RegressionVerdict::inconclusive : RegressionVerdict::missing;
+    check.reason = other ? "not part of this run" : "not in the record";
+  } else if (launches->launches.empty()) {
     check.verdict = RegressionVerdict::missing;
-    check.reason = launches == nullptr ? "not in the record" : launches->missing;
+    check.reason = launches->missing;
   }
   if (launches != nullptr && !launches->wrong_data.empty()) {
     check.verdict = RegressionVerdict::wrong_data;
     check.reason = launches->wrong_data;
   }
-  if (fails(check.verdict)) return;
+  if (launches == nullptr || fails(check.verdict)) return;
   const auto other = std::find_if(launches->paths.begin(), launches->paths.end(),
                                   [&](Path path) { return path != reference.path; });
   if (other == launches->paths.end() || reference.path == Path::unknown) return;
@@ -145,7 +151,7 @@ void judge_other_launch(CaseCheck& check, const CaseLaunches* own, const CaseLau
 
 /// Why a case without an interval is inconclusive.
 void explain_no_interval(CaseCheck& check) {
-  if (check.verdict != RegressionVerdict::inconclusive || check.interval) return;
+  if (check.verdict != RegressionVerdict::inconclusive || check.interval || !check.time) return;
   if (!has_one_launch(check)) {
     add_reason(
         check,
@@ -178,7 +184,7 @@ CaseCheck added(const CaseLaunches& launches, bool known_otherwise_launched) {
 }  // namespace
 
 CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
-                           const std::optional<Tolerance>& tolerance) {
+                           const std::optional<Tolerance>& tolerance, RunsAre runs) {
   std::map<Name, std::size_t> places;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     places[name_of(launches[i].definition, launches[i].variant)] = i;
@@ -197,7 +203,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     const auto other =
         places.find(name_of(otherwise_launched(reference.definition), reference.variant));
     owns.push_back(own);
-    judge_facts(check, reference, own);
+    judge_facts(check, reference, own, runs);
     judge_other_launch(check, own, other == places.end() ? nullptr : &launches[other->second]);
     if (own != nullptr) {
       held[found->second] = true;
@@ -375,11 +381,29 @@ void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
 
 }  // namespace
 
+/// Of cases of the baseline that the run was not to measure.
+void warn_of_other_selection(CheckResult& result, const Settings& settings) {
+  const auto absent = std::ranges::count_if(result.cases, [](const CaseCheck& check) {
+    return check.verdict == RegressionVerdict::inconclusive && !check.time;
+  });
+  if (absent == 0) return;
+  result.warnings.push_back({"other-selection",
+                             fmt::format("{} of the baseline {} not part of this run of profile {}",
+                                         counted(absent, "case", "cases"),
+                                         absent == 1 ? "was" : "were", settings.profile),
+                             "measure with the profile and options that the baseline's runs had"});
+}
+
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
                           const std::optional<Tolerance>& tolerance) {
   for (const NamedRecord& source : records) require_key(baseline, source);
   require_like_records(records);
-  CheckResult result = check_launches(launch_medians(records), baseline, tolerance);
+  const bool complete = std::ranges::all_of(records, [](const NamedRecord& source) {
+    return source.record.status == RunStatus::complete;
+  });
+  CheckResult result = check_launches(launch_medians(records), baseline, tolerance,
+                                      complete ? RunsAre::complete : RunsAre::cut_short);
+  warn_of_other_selection(result, records.front().record.settings);
   result.made = baseline.made;
   result.key = baseline.key;
   for (const NamedRecord& source : records) {

@@ -46,6 +46,7 @@ std::string answer_of(const RunComparison& comparison) {
   const auto largest = std::ranges::max_element(cases, {}, change_in);
   const auto change = [&]() -> std::string {
     if (is_change(*largest)) return change_text(*largest);
+    if (!has_common_case(comparison)) return "The runs have no case in common.";
     if (std::ranges::none_of(cases, is_compared)) return "No case can be compared.";
     const bool decided = std::ranges::none_of(cases, [](const CaseComparison& each) {
       return each.verdict == CaseVerdict::inconclusive;

@@ -538,6 +538,12 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   return comparison;
 }
 
+bool has_common_case(const RunComparison& comparison) {
+  return !std::ranges::all_of(comparison.cases, [](const CaseComparison& each) {
+    return each.verdict == CaseVerdict::missing;
+  });
+}
+
 const CaseComparison* headline_case(const RunComparison& comparison) {
   const auto training = std::find_if(
       comparison.cases.begin(), comparison.cases.end(),

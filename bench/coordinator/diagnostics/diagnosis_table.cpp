@@ -220,19 +220,26 @@ std::string summary(const std::vector<Section>& sections, const DiagnosisStyle& 
                  line_width(style));
 }
 
-/// "  problem: p2p of GPU0-GPU1: NV4, reads refused"
-std::string problems_again(const std::vector<Section>& sections, const DiagnosisStyle& style) {
+/// Problems, and links that are not active where that need not be one: a bridge may be missing.
+bool is_told_again(const Finding& finding) {
+  return finding.verdict == CheckVerdict::problem ||
+         (finding.verdict == CheckVerdict::warning && finding.id == "nvlink-links");
+}
+
+/// "  problem: p2p, GPU0-GPU1: NV4, reads refused"
+std::string told_again(const std::vector<Section>& sections, const DiagnosisStyle& style) {
   std::string text;
   for (const auto& [group, rows] : sections) {
     for (const DiagnosisRow& row : rows) {
-      if (row.finding.verdict != CheckVerdict::problem) continue;
-      std::string line = hanging("  problem: ",
+      const CheckVerdict verdict = row.finding.verdict;
+      if (!is_told_again(row.finding)) continue;
+      std::string line = hanging(fmt::format("  {}: ", name_of(verdict)),
                                  fmt::format("{}, {}: {}", row.finding.id,
                                              readable_subjects(row.subjects), row.finding.value),
                                  line_width(style));
       if (style.color) {
-        const auto word = name_of(CheckVerdict::problem).size();
-        line = fmt::format("  {}{}\033[0m{}", color_of(CheckVerdict::problem), line.substr(2, word),
+        const auto word = name_of(verdict).size();
+        line = fmt::format("  {}{}\033[0m{}", color_of(verdict), line.substr(2, word),
                            line.substr(2 + word));
       }
       text += line;
@@ -263,7 +270,7 @@ std::string diagnosis_table(const Diagnosis& diagnosis, const DiagnosisStyle& st
     text += fmt::format("\n{}\n", title_of(group));
     for (const DiagnosisRow& row : rows) text += row_text(row, widths, style);
   }
-  return text + "\n" + summary(all, style) + problems_again(all, style);
+  return text + "\n" + summary(all, style) + told_again(all, style);
 }
 
 }  // namespace linkgain

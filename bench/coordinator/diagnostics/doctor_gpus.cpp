@@ -186,10 +186,19 @@ Finding check_order(const Survey& survey) {
   return check.ok("CUDA numbers the GPUs as nvidia-smi does");
 }
 
+/// Of --load, where it did not come about.
+void check_load(const Survey& survey, Findings& findings) {
+  if (survey.load_failure.empty()) return;
+  findings.push_back(Check(kGroup, "load", kHost)
+                         .not_checkable("nothing was loaded: " + survey.load_failure,
+                                        survey.gpus.empty() ? "" : "linkgain-bench --load 5"));
+}
+
 }  // namespace
 
 void check_gpus(const Survey& survey, Findings& findings) {
   findings.push_back(check_driver(survey));
+  check_load(survey, findings);
   if (survey.gpus.empty()) return;
   findings.push_back(check_present(survey));
   for (const GpuSurvey& gpu : survey.gpus) findings.push_back(check_responds(gpu));
@@ -198,12 +207,6 @@ void check_gpus(const Survey& survey, Findings& findings) {
     findings.push_back(check_compute_mode(gpu));
     findings.push_back(check_persistence(gpu));
     findings.push_back(check_neighbours(gpu));
-  }
-  if (!survey.load_failure.empty()) {
-    findings.push_back(
-        Check(kGroup, "load", kHost)
-            .not_checkable("the GPUs could not be put to work: " + survey.load_failure,
-                           "linkgain-bench --load 5"));
   }
   if (survey.topology.gpus.empty()) return;
   findings.push_back(check_visible(survey));

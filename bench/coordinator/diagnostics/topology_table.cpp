@@ -371,7 +371,7 @@ std::string topology_report(const Topology& topology, std::size_t width) {
                                  : "driver version not known: " + topology.driver.reason();
   const LinkAnswer answer = link_answer(topology);
   std::string text = text_of(answer, width);
-  if (answer.trouble) text += "What to check: linkgain doctor\n";
+  if (answer.trouble) text += hanging("warning: ", "see linkgain doctor for what to check", width);
   text += fmt::format("\n{}: {}, {}\n\n{}", topology.host, models_of(topology), driver,
                       topology_matrix(topology, width));
   for (const auto section : {gpus_section, nics_section, nvlink_section, p2p_section}) {

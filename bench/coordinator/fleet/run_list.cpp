@@ -90,9 +90,11 @@ std::filesystem::path find_run(const std::filesystem::path& named,
                                const std::filesystem::path& folder) {
   const std::string label = named.string();
   std::error_code error;
+  if (label.empty() || std::filesystem::exists(named, error)) return named;
+  if (std::filesystem::is_directory(folder / named, error)) return folder / named;
   const bool may_be_one =
       is_label(label) && named.extension() != ".json" && named.extension() != ".jsonl";
-  if (!may_be_one || std::filesystem::exists(named, error)) return named;
+  if (!may_be_one) return named;
   std::vector<std::string> paths;
   std::vector<std::string> labels;
   if (std::filesystem::is_directory(folder, error)) {
@@ -110,26 +112,27 @@ std::filesystem::path find_run(const std::filesystem::path& named,
   std::ranges::sort(labels);
   const auto again = std::ranges::unique(labels);
   labels.erase(again.begin(), again.end());
-  throw UsageError(
-      fmt::format("'{}' is neither a file nor the label of a run in {}", label, folder.string()),
-      labels.empty() ? "no run there has one: linkgain run --label NAME gives it"
-                     : fmt::format("labels there: {}", fmt::join(labels, ", ")));
+  throw UsageError(fmt::format("'{}' is neither a file nor the folder or label of a run in {}",
+                               label, folder.string()),
+                   labels.empty() ? "no run there has one: linkgain run --label NAME gives it"
+                                  : fmt::format("labels there: {}", fmt::join(labels, ", ")));
 }
 
-std::string run_list(const std::vector<ListedRun>& runs, TableStyle style, std::size_t width) {
+std::string run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& folder,
+                     TableStyle style, std::size_t width) {
   using enum Table::Alignment;
-  Table table({{.title = "When (UTC)"},
+  Table table({{.title = "Run in " + folder.string()},
+               {.title = "When (UTC)", .leave_out = 6},
                {.title = "Label", .needs_values = true, .leave_out = 5},
                {.title = "Machine", .leave_out = 3},
                {.title = "Profile", .leave_out = 2},
                {.title = "Cases", .alignment = right, .leave_out = 1},
-               {.title = "Status", .leave_out = 4},
-               {.title = "Path"}});
+               {.title = "Status", .leave_out = 4}});
   for (const ListedRun& run : runs) {
-    table.add_row({when(run), run.label, run.machine, run.profile, count_of(run), run.status,
-                   run.path.string()});
+    table.add_row({run.path.lexically_relative(folder).string(), when(run), run.label, run.machine,
+                   run.profile, count_of(run), run.status});
   }
-  return style == TableStyle::text ? table.text(width) : table.markdown();
+  return style == TableStyle::text ? table.text(width, Table::FirstColumn::cut) : table.markdown();
 }
 
 std::string run_list_csv(const std::vector<ListedRun>& runs) {

@@ -321,24 +321,18 @@ std::string ranks_table(const Machine& machine) {
 }
 
 std::string warnings_section(const Record& record) {
-  if (record.warnings.empty()) {
-    return {};
-  }
+  if (record.warnings.empty()) return {};
   std::string text = "## Warnings\n\n";
   for (const Warning& warning : record.warnings) {
     text += fmt::format("- `{}`: {}\n", warning.code, one_line(warning.text));
-    if (!warning.advice.empty()) {
-      text += fmt::format("  Advice: {}\n", one_line(warning.advice));
-    }
+    if (!warning.advice.empty()) text += fmt::format("  Advice: {}\n", one_line(warning.advice));
   }
   return text;
 }
 
 std::string variants_section(const Record& record) {
   const Settings& settings = record.settings;
-  if (settings.variants.empty()) {
-    return {};
-  }
+  if (settings.variants.empty()) return {};
   std::string text = "## Variants\n\n";
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
@@ -385,24 +379,32 @@ std::string machine_section(const Record& record) {
   return text.empty() ? text : "## Machine\n\n" + text;
 }
 
+/// The command line with what was in force by default, and may be another default elsewhere.
+std::string repetition(const Settings& settings) {
+  const std::string budget = settings.budget ? fmt::format("{:g}", settings.budget->value) : "";
+  std::vector<std::string> words = settings.argv;
+  for (const auto& [option, value] :
+       {std::pair("--backend", std::string(name_of(settings.backend))),
+        std::pair("--profile", settings.profile), std::pair("--schedule", settings.schedule),
+        std::pair("--launches", std::to_string(settings.launches)),
+        std::pair("--budget", budget)}) {
+    const bool given =
+        std::ranges::any_of(settings.argv, [&, name = std::string(option)](auto& word) {
+          return word == name || word.starts_with(name + "=");
+        });
+    if (!given && !value.empty()) words.insert(words.end(), {option, value});
+  }
+  std::ranges::transform(words, words.begin(), shell_quoted);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 std::string repeat_section(const Record& record) {
   const Settings& settings = record.settings;
-  std::vector<std::string> words;
-  for (const std::string& argument : settings.argv) {
-    words.push_back(shell_quoted(argument));
-  }
   std::string text = "## Repeat it\n\n";
-  if (!words.empty()) {
-    text += fmt::format("```sh\n{}\n```\n\n", fmt::join(words, " "));
-  }
+  if (!settings.argv.empty()) text += fmt::format("```sh\n{}\n```\n\n", repetition(settings));
   add_item(text, "Label", settings.label);
-  add_item(text, "Backend", std::string(name_of(settings.backend)));
-  add_item(text, "Profile", settings.profile);
-  add_item(text, "Schedule", settings.schedule);
-  add_item(text, "Launches", std::to_string(settings.launches));
   add_item(text, "Interval asked for", precision_text(settings));
   add_item(text, "Sample", readable_time(settings.sample_target));
-  if (settings.budget) add_item(text, "Budget", readable_time(*settings.budget));
   if (settings.require_healthy) add_item(text, "Healthy GPUs", "required");
   return text;
 }

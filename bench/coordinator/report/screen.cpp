@@ -180,7 +180,8 @@ Table table_of(const std::vector<const CaseSummary*>& cases, const ScreenStyle& 
 }
 
 /// "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
-/// bandwidth by size, as a share of the limit where that is known. Empty below three sizes.
+/// bandwidth by size, as a share of the limit where that is known. Empty below three sizes, of
+/// which the bars would show no more than the table does.
 std::string plot_of(const Curve& curve, const std::string& variant_name, const ScreenStyle& style) {
   static constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::vector<const VariantResult*> points;
@@ -374,10 +375,6 @@ std::string answer(const RunSummary& summary, const CaseSummary* headline_case) 
   return (wrong_path ? "WRONG PATH, see the warning. " : "") + conclusion;
 }
 
-std::size_t line_count(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
-
 }  // namespace
 
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
@@ -400,11 +397,11 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
     }
   }
   const std::string end = "\n" + in_lines(answer(summary, first), style);
-  const std::size_t used = line_count(text + path + footer + "\n" + end);
+  const auto used = static_cast<std::size_t>(std::ranges::count(text + path + end, '\n')) + 1;
   std::size_t room = kMostLines - std::min(kMostLines, used);
-  if (room > 1) {
+  if (room > 1 && !plot.empty()) {
     text += plot;
-    room -= line_count(plot);
+    --room;
   }
   text += path + warning_lines(summary.record, std::min(kMostWarnings, room), style);
   text += footer + "\n" + end;

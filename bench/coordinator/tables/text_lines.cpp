@@ -1,6 +1,5 @@
 #include "linkgain/tables/text_lines.hpp"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,17 +15,6 @@ std::size_t terminal_columns(int descriptor) {
     return kAnyColumns;
   }
   return size.ws_col > 0 ? size.ws_col : kAnyColumns;
-}
-
-std::size_t display_width(std::string_view text) {
-  std::size_t width = 0;
-  bool in_color = false;
-  for (const char c : text) {
-    in_color = in_color || c == '\033';
-    if (!in_color && (static_cast<unsigned char>(c) & 0xc0) != 0x80) ++width;
-    if (c == 'm') in_color = false;
-  }
-  return width;
 }
 
 std::string one_line(std::string_view text) {
@@ -75,35 +63,6 @@ std::string in_ascii(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0x80) != 0; }, '?');
   return text;
-}
-
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    const bool fits =
-        !lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width;
-    if (fits) {
-      lines.back() += fmt::format(" {}", word);
-    } else if (!word.empty()) {
-      lines.emplace_back(word);
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-std::string hanging(std::string_view lead, std::string_view text, std::size_t width) {
-  const std::size_t indent = display_width(lead);
-  std::string all(lead);
-  bool begun = true;
-  for (const std::string& line : wrapped(text, width - indent)) {
-    if (!begun) all += "\n" + std::string(indent, ' ');
-    all += line;
-    begun = false;
-  }
-  return all + "\n";
 }
 
 }  // namespace linkgain

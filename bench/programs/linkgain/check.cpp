@@ -40,7 +40,7 @@ std::string text_of(const CheckResult& result, OutputFormat format) {
     case OutputFormat::table:
       return with_colored_verdicts(check_table(result, terminal_columns()));
     case OutputFormat::markdown:
-      return check_markdown(result);
+      return document_text(check_markdown(result));
     case OutputFormat::csv:
       return check_csv(result);
     case OutputFormat::json:

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/option_words.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
@@ -35,11 +35,7 @@ struct CompareCommandOptions {
 };
 
 Metric parse_metric(const std::string& name) {
-  static constexpr std::array<std::string_view, 3> kNames{"time", "busbw", "algbw"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (name == kNames[i]) return static_cast<Metric>(i);
-  }
-  throw UsageError(unknown_name("metric", name, kNames));
+  return static_cast<Metric>(place_of_word(name, "--metric", "METRIC"));
 }
 
 std::string text_of(const std::vector<RunComparison>& comparisons,
@@ -49,7 +45,7 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
       return with_colored_verdicts(
           comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
-      return comparison_report(comparisons, options.metric, TableStyle::markdown);
+      return document_text(comparison_report(comparisons, options.metric, TableStyle::markdown));
     case OutputFormat::csv:
       return comparison_csv(comparisons);
     case OutputFormat::json:
@@ -114,8 +110,9 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   add_output_format(line, options.format);
 }
 
-/// `linkgain compare`: prints what differs between runs. Returns 0 whatever differs; throws
-/// UsageError where a run cannot be read.
+/// `linkgain compare`: prints what differs between runs. Returns 0 whatever differs, and that it is
+/// inconclusive where no run has a case in common with the first; throws UsageError where a run
+/// cannot be read.
 int carry_out(const CompareCommandOptions& options) {
   std::vector<RunFigures> runs;
   for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(find_run(path)));
@@ -125,7 +122,8 @@ int carry_out(const CompareCommandOptions& options) {
     comparisons.push_back(compare_runs(runs.front(), runs[i], options.compare));
   }
   fmt::print("{}", text_of(comparisons, options));
-  return 0;
+  const bool common = std::ranges::any_of(comparisons, has_common_case);
+  return static_cast<int>(common ? ExitCode::success : ExitCode::inconclusive);
 }
 
 const Registration kRegistration(Subcommand<CompareCommandOptions>{

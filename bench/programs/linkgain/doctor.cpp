@@ -63,7 +63,7 @@ void set_load_failure(Survey& survey, const std::string& reason) {
 
 /// Copies between the host and all visible GPUs and watches them.
 void survey_load(Survey& survey, const Environment& environment, const SignalWatch& watch) {
-  if (survey.gpus.empty()) return;
+  if (survey.gpus.empty()) return set_load_failure(survey, "there is no GPU");
   const Deadline limit(kLoadLimit);
   LoadWatch gpus(survey);
   ProgramInquiry worker(worker_program(), {"--load", fmt::to_string(kLoadSeconds)}, environment);

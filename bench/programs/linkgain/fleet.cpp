@@ -52,7 +52,7 @@ std::string text_of(const FleetReport& report, OutputFormat format) {
     case OutputFormat::table:
       return with_colored_verdicts(fleet_report(report, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
-      return fleet_report(report, TableStyle::markdown);
+      return document_text(fleet_report(report, TableStyle::markdown));
     case OutputFormat::csv:
       return fleet_csv(report);
     case OutputFormat::json:

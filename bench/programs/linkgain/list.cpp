@@ -25,13 +25,14 @@ void declare(CommandLine& line, ListOptions& options) {
   add_output_format(line, options.format);
 }
 
-std::string text_of(const std::vector<ListedRun>& runs, OutputFormat format) {
-  switch (format) {
+std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& options) {
+  switch (options.format) {
     case OutputFormat::table:
       return runs.empty() ? "no run is there\n"
-                          : in_locale(run_list(runs, TableStyle::text, terminal_columns()));
+                          : with_colored_verdicts(run_list(runs, options.folder, TableStyle::text,
+                                                           terminal_columns()));
     case OutputFormat::markdown:
-      return run_list(runs, TableStyle::markdown);
+      return document_text(run_list(runs, options.folder, TableStyle::markdown));
     case OutputFormat::csv:
       return run_list_csv(runs);
     case OutputFormat::json:
@@ -42,7 +43,7 @@ std::string text_of(const std::vector<ListedRun>& runs, OutputFormat format) {
 
 /// `linkgain list`: prints a line for each run. Throws UsageError where there is no such folder.
 int carry_out(const ListOptions& options) {
-  fmt::print("{}", text_of(list_runs(options.folder), options.format));
+  fmt::print("{}", text_of(list_runs(options.folder), options));
   return 0;
 }
 

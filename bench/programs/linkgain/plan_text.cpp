@@ -64,6 +64,26 @@ Seconds expected_duration(const RunPlan& plan) {
   return {RunPace(plan, clock).seconds_left()};
 }
 
+RunPlan preview_plan(const RunOptions& options, Site site) {
+  const bool has_gpus = site.has_nccl && site.gpus >= 2;
+  const bool elsewhere = site.hostfile || options.hostfile || options.launcher == "srun";
+  const bool for_gpus = options.backend.value_or(BackendKind::nccl) == BackendKind::nccl;
+  if (!for_gpus || elsewhere || has_gpus) return make_plan(options, site);
+  const std::string lack = site.gpus < 2 ? site.no_gpus_reason : site.nccl_missing;
+  const int listed = options.gpus.empty() ? 0 : 1 + *std::ranges::max_element(options.gpus);
+  site.has_nccl = true;
+  site.gpus = std::max({2, listed, site.gpus, options.ranks.value_or(2)});
+  RunPlan plan = make_plan(options, site);
+  plan.warnings.push_back(
+      {"assumed-gpus",
+       fmt::format("this machine cannot run it ({}): the plan is that of a machine with {} GPUs. "
+                   "Not known are their memory, whether they allow several jobs at once, and the "
+                   "version of NCCL, on which variables may depend",
+                   lack, plan.ranks),
+       "name other GPUs with --np or --gpus"});
+  return plan;
+}
+
 std::string plan_text(const RunPlan& plan) {
   const std::string gpus =
       plan.gpus.empty() ? "" : fmt::format(", GPUs {}", fmt::join(plan.gpus, ","));

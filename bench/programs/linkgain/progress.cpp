@@ -88,7 +88,7 @@ std::size_t Progress::columns() const { return std::max<std::size_t>(style_.colu
 
 void Progress::note(const std::string& text) {
   write_rows();
-  const std::string shown = style_.terminal ? hanging("", text, columns()) : text + "\n";
+  const std::string shown = hanging("", text, columns());
   if (!style_.quiet) print_message(stderr, style_.utf8 ? shown : in_ascii(shown));
   if (log_ != nullptr) print_message(log_, text + "\n");
 }
@@ -113,25 +113,48 @@ void Progress::write_line(const RunPace& pace, const std::string& launches,
 }
 
 void Progress::finished(const RunPace& pace, int launch, const CaseResult& result) {
-  const std::string text = fmt::format(
-      "{}: {}\n", place_of(pace, pace.step(), launch, result.definition), summary_of(result));
+  const std::string place = place_of(pace, pace.step(), launch, result.definition);
+  const std::string text = fmt::format("{}: {}\n", place, summary_of(result));
   if (log_ != nullptr) print_message(log_, text);
   if (style_.quiet) return;
-  if (!style_.terminal) return print_message(stderr, text);
+  const std::string label = case_label(result.definition);
+  if (!style_.terminal) {
+    const std::string count = place.substr(0, place.find(' ', place.find('/')));
+    return print_message(stderr,
+                         fitting(result, {place + ": ", count + " " + label + ": "}) + "\n");
+  }
   const bool all = std::ranges::all_of(result.variants, [](const VariantResult& variant) {
     return variant.time || variant.skipped;
   });
   if (!all || launch + 1 < pace.launches()) return;
   constexpr int kNameColumns = 18;
-  const std::string row =
-      fmt::format("{:<{}}  {}", case_label(result.definition), kNameColumns, summary_of(result));
-  rows_ += first_columns(row, columns(), style_.utf8 ? "…" : "~") + "\n";
+  rows_ += fitting(result, {fmt::format("{:<{}}  ", label, kNameColumns), label + "  "}) + "\n";
 }
 
-std::string summary_of(const CaseResult& result) {
+/// The first that fits of: each head with all that was measured, with the variants' times but no
+/// reasons, with the ratios alone. Else the end of the last head gives way.
+std::string Progress::fitting(const CaseResult& result,
+                              const std::vector<std::string>& heads) const {
+  for (const Detail detail : {Detail::all, Detail::no_reasons, Detail::ratios}) {
+    for (const std::string& head : heads) {
+      std::string line = head + summary_of(result, detail);
+      if (display_width(line) <= columns()) return line;
+    }
+  }
+  const std::string end = summary_of(result, Detail::ratios);
+  const std::size_t room = columns() > display_width(end) ? columns() - display_width(end) : 0;
+  return first_columns(first_columns(heads.back(), room, style_.utf8 ? "… " : "~ ") + end,
+                       columns());
+}
+
+std::string summary_of(const CaseResult& result, Detail detail) {
   std::vector<std::string> parts;
   for (const VariantResult& variant : result.variants) {
-    if (variant.time) {
+    const bool ratios_alone = detail == Detail::ratios && !result.ratios.empty();
+    if (ratios_alone) break;
+    if (detail != Detail::all && !variant.time) {
+      parts.push_back(variant.variant + " skipped");
+    } else if (variant.time) {
       parts.push_back(fmt::format("{} {}", variant.variant, readable_time(*variant.time)));
     } else {
       parts.push_back(fmt::format("{} skipped ({})", variant.variant,

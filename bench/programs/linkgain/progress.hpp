@@ -5,8 +5,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/run/progress.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 
@@ -15,12 +17,14 @@ struct ProgressStyle {
   bool terminal = false;
   bool quiet = false;
   bool utf8 = false;
-  std::function<std::size_t()> columns = [] { return std::size_t{80}; };  ///< of the terminal, now
+  /// Of the terminal, now; kAnyColumns of what is none.
+  std::function<std::size_t()> columns = [] { return kAnyColumns; };
 };
 
 /// Tells a person on standard error how far a run is. On a terminal: a row for each case when its
 /// last launch is measured, and below them one line with a bar, written anew ten times a second at
-/// most and never wider than the terminal. Elsewhere: a line for each case and launch. When quiet:
+/// most and never wider than the terminal. Elsewhere, as on a dumb terminal: a line for each case
+/// and launch. A line too long for a terminal loses the launch, reasons and times. When quiet:
 /// nothing. Every line of the second kind also goes to the run's log. What cannot be written is
 /// dropped.
 class Progress : public RunProgress {
@@ -39,6 +43,7 @@ class Progress : public RunProgress {
  private:
   std::size_t columns() const;
   void write_rows();
+  std::string fitting(const CaseResult& result, const std::vector<std::string>& heads) const;
   void write_line(const RunPace& pace, const std::string& launches, const std::string& name);
 
   ProgressStyle style_;
@@ -53,7 +58,10 @@ class Progress : public RunProgress {
 std::string progress_line(const RunPace& pace, const std::string& launches, const std::string& name,
                           std::size_t columns, bool utf8);
 
+/// How much is told of a case: also why a variant was skipped, all but that, or the ratios alone.
+enum class Detail { all, no_reasons, ratios };
+
 /// "p2p 14.90 us, host 64.20 us, 4.310x", so far; the reason where a variant was skipped.
-std::string summary_of(const CaseResult& result);
+std::string summary_of(const CaseResult& result, Detail detail = Detail::all);
 
 }  // namespace linkgain

@@ -32,6 +32,7 @@ struct ReportOptions {
   std::filesystem::path record;  ///< empty: of the latest run
   OutputFormat format = OutputFormat::markdown;
   bool color = true;
+  bool pager = true;
 };
 
 void declare(CommandLine& line, ReportOptions& options) {
@@ -41,6 +42,9 @@ void declare(CommandLine& line, ReportOptions& options) {
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   add_output_format(line, options.format, terminal ? OutputFormat::table : OutputFormat::markdown);
   add_no_color(line, options.color);
+  line.app.add_flag_callback(
+      "--no-pager", [&options] { options.pager = false; },
+      "Print what is too long for the terminal, instead of showing it with $PAGER (default: less)");
 }
 
 /// The folder below results/ whose record, or journal, was written last. Throws UsageError where
@@ -78,10 +82,10 @@ int carry_out(const ReportOptions& options) {
   summarise(record);
   switch (options.format) {
     case OutputFormat::table:
-      show(table_report(record, path, options.color));
+      show(table_report(record, path, options.color), options.pager);
       break;
     case OutputFormat::markdown:
-      fmt::print("{}", markdown_report(RunSummary(record)));
+      fmt::print("{}", document_text(markdown_report(RunSummary(record))));
       break;
     case OutputFormat::csv:
       fmt::print("{}", csv(RunSummary(record)));

@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <random>
-#include <string_view>
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
@@ -18,6 +16,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_file.hpp"
+#include "linkgain/cases/option_words.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
@@ -42,10 +41,7 @@ constexpr const char* kFooter =
     "  linkgain run --only all_reduce --sizes 8:1G:x2  all powers of two";
 
 bool parse_schedule(const std::string& text) {
-  static constexpr std::array<std::string_view, 2> kNames{"paired", "sequential"};
-  if (text == kNames[0]) return false;
-  if (text == kNames[1]) return true;
-  throw UsageError(unknown_name("schedule", text, kNames));
+  return place_of_word(text, "--schedule", "HOW") == 1;  // paired, sequential
 }
 
 std::filesystem::path parse_path(const std::string& name) { return name; }
@@ -262,7 +258,7 @@ int preview(const RunOptions& options) {
   }
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
-  fmt::print("{}", plan_text(make_plan(options, survey_site(hosts))));
+  fmt::print("{}", plan_text(preview_plan(options, survey_site(hosts))));
   return 0;
 }
 
@@ -289,11 +285,13 @@ int carry_out(const RunOptions& options) {
   const double start = world.now().value;
   int status = 0;
   try {
-    Progress progress({.terminal = is_terminal(STDERR_FILENO),
-                       .quiet = options.quiet,
-                       .utf8 = has_utf8(),
-                       .columns = [] { return columns_of(STDERR_FILENO); }},
-                      log.get());
+    Progress progress(
+        {.terminal = is_terminal(STDERR_FILENO),
+         .quiet = options.quiet,
+         .utf8 = has_utf8(),
+         .columns =
+             [] { return ::isatty(STDERR_FILENO) == 1 ? columns_of(STDERR_FILENO) : kAnyColumns; }},
+        log.get());
     for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
     run(plan, world, record, journal, progress);
   } catch (const Interrupted& interruption) {

@@ -1,6 +1,7 @@
 #include "subcommand.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,9 +83,30 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string given = option->substr(0, option->find('='));
-  const std::string_view nearest = nearest_name(given, candidates);
-  return fmt::format("unknown option '{}'{}", given,
-                     nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest));
+  return fmt::format("unknown option '{}'{}", given, did_you_mean(given, candidates));
+}
+
+/// The value behind an option's name; `usual` where there is none.
+std::string value_after(const std::vector<std::string>& words, std::string_view name,
+                        const std::string& usual) {
+  const auto found = std::ranges::find(words, name);
+  return found == words.end() || found + 1 == words.end() ? usual : found[1];
+}
+
+/// What to do instead where `linkgain run` was given nccl-tests' flags; else empty.
+std::string nccl_tests_advice(const std::vector<std::string>& strays) {
+  static constexpr std::array<std::string_view, 7> kFlags{"-b", "-e", "-f", "-g", "-n", "-w", "-c"};
+  const auto is_flag = [](const std::string& word) {
+    return std::ranges::find(kFlags, word) != kFlags.end();
+  };
+  if (std::ranges::none_of(strays, is_flag)) return {};
+  const std::string smallest = value_after(strays, "-b", "32M");
+  const std::string largest = value_after(strays, "-e", smallest);
+  const std::string factor = value_after(strays, "-f", "2");
+  return fmt::format(
+      "linkgain run --sizes {}:{}:x{} measures these sizes; nccl-tests' flags are those of: "
+      "linkgain bench {}",
+      smallest, largest, factor, fmt::join(strays, " "));
 }
 
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -93,6 +115,8 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> strays = app.remaining(true);
   const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   const bool no_number = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError);
+  const std::string instead = command.get_name() == "run" ? nccl_tests_advice(strays) : "";
+  if (stray && !instead.empty()) return UsageError(describe_stray(command, strays), instead);
   const std::string problem = no_number ? describe_conversion_error(error.what()) : error.what();
   return UsageError(
       stray && !strays.empty() ? describe_stray(command, strays) : problem,
@@ -177,16 +201,14 @@ Request parse_command_line(int argc, const char* const* argv) {
 }
 
 void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat usual) {
-  static constexpr std::array<std::string_view, 4> kNames{"table", "md", "csv", "json"};
   const auto json = std::make_shared<bool>(false);
   const auto parse = [=](const std::string& text) {
-    const auto found = std::ranges::find(kNames, *json ? "json" : text);
-    if (found == kNames.end()) throw UsageError(unknown_name("format", text, kNames));
-    return static_cast<OutputFormat>(found - kNames.begin());
+    if (*json) return OutputFormat::json;
+    return static_cast<OutputFormat>(place_of_word(text, "--format", "FORMAT"));
   };
   line.deferred
       .add("--format", format, parse, "table, md, csv or json", DeferredOptions::Empty::is_value,
-           std::string(kNames[static_cast<std::size_t>(usual)]))
+           words_of_option("--format", "FORMAT")[static_cast<std::size_t>(usual)])
       ->type_name("FORMAT");
   line.app.add_flag("--json", *json, "The same as --format json");
 }
@@ -208,16 +230,18 @@ std::string with_colored_verdicts(const std::string& table) {
   if (!is_colored(true)) return text;
   static constexpr std::array<std::pair<const char*, int>, 3> kColors{{
       {"slower|slow|missing|wrong[- ]data|other[- ]path|incomplete|unreadable|unhealthy|odd "
-       "machine",
+       "machine|job lost",
        31},
-      {"inconclusive|unknown-path|other-launch|not judged|not comparable", 33},
+      {"inconclusive|unknown-path|other-launch|other-profile|not judged|not comparable|interrupted|"
+       "unfinished",
+       33},
       {"faster", 32},
   }};
   for (const auto& [words, color] : kColors) {
     const std::regex cell(fmt::format("(  )({})(?=( \\*)?(  |\n|$))", words));
     text = std::regex_replace(text, cell, fmt::format("$1\033[{}m$2\033[0m", color));
   }
-  return text;
+  return std::regex_replace(text, std::regex("(^|\n)(warning:)"), "$1\033[33m$2\033[0m");
 }
 
 ScreenStyle screen_style(bool color) {

@@ -90,7 +90,7 @@ void add_no_color(CommandLine& line, bool& color);
 bool is_colored(bool color);
 
 /// A table for a terminal in its locale, on one with colours its verdicts and states too: red what
-/// fails, yellow what is open, green what is faster.
+/// fails, yellow what is open or a warning, green what is faster.
 std::string with_colored_verdicts(const std::string& table);
 
 /// Of the terminal that standard output is; elsewhere of 80 columns.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,20 +49,27 @@ bool has_utf8() {
 
 std::string in_locale(const std::string& text) { return has_utf8() ? text : in_ascii(text); }
 
-void show(const std::string& text) {
+std::string document_text(const std::string& markdown) {
+  struct stat output {};
+  const bool file = ::fstat(STDOUT_FILENO, &output) == 0 && S_ISREG(output.st_mode);
+  return file ? markdown : in_locale(markdown);
+}
+
+void show(const std::string& text, bool pager) {
   const std::string shown = in_locale(text);
-  const std::string pager = std::getenv("PAGER") != nullptr ? variable("PAGER") : "less";
+  const std::string program = std::getenv("PAGER") != nullptr ? variable("PAGER") : "less";
   winsize size{};
   const auto lines = std::ranges::count(text, '\n');
   const bool long_text = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && lines >= size.ws_row;
-  if (!is_terminal(STDOUT_FILENO) || !long_text || pager.empty() || pager == "cat") {
+  const bool usable = pager && is_terminal(STDOUT_FILENO) && ::isatty(STDIN_FILENO) == 1;
+  if (!usable || !long_text || program.empty() || program == "cat") {
     fmt::print("{}", shown);
     return;
   }
   std::fflush(stdout);
   ::setenv("LESS", "FRX", 0);  // as git: colours, no pager for what fits
   const auto former = std::signal(SIGPIPE, SIG_IGN);
-  std::FILE* const pipe = ::popen(pager.c_str(), "w");
+  std::FILE* const pipe = ::popen(program.c_str(), "w");
   if (pipe != nullptr) std::fwrite(shown.data(), 1, shown.size(), pipe);
   constexpr int kNotFound = 127;
   const int status = pipe != nullptr ? ::pclose(pipe) : -1;

@@ -18,8 +18,11 @@ bool has_utf8();
 /// The text, in ASCII where has_utf8() is not.
 std::string in_locale(const std::string& text);
 
-/// Writes in_locale() text to standard output; what a terminal has too few
-/// lines for goes through $PAGER (default: less).
-void show(const std::string& text);
+/// Markdown for standard output: in_locale(), in a file always UTF-8.
+std::string document_text(const std::string& markdown);
+
+/// Writes in_locale() text to standard output. Unless `pager` is false, or standard input or output
+/// is no terminal, what the terminal has too few lines for goes through $PAGER (default: less).
+void show(const std::string& text, bool pager);
 
 }  // namespace linkgain

@@ -163,35 +163,49 @@ struct Parser {
 };
 
 Parser::Parser(NcclTestsOptions& options, Texts& texts) {
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  const auto number = [&](const char* flag, int& value, int least, int most, const char* text) {
-    app.add_option(flag, value, text)->check(CLI::Range(least, most))->capture_default_str();
+  app.set_help_flag("-h,--help", "Show this help");
+  app.option_defaults()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->group("Flags of nccl-tests");
+  const auto number = [&](const char* flag, auto& value, int least, int most, const char* text) {
+    return app.add_option(flag, value, text)
+        ->check(CLI::Range(least, most))
+        ->capture_default_str()
+        ->type_name("N");
   };
-  app.add_option("-b,--minbytes", texts.smallest, "smallest size (32M)");
-  app.add_option("-e,--maxbytes", texts.largest, "largest size (32M)");
-  app.add_option("-i,--stepbytes", texts.step, "from one size to the next (1M)");
-  app.add_option("-f,--stepfactor", options.factor, "the same as a factor, from 2 on")
-      ->check(CLI::Range(0, kMost));
+  const auto text = [&](const char* flag, std::string& value, const char* what, const char* usual,
+                        const char* type) {
+    app.add_option(flag, value, what)->default_str(usual)->type_name(type);
+  };
+  text("-b,--minbytes", texts.smallest, "Smallest size, as 8, 64K or 1G", "32M", "SIZE");
+  text("-e,--maxbytes", texts.largest, "Largest size", "32M", "SIZE");
+  text("-i,--stepbytes", texts.step, "From one size to the next", "1M", "SIZE");
+  number("-f,--stepfactor", options.factor, 0, kMost, "The same as a factor, from 2 on")
+      ->default_str("none");
   number("-g,--ngpus", options.gpus, 1, kMost, "GPUs: as many ranks, which mpirun starts");
-  number("-t,--nthreads", options.threads, 1, kMost, "threads: -g ranks for each");
-  number("-n,--iters", options.iterations, 1, kMost, "timed operations");
-  number("-w,--warmup_iters", options.warm_ups, 0, kMost, "operations before them");
-  number("-c,--check", options.checks, 0, kMost, "checks of the data; 0 for none");
+  number("-t,--nthreads", options.threads, 1, kMost, "Threads: -g ranks for each");
+  number("-n,--iters", options.iterations, 1, kMost, "Timed operations");
+  number("-w,--warmup_iters", options.warm_ups, 0, kMost, "Operations before them");
+  number("-c,--check", options.checks, 0, kMost, "Checks of the data; 0 for none");
   number("-G,--cudagraph", options.graph_launches, 0, kMost,
-         "launches of a graph of -n operations");
-  number("-a,--average", texts.time, 0, 3, "time of rank 0 (0), mean (1), least (2), most (3)");
-  number("-r,--root", options.root, -1, kMost, "root; -1 for every rank in turn");
+         "Launches of a graph of -n operations");
+  number("-a,--average", texts.time, 0, 3, "Time of rank 0 (0), mean (1), least (2), most (3)");
+  number("-r,--root", options.root, -1, kMost, "Root; -1 for every rank in turn");
   number("-R,--local_register", options.registration, 0, 2,
-         "plain, registered (1) or symmetric (2) buffers");
-  app.add_option("-d,--datatype", texts.type, "type, by nccl-tests' name, or all (float)");
-  app.add_option("-o,--op", texts.reduction, "sum, prod, max, min, avg, mulsum, all (sum)");
-  app.add_option("-J,--output_file", options.json_file, "file to write as JSON too");
+         "Plain, registered (1) or symmetric (2) buffers");
+  text("-d,--datatype", texts.type, "Type, by nccl-tests' name, or all", "float", "TYPE");
+  text("-o,--op", texts.reduction, "sum, prod, max, min, avg, mulsum or all", "sum", "OP");
+  text("-J,--output_file", options.json_file, "File to write as JSON too", "", "FILE");
+  app.option_defaults()->group("Flags of nccl-tests that take one value, or are refused");
   for (std::size_t i = 0; i < kFixed.size(); ++i) {
-    app.add_option(kFixed[i].flag, texts.fixed[i],
-                   *kFixed[i].only != '\0' ? fmt::format("{} only", kFixed[i].only) : "refused");
+    const std::string only = kFixed[i].only;
+    text(kFixed[i].flag, texts.fixed[i], kFixed[i].reason, "",
+         only.empty() ? "(refused)" : kFixed[i].only);
   }
-  app.add_option("--format", texts.format, "nccl-tests: a table for each operation of --only");
-  app.add_option("--np", texts.ranks, "left to the caller");
+  app.option_defaults()->group(option_group::kWhere);
+  text("--np", texts.ranks, "Ranks, which mpirun starts on this host", "", "N");
+  app.option_defaults()->group(option_group::kOutput);
+  text("--format", texts.format, "A table for each operation of --only", "", "nccl-tests");
   add_job_options(shared, texts.shared);
 }
 
@@ -339,7 +353,8 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
     std::ranges::reverse(arguments);  // the parser takes the last as the first
     parser.app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what(), "see linkgain-bench --format nccl-tests --help");
+    throw UsageError(describe_parse_error(error, parser.app.remaining()),
+                     "see linkgain-bench --format nccl-tests --help");
   }
   refuse_what_is_fixed(texts);
   parser.shared.read();

@@ -15,9 +15,26 @@ namespace linkgain {
 /// change at most half of its characters; empty when there is none.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
+/// ": did you mean all_reduce?" of the nearest_name(), or nothing.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
 /// "unknown operation 'all_reduc': did you mean all_reduce? (all_reduce, send_recv)"
 std::string unknown_name(std::string_view what, std::string_view name,
                          std::span<const std::string_view> candidates);
+
+/// What fits on a line of most terminals.
+inline constexpr std::size_t kTerminalColumns = 120;
+
+/// Characters that the UTF-8 text takes on a terminal; colours take none.
+std::size_t display_width(std::string_view text);
+
+/// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+/// `lead` and text in lines of at most `width`; all lines but the first begin with as many blanks
+/// as `lead` is wide. Ended by a newline.
+std::string hanging(std::string_view lead, std::string_view text,
+                    std::size_t width = kTerminalColumns);
 
 /// Splits at a separator; an empty text gives no parts, empty parts are kept.
 std::vector<std::string> split(std::string_view text, char separator);

@@ -15,13 +15,14 @@ namespace linkgain {
 
 /// What a check says of one variant of one case. The first four fail.
 enum class RegressionVerdict {
-  missing,       ///< in the baseline, and not measured
+  missing,       ///< in the baseline, and not measured though the run was to
   wrong_data,    ///< wrong elements
   other_path,    ///< the bytes took another path than the baseline's
   slower,        ///< beyond the tolerance, with confidence
   unknown_path,  ///< the baseline's path is known, and now it is not: not slower, and not proven
   other_launch,  ///< measured by the other launch mode alone, which nothing can be told from
-  inconclusive,  ///< neither beyond nor within the tolerance with confidence, or of one launch
+  inconclusive,  ///< neither beyond nor within the tolerance with confidence, of one launch, or not
+                 ///< part of the run
   faster,        ///< faster than the tolerance with confidence: suspiciously fast
   same,          ///< the 95 % interval lies within the tolerance
   added,         ///< measured, and not in the baseline: nothing to compare it with
@@ -73,6 +74,10 @@ struct CheckResult {
   std::vector<Warning> warnings;
 };
 
+/// Whether the runs that are checked came to their end. Of a complete one every case that was to be
+/// measured has an entry, with a reason where it was not.
+enum class RunsAre { complete, cut_short };
+
 /// Share of false alarms among the cases said to be slower, and among those said to be faster.
 inline constexpr double kFalseDiscoveryRate = 0.05;
 /// More open cases than this share of those compared with the baseline, and the check is
@@ -87,14 +92,16 @@ inline constexpr double kMostInconclusive = 0.2;
 /// one launch leaves all of these inconclusive. Where the baseline knows the path and the launches
 /// do not, a case that would be one of the last two is unknown_path. A case by graph is never
 /// compared with the same one by stream: where only that was measured it is other_launch instead of
-/// missing. `tolerance` replaces those of the baseline, overrides included.
+/// missing. What complete runs have no entry of, another profile's cases, is inconclusive instead
+/// of missing. `tolerance` replaces those of the baseline, overrides included.
 CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
-                           const std::optional<Tolerance>& tolerance = {});
+                           const std::optional<Tolerance>& tolerance = {},
+                           RunsAre runs = RunsAre::complete);
 
 /// The same for records, whose launches are pooled. Throws UsageError where one does not have the
 /// baseline's key, naming what differs, or is given twice. Warns of what may explain a difference:
-/// other variables, a record that is part of the baseline or incomplete, overrides that fit no
-/// case.
+/// other variables, another selection of cases, a record that is part of the baseline or
+/// incomplete, overrides that fit no case.
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
                           const std::optional<Tolerance>& tolerance = {});
 

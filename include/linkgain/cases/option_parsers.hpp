@@ -17,6 +17,7 @@
 namespace CLI {
 class App;
 class Option;
+class ParseError;
 }  // namespace CLI
 
 /// Options that both programs take: declared, read, put into a selection.
@@ -51,8 +52,14 @@ std::vector<Value> parse_each(const std::vector<std::string>& names, Parse parse
 }
 
 /// CLI11's "Could not convert: --np = 1.5" in words that say why: "--np 1.5 is no whole number",
-/// "is no number" or "is out of range". Other texts are given back as they are.
+/// "is no number" or "is out of range"; "--np: Value 0 not in range 1 to 8" as "--np 0 is outside 1
+/// to 8". Other texts are given back as they are.
 std::string describe_conversion_error(const std::string& error);
+
+/// The same of any error, where the first of `strays`, words that no option takes, is told of that
+/// begins with '-', else the first: "unknown option '-q'".
+std::string describe_parse_error(const CLI::ParseError& error,
+                                 const std::vector<std::string>& strays);
 
 /// Options whose values are read when all of a command line was parsed: what is wrong with its form
 /// is told first, and help is given whatever else stands there.

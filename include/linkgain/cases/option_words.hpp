@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,10 @@ namespace linkgain {
 /// where it takes something else.
 std::vector<std::string> words_of_option(std::string_view option, std::string_view value);
 
-/// The same of an option as it is declared.
+/// Where a word stands among those of an option. Throws UsageError with the words there are.
+std::size_t place_of_word(std::string_view word, std::string_view option, std::string_view value);
+
+/// words_of_option() of one as it is declared.
 std::vector<std::string> words_of_declared(const CLI::Option& option);
 
 }  // namespace linkgain

@@ -71,6 +71,9 @@ struct RunComparison {
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
                            const CompareOptions& options);
 
+/// Whether some case was measured, or to be measured, in both runs.
+bool has_common_case(const RunComparison& comparison);
+
 /// The case that stands for the comparison, null where there is none. The first training that
 /// communicates (may_stand_for_run()) of those that both runs measured; without any, of the first
 /// variant the largest all_reduce, else the largest case of the first operation that has one.

@@ -30,7 +30,8 @@ struct DiagnosisStyle {
 /// A diagnosis for people: first whether NVLink joins the GPUs, then a section for each group, in
 /// it a line for each check with its verdict as a word, the worst first; below what is not ok why
 /// it matters and what to do. Findings that differ in nothing but their subject share a line
-/// ("GPU0-GPU7", "28 pairs"). The last lines count lines by verdict and repeat the problems.
+/// ("GPU0-GPU7", "28 pairs"). The last lines count lines by verdict and repeat the problems, and a
+/// warning that a bridge may be missing.
 std::string diagnosis_table(const Diagnosis& diagnosis, const DiagnosisStyle& style);
 
 }  // namespace linkgain

@@ -33,12 +33,15 @@ std::vector<ListedRun> list_runs(const std::filesystem::path& folder);
 std::string parse_label(const std::string& text);
 
 /// `named` itself where it is there or can be no label; else the directory of the run in `folder`
-/// that bears this label. Throws UsageError where none or several do.
+/// that has this name, as run_list() shows it, or bears this label. Throws UsageError where none or
+/// several do.
 std::filesystem::path find_run(const std::filesystem::path& named,
                                const std::filesystem::path& folder = kResultsFolder);
 
-std::string run_list(const std::vector<ListedRun>& runs, TableStyle style,
-                     std::size_t width = kAnyColumns);
+/// A row for each of the runs in `folder`, which the first title names. On a terminal columns go
+/// that it has no room for, then the ends of the runs' names.
+std::string run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& folder,
+                     TableStyle style, std::size_t width = kAnyColumns);
 std::string run_list_csv(const std::vector<ListedRun>& runs);
 std::string run_list_json(const std::vector<ListedRun>& runs);
 

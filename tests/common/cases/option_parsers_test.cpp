@@ -135,6 +135,25 @@ TEST(SelectionOptions, AreWhatWasGivenAndLeaveTheRest) {
   EXPECT_THROW(selection_with({"--buffers", "pinned"}), UsageError);
 }
 
+TEST(DescribeParseError, SaysWhichWordAndWhatIsAccepted) {
+  CLI::App app;
+  int number = 0;
+  app.add_option("-n,--iters", number)->check(CLI::Range(1, 8));
+  const auto described = [&](const std::string& line) -> std::string {
+    try {
+      app.parse(line);
+    } catch (const CLI::ParseError& error) {
+      return describe_parse_error(error, app.remaining());
+    }
+    return "accepted";
+  };
+  test::Situations errors;
+  for (const char* line : {"-n 9", "-n p", "-q 3 -n 2", "--qq=3", "word"}) {
+    errors.add(line, described(line));
+  }
+  errors.expect_golden("parse_errors.txt");
+}
+
 TEST(DeferredOptions, AreReadAfterTheFormOfAllWasLookedAt) {
   EXPECT_THROW(selection_with({"--buffers", "pinned", "--unknown"}), CLI::ExtrasError);
   EXPECT_THROW(selection_with({"--buffers", "pinned", "--help"}), CLI::CallForHelp);

@@ -121,6 +121,16 @@ TEST(CheckRecords, WarnsOfOthersWork) {
   EXPECT_THAT(codes, ElementsAre("neighbours", "disturbed", "level-change")) << "nor a baseline";
 }
 
+TEST(CheckRecords, FailNoCaseOfAnotherProfile) {
+  Record other = run_of({{sized(16), "p2p", {1e-3, 1.01e-3}}}, "later");
+  other.settings.profile = "quick";
+  const CheckResult result = check({other}, made_from(before()));
+  EXPECT_THAT(warning_codes(result), testing::Contains("other-selection"));
+  EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive);
+  other.status = RunStatus::interrupted;
+  EXPECT_EQ(exit_code_of(check({other}, made_from(before()))), ExitCode::problem_found);
+}
+
 TEST(CheckRecords, RepeatsThatABaselineIsWeak) {
   const Record weak = run_of({{sized(8), "p2p", {1e-3, 1.01e-3}}});
   EXPECT_THAT(warning_codes(check({after()}, made_from(weak))), ElementsAre("weak-baseline"));
@@ -142,7 +152,7 @@ TEST(CheckJson, HoldsEveryFigure) {
   EXPECT_EQ(json["schema"], "linkgain.check/1");
   EXPECT_EQ(json["exit_code"], 1);
   EXPECT_EQ(json["counts"]["slower"], 1);
-  EXPECT_EQ(json["counts"]["missing"], 1);
+  EXPECT_EQ(json["counts"]["inconclusive"], 1);
   EXPECT_EQ(json["counts"]["added"], 1);
   const auto& first = json["cases"][0];
   EXPECT_EQ(first["case"], "all_reduce/float32/sum/8B/np2");

@@ -99,7 +99,14 @@ TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
 TEST(Check, FailsForMissingWrongAndElsewhereCases) {
   Baseline baseline = reference();
   CaseLaunches launches = launches_of(sized(16), eight(1e-3));
-  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::missing);
+  const std::vector other_size{launches};
+  const CheckResult cut_short = check_launches(other_size, baseline, {}, RunsAre::cut_short);
+  EXPECT_EQ(cut_short.cases.front().verdict, RegressionVerdict::missing);
+  EXPECT_EQ(exit_code_of(cut_short), ExitCode::problem_found);
+  const CheckResult complete = check_launches(other_size, baseline);
+  EXPECT_EQ(complete.cases.front().verdict, RegressionVerdict::inconclusive)
+      << "a complete run was not to measure it";
+  EXPECT_EQ(exit_code_of(complete), ExitCode::inconclusive);
   launches = launches_of(sized(8), {});
   launches.missing = "skipped: out of memory";
   EXPECT_EQ(check_one(baseline, launches).reason, launches.missing);

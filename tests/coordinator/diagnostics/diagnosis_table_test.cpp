@@ -79,6 +79,22 @@ TEST(DiagnosisTable, OfANarrowTerminal) {
   test::expect_golden(diagnosis_table(sick_workstation(), {.width = 60}), "diagnosis_narrow.txt");
 }
 
+TEST(DiagnosisTable, TellsOfAMissingBridgeAgain) {
+  Diagnosis diagnosis = sick_workstation();
+  const auto last_lines = [&] {
+    const std::string text = diagnosis_table(diagnosis, {});
+    return text.substr(text.rfind("not checkable"));
+  };
+  EXPECT_THAT(last_lines(), Not(HasSubstr("nvlink-links")));
+  EXPECT_THAT(last_lines(), Not(HasSubstr("temperature"))) << "another warning";
+  for (Finding& finding : diagnosis.findings) {
+    if (finding.id != "nvlink-links") continue;
+    finding.verdict = warning;
+    finding.value = "0 of 4 links active: no bridge is seen";
+  }
+  EXPECT_THAT(last_lines(), HasSubstr("\n  warning: nvlink-links, GPU0, GPU1: 0 of 4 links"));
+}
+
 TEST(DiagnosisTable, OfAHealthyServer) {
   test::expect_golden(diagnosis_table(healthy_server(), {}), "diagnosis_healthy.txt");
 }

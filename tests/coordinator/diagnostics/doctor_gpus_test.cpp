@@ -176,7 +176,8 @@ TEST(DoctorGpus, ALoadThatFailedIsSaid) {
   Survey survey = healthy_survey();
   for (const Finding& finding : check_machine(survey)) EXPECT_NE(finding.id, "load");
   survey.load_failure = "this build has no CUDA (exit status 3)";
-  expect_finding(survey, "load", "host", not_checkable, "put to work: this build has no CUDA");
+  expect_finding(survey, "load", "host", not_checkable,
+                 "nothing was loaded: this build has no CUDA");
 }
 
 XidEvent xid(const std::string& place, int code, const std::string& text = {}) {

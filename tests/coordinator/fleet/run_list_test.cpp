@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/record/journal.hpp"
 #include "support/full_record.hpp"
 #include "support/program.hpp"
@@ -59,9 +60,13 @@ TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
   ASSERT_THAT(runs, SizeIs(4));
   for (ListedRun& run : runs) run.path = "results" / run.path.lexically_relative(folder_.path());
   Situations screens;
-  screens.add("text", run_list(runs, TableStyle::text));
-  screens.add("text in 60 columns", run_list(runs, TableStyle::text, 60));
-  screens.add("Markdown", run_list(runs, TableStyle::markdown));
+  screens.add("text", run_list(runs, "results", TableStyle::text));
+  for (const std::size_t columns : {60U, 20U}) {
+    const std::string text = run_list(runs, "results", TableStyle::text, columns);
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(display_width(line), columns);
+    screens.add("text in " + std::to_string(columns) + " columns", text);
+  }
+  screens.add("Markdown", run_list(runs, "results", TableStyle::markdown));
   screens.add("CSV", run_list_csv(runs));
   screens.add("JSON", run_list_json(runs));
   screens.expect_golden("run_list.txt");
@@ -71,6 +76,8 @@ TEST_F(RunList, NamesARunByItsLabel) {
   const std::filesystem::path before = add("b", 20, "before");
   add("c", 21, "");
   EXPECT_EQ(find_run("before", folder_.path()), before);
+  EXPECT_EQ(find_run("c", folder_.path()), folder_.path() / "c") << "as the list shows it";
+  EXPECT_EQ(find_run("b", folder_.path()), before);
   for (const std::string& path : {before.string(), std::string("before.json"), std::string("x/y"),
                                   std::string("a.json,b.json"), std::string("")}) {
     EXPECT_EQ(find_run(path, folder_.path()), path);

@@ -93,6 +93,22 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
   expect_golden(screens.text(), "screen_situations.txt");
 }
 
+TEST(Screen, PlotsThreeSizesOrMore) {
+  const Record all = recorded("2xH200-default");
+  const auto has_plot = [&](std::size_t sizes) {
+    Record record = all;
+    std::size_t seen = 0;
+    std::erase_if(record.cases, [&](const CaseResult& each) {
+      return each.definition.operation != OperationKind::all_reduce || seen++ >= sizes;
+    });
+    summarise(record);
+    return shown(record, {.columns = 80}).find("▁") != std::string::npos;
+  };
+  EXPECT_FALSE(has_plot(1));
+  EXPECT_FALSE(has_plot(2));
+  EXPECT_TRUE(has_plot(3));
+}
+
 TEST(Screen, EveryRecordOfTheTreeFits) {
   for (const auto& entry : std::filesystem::directory_iterator(RESULTS_FOLDER)) {
     if (!std::filesystem::exists(entry.path() / "record.json")) continue;

@@ -36,11 +36,12 @@ class Clock : public RunObserver {
   double seconds = 0.0;
 };
 
-Said said_by(bool terminal, bool quiet) {
+Said said_by(bool terminal, bool quiet, std::size_t columns = kAnyColumns) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::tmpfile(), &std::fclose);
   testing::internal::CaptureStderr();
   {
-    Progress progress({.terminal = terminal, .quiet = quiet}, log.get());
+    Progress progress({.terminal = terminal, .quiet = quiet, .columns = [=] { return columns; }},
+                      log.get());
     progress.note("two variants up");
     const Case c = measured_case().definition;
     RunPlan plan;
@@ -89,10 +90,26 @@ TEST(Progress, IsSilentWhenQuietButForTheLog) {
 }
 
 TEST(Progress, ChangesOneLineOfATerminalAndLeavesARowForEachCase) {
-  const Said said = said_by(true, false);
+  const Said said = said_by(true, false, 80);
   EXPECT_EQ(said.log, kLines);
   const std::regex erase("\r\033\\[K");
   test::expect_golden(std::regex_replace(said.error, erase, "<erase>"), "progress.txt");
+}
+
+TEST(Progress, LeavesColumnsOutBeforeItCutsALine) {
+  std::string text;
+  for (const std::size_t columns : {120U, 80U, 60U, 40U, 20U, 12U}) {
+    for (const bool terminal : {true, false}) {
+      const Said said = said_by(terminal, false, columns);
+      EXPECT_EQ(said.log, kLines);
+      std::string rows = std::regex_replace(said.error, std::regex("\r\033\\[K"), "\n");
+      for (const std::string& line : split(rows, '\n')) {
+        EXPECT_LT(display_width(line), columns) << line;
+        if (line.find("4.310x") != std::string::npos) text += line + "|\n";
+      }
+    }
+  }
+  test::expect_golden(text, "progress_rows.txt");
 }
 
 TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
