@@ -83,11 +83,26 @@ TEST_F(BenchStart, EndsWithItsRanksByASignal) {
     Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
     ASSERT_TRUE(
         comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
-    EXPECT_THAT(program.processes_named("linkgain-bench"), SizeIs(2));
+    EXPECT_THAT(program.processes_named("linkgain-bench"), SizeIs(3)) << "two ranks, who waits";
     program.signal(signal);
     EXPECT_NE(program.finish(20.0).status, 0);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 10.0));
   }
+}
+
+TEST_F(BenchStart, SaysOnlyWhatItsRanksDoNot) {
+  const Outcome refused =
+      run_program(alone({LINKGAIN, "bench", "--backend", "mpi", "--only", "copy_push"}));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(lines_of(refused.error), SizeIs(2)) << refused.error;
+
+  Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
+  ASSERT_TRUE(
+      comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
+  kill(program.processes_named("linkgain-bench").back(), SIGKILL);
+  const Outcome killed = program.finish(20.0);
+  EXPECT_EQ(killed.status, 128 + SIGKILL);
+  EXPECT_THAT(lines_of(killed.error), testing::ElementsAre(HasSubstr("SIGKILL")));
 }
 
 TEST_F(BenchStart, IsRefusedWithAReason) {

@@ -119,11 +119,13 @@ class Figures(unittest.TestCase):
                           "exposed_s" if match[1].startswith("exposed") else None)
 
     def test_what_is_said_of_a_record_is_in_it(self):
-        rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches")[0]
+        rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches", "Figure", "Goal")[0]
         named = {name for row in rows for name in re.findall(r"\((\w+)/report\.md\)", row[0].replace("-", "_"))}
         kept = {path.parent.name.replace("-", "_") for path in (ROOT / "results").glob("*/record.json")}
         self.assertEqual(named, kept)
-        for link, machine, command, commit, launches in rows:
+        for link, machine, command, commit, launches, figure, _ in rows:
+            case, variant, shown = re.fullmatch(r"`(\S+)`, (\w+): (.+)", figure).groups()
+            self.hold(shown, re.search(r"\(([\w-]+)/report\.md\)", link)[1], case, variant)
             for record in re.findall(r"\(([\w-]+)/report\.md\)", link):
                 document = json.loads((ROOT / "results" / record / "record.json").read_text())
                 self.assertIn(f"+{commit.split(',')[0]}", document["machine"]["software"]["linkgain"])

@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
       }
       case WorkerOptions::Mode::benchmark:
       case WorkerOptions::Mode::nccl_tests:
-        if (options.ranks_to_start) linkgain::start_ranks(options, {argv, argv + argc});
+        if (options.ranks_to_start) return linkgain::start_ranks(options, {argv, argv + argc});
         return run_ranks(argc, argv, options, nullptr);
     }
   } catch (const linkgain::UsageError& error) {

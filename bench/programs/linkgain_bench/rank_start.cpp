@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -84,11 +88,11 @@ int usual_ranks(const WorkerOptions& options) {
 }
 
 /// Kept on this host, whatever allocation there is around it; ranks bind themselves near their
-/// GPUs.
+/// GPUs. Quiet: a rank that refuses says why itself, and mpirun's twelve lines would follow.
 std::vector<std::string> mpirun_line(int ranks) {
-  std::vector<std::string> line{
-      "mpirun", "-np", fmt::to_string(ranks),          "--bind-to", "none",
-      "--mca",  "ras", "^slurm,tm,lsf,gridengine,alps"};
+  std::vector<std::string> line{"mpirun",    "-np",  fmt::to_string(ranks),
+                                "--bind-to", "none", "--quiet",
+                                "--mca",     "ras",  "^slurm,tm,lsf,gridengine,alps"};
   if (::geteuid() == 0) line.push_back("--allow-run-as-root");
   if (ranks > usable_cores()) line.push_back("--oversubscribe");
   return line;
@@ -123,9 +127,79 @@ std::vector<char*> pointers(Texts& texts) {
   return all;
 }
 
+/// While one lives, signals that ask to end and those of children wait to be taken by next().
+class SignalQueue {
+ public:
+  SignalQueue() {
+    sigemptyset(&set_);
+    for (const int number : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+      sigaddset(&set_, number);
+    }
+    sigprocmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~SignalQueue() { restore(); }
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+
+  void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  /// Waits for one. Its number, 0 for one that a terminal sent to the whole group.
+  int next() const {
+    siginfo_t info{};
+    const int number = ::sigwaitinfo(&set_, &info);
+    return number < 0 || info.si_code == SI_KERNEL ? 0 : number;
+  }
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+};
+
+/// mpirun is quiet, so that it does not tell of a rank that a signal ended either.
+void tell_of_signal(int status) {
+  constexpr int kSignalBase = 128;
+  const char* name = status > kSignalBase ? sigabbrev_np(status - kSignalBase) : nullptr;
+  if (name != nullptr) {
+    print_message(stderr, fmt::format("linkgain-bench: a rank was ended by SIG{}\n", name));
+  }
+}
+
+/// The status of a program that gets what this one is sent, and ends with it.
+int run_to_end(const std::string& program, const std::vector<char*>& line,
+               const std::vector<char*>& variables) {
+  std::signal(SIGCHLD, SIG_DFL);  // where it was ignored the system would keep no status
+  const SignalQueue signals;
+  const pid_t own = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) {
+    throw MachineError(
+        fmt::format("'{}' cannot be started: {}", program, std::generic_category().message(errno)));
+  }
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != own) ::_exit(128 + SIGTERM);
+    signals.restore();
+    ::execve(program.c_str(), line.data(), variables.data());
+    constexpr int kNotExecutable = 126;
+    ::_exit(kNotExecutable);
+  }
+  int asked = 0;
+  for (int status = 0;;) {
+    if (::waitpid(child, &status, WNOHANG) == child) {
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      if (asked == 0) tell_of_signal(code);
+      return code;
+    }
+    const int number = signals.next();
+    if (number == 0 || number == SIGCHLD) continue;
+    asked = number;
+    ::kill(child, number);
+  }
+}
+
 }  // namespace
 
-void start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
+int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
   Environment environment = current_environment();
   require_no_ranks_yet(environment, options);
   const auto mpirun = find_program("mpirun", environment);
@@ -147,10 +221,7 @@ void start_ranks(const WorkerOptions& options, std::vector<std::string> argument
   }
   std::vector<std::string> variables;
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-  ::execve(mpirun->c_str(), pointers(line).data(), pointers(variables).data());
-  throw MachineError(fmt::format("'{}' cannot be started: {}", mpirun->string(),
-                                 std::generic_category().message(errno)),
-                     "check that it is an executable file");
+  return run_to_end(*mpirun, pointers(line), pointers(variables));
 }
 
 }  // namespace linkgain
