@@ -53,11 +53,12 @@ inline constexpr std::array kLibraries{
     Library{"run", "coordinator", "analysis process"},
     Library{"tables", "coordinator", "statistics"},
     Library{"report", "coordinator", "analysis tables"},
+    Library{"exec", "coordinator", "report process"},
     Library{"compare", "coordinator", "report"},
     Library{"baseline", "coordinator", "report"},
     Library{"fleet", "coordinator", "analysis tables"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
-    Library{"linkgain", "programs", "manual run compare baseline fleet diagnostics"},
+    Library{"linkgain", "programs", "manual run exec compare baseline fleet diagnostics"},
     Library{"linkgain_bench", "programs", "manual backends workloads nccl_tests"},
 };
 

@@ -163,6 +163,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   pid_t id() const noexcept { return id_; }
+  /// The "NAME=value" that only this job's processes have in their environment.
+  const std::string& marker() const noexcept { return marker_; }
 
   /// Writes the line and a newline. `ended`: the program no longer reads.
   Transfer write_line(std::string_view line, Seconds deadline, const SignalWatch* watch = nullptr);

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/exec/run_evidence.hpp"
+#include "linkgain/record/record.hpp"
+
+namespace linkgain {
+
+/// The runs of one variant of a command that count.
+struct ArmEvidence {
+  std::string variant;
+  bool p2p_off = false;   ///< NCCL_P2P_DISABLE=1 is in force, whoever set it
+  bool own_nccl = false;  ///< the variant names an NCCL library of its own
+  std::vector<RunEvidence> runs{};
+};
+
+/// Below this NVLink counts as unused in a run: set-up, flags and barriers move KiB to some MiB.
+inline constexpr std::int64_t kNvlinkFloor = std::int64_t{16} << 20;
+
+/// What all GPUs of a run sent over NVLink, in bytes; absent where one was not measured.
+std::optional<std::int64_t> nvlink_bytes(const RunEvidence& run);
+
+/// Median over the arm's runs that have it.
+std::optional<double> nvlink_bytes(const ArmEvidence& arm);
+
+/// What the evidence says against the comparison.
+struct ExecVerdict {
+  std::vector<Warning> warnings{};
+  /// wrong_path where an arm without P2P used NVLink; else success.
+  ExitCode exit_code = ExitCode::success;
+};
+
+/// Compares every arm with the first. Bytes are those over NVLink, medians over runs:
+///
+/// | code                  | where                                                                |
+/// | --------------------- | -------------------------------------------------------------------- |
+/// | exec-path             | P2P is off, and yet more than kNvlinkFloor and more than 0.1 % of    |
+/// |                       | what an arm with P2P moved went over NVLink                          |
+/// | exec-no-change        | P2P is off in one of two arms, and both moved the same: they differ  |
+/// |                       | by no more than the largest deviation of a run from its arm's median |
+/// |                       | (at most half of the larger), 1 % of it, or kNvlinkFloor             |
+/// | exec-no-nvlink        | P2P is allowed and the floor was not reached                         |
+/// | exec-unseen           | an arm's NVLink traffic was not measured                             |
+/// | exec-neighbours       | others were on the GPUs                                              |
+/// | exec-throttled        | a GPU was throttled, other than by its power limit                   |
+/// | exec-power-capped     | shares of samples at the power limit differ by more than 0.1         |
+/// | exec-nccl-differs     | arms had other NCCL libraries though no variant asks for one         |
+/// | exec-nccl-not-replaced| a variant's own library is not the one that was mapped               |
+/// | exec-no-nccl          | processes were looked at and none had NCCL mapped                    |
+///
+/// `idle`: ProgramWatch::watch_idle() before the first run.
+ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms, const std::vector<GpuNeighbour>& idle);
+
+}  // namespace linkgain

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/exec/run_evidence.hpp"
+#include "linkgain/hardware/neighbours.hpp"
+
+namespace linkgain {
+
+/// Watches the GPUs of this host, and what a command does with them, from outside. The GPUs are
+/// those that CUDA_VISIBLE_DEVICES of this process leaves; all where it is not set or names a MIG
+/// instance. Without NVML everything of GPUs is absent with the reason.
+///
+/// While a run lasts a thread reads health every second (4 us a GPU), who is on the GPUs every
+/// 10 s, and the mappings of the command's processes after 0.25, 0.5 and 1 s, then every 2 s (some
+/// milliseconds each). PCIe is not measured: its counters wrap in 67 ms at the rate of PCIe 5.0
+/// x16, and to read eight GPUs often enough would take a tenth of a processor.
+///
+/// Calls are for one thread. Nothing throws for what cannot be read.
+class ProgramWatch {
+ public:
+  ProgramWatch();
+  /// Ends a run that is being watched.
+  ~ProgramWatch();
+  ProgramWatch(const ProgramWatch&) = delete;
+  ProgramWatch& operator=(const ProgramWatch&) = delete;
+
+  /// What others do on the GPUs, for before the first run: waits for `window`, while nothing of
+  /// ours may run. A GPU without work and processes of others has no element.
+  std::vector<GpuNeighbour> watch_idle(Seconds window) const;
+
+  /// Just before a run is started. Takes about 1 ms a GPU.
+  void begin();
+  /// After a process of the run was started: `marker` is its Process::marker(). May be called
+  /// for several, as for a server and its client.
+  void follow(const std::string& marker);
+  /// After the last tree of the run has ended.
+  RunEvidence end();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace linkgain
