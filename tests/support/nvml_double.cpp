@@ -375,7 +375,8 @@ Result answer_payload(Gpu& gpu, FieldValue& out) {
   const auto links = static_cast<unsigned long long>(machine().scenario->model.links);
   const unsigned long long start = (static_cast<unsigned long long>(gpu.index) + 1) * 36864 * 1024 +
                                    (out.field == kFieldNvlinkDataReceived ? 36864 : 0);
-  const unsigned long long all = start + advance(gpu, out, step("LINKGAIN_NVML_COUNTER_STEP"));
+  const unsigned long long all =
+      start + advance(gpu, out, step("LINKGAIN_NVML_COUNTER_STEP")) + traffic_of(gpu);
   const unsigned long long bytes = out.scope == kAllLinks ? all : all / links;
   return set(out, ValueType::unsigned_long_long, bytes / kBytesPerKibibyte);
 }

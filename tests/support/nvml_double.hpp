@@ -57,7 +57,9 @@
 /// Counters: reading k (from 1) of a GPU's counter after nvmlInit_v2 is its start + (k - 1) steps.
 /// The step is LINKGAIN_NVML_COUNTER_STEP bytes for NVLink sent and received over all links (a
 /// single link's is that divided by the number of links), LINKGAIN_NVML_PCIE_STEP bytes for PCIe,
-/// 0 where not set. Every field counts its own readings.
+/// 0 where not set. Every field counts its own readings. A line "GPU BYTES" of the file that
+/// LINKGAIN_NVML_TRAFFIC names, read anew at every reading, adds to both of NVLink's: a program
+/// under test says with it what it moved.
 ///
 /// Use: the file that LINKGAIN_NVML_USE names is read anew at every question, so that a test can
 /// change it meanwhile. A line is a GPU's number, its utilization in percent and its processes as
@@ -178,6 +180,8 @@ Result find(Handle device, Gpu*& gpu);
 Result find_link(Handle device, unsigned int link, Gpu*& gpu);
 
 bool link_active(unsigned int link);
+/// Bytes that LINKGAIN_NVML_TRAFFIC has of a GPU.
+unsigned long long traffic_of(const Gpu& gpu);
 const char* uuid_of(const Gpu& gpu);
 /// Fills in NVML's PCI structure of a GPU.
 nvml_api::PciInfo pci_info_of(const Gpu& gpu);

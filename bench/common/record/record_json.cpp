@@ -44,32 +44,6 @@ TrafficEvidence read_evidence(const In& json) {
   return evidence;
 }
 
-Out write_health_summary(const HealthSummary& summary) {
-  return {{"lowest_temperature_c", nullable(summary.lowest_temperature_c)},
-          {"highest_temperature_c", nullable(summary.highest_temperature_c)},
-          {"lowest_power_w", nullable(summary.lowest_power_w)},
-          {"highest_power_w", nullable(summary.highest_power_w)},
-          {"lowest_sm_clock_mhz", nullable(summary.lowest_sm_clock_mhz)},
-          {"highest_sm_clock_mhz", nullable(summary.highest_sm_clock_mhz)},
-          {"clock_event_reasons", nullable(summary.clock_event_reasons)},
-          {"samples", summary.samples},
-          {"unhealthy_samples", summary.unhealthy_samples},
-          {"power_capped_samples", summary.power_capped_samples}};
-}
-
-HealthSummary read_health_summary(const In& json) {
-  return {.lowest_temperature_c = optional_at<int>(json, "lowest_temperature_c"),
-          .highest_temperature_c = optional_at<int>(json, "highest_temperature_c"),
-          .lowest_power_w = optional_at<double>(json, "lowest_power_w"),
-          .highest_power_w = optional_at<double>(json, "highest_power_w"),
-          .lowest_sm_clock_mhz = optional_at<int>(json, "lowest_sm_clock_mhz"),
-          .highest_sm_clock_mhz = optional_at<int>(json, "highest_sm_clock_mhz"),
-          .clock_event_reasons = optional_at<std::uint64_t>(json, "clock_event_reasons"),
-          .samples = json.at("samples"),
-          .unhealthy_samples = json.at("unhealthy_samples"),
-          .power_capped_samples = json.at("power_capped_samples")};
-}
-
 Out write_ratio(const RatioResult& result) {
   const Ratio& ratio = result.ratio;
   return {{"variant", result.variant},
@@ -307,6 +281,32 @@ CaseResult& owner_of(const Sample& sample, std::size_t place, std::vector<CaseRe
 }
 
 }  // namespace
+
+Out write_health_summary(const HealthSummary& summary) {
+  return {{"lowest_temperature_c", nullable(summary.lowest_temperature_c)},
+          {"highest_temperature_c", nullable(summary.highest_temperature_c)},
+          {"lowest_power_w", nullable(summary.lowest_power_w)},
+          {"highest_power_w", nullable(summary.highest_power_w)},
+          {"lowest_sm_clock_mhz", nullable(summary.lowest_sm_clock_mhz)},
+          {"highest_sm_clock_mhz", nullable(summary.highest_sm_clock_mhz)},
+          {"clock_event_reasons", nullable(summary.clock_event_reasons)},
+          {"samples", summary.samples},
+          {"unhealthy_samples", summary.unhealthy_samples},
+          {"power_capped_samples", summary.power_capped_samples}};
+}
+
+HealthSummary read_health_summary(const In& json) {
+  return {.lowest_temperature_c = optional_at<int>(json, "lowest_temperature_c"),
+          .highest_temperature_c = optional_at<int>(json, "highest_temperature_c"),
+          .lowest_power_w = optional_at<double>(json, "lowest_power_w"),
+          .highest_power_w = optional_at<double>(json, "highest_power_w"),
+          .lowest_sm_clock_mhz = optional_at<int>(json, "lowest_sm_clock_mhz"),
+          .highest_sm_clock_mhz = optional_at<int>(json, "highest_sm_clock_mhz"),
+          .clock_event_reasons = optional_at<std::uint64_t>(json, "clock_event_reasons"),
+          .samples = json.at("samples"),
+          .unhealthy_samples = json.at("unhealthy_samples"),
+          .power_capped_samples = json.at("power_capped_samples")};
+}
 
 Out write_health(const Health& health) {
   return {{"temperature_c", nullable(health.temperature_c)},

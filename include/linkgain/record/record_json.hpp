@@ -13,6 +13,8 @@ namespace linkgain::json {
 
 Out write_health(const Health& health);
 Health read_health(const In& json);
+Out write_health_summary(const HealthSummary& summary);
+HealthSummary read_health_summary(const In& json);
 Out write_verification(const Verification& verification);
 Verification read_verification(const In& json);
 Out write_execution(const Execution& execution);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/exec/run_evidence.hpp"
 #include "linkgain/hardware/neighbours.hpp"
+#include "run_evidence.hpp"
 
 namespace linkgain {
 

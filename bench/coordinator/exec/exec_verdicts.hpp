@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/exec/run_evidence.hpp"
 #include "linkgain/record/record.hpp"
+#include "run_evidence.hpp"
 
 namespace linkgain {
 
@@ -41,9 +41,9 @@ struct ExecVerdict {
 /// | --------------------- | -------------------------------------------------------------------- |
 /// | exec-path             | P2P is off, and yet more than kNvlinkFloor and more than 0.1 % of    |
 /// |                       | what an arm with P2P moved went over NVLink                          |
-/// | exec-no-change        | P2P is off in one of two arms, and both moved the same: they differ  |
-/// |                       | by no more than the largest deviation of a run from its arm's median |
-/// |                       | (at most half of the larger), 1 % of it, or kNvlinkFloor             |
+/// | exec-no-change        | P2P is off in one of two arms, and both moved more than the floor    |
+/// |                       | and the same: they differ by no more than the largest deviation of a |
+/// |                       | run from its arm's median (at most half of the larger) or 1 % of it  |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached                         |
 /// | exec-unseen           | an arm's NVLink traffic was not measured                             |
 /// | exec-neighbours       | others were on the GPUs                                              |

@@ -1,0 +1,264 @@
+#include "exec_verdicts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/statistics/statistics.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr double kSameShare = 0.01;
+constexpr double kLargestDeviation = 0.5;
+constexpr double kUnlikePowerCap = 0.1;
+
+std::string bytes_text(double bytes) {
+  for (const auto& [unit, name] :
+       {std::pair(1e12, "TB"), std::pair(1e9, "GB"), std::pair(1e6, "MB"), std::pair(1e3, "kB")}) {
+    if (bytes >= unit) return fmt::format("{:.3g} {}", bytes / unit, name);
+  }
+  return fmt::format("{:.0f} B", bytes);
+}
+
+double largest_deviation(const ArmEvidence& arm, double middle) {
+  double largest = 0.0;
+  for (const RunEvidence& run : arm.runs) {
+    if (const auto bytes = nvlink_bytes(run)) {
+      largest = std::max(largest, std::abs(static_cast<double>(*bytes) - middle));
+    }
+  }
+  return largest;
+}
+
+bool moved_the_same(const ArmEvidence& a, double bytes_a, const ArmEvidence& b, double bytes_b) {
+  const double larger = std::max(bytes_a, bytes_b);
+  const double deviation =
+      std::min(std::max(largest_deviation(a, bytes_a), largest_deviation(b, bytes_b)),
+               kLargestDeviation * larger);
+  return std::abs(bytes_a - bytes_b) <= std::max(deviation, kSameShare * larger);
+}
+
+/// Why an arm's NVLink traffic is not known.
+std::string why_unseen(const ArmEvidence& arm) {
+  for (const RunEvidence& run : arm.runs) {
+    if (!run.no_gpus.empty()) return run.no_gpus;
+    for (const GpuEvidence& gpu : run.gpus) {
+      if (!gpu.nvlink_reason.empty()) {
+        return fmt::format("GPU {}: {}", gpu.gpu, gpu.nvlink_reason);
+      }
+    }
+  }
+  return "no run ended";
+}
+
+/// The most that an arm with P2P moved.
+double most_with_p2p(const std::vector<ArmEvidence>& arms) {
+  double most = 0.0;
+  for (const ArmEvidence& arm : arms) {
+    if (!arm.p2p_off) most = std::max(most, nvlink_bytes(arm).value_or(0.0));
+  }
+  return most;
+}
+
+void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+  const double most = most_with_p2p(arms);
+  for (const ArmEvidence& arm : arms) {
+    const std::optional<double> bytes = nvlink_bytes(arm);
+    if (!bytes) {
+      verdict.warnings.push_back(
+          {"exec-unseen",
+           fmt::format("{}: NVLink traffic was not measured ({})", arm.variant, why_unseen(arm)),
+           "nothing proves which path the data took: `linkgain topo` says what the driver shows"});
+      continue;
+    }
+    const bool used = *bytes > static_cast<double>(kNvlinkFloor);
+    if (arm.p2p_off && used && *bytes > kNoNvlink * most) {
+      verdict.exit_code = ExitCode::wrong_path;
+      verdict.warnings.push_back(
+          {"exec-path",
+           fmt::format("{}: NCCL_P2P_DISABLE=1 is set, and yet {} went over NVLink in a run",
+                       arm.variant, bytes_text(*bytes)),
+           "NCCL_P2P_DISABLE does not close what bypasses it: NVLink multicast "
+           "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's own copies "
+           "and all-reduces (vLLM: --disable-custom-all-reduce)"});
+    }
+    if (!arm.p2p_off && !used) {
+      verdict.warnings.push_back(
+          {"exec-no-nvlink",
+           fmt::format(
+               "{}: P2P is allowed, and only {} went over NVLink in a run: the program does "
+               "not use it",
+               arm.variant, bytes_text(*bytes)),
+           "see with `linkgain topo` whether NVLink joins the GPUs and with `linkgain doctor` "
+           "whether P2P works; a program on one GPU has nothing to send"});
+    }
+  }
+}
+
+void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+  for (std::size_t i = 1; i < arms.size(); ++i) {
+    const std::optional<double> first = nvlink_bytes(arms.front());
+    const std::optional<double> other = nvlink_bytes(arms[i]);
+    if (!first || !other || arms.front().p2p_off == arms[i].p2p_off) continue;
+    // Without NVLink the counters do not tell P2P over PCIe from host memory.
+    if (std::min(*first, *other) <= static_cast<double>(kNvlinkFloor)) continue;
+    if (!moved_the_same(arms.front(), *first, arms[i], *other)) continue;
+    verdict.warnings.push_back(
+        {"exec-no-change",
+         fmt::format(
+             "{} and {} moved the same over NVLink, {} and {} in a run: the variant changed "
+             "nothing",
+             arms.front().variant, arms[i].variant, bytes_text(*first), bytes_text(*other)),
+         "their times do not say what the link is worth; see whether the variables reach the "
+         "program's processes and whether NCCL carries its data"});
+  }
+}
+
+void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<GpuNeighbour>& idle,
+                      ExecVerdict& verdict) {
+  std::vector<std::string> seen;
+  for (const GpuNeighbour& each : idle) seen.push_back(describe(each));
+  for (const ArmEvidence& arm : arms) {
+    for (const RunEvidence& run : arm.runs) {
+      for (const GpuNeighbour& each : run.neighbours.seen) {
+        seen.push_back(fmt::format("in a run of {} {}", arm.variant, describe(each)));
+      }
+    }
+  }
+  if (seen.empty()) return;
+  verdict.warnings.push_back({"exec-neighbours", first_named(seen), kNeighbourAdvice});
+}
+
+HealthSummary health_of(const ArmEvidence& arm) {
+  HealthSummary health;
+  for (const RunEvidence& run : arm.runs) {
+    for (const GpuEvidence& gpu : run.gpus) add_summary(health, gpu.health);
+  }
+  return health;
+}
+
+double power_capped_share(const HealthSummary& health) {
+  return health.samples == 0 ? 0.0
+                             : static_cast<double>(health.power_capped_samples) / health.samples;
+}
+
+void judge_health(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+  for (const ArmEvidence& arm : arms) {
+    const std::string text = throttling_text(health_of(arm));
+    if (text.empty()) continue;
+    verdict.warnings.push_back(
+        {"exec-throttled", fmt::format("{}: {}", arm.variant, text), kThrottlingAdvice});
+  }
+  for (std::size_t i = 1; i < arms.size(); ++i) {
+    const HealthSummary first = health_of(arms.front());
+    const HealthSummary other = health_of(arms[i]);
+    const double share = power_capped_share(first);
+    const double other_share = power_capped_share(other);
+    if (first.samples == 0 || other.samples == 0) continue;
+    if (std::abs(share - other_share) <= kUnlikePowerCap) continue;
+    verdict.warnings.push_back(
+        {"exec-power-capped",
+         fmt::format(
+             "GPUs ran at their power limit in {:.0f} % of the samples with {} and {:.0f} % "
+             "with {}",
+             100.0 * share, arms.front().variant, 100.0 * other_share, arms[i].variant),
+         "usual where one variant lets the GPUs work more; compare the limit with the default in "
+         "nvidia-smi -q -d POWER"});
+  }
+}
+
+/// "2.28.9+cuda13.0 (/usr/lib/libnccl.so.2)" of every library that an arm had mapped.
+std::set<std::string> libraries_of(const ArmEvidence& arm) {
+  std::set<std::string> names;
+  for (const RunEvidence& run : arm.runs) {
+    for (const MappedNccl& each : run.nccl) {
+      names.insert(fmt::format("{} ({}{})", each.version.empty() ? "unknown" : each.version,
+                               each.path, each.deleted ? ", deleted" : ""));
+    }
+  }
+  return names;
+}
+
+std::string named(const std::set<std::string>& names) {
+  return names.empty() ? "none" : first_named(std::vector<std::string>(names.begin(), names.end()));
+}
+
+bool looked(const ArmEvidence& arm) {
+  return std::any_of(arm.runs.begin(), arm.runs.end(),
+                     [](const RunEvidence& run) { return run.processes_looked > 0; });
+}
+
+void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+  const bool any = std::any_of(arms.begin(), arms.end(),
+                               [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
+  if (!any) {
+    if (std::none_of(arms.begin(), arms.end(), looked)) return;
+    verdict.warnings.push_back(
+        {"exec-no-nccl", "no process of the command was seen with a libnccl mapped",
+         "NCCL's variables change nothing in a program without it; a program may have NCCL linked "
+         "statically, or have ended too soon to be seen"});
+    return;
+  }
+  for (std::size_t i = 1; i < arms.size(); ++i) {
+    if (!looked(arms.front()) || !looked(arms[i])) continue;
+    const std::set<std::string> first = libraries_of(arms.front());
+    const std::set<std::string> other = libraries_of(arms[i]);
+    const bool asked = arms.front().own_nccl || arms[i].own_nccl;
+    if (!asked && first != other) {
+      verdict.warnings.push_back(
+          {"exec-nccl-differs",
+           fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
+                       arms[i].variant, named(other)),
+           "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"});
+    }
+    if (arms.front().own_nccl != arms[i].own_nccl && !first.empty() && first == other) {
+      verdict.warnings.push_back(
+          {"exec-nccl-not-replaced",
+           fmt::format("{} and {} had the same NCCL, {}", arms.front().variant, arms[i].variant,
+                       named(first)),
+           "a RUNPATH, LD_PRELOAD or an import by its full path comes before LD_LIBRARY_PATH"});
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> nvlink_bytes(const RunEvidence& run) {
+  if (run.gpus.empty()) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const GpuEvidence& gpu : run.gpus) {
+    if (!gpu.traffic.nvlink_sent) return std::nullopt;
+    sum += *gpu.traffic.nvlink_sent;
+  }
+  return sum;
+}
+
+std::optional<double> nvlink_bytes(const ArmEvidence& arm) {
+  std::vector<double> runs;
+  for (const RunEvidence& run : arm.runs) {
+    if (const auto bytes = nvlink_bytes(run)) runs.push_back(static_cast<double>(*bytes));
+  }
+  if (runs.empty()) return std::nullopt;
+  return median(runs);
+}
+
+ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms,
+                       const std::vector<GpuNeighbour>& idle) {
+  ExecVerdict verdict;
+  if (arms.empty()) return verdict;
+  judge_path(arms, verdict);
+  judge_change(arms, verdict);
+  judge_neighbours(arms, idle, verdict);
+  judge_health(arms, verdict);
+  judge_nccl(arms, verdict);
+  return verdict;
+}
+
+}  // namespace linkgain

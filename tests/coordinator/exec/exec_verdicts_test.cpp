@@ -1,0 +1,185 @@
+#include "exec_verdicts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::int64_t kGigabyte = 1'000'000'000;
+
+RunEvidence run_of(std::optional<std::int64_t> bytes_a_gpu) {
+  RunEvidence run;
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    GpuEvidence& each = run.gpus.emplace_back();
+    each.gpu = gpu;
+    each.traffic.nvlink_sent = each.traffic.nvlink_received = bytes_a_gpu;
+    if (!bytes_a_gpu) each.nvlink_reason = "Not Supported";
+  }
+  run.nccl = {{.path = "/usr/lib/libnccl.so.2", .version = "2.28.9+cuda13.0", .processes = 2}};
+  run.processes_looked = 3;
+  return run;
+}
+
+ArmEvidence arm_of(const std::string& name, std::vector<std::optional<std::int64_t>> bytes) {
+  ArmEvidence arm{.variant = name, .p2p_off = name == "host"};
+  for (const auto& each : bytes) arm.runs.push_back(run_of(each));
+  return arm;
+}
+
+std::vector<ArmEvidence> good_arms() {
+  return {arm_of("p2p", {kGigabyte, kGigabyte}), arm_of("host", {0, 0})};
+}
+
+std::vector<std::string> codes_of(const std::vector<ArmEvidence>& arms,
+                                  const std::vector<GpuNeighbour>& idle = {}) {
+  std::vector<std::string> codes;
+  for (const Warning& warning : judge_exec(arms, idle).warnings) codes.push_back(warning.code);
+  return codes;
+}
+
+HealthSummary health_with(std::uint64_t reasons, int samples) {
+  HealthSummary health;
+  for (int i = 0; i < 10; ++i) {
+    Health sample;
+    sample.clock_event_reasons = i < samples ? reasons : 0;
+    add_sample(health, {sample});
+  }
+  return health;
+}
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ExecVerdicts, ArmsOfWhichOneUsesNvlinkHaveNoWarning) {
+  EXPECT_THAT(codes_of(good_arms()), IsEmpty());
+  EXPECT_EQ(judge_exec(good_arms(), {}).exit_code, ExitCode::success);
+  EXPECT_THAT(codes_of({}), IsEmpty());
+}
+
+TEST(ExecVerdicts, FlagsAndBarriersAreNoUseOfNvlink) {
+  EXPECT_THAT(codes_of({arm_of("p2p", {kGigabyte}), arm_of("host", {kNvlinkFloor / 2})}),
+              IsEmpty());
+  EXPECT_THAT(codes_of({arm_of("p2p", {kNvlinkFloor / 2 + 1}), arm_of("host", {0})}), IsEmpty());
+  EXPECT_THAT(codes_of({arm_of("p2p", {kNvlinkFloor / 2}), arm_of("host", {0})}),
+              ElementsAre("exec-no-nvlink"));
+  // 0.1 % of two terabytes is more than the floor.
+  EXPECT_THAT(codes_of({arm_of("p2p", {1000 * kGigabyte}), arm_of("host", {kGigabyte})}),
+              IsEmpty());
+}
+
+TEST(ExecVerdicts, AnArmWithoutP2pThatUsesSomeNvlinkIsAWrongPath) {
+  const std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte / 10})};
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-path"));
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path);
+}
+
+TEST(ExecVerdicts, TheSameBytesInBothArmsAreNoChange) {
+  const std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})};
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-path", "exec-no-change"));
+}
+
+TEST(ExecVerdicts, ADifferenceWithinTheDeviationOfRunsIsNoChange) {
+  const std::vector<std::optional<std::int64_t>> scattered{kGigabyte, 12 * kGigabyte / 10,
+                                                           8 * kGigabyte / 10};
+  EXPECT_THAT(codes_of({arm_of("p2p", scattered), arm_of("host", {85 * kGigabyte / 100})}),
+              ElementsAre("exec-path", "exec-no-change"));
+  EXPECT_THAT(codes_of({arm_of("p2p", scattered), arm_of("host", {0})}), IsEmpty());
+  // A run that fell out entirely does not make the arms alike.
+  EXPECT_THAT(codes_of({arm_of("p2p", {0, kGigabyte, kGigabyte}), arm_of("host", {0})}), IsEmpty());
+}
+
+TEST(ExecVerdicts, AProgramWithoutNvlinkIsNamed) {
+  EXPECT_THAT(codes_of({arm_of("p2p", {0, 0}), arm_of("host", {0, 0})}),
+              ElementsAre("exec-no-nvlink"));
+}
+
+TEST(ExecVerdicts, VariantsThatChooseNoPathMayMoveTheSame) {
+  EXPECT_THAT(codes_of({arm_of("p2p", {kGigabyte}), arm_of("ring", {kGigabyte})}), IsEmpty());
+}
+
+TEST(ExecVerdicts, TrafficThatIsNotKnownIsNotJudged) {
+  EXPECT_THAT(codes_of({arm_of("p2p", {std::nullopt}), arm_of("host", {kGigabyte})}),
+              ElementsAre("exec-unseen", "exec-path"));
+  std::vector<ArmEvidence> blind = good_arms();
+  blind[0].runs = {RunEvidence{.no_gpus = "no driver"}};
+  EXPECT_THAT(judge_exec(blind, {}).warnings.front().text, testing::HasSubstr("no driver"));
+}
+
+TEST(ExecVerdicts, OthersBeforeAndDuringRunsAreNamed) {
+  const GpuNeighbour neighbour{.gpu = 1, .processes = {{.pid = 4711, .name = "python3"}}};
+  EXPECT_THAT(codes_of(good_arms(), {neighbour}), ElementsAre("exec-neighbours"));
+  std::vector<ArmEvidence> arms = good_arms();
+  arms[1].runs[1].neighbours.seen = {neighbour};
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-neighbours"));
+}
+
+TEST(ExecVerdicts, ThrottlingIsToldAndThePowerLimitOnlyWhereArmsDiffer) {
+  std::vector<ArmEvidence> arms = good_arms();
+  arms[0].runs[0].gpus[0].health = health_with(0x20, 3);
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-throttled"));
+  arms[0].runs[0].gpus[0].health = health_with(0x4, 8);
+  arms[1].runs[0].gpus[0].health = health_with(0x4, 8);
+  EXPECT_THAT(codes_of(arms), IsEmpty());
+  arms[1].runs[0].gpus[0].health = health_with(0x4, 2);
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-power-capped"));
+}
+
+TEST(ExecVerdicts, OtherLibrariesAreToldUnlessTheyAreWanted) {
+  std::vector<ArmEvidence> arms = good_arms();
+  arms[1].own_nccl = true;
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-not-replaced"));
+  for (RunEvidence& run : arms[1].runs) run.nccl.front().version = "2.30.3+cuda13.0";
+  EXPECT_THAT(codes_of(arms), IsEmpty());
+  arms[1].own_nccl = false;
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-differs"));
+}
+
+TEST(ExecVerdicts, NoNcclIsToldWhereSomebodyLooked) {
+  std::vector<ArmEvidence> arms = good_arms();
+  for (ArmEvidence& arm : arms) {
+    for (RunEvidence& run : arm.runs) run.nccl.clear();
+  }
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-no-nccl"));
+  for (ArmEvidence& arm : arms) {
+    for (RunEvidence& run : arm.runs) run.processes_looked = 0;
+  }
+  EXPECT_THAT(codes_of(arms), IsEmpty());
+}
+
+std::string said_of(const std::vector<ArmEvidence>& arms,
+                    const std::vector<GpuNeighbour>& idle = {}) {
+  std::string text;
+  for (const Warning& warning : judge_exec(arms, idle).warnings) {
+    text += warning.code + ": " + warning.text + "\n-> " + warning.advice + "\n";
+  }
+  return text;
+}
+
+TEST(ExecVerdicts, AreSaidInSentences) {
+  test::Situations situations;
+  situations.add("P2P off, all over NVLink",
+                 said_of({arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})}));
+  situations.add("nothing over NVLink", said_of({arm_of("p2p", {0}), arm_of("host", {0})}));
+  situations.add("no counters", said_of({arm_of("p2p", {std::nullopt})}));
+  std::vector<ArmEvidence> arms = good_arms();
+  arms[0].runs[0].gpus[0].health = health_with(0x24, 3);
+  arms[1].runs[0].neighbours.seen = {
+      {.gpu = 1, .after_s = 12.0, .processes = {{.pid = 4711, .name = "python3"}}}};
+  for (RunEvidence& run : arms[1].runs) run.nccl.front().path = "/opt/wheel/libnccl.so.2";
+  situations.add("throttled, a neighbour, other libraries",
+                 said_of(arms, {{.gpu = 0, .busy_percent = 80.0, .nvlink_gb_per_s = 1.5}}));
+  arms = good_arms();
+  arms[1].own_nccl = true;
+  situations.add("a library that was not replaced", said_of(arms));
+  for (ArmEvidence& arm : arms) {
+    for (RunEvidence& run : arm.runs) run.nccl.clear();
+  }
+  situations.add("no NCCL", said_of(arms));
+  situations.expect_golden("exec_verdicts.txt");
+}
+
+}  // namespace
+}  // namespace linkgain

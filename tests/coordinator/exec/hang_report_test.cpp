@@ -1,0 +1,161 @@
+#include "hang_report.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "linkgain/base/environment.hpp"
+#include "linkgain/process/process.hpp"
+#include "support/process_support.hpp"
+#include "support/program.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace linkgain {
+namespace {
+
+/// A stand-in for NCCL's RAS: one connection, then a long sleep. It writes its port into a file.
+constexpr const char* kServer = R"(
+import socket, sys, time
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+open(sys.argv[2], "w").write("%d\n" % listener.getsockname()[1])
+connection, _ = listener.accept()
+lines = connection.makefile("rw")
+mode = sys.argv[3]
+assert lines.readline() == "CLIENT PROTOCOL 2\n"
+if mode == "silent": time.sleep(60)
+lines.write("SERVER PROTOCOL 3\n"); lines.flush()
+assert lines.readline().startswith("TIMEOUT ")
+lines.write("OK\n"); lines.flush()
+assert lines.readline() == "VERBOSE STATUS\n"
+lines.write("""NCCL version 2.30.7 compiled with CUDA 12.8
+
+Communicators... (0.00s)
+=============
+
+Warnings
+========
+
+#0-0 (78db921d1c117b4a) MISMATCH
+  Communicator ranks have different AllReduce operation counts
+  1 ranks have launched up to operation 64
+  Rank 1 has launched up to operation 60 -- GPU 1 managed by process 1650386 on node node1
+""")
+lines.flush()
+lines.close(); connection.close()
+time.sleep(60)
+)";
+
+class HungProgram : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
+    std::ofstream(folder_.path() / "server.py") << kServer;
+  }
+
+  ProcessRequest request(std::vector<std::string> arguments, const std::string& address = {}) {
+    ProcessRequest result;
+    result.arguments = std::move(arguments);
+    result.environment = current_environment();
+    if (!address.empty()) result.environment["NCCL_RAS_ADDR"] = address;
+    result.error_file = folder_.path() / "errors";
+    return result;
+  }
+
+  ProcessRequest server(const std::string& port, const std::string& mode,
+                        const std::string& address = {}) {
+    return request({"python3", (folder_.path() / "server.py").string(), port, port_file(), mode},
+                   address);
+  }
+
+  std::string port_file() const { return (folder_.path() / "port").string(); }
+
+  std::string port_of_server() const {
+    std::string port;
+    test::comes_true(
+        [&] {
+          std::getline(std::ifstream(port_file()), port);
+          return !port.empty();
+        },
+        60.0);
+    return port;
+  }
+
+  test::TemporaryFolder folder_;
+  test::ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
+  test::ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x2"};
+  test::ScopedEnvironment use_{"LINKGAIN_NVML_USE", (folder_.path() / "use").string()};
+};
+
+const HungProcess* find(const HangReport& report, const std::string& part) {
+  const auto found = std::ranges::find_if(report.processes, [&](const HungProcess& process) {
+    return process.command.find(part) != std::string::npos;
+  });
+  return found == report.processes.end() ? nullptr : &*found;
+}
+
+TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
+  Process process(request({"sh", "-c", "sleep 61 & while :; do :; done"}));
+  ASSERT_TRUE(test::comes_true(
+      [&] {
+        return !read_process_file(fmt::format("/proc/{0}/task/{0}/children", process.id())).empty();
+      },
+      60.0));
+  std::ofstream(folder_.path() / "use") << fmt::format("1 100 {}:64:sh\n", process.id());
+  const HangReport report = look_at_hang(process.marker());
+  ASSERT_EQ(report.processes.size(), 2);
+  const HungProcess* busy = find(report, "while");
+  const HungProcess* asleep = find(report, "sleep 61");
+  ASSERT_NE(busy, nullptr);
+  asleep = asleep == busy ? nullptr : asleep;
+  if (asleep == nullptr) {
+    asleep = report.processes[0].id == busy->id ? &report.processes[1] : &report.processes[0];
+  }
+  EXPECT_GT(busy->processors, 0.0);
+  EXPECT_EQ(busy->gpus, std::vector<int>{1});
+  EXPECT_EQ(asleep->processors, 0.0);
+  EXPECT_TRUE(asleep->gpus.empty());
+  ASSERT_EQ(report.gpus.size(), 1);
+  EXPECT_EQ(report.gpus[0].gpu, 1);
+  EXPECT_EQ(report.gpus[0].busy_percent, 100.0);
+  EXPECT_NE(report.ras.reason, "");
+  EXPECT_GE(describe(report).size(), 4);
+}
+
+TEST_F(HungProgram, RasSaysWhichRankIsBehind) {
+  Process process(server("0", "answers"));
+  const RasAnswer answer = ask_ras("127.0.0.1:" + port_of_server(), Seconds{30.0});
+  EXPECT_EQ(answer.reason, "");
+  ASSERT_EQ(answer.behind.size(), 1);
+  EXPECT_EQ(answer.behind[0].rank, 1);
+  EXPECT_EQ(answer.behind[0].most, 64);
+}
+
+TEST_F(HungProgram, ARasThatDoesNotAnswerCostsTheLimit) {
+  Process process(server("0", "silent"));
+  const RasAnswer answer = ask_ras("127.0.0.1:" + port_of_server(), Seconds{0.3});
+  EXPECT_NE(answer.reason, "");
+  EXPECT_TRUE(answer.lines.empty());
+}
+
+TEST_F(HungProgram, OnlyTheRasOfTheProgramItselfIsAsked) {
+  std::string port;
+  {
+    Process first(server("0", "answers"));
+    port = port_of_server();
+  }
+  const std::string address = "127.0.0.1:" + port;
+  std::filesystem::remove(port_file());
+  Process listening(server(port, "answers", address));
+  ASSERT_EQ(port_of_server(), port);
+  Process other(request({"sleep", "60"}, address));
+  EXPECT_NE(look_at_hang(other.marker()).ras.reason, "");
+  const HangReport report = look_at_hang(listening.marker());
+  EXPECT_EQ(report.ras.reason, "");
+  EXPECT_EQ(report.ras.behind.size(), 1);
+}
+
+}  // namespace
+}  // namespace linkgain

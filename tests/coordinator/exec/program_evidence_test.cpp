@@ -1,0 +1,198 @@
+#include "program_evidence.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "exec_verdicts.hpp"
+#include "linkgain/base/environment.hpp"
+#include "linkgain/process/process.hpp"
+#include "support/process_support.hpp"
+#include "support/program.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace linkgain {
+namespace {
+
+using test::ScopedEnvironment;
+
+/// A machine of two H200, on which programs say what they moved and who uses what.
+class ProgramWatched : public testing::Test {
+ protected:
+  std::string traffic_file() const { return (folder_.path() / "traffic").string(); }
+  std::string use_file() const { return (folder_.path() / "use").string(); }
+
+  Process start(const std::string& script, const Environment& changes = {}) const {
+    Environment environment = current_environment();
+    for (const auto& [name, value] : changes) environment[name] = value;
+    ProcessRequest request;
+    request.arguments = {"sh", "-c", script};
+    request.environment = environment;
+    request.error_file = folder_.path() / "errors";
+    return Process(request);
+  }
+
+  /// Runs to its end.
+  RunEvidence run(ProgramWatch& watch, const std::string& script,
+                  const Environment& changes = {}) const {
+    watch.begin();
+    Process process = start(script, changes);
+    watch.follow(process.marker());
+    process.wait(Seconds{60.0});
+    process.end_tree(Seconds{1.0});
+    return watch.end();
+  }
+
+  test::TemporaryFolder folder_;
+  ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
+  ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x2"};
+  ScopedEnvironment traffic_{"LINKGAIN_NVML_TRAFFIC", traffic_file()};
+  ScopedEnvironment use_{"LINKGAIN_NVML_USE", use_file()};
+};
+
+TEST_F(ProgramWatched, CountersThatGrowInOneArmOnlyShowThatTheVariantWorks) {
+  const std::string script =
+      fmt::format("[ \"$NCCL_P2P_DISABLE\" = 1 ] || printf '0 1073741824\\n1 1073741824\\n' >> {}",
+                  traffic_file());
+  ProgramWatch watch;
+  ArmEvidence p2p{.variant = "p2p"};
+  ArmEvidence host{.variant = "host", .p2p_off = true};
+  for (int round = 0; round < 2; ++round) {
+    p2p.runs.push_back(run(watch, script));
+    host.runs.push_back(run(watch, script, {{"NCCL_P2P_DISABLE", "1"}}));
+  }
+  EXPECT_EQ(nvlink_bytes(p2p), 2.0 * 1073741824);
+  EXPECT_EQ(nvlink_bytes(host), 0.0);
+  EXPECT_EQ(judge_exec({p2p, host}, {}).exit_code, ExitCode::success);
+  const GpuEvidence& gpu = p2p.runs[1].gpus.at(1);
+  EXPECT_EQ(gpu.gpu, 1);
+  EXPECT_EQ(gpu.traffic.nvlink_received, 1073741824);
+  EXPECT_EQ(gpu.nvlink_reason, "");
+  EXPECT_FALSE(gpu.traffic.pcie_sent);
+  EXPECT_NE(gpu.pcie_reason, "");
+  // The same program as both arms, P2P off in one: the variable does not reach it.
+  host.runs = p2p.runs;
+  EXPECT_EQ(judge_exec({p2p, host}, {}).exit_code, ExitCode::wrong_path);
+}
+
+TEST_F(ProgramWatched, CountersThatGoBackwardsAreNotMeasured) {
+  std::ofstream(traffic_file()) << "0 1073741824\n";
+  ProgramWatch watch;
+  const RunEvidence evidence = run(watch, fmt::format(": > {}", traffic_file()));
+  EXPECT_FALSE(evidence.gpus.at(0).traffic.nvlink_sent);
+  EXPECT_NE(evidence.gpus.at(0).nvlink_reason, "");
+  EXPECT_EQ(evidence.gpus.at(1).traffic.nvlink_sent, 0);
+  EXPECT_FALSE(nvlink_bytes(evidence));
+}
+
+TEST_F(ProgramWatched, OnlyVisibleGpusAreWatched) {
+  const ScopedEnvironment visible("CUDA_VISIBLE_DEVICES", "1");
+  ProgramWatch watch;
+  const RunEvidence evidence = run(watch, "true");
+  ASSERT_EQ(evidence.gpus.size(), 1);
+  EXPECT_EQ(evidence.gpus[0].gpu, 1);
+}
+
+TEST_F(ProgramWatched, WithoutADriverEverythingIsAbsentWithTheReason) {
+  const ScopedEnvironment none("LINKGAIN_NVML_SCENARIO", "no-driver");
+  ProgramWatch watch;
+  EXPECT_TRUE(watch.watch_idle(Seconds{0.0}).empty());
+  const RunEvidence evidence = run(watch, "true");
+  EXPECT_TRUE(evidence.gpus.empty());
+  EXPECT_NE(evidence.no_gpus, "");
+  EXPECT_EQ(evidence.neighbours.not_looked, evidence.no_gpus);
+}
+
+TEST_F(ProgramWatched, ALostGpuHasAReason) {
+  const ScopedEnvironment lost("LINKGAIN_NVML_SCENARIO", "lost-gpu-at-start");
+  ProgramWatch watch;
+  const RunEvidence evidence = run(watch, "true");
+  ASSERT_EQ(evidence.gpus.size(), 2);
+  EXPECT_FALSE(evidence.gpus[1].traffic.nvlink_sent);
+  EXPECT_THAT(evidence.gpus[1].nvlink_reason, testing::HasSubstr("lost"));
+}
+
+TEST_F(ProgramWatched, OthersWorkBeforeTheFirstRunIsSeen) {
+  std::ofstream(use_file()) << "1 80 4711:1024:python3\n";
+  const ProgramWatch watch;
+  const std::vector<GpuNeighbour> seen = watch.watch_idle(Seconds{0.1});
+  ASSERT_EQ(seen.size(), 1);
+  EXPECT_EQ(seen[0].gpu, 1);
+  EXPECT_TRUE(is_busy(seen[0]));
+  EXPECT_EQ(seen[0].processes.at(0).pid, 4711);
+}
+
+TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
+  ProgramWatch watch;
+  watch.begin();
+  // Another's process, and one of ours with a child of its own; both stay until they are ended.
+  Process other = start("exec sleep 60");
+  Process own =
+      start(fmt::format("sleep 60 & echo $! > {}; wait", (folder_.path() / "id").string()));
+  watch.follow(own.marker());
+  std::string child;
+  ASSERT_TRUE(test::comes_true(
+      [&] {
+        std::ifstream(folder_.path() / "id") >> child;
+        return !child.empty();
+      },
+      30.0));
+  std::ofstream(use_file()) << fmt::format("0 0 {}:64:? {}:64:?\n", child, other.id());
+  test::pause_for(0.6);  // the tree is looked at 0.25 s after its start
+  const RunEvidence evidence = watch.end();
+  own.end_tree(Seconds{1.0});
+  ASSERT_EQ(evidence.neighbours.seen.size(), 1);
+  const GpuNeighbour& seen = evidence.neighbours.seen[0];
+  ASSERT_EQ(seen.processes.size(), 1);
+  EXPECT_EQ(seen.processes[0].pid, other.id());
+  EXPECT_TRUE(seen.after_s);
+  EXPECT_EQ(evidence.neighbours.not_looked, "");
+  EXPECT_GE(evidence.neighbours.looks, 2);
+}
+
+TEST_F(ProgramWatched, IdsOfAnotherNamespaceTellNothing) {
+  ProgramWatch watch;
+  const RunEvidence evidence =
+      run(watch, fmt::format("echo '0 90 4000000:64:python3' > {}", use_file()));
+  EXPECT_TRUE(evidence.neighbours.seen.empty());
+  EXPECT_NE(evidence.neighbours.not_looked, "");
+}
+
+TEST_F(ProgramWatched, HealthIsSampledWhileTheRunLasts) {
+  const ScopedEnvironment throttling("LINKGAIN_NVML_SCENARIO", "throttling");
+  ProgramWatch watch;
+  const RunEvidence evidence = run(watch, "sleep 1.5");
+  EXPECT_GE(evidence.gpus.at(0).health.unhealthy_samples, 1);
+  EXPECT_GT(evidence.cost_s, 0.0);
+}
+
+TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
+  if (!test::is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
+  const auto library = folder_.path() / "libnccl.so.2";
+  std::ofstream(library) << std::string(9000, 'x') << "NCCL version 2.28.9+cuda13.0";
+  const auto mapped = folder_.path() / "mapped";
+  const std::string script = fmt::format(
+      "python3 -c \"import mmap,time;f=open('{}','rb');m=mmap.mmap(f.fileno(),0,prot=1);"
+      "open('{}','w').close();time.sleep(60)\" & wait",
+      library.string(), mapped.string());
+  ProgramWatch watch;
+  watch.begin();
+  Process process = start(script);
+  watch.follow(process.marker());
+  ASSERT_TRUE(test::comes_true([&] { return std::filesystem::exists(mapped); }, 60.0));
+  test::pause_for(2.5);  // at most two seconds between looks
+  process.end_tree(Seconds{1.0});
+  const RunEvidence evidence = watch.end();
+  ASSERT_EQ(evidence.nccl.size(), 1);
+  EXPECT_EQ(evidence.nccl[0],
+            (MappedNccl{.path = library.string(), .version = "2.28.9+cuda13.0", .processes = 1}));
+  EXPECT_GE(evidence.processes_looked, 2);
+  // Nothing of it is left for a run of another program.
+  EXPECT_TRUE(run(watch, "sleep 0.5").nccl.empty());
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,48 @@
+#include "run_evidence.hpp"
+
+#include <gtest/gtest.h>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+
+namespace linkgain {
+namespace {
+
+RunEvidence full() {
+  RunEvidence evidence;
+  evidence.no_gpus = "no driver";
+  GpuEvidence& gpu = evidence.gpus.emplace_back();
+  gpu.gpu = 3;
+  gpu.traffic = {.nvlink_sent = 7, .nvlink_received{}, .pcie_sent{}, .pcie_received{}};
+  gpu.nvlink_reason = "half of it";
+  gpu.pcie_reason = "not read";
+  Health sample;
+  sample.temperature_c = 45;
+  sample.clock_event_reasons = 0x24;
+  add_sample(gpu.health, {sample});
+  evidence.nccl = {{"/opt/libnccl.so.2", "2.28.9+cuda13.0", true, 2}};
+  evidence.processes_looked = 5;
+  evidence.neighbours.looks = 4;
+  evidence.neighbours.seen = {{.gpu = 3, .after_s = 1.5, .processes = {{.pid = 12}}}};
+  evidence.cost_s = 0.25;
+  return evidence;
+}
+
+TEST(RunEvidence, IsReadAsItWasWritten) {
+  const std::string text = json::text_of(json::write_run_evidence(full()));
+  EXPECT_EQ(json::read_run_evidence(json::In::parse(text)), full());
+  EXPECT_EQ(json::read_run_evidence(
+                json::In::parse(json::text_of(json::write_run_evidence(RunEvidence{})))),
+            RunEvidence{});
+}
+
+TEST(RunEvidence, FollowsItsSchema) {
+  const JsonSchema schema(kRunEvidenceSchema);
+  json::In document = json::In::parse(json::text_of(json::write_run_evidence(full())));
+  EXPECT_NO_THROW(schema.require(document, "evidence", ""));
+  document.at("nccl").at(0).at("processes") = 0;
+  EXPECT_THROW(schema.require(document, "evidence", ""), UsageError);
+}
+
+}  // namespace
+}  // namespace linkgain
