@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
 
 #include "exec_verdicts.hpp"
@@ -164,7 +163,7 @@ TEST_F(ProgramWatched, IdsOfAnotherNamespaceTellNothing) {
 TEST_F(ProgramWatched, HealthIsSampledWhileTheRunLasts) {
   const ScopedEnvironment throttling("LINKGAIN_NVML_SCENARIO", "throttling");
   ProgramWatch watch;
-  const RunEvidence evidence = run(watch, "sleep 1.5");
+  const RunEvidence evidence = run(watch, "sleep 3");
   EXPECT_GE(evidence.gpus.at(0).health.unhealthy_samples, 1);
   EXPECT_GT(evidence.cost_s, 0.0);
 }
@@ -183,7 +182,7 @@ TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
   Process process = start(script);
   watch.follow(process.marker());
   ASSERT_TRUE(test::comes_true([&] { return std::filesystem::exists(mapped); }, 60.0));
-  test::pause_for(2.5);  // at most two seconds between looks
+  test::pause_for(4.0);  // at most two seconds between looks
   process.end_tree(Seconds{1.0});
   const RunEvidence evidence = watch.end();
   ASSERT_EQ(evidence.nccl.size(), 1);
