@@ -26,6 +26,15 @@ add_library(hwloc::hwloc UNKNOWN IMPORTED)
 set_target_properties(hwloc::hwloc PROPERTIES IMPORTED_LOCATION ${HWLOC_LIBRARY}
   INTERFACE_INCLUDE_DIRECTORIES ${HWLOC_INCLUDE_DIR})
 
+find_path(PCRE2_INCLUDE_DIR pcre2.h)
+find_library(PCRE2_LIBRARY pcre2-8)
+if(NOT PCRE2_INCLUDE_DIR OR NOT PCRE2_LIBRARY)
+  message(FATAL_ERROR "PCRE2 was not found: apt-get install libpcre2-dev (scripts/quickstart does it).")
+endif()
+add_library(pcre2::pcre2 UNKNOWN IMPORTED)
+set_target_properties(pcre2::pcre2 PROPERTIES IMPORTED_LOCATION ${PCRE2_LIBRARY}
+  INTERFACE_INCLUDE_DIRECTORIES ${PCRE2_INCLUDE_DIR})
+
 if(LINKGAIN_TESTS)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)

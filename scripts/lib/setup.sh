@@ -21,6 +21,7 @@ readonly build_requirements=(
   'libvalijson-dev|header|valijson/schema.hpp|valijson'
   'libfmt-dev|header|fmt/format.h|fmt'
   'libhwloc-dev|header|hwloc.h|hwloc'
+  'libpcre2-dev|header|pcre2.h|PCRE2'
 )
 readonly test_requirements=(
   'libgtest-dev|header|gtest/gtest.h|GoogleTest'

@@ -82,6 +82,7 @@ inline constexpr std::array kThirdParty{
                Visibility::public_header},
     ThirdParty{"valijson/*", "base", Visibility::source},
     ThirdParty{"hwloc*", "telemetry diagnostics", Visibility::private_header},
+    ThirdParty{"pcre2.h", "exec", Visibility::source},
     ThirdParty{"mpi.h", "runtime backends", Visibility::source},
     ThirdParty{"benchmark/*", "runtime", Visibility::source},
     ThirdParty{"CLI/*", "cases manual nccl_tests linkgain linkgain_bench",

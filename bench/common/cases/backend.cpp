@@ -25,6 +25,8 @@ std::string_view name_of(BackendKind backend) {
       return "nccl";
     case BackendKind::mpi:
       return "mpi";
+    case BackendKind::exec:
+      return "exec";
   }
   throw std::logic_error("unhandled backend");
 }
@@ -35,6 +37,10 @@ BackendKind parse_backend(std::string_view name) {
     if (name == name_of(backend)) return backend;
   }
   throw UsageError(unknown_name("backend", name, kNames));
+}
+
+BackendKind parse_recorded_backend(std::string_view name) {
+  return name == name_of(BackendKind::exec) ? BackendKind::exec : parse_backend(name);
 }
 
 bool supports(BackendKind backend, OperationKind operation) {
@@ -81,7 +87,7 @@ bool supports(BackendKind backend, Buffers buffers) {
 }
 
 bool is_launch_bound(BackendKind backend, const Case& c) {
-  if (backend == BackendKind::mpi || c.training || c.launch == LaunchMode::graph) return false;
+  if (backend != BackendKind::nccl || c.training || c.launch == LaunchMode::graph) return false;
   const bool many_a_launch =
       c.operation == OperationKind::latency || c.operation == OperationKind::load_latency;
   return !many_a_launch && c.size < kLaunchBoundBelow;

@@ -48,6 +48,13 @@ void validate_training(const Case& c) {
   }
 }
 
+/// Its name says all there is.
+void validate_program(const Case& c) {
+  if (!c.metric) throw UsageError("exec needs a metric: exec/time");
+  validate(*c.metric);
+  if (c != program_case(*c.metric)) throw UsageError("exec has no parameters but its metric");
+}
+
 void validate_size(const Case& c) {
   const std::int64_t element = size_of(c.type);
   if (c.size.value <= 0) {
@@ -147,6 +154,8 @@ constexpr std::array<std::string_view, 9> kOptions{"inplace",    "graph",     "a
                                                    "registered", "symmetric", "root=R",
                                                    "kernel",     "pair=A-B",  "both"};
 
+constexpr std::string_view kHigherIsBetter = "higher";
+
 constexpr std::array<std::string_view, 8> kTrainingOptions{
     "none",        "zero2",   "zero3",      "buckets=legacy",
     "bucket-mb=M", "batch=B", "sequence=T", "dropout=P"};
@@ -169,6 +178,7 @@ class CaseNameReader {
 
   Case read() {
     Case c;
+    if (parts_.front() == name_of(OperationKind::program)) return read_program();
     c.operation = parse_operation(take("operation"));
     if (is_training(c.operation)) return read_training(c);
     if (has_type(c.operation)) c.type = parse_data_type(take("data type"));
@@ -186,6 +196,13 @@ class CaseNameReader {
   }
 
  private:
+  Case read_program() {
+    take("operation");
+    ProgramMetric metric{.name = take("metric")};
+    if (next_ < parts_.size()) metric.higher_is_better = take("field") == kHigherIsBetter;
+    return program_case(metric);
+  }
+
   Case read_training(Case c) {
     TrainingParameters& training = c.training.emplace();
     training.precision = parse_training_precision(take("precision"));
@@ -367,6 +384,14 @@ bool has_kernel(const Case& c) {
 
 bool is_own_work(const Case& c) { return c.kernel || works_on_memory(c.operation); }
 
+Case program_case(ProgramMetric metric) {
+  Case c;
+  c.operation = OperationKind::program;
+  c.ranks = 1;
+  c.metric = std::move(metric);
+  return c;
+}
+
 bool uses_link(const Case& c) {
   if (c.training) return c.training->strategy != TrainingStrategy::none;
   return !is_local(c.operation);
@@ -381,6 +406,8 @@ std::int64_t size_granule(const Case& c) {
 }
 
 void validate(const Case& c) {
+  if (is_program(c.operation)) return validate_program(c);
+  if (c.metric) throw UsageError(fmt::format("{} is no program", name_of(c.operation)));
   if (c.ranks < kFewestRanks || c.ranks > kMostRanks) {
     throw UsageError(
         fmt::format("number of ranks np{}: from np{} to np{}", c.ranks, kFewestRanks, kMostRanks));
@@ -405,6 +432,11 @@ double bus_bandwidth(const Case& c, Seconds time) {
 }
 
 std::string case_name(const Case& c) {
+  if (c.metric) {
+    return fmt::format("{}/{}{}{}", name_of(c.operation), c.metric->name,
+                       c.metric->higher_is_better ? "/" : "",
+                       c.metric->higher_is_better ? kHigherIsBetter : "");
+  }
   if (c.training) {
     return fmt::format("{}/{}/np{}{}", name_of(c.operation), leading_text(*c.training), c.ranks,
                        trailing_text(*c.training));
@@ -413,7 +445,7 @@ std::string case_name(const Case& c) {
 }
 
 std::string curve_name(const Case& c) {
-  if (c.training) return case_name(c);
+  if (c.training || c.metric) return case_name(c);
   return fmt::format("{}/{}", leading_fields(c), trailing_fields(c));
 }
 

@@ -26,6 +26,7 @@ bool are_buckets_chosen(const TrainingParameters& training) {
 
 std::string curve_label(const Case& definition) {
   const Case defaults;
+  if (definition.metric) return definition.metric->name;
   std::string label(name_of(definition.operation));
   if (definition.training) {
     std::string fields = leading_text(*definition.training) + trailing_text(*definition.training);
@@ -61,12 +62,17 @@ std::string curve_label(const Case& definition) {
 }
 
 std::string case_label(const Case& definition) {
-  if (definition.training) return curve_label(definition);
+  if (definition.training || definition.metric) return curve_label(definition);
   return fmt::format("{} {}", curve_label(definition), readable_bytes(definition.size));
+}
+
+std::string readable_result(const Case& definition, Seconds time) {
+  return definition.metric ? readable_value(*definition.metric, time) : readable_time(time);
 }
 
 std::string spoken_operation(const Case& definition) {
   if (is_training(definition.operation)) return "training";
+  if (is_program(definition.operation)) return "program";
   std::string name(name_of(definition.operation));
   std::replace(name.begin(), name.end(), '_', '-');
   return name;

@@ -9,7 +9,7 @@ namespace linkgain {
 namespace {
 
 /// How the bytes go.
-enum class Form { collective, exchange, messages, copy, probe, training };
+enum class Form { collective, exchange, messages, copy, probe, training, program };
 
 /// What an operation has; the functions below say what each means.
 struct Traits {
@@ -24,7 +24,7 @@ struct Traits {
   bool local = false;  ///< between a GPU and its host
 };
 
-constexpr std::array<Traits, kOperations.size()> kTraits{{
+constexpr std::array<Traits, kOperations.size() + 1> kTraits{{
     {.name = "all_reduce", .reduces = true, .in_place = true},
     {.name = "all_gather", .in_place = true, .split = true},
     {.name = "reduce_scatter", .reduces = true, .in_place = true, .split = true},
@@ -44,6 +44,7 @@ constexpr std::array<Traits, kOperations.size()> kTraits{{
     {.name = "host_to_device", .form = Form::copy, .local = true},
     {.name = "device_to_host", .form = Form::copy, .local = true},
     {.name = "gpt2_step", .form = Form::training},
+    {.name = "exec", .form = Form::program},
 }};
 
 /// The table is in the enumeration's order.
@@ -85,7 +86,7 @@ bool has_pair(OperationKind operation) { return traits_of(operation).paired; }
 bool needs_pair(OperationKind operation) { return traits_of(operation).always_paired; }
 
 bool has_type(OperationKind operation) {
-  return !works_on_memory(operation) && !is_training(operation);
+  return !works_on_memory(operation) && !is_training(operation) && !is_program(operation);
 }
 
 bool is_copy(OperationKind operation) { return traits_of(operation).form == Form::copy; }
@@ -96,10 +97,13 @@ bool works_on_memory(OperationKind operation) {
 
 bool is_training(OperationKind operation) { return traits_of(operation).form == Form::training; }
 
+bool is_program(OperationKind operation) { return traits_of(operation).form == Form::program; }
+
 bool is_local(OperationKind operation) { return traits_of(operation).local; }
 
 bool moves_its_size(OperationKind operation) {
-  return operation != OperationKind::load_latency && !is_training(operation);
+  return operation != OperationKind::load_latency && !is_training(operation) &&
+         !is_program(operation);
 }
 
 bool has_in_place_form(OperationKind operation) { return traits_of(operation).in_place; }

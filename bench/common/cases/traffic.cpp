@@ -46,6 +46,7 @@ std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::program:
       break;  // not known
   }
   return std::nullopt;
@@ -94,6 +95,7 @@ bool is_known(OperationKind operation, std::string_view algorithm) {
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::program:
       return false;
   }
   throw std::invalid_argument("no such operation");
@@ -134,6 +136,8 @@ double largest_payload_of_a_rank(const Case& c, std::string_view algorithm) {
       return kLoadLatencyLine;
     case OperationKind::gpt2_step:
       return training_payload(*c.training, c.ranks) / c.ranks;
+    case OperationKind::program:
+      break;
   }
   throw std::invalid_argument("no such operation");
 }

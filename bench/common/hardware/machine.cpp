@@ -116,6 +116,7 @@ std::string gpu_label(const Machine& machine, int rank) {
 }
 
 std::string describe_ranks(const Machine& machine) {
+  if (machine.ranks.empty()) return "no GPUs";
   std::vector<std::pair<std::string, int>> counts;
   for (const RankInfo& rank : machine.ranks) {
     if (!rank.gpu) return fmt::format("{} ranks", machine.ranks.size());

@@ -117,6 +117,7 @@ MachineKey key_of(const Record& record) {
     key.mpi = machine.software.mpi;
   } else {
     add_gpus(key, machine);
+    if (key.gpus.empty()) key.processor = machine.processor;
     key.nccl = minor_version(machine.software.nccl_library.value_or(""));
   }
   return key;
@@ -150,6 +151,9 @@ void fill_in(MachineKey& key, const MachineKey& other) {
 }
 
 std::string describe(const MachineKey& key) {
+  if (key.backend == BackendKind::exec && key.gpus.empty()) {
+    return key.processor.empty() ? "an unknown processor" : key.processor;
+  }
   if (key.gpus.empty()) {
     return fmt::format("{} on {}, {}", counted(key.ranks, "rank", "ranks"),
                        key.processor.empty() ? "an unknown processor" : key.processor,
@@ -204,7 +208,7 @@ Out write_key(const MachineKey& key) {
 
 MachineKey read_key(const In& in) {
   MachineKey key;
-  key.backend = parse_backend(in.at("backend").get<std::string>());
+  key.backend = parse_recorded_backend(in.at("backend").get<std::string>());
   key.ranks = in.at("ranks");
   key.hosts = in.at("hosts");
   key.gpus = in.at("gpus").get<std::vector<std::string>>();

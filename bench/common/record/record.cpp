@@ -68,6 +68,7 @@ void summarise_variant(VariantResult& result, const Case& definition,
   if (times.empty()) return;
   result.time = launches.empty() ? Seconds{median(times)} : geometric_mean(launches);
   result.skew = median(skews);
+  if (is_program(definition.operation)) return;  // what it prints may change as it runs
   result.level_shift = level_shift_of(definition, samples);
   if (!moves_its_size(definition.operation)) return;
   result.algbw = algorithm_bandwidth(definition, *result.time);
@@ -190,7 +191,8 @@ std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t v
     if (sample.variant != static_cast<int>(variant) || !(time > 0.0)) continue;
     times[sample.launch].push_back(time);
   }
-  const std::size_t fewest = is_training(result.definition.operation) ? 1 : kFewestSamples;
+  const OperationKind operation = result.definition.operation;
+  const std::size_t fewest = is_training(operation) || is_program(operation) ? 1 : kFewestSamples;
   std::vector<LaunchMedian> medians;
   for (const auto& [launch, values] : times) {
     if (values.size() >= fewest) medians.push_back({launch, Seconds{median(values)}});
@@ -267,7 +269,7 @@ double default_precision(const Case& definition) {
   constexpr Bytes kLarge{std::int64_t{16} << 20};
   constexpr Bytes kMiddle{std::int64_t{1} << 20};
   if (definition.training || definition.size >= kLarge) return 0.01;
-  return definition.size >= kMiddle ? 0.02 : 0.05;
+  return definition.metric || definition.size >= kMiddle ? 0.02 : 0.05;
 }
 
 double precision_of(const Settings& settings, const Case& definition) {

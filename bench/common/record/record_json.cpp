@@ -135,6 +135,21 @@ VariantResult read_variant_result(const In& json) {
   return result;
 }
 
+Out write_program(const ProgramPlan& program) {
+  return {{"command", program.command}, {"server", program.server},
+          {"prepare", program.prepare}, {"cleanup", program.cleanup},
+          {"metrics", program.metrics}, {"warm_up_runs", program.warm_up}};
+}
+
+ProgramPlan read_program(const In& json) {
+  return {.command = json.at("command").get<std::vector<std::string>>(),
+          .server = json.at("server"),
+          .prepare = json.at("prepare"),
+          .cleanup = json.at("cleanup"),
+          .metrics = json.at("metrics").get<std::vector<std::string>>(),
+          .warm_up = json.at("warm_up_runs")};
+}
+
 /// A sample with the place of its case in the record.
 struct Row {
   int case_index;
@@ -199,25 +214,19 @@ Out write_rows(const Rows& rows) {
   return out;
 }
 
-/// A column that only records with such samples have.
-void read_disturbed(const In& json, std::vector<Sample>& samples) {
-  const In* const column = member_of(json, "disturbed");
-  if (column == nullptr) return;
-  if (column->size() != samples.size()) {
-    throw UsageError("samples: column 'disturbed' has another length");
-  }
-  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].disturbed = (*column)[i].get<bool>();
+/// A column that not all records have; null where there is none.
+const In* optional_column(const In& json, const char* key, std::size_t rows) {
+  const In* const column = member_of(json, key);
+  if (column == nullptr || column->size() == rows) return column;
+  throw UsageError(std::string("samples: column '") + key + "' has another length");
 }
 
-/// A column that records without trainings, and older ones, lack.
-void read_losses(const In& json, std::vector<Sample>& samples) {
-  const In* const column = member_of(json, "loss");
-  if (column == nullptr) return;
-  if (column->size() != samples.size()) {
-    throw UsageError("samples: column 'loss' has another length");
-  }
+void read_optional_columns(const In& json, std::vector<Sample>& samples) {
+  const In* const losses = optional_column(json, "loss", samples.size());
+  const In* const disturbed = optional_column(json, "disturbed", samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (!(*column)[i].is_null()) samples[i].loss = (*column)[i].get<double>();
+    if (losses != nullptr && !(*losses)[i].is_null()) samples[i].loss = (*losses)[i].get<double>();
+    if (disturbed != nullptr) samples[i].disturbed = (*disturbed)[i].get<bool>();
   }
 }
 
@@ -251,8 +260,7 @@ std::vector<Sample> read_rows(const In& json) {
   read_column(json, "round", samples, &Sample::round);
   read_column(json, "position", samples, &Sample::position);
   read_column(json, "operations", samples, &Sample::operations);
-  read_losses(json, samples);
-  read_disturbed(json, samples);
+  read_optional_columns(json, samples);
   for (const char* key : {"seconds_by_rank", "temperature_c_by_rank", "power_w_by_rank",
                           "sm_clock_mhz_by_rank", "clock_event_reasons_by_rank"}) {
     require_columns(json, key, samples.size());
@@ -386,7 +394,9 @@ CaseResult read_case(const In& json) {
 
 Out write_settings(const Settings& settings) {
   const auto write_variant = [](const Variant& variant) {
-    return Out{{"name", variant.name}, {"environment", variant.environment}};
+    Out written{{"name", variant.name}, {"environment", variant.environment}};
+    if (!variant.arguments.empty()) written["arguments"] = variant.arguments;
+    return written;
   };
   Out out{{"argv", settings.argv},
           {"backend", name_of(settings.backend)},
@@ -403,17 +413,21 @@ Out write_settings(const Settings& settings) {
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
   }
+  if (settings.program) out["program"] = write_program(*settings.program);
   return out;
 }
 
 Settings read_settings(const In& json) {
   Settings settings;
   settings.argv = json.at("argv").get<std::vector<std::string>>();
-  settings.backend = parse_backend(json.at("backend").get<std::string>());
+  settings.backend = parse_recorded_backend(json.at("backend").get<std::string>());
   settings.profile = json.at("profile");
   settings.schedule = json.at("schedule");
   settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
-    return Variant{variant.at("name"), variant.at("environment").get<Environment>()};
+    const In* const arguments = member_of(variant, "arguments");
+    return Variant{variant.at("name"), variant.at("environment").get<Environment>(),
+                   arguments == nullptr ? std::vector<std::string>{}
+                                        : arguments->get<std::vector<std::string>>()};
   });
   settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
   settings.launches = json.at("launches");
@@ -425,6 +439,7 @@ Settings read_settings(const In& json) {
   if (const In* training = member_of(json, "training")) {
     settings.training = TrainingPlan{training->at("steps"), training->at("tokens")};
   }
+  if (const In* program = member_of(json, "program")) settings.program = read_program(*program);
   return settings;
 }
 

@@ -212,6 +212,8 @@ std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
 }
 
 std::string deviation_pool(const Case& definition, const std::string& variant) {
+  // A program's metrics are of one run each, and each is a quantity of its own.
+  if (definition.metric) return fmt::format("{}/{}", variant, case_name(definition));
   constexpr std::int64_t kFactor = 16;
   std::int64_t low = 1;
   while (low <= definition.size.value / kFactor) low *= kFactor;

@@ -91,8 +91,8 @@ std::string sentence(const CaseCheck& check) {
     text += separator + part;
     separator = ", ";
   };
-  if (check.time) append(readable_time(*check.time));
-  if (check.reference) append("baseline " + readable_time(*check.reference));
+  if (check.time) append(readable_result(check.definition, *check.time));
+  if (check.reference) append("baseline " + readable_result(check.definition, *check.reference));
   const std::string interval = interval_text(check);
   const std::string shift = shift_text(check.shift);
   append(interval.empty() ? shift : fmt::format("{} (95 % CI {})", shift, interval));
@@ -136,8 +136,8 @@ std::string subject_text(const CheckResult& result) {
 
 using Checks = std::vector<const CaseCheck*>;
 
-std::string readable(const std::optional<Seconds>& time) {
-  return time ? readable_time(*time) : std::string("–");
+std::string readable(const CaseCheck& check, const std::optional<Seconds>& time) {
+  return time ? readable_result(check.definition, *time) : std::string("–");
 }
 
 std::string verdict_cell(const CaseCheck& check, bool headline, TableStyle style) {
@@ -162,8 +162,8 @@ std::vector<std::string> row_of(const CaseCheck& check, TableStyle style) {
   return {verdict_cell(check, check.headline, style),
           case_cell(check, style),
           check.variant,
-          readable(check.reference),
-          readable(check.time),
+          readable(check, check.reference),
+          readable(check, check.time),
           shift_text(check.shift),
           interval_text(check),
           readable_tolerance(check.tolerance),

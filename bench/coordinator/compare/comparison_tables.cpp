@@ -55,7 +55,7 @@ std::string value_cell(const CaseFigures* figures, Metric metric) {
   }
   switch (metric) {
     case Metric::time:
-      return figures->time ? readable_time(*figures->time) : std::string{};
+      return figures->time ? readable_result(figures->definition, *figures->time) : std::string{};
     case Metric::busbw:
       return figures->busbw ? readable_bandwidth(*figures->busbw) : std::string{};
     case Metric::algbw:

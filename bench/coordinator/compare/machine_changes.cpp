@@ -1,6 +1,7 @@
 #include "linkgain/compare/machine_changes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {
@@ -212,6 +214,36 @@ void add_training(Changes& changes, const Settings& before, const Settings& afte
               tokens(*after.training));
 }
 
+std::string shown(const std::string& text) { return text.empty() ? "none" : text; }
+
+std::string command_of(const ProgramPlan& program) {
+  std::vector<std::string> words;
+  for (const std::string& word : program.command) words.push_back(shell_quoted(word));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// Where both ran a user's program.
+void add_program(Changes& changes, const Settings& before, const Settings& after) {
+  if (!before.program || !after.program) return;
+  const ProgramPlan& old = *before.program;
+  const ProgramPlan& now = *after.program;
+  changes.add(ChangeKind::setting, "command", command_of(old), command_of(now));
+  changes.add(ChangeKind::setting, "server", shown(old.server), shown(now.server));
+  changes.add(ChangeKind::setting, "command before a run", shown(old.prepare), shown(now.prepare));
+  changes.add(ChangeKind::setting, "command after a run", shown(old.cleanup), shown(now.cleanup));
+  changes.add(ChangeKind::setting, "metrics", fmt::format("{}", fmt::join(old.metrics, "; ")),
+              fmt::format("{}", fmt::join(now.metrics, "; ")));
+  changes.add(ChangeKind::setting, "warm-up runs", std::optional(old.warm_up),
+              std::optional(now.warm_up));
+  for (const Variant& variant : after.variants) {
+    const auto same = std::ranges::find(before.variants, variant.name, &Variant::name);
+    if (same == before.variants.end()) continue;
+    changes.add(ChangeKind::setting, "arguments with " + variant.name,
+                shown(fmt::format("{}", fmt::join(same->arguments, " "))),
+                shown(fmt::format("{}", fmt::join(variant.arguments, " "))));
+  }
+}
+
 void add_settings(Changes& changes, const RunFigures& before, const RunFigures& after) {
   changes.add(ChangeKind::setting, "measured with", std::string(name_of(before.source)),
               std::string(name_of(after.source)));
@@ -224,6 +256,7 @@ void add_settings(Changes& changes, const RunFigures& before, const RunFigures& 
                 std::optional(after.settings.sample_target.value));
   }
   add_training(changes, before.settings, after.settings);
+  add_program(changes, before.settings, after.settings);
   add_variants(changes, before.settings, after.settings);
 }
 

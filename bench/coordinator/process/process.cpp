@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <random>
 #include <set>
 #include <sstream>
@@ -125,12 +127,18 @@ std::vector<std::string> assignments(const Environment& environment, const std::
   return result;
 }
 
-Descriptor open_error_file(const std::filesystem::path& path) {
+Descriptor open_to_append(const std::filesystem::path& path) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file) {
     throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
   }
   return file;
+}
+
+Descriptor open_nothing() {
+  Descriptor file(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!file) check(errno, "open /dev/null");
+  return moved_up(std::move(file));
 }
 
 void make_nonblocking(const Descriptor& descriptor) {
@@ -261,17 +269,22 @@ std::string describe(const ProcessEnd& end) {
 }
 
 Process::Process(const ProcessRequest& request) : marker_(unique_marker()), tree_(marker_) {
-  const Descriptor error = open_error_file(request.error_file);
-  Pipe to_program = make_pipe();
-  Pipe from_program = make_pipe();
-  make_nonblocking(to_program.writing);
-  make_nonblocking(from_program.reading);
+  Pipe error =
+      request.error_file.empty() ? make_pipe() : Pipe{{}, open_to_append(request.error_file)};
+  Pipe input = request.has_input ? make_pipe() : Pipe{open_nothing(), {}};
+  Pipe output =
+      request.output_file.empty() ? make_pipe() : Pipe{{}, open_to_append(request.output_file)};
+  for (const Descriptor* own : {&input.writing, &output.reading, &error.reading}) {
+    if (*own) make_nonblocking(*own);
+  }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   id_ = spawn(request.arguments, assignments(request.environment, marker_),
-              {to_program.reading.get(), from_program.writing.get(), error.get()});
+              {input.reading.get(), output.writing.get(), error.writing.get()});
+  exited_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
   tree_.set_session(id_);
-  input_ = std::move(to_program.writing);
-  output_ = std::move(from_program.reading);
+  input_ = std::move(input.writing);
+  output_ = std::move(output.reading);
+  error_ = std::move(error.reading);
 }
 
 Process::~Process() {
@@ -350,6 +363,43 @@ ReadResult Process::read_line(Seconds deadline, const SignalWatch* watch) {
     if (end.passed()) return {Transfer::timed_out, {}};
     const bool ready = wait_ready(output_, POLLIN, end, watch);
     gone = !ready && !running();
+  }
+}
+
+/// False where there is nothing now; the pipe is closed at its end.
+bool Process::read_one(Descriptor& pipe, bool is_error, Output& output) {
+  if (!pipe) return false;
+  std::array<char, 65536> chunk;
+  const ssize_t count = read(pipe.get(), chunk.data(), chunk.size());
+  if (count == 0) pipe.reset();
+  if (count <= 0) return false;
+  output.is_error = is_error;
+  output.text.assign(chunk.data(), static_cast<std::size_t>(count));
+  output.arrived = std::chrono::steady_clock::now();
+  return true;
+}
+
+bool Process::read_rest(Output& output) {
+  return read_one(output_, false, output) || read_one(error_, true, output);
+}
+
+Activity Process::wait_for_activity(Output& output, Seconds deadline, const SignalWatch* watch) {
+  const Deadline end(deadline);
+  while (true) {
+    // An old kernel does not wake this program at the end of that one, which is then looked for.
+    const int longest = exited_ ? std::numeric_limits<int>::max() : kReapMilliseconds;
+    std::array<pollfd, 4> entries{{{exited_.get(), POLLIN, 0},
+                                   {output_.get(), POLLIN, 0},
+                                   {error_.get(), POLLIN, 0},
+                                   {watch != nullptr ? watch->descriptor() : -1, POLLIN, 0}}};
+    poll(entries.data(), entries.size(), end.remaining_milliseconds(longest));
+    if (watch != nullptr) watch->throw_if_caught();
+    if (entries[0].revents != 0 || !exited_) {
+      if (try_reap()) return Activity::exited;
+    }
+    if (entries[1].revents != 0 && read_one(output_, false, output)) return Activity::wrote;
+    if (entries[2].revents != 0 && read_one(error_, true, output)) return Activity::wrote;
+    if (end.passed()) return Activity::timed_out;
   }
 }
 

@@ -149,6 +149,7 @@ std::string outcome_sentence(const CaseSummary& each, const Comparison& comparis
 std::string precision_text(const Settings& settings) {
   if (settings.precision)
     return fmt::format("±{} of the ratio", percent_of_digits(*settings.precision));
+  if (settings.program) return "±2 % of the ratio";
   return "±1 % of the ratio from 16 MiB on and of trainings, ±2 % from 1 MiB on, ±5 % below";
 }
 

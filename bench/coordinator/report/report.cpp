@@ -338,7 +338,13 @@ std::string variants_section(const Record& record) {
     const Variant& variant = settings.variants[i];
     const std::string own = assignments(variant.environment);
     text += fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : "`" + own + "`");
-    text += fmt::format("  - path: {}\n", paths_of(record, variant.name));
+    if (settings.program) {
+      std::vector<std::string> words;
+      for (const std::string& word : variant.arguments) words.push_back(shell_quoted(word));
+      if (!words.empty()) text += fmt::format("  - arguments: `{}`\n", fmt::join(words, " "));
+    } else {
+      text += fmt::format("  - path: {}\n", paths_of(record, variant.name));
+    }
     if (i < settings.environment_in_force.size()) {
       const std::string in_force = assignments(settings.environment_in_force[i]);
       text += fmt::format("  - in force: {}\n",
@@ -352,7 +358,7 @@ std::string machine_section(const Record& record) {
   const Machine& machine = record.machine;
   const Software& software = machine.software;
   std::string text;
-  add_item(text, "Measured with", describe_ranks(machine));
+  if (!machine.ranks.empty()) add_item(text, "Measured with", describe_ranks(machine));
   add_item(text, "Host", machine.host);
   add_item(text, "Kernel", machine.kernel);
   add_item(text, "Processor",
@@ -379,8 +385,14 @@ std::string machine_section(const Record& record) {
   return text.empty() ? text : "## Machine\n\n" + text;
 }
 
+std::string shell_line(std::vector<std::string> words) {
+  std::ranges::transform(words, words.begin(), shell_quoted);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 /// The command line with what was in force by default, and may be another default elsewhere.
 std::string repetition(const Settings& settings) {
+  if (settings.program) return shell_line(settings.argv);
   const std::string budget = settings.budget ? fmt::format("{:g}", settings.budget->value) : "";
   std::vector<std::string> words = settings.argv;
   for (const auto& [option, value] :
@@ -394,8 +406,7 @@ std::string repetition(const Settings& settings) {
         });
     if (!given && !value.empty()) words.insert(words.end(), {option, value});
   }
-  std::ranges::transform(words, words.begin(), shell_quoted);
-  return fmt::format("{}", fmt::join(words, " "));
+  return shell_line(words);
 }
 
 std::string repeat_section(const Record& record) {
@@ -403,9 +414,21 @@ std::string repeat_section(const Record& record) {
   std::string text = "## Repeat it\n\n";
   if (!settings.argv.empty()) text += fmt::format("```sh\n{}\n```\n\n", repetition(settings));
   add_item(text, "Label", settings.label);
+  if (const std::optional<ProgramPlan>& program = settings.program) {
+    for (const std::string& metric : program->metrics) add_item(text, "Metric", metric);
+    add_item(text, "Rounds", std::to_string(settings.launches));
+    add_item(text, "Warm-up runs of each variant", std::to_string(program->warm_up));
+  }
   add_item(text, "Interval asked for", precision_text(settings));
-  add_item(text, "Sample", readable_time(settings.sample_target));
+  if (!settings.program) add_item(text, "Sample", readable_time(settings.sample_target));
   if (settings.require_healthy) add_item(text, "Healthy GPUs", "required");
+  return text;
+}
+
+/// One below the other, a blank line before each.
+std::string joined_sections(const std::vector<std::string>& sections) {
+  std::string text;
+  for (const std::string& section : sections) text += section.empty() ? section : "\n" + section;
   return text;
 }
 
@@ -419,14 +442,15 @@ std::string health_line(const RunSummary& summary) {
 
 std::string markdown_details(const RunSummary& summary) {
   const Record& record = summary.record;
-  std::string text;
-  for (const std::string& section :
-       {headline(summary), health_section(summary), warnings_section(record),
-        sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
-        variants_section(record), machine_section(record), repeat_section(record)}) {
-    text += section.empty() ? section : "\n" + section;
-  }
-  return text;
+  return joined_sections({headline(summary), health_section(summary), warnings_section(record),
+                          sizes_section(summary), pairs_section(summary),
+                          nvlink_traffic_section(summary), variants_section(record),
+                          machine_section(record), repeat_section(record)});
+}
+
+std::string circumstances(const Record& record) {
+  return joined_sections({warnings_section(record), variants_section(record),
+                          machine_section(record), repeat_section(record)});
 }
 
 std::string markdown_report(const RunSummary& summary) {

@@ -353,7 +353,8 @@ void RunSummary::add_steps(Curve& curve) const {
 std::vector<Curve> RunSummary::all_curves() const {
   std::vector<Curve> curves;
   for (const CaseSummary& each : cases) {
-    if (is_training(each.definition().operation)) continue;
+    const OperationKind operation = each.definition().operation;
+    if (is_training(operation) || is_program(operation)) continue;
     const std::string name = curve_name(as_shown(each.definition()));
     auto curve = std::find_if(curves.begin(), curves.end(),
                               [&](const Curve& known) { return known.name == name; });

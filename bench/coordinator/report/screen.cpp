@@ -26,40 +26,6 @@ constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_r
                                 OperationKind::latency};
 constexpr std::size_t kMostRows = 6;
 constexpr std::size_t kMostWarnings = 3;
-constexpr std::size_t kMostLines = 24;
-
-using Color = std::string_view;  ///< what switches it on
-constexpr Color kNoColor = "";
-constexpr Color kRed = "\033[31m";
-constexpr Color kGreen = "\033[32m";
-constexpr Color kYellow = "\033[33m";
-
-std::string painted(const std::string& text, Color color, const ScreenStyle& style) {
-  if (!style.color || color.empty()) return text;
-  return fmt::format("{}{}\033[0m", color, text);
-}
-
-std::string shown(std::string_view text, const ScreenStyle& style) {
-  return style.utf8 ? std::string(text) : in_ascii(std::string(text));
-}
-
-std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style) {
-  return first_columns(shown(one_line(text), style), columns, style.utf8 ? "…" : "~");
-}
-
-/// Lines that part no number from what follows it.
-std::string in_lines(std::string_view text, const ScreenStyle& style) {
-  constexpr char kBound = '\x1f';
-  std::string bound = shown(one_line(text), style);
-  for (std::size_t i = 1; i + 1 < bound.size(); ++i) {
-    if (bound[i] == ' ' && std::isdigit(static_cast<unsigned char>(bound[i - 1])) != 0) {
-      bound[i] = kBound;
-    }
-  }
-  std::string lines = fmt::format("{}\n", fmt::join(wrapped(bound, style.columns), "\n"));
-  std::ranges::replace(lines, kBound, ' ');
-  return lines;
-}
 
 bool is_latency(OperationKind operation) {
   return operation == OperationKind::latency || operation == OperationKind::load_latency;
@@ -254,35 +220,10 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
   const std::string end = record.status == RunStatus::complete && record.wall_seconds
                               ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
                               : fmt::format("not complete: {}", name_of(record.status));
-  const std::size_t both = display_width(text) + 2 + display_width(end);
-  if (both > style.columns) {
-    return cut(text, style.columns, style) + "\n" + cut(end, style.columns, style) + "\n";
-  }
-  constexpr std::size_t kUsual = 80;
-  return text + std::string(std::min(style.columns, std::max(kUsual, both)) - both + 2, ' ') + end +
-         "\n";
+  return with_end(text, end, style);
 }
 
 bool is_wrong_path(const Warning& warning) { return warning.code == "wrong-path"; }
-
-/// A line each, a wrong path first; the last one counts those that have none.
-std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
-  std::vector<Warning> warnings = record.warnings;
-  std::ranges::stable_partition(warnings, is_wrong_path);
-  std::string text;
-  const std::size_t shown_warnings = std::min(warnings.size(), most);
-  const std::size_t more = warnings.size() - shown_warnings;
-  for (std::size_t i = 0; i < shown_warnings; ++i) {
-    const bool last = i + 1 == shown_warnings;
-    const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
-    constexpr std::string_view kLead = "warning:";
-    const std::size_t room = style.columns - kLead.size() - 1 - count.size();
-    const Color color = is_wrong_path(warnings[i]) ? kRed : kYellow;
-    text += painted(std::string(kLead), color, style) + " " + cut(warnings[i].text, room, style) +
-            count + "\n";
-  }
-  return text;
-}
 
 /// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4 to
 /// 12.9)."; of one launch "made".
@@ -377,6 +318,24 @@ std::string answer(const RunSummary& summary, const CaseSummary* headline_case) 
 
 }  // namespace
 
+std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
+  std::vector<Warning> warnings = record.warnings;
+  std::ranges::stable_partition(warnings, is_wrong_path);
+  std::string text;
+  const std::size_t shown_warnings = std::min(warnings.size(), most);
+  const std::size_t more = warnings.size() - shown_warnings;
+  for (std::size_t i = 0; i < shown_warnings; ++i) {
+    const bool last = i + 1 == shown_warnings;
+    const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
+    constexpr std::string_view kLead = "warning:";
+    const std::size_t room = style.columns - kLead.size() - 1 - count.size();
+    const Color color = is_wrong_path(warnings[i]) ? kRed : kYellow;
+    text += painted(std::string(kLead), color, style) + " " + cut(warnings[i].text, room, style) +
+            count + "\n";
+  }
+  return text;
+}
+
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
   const std::vector<const CaseSummary*> rows = cases_of_rows(summary);
   const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
@@ -397,8 +356,8 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
     }
   }
   const std::string end = "\n" + in_lines(answer(summary, first), style);
-  const auto used = static_cast<std::size_t>(std::ranges::count(text + path + end, '\n')) + 1;
-  std::size_t room = kMostLines - std::min(kMostLines, used);
+  const std::size_t used = line_count(text + path + end) + 1;
+  std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {
     text += plot;
     --room;

@@ -26,14 +26,10 @@ std::string short_name(std::string name) {
 }
 
 std::filesystem::path default_path(const RunPlan& plan, const Site& site) {
-  const std::string what = plan.backend == BackendKind::mpi
-                               ? fmt::format("mpi-np{}", plan.ranks)
-                               : fmt::format("{}x{}", plan.ranks, short_name(site.gpu_name));
-  const std::filesystem::path base =
-      std::filesystem::path("results") / fmt::format("{}_{}_{}", utc_now(true), site.host, what);
-  std::filesystem::path path = base;
-  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}-{}", base.string(), i);
-  return path;
+  return new_run_folder(site.host,
+                        plan.backend == BackendKind::mpi
+                            ? fmt::format("mpi-np{}", plan.ranks)
+                            : fmt::format("{}x{}", plan.ranks, short_name(site.gpu_name)));
 }
 
 /// "p2p-1.log": what a job wrote to standard error, to which a later one of its name would add.
@@ -47,10 +43,19 @@ bool is_job_log(const std::string& name) {
 
 bool is_of_a_run(const std::string& name) {
   return name == RunDirectory::kRecord || name == RunDirectory::kReport ||
-         name == RunDirectory::kJournal || name == RunDirectory::kLog || is_job_log(name);
+         name == RunDirectory::kJournal || name == RunDirectory::kLog ||
+         name == RunDirectory::kRuns || is_job_log(name);
 }
 
 }  // namespace
+
+std::filesystem::path new_run_folder(const std::string& host, const std::string& what) {
+  const std::filesystem::path base =
+      std::filesystem::path("results") / fmt::format("{}_{}_{}", utc_now(true), host, what);
+  std::filesystem::path path = base;
+  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}-{}", base.string(), i);
+  return path;
+}
 
 void set_aside_earlier_run(const std::filesystem::path& folder) {
   std::error_code error;
@@ -60,6 +65,8 @@ void set_aside_earlier_run(const std::filesystem::path& folder) {
     if (is_of_a_run(entry->path().filename())) files.push_back(entry->path());
   }
   for (const std::filesystem::path& file : files) {
+    // A folder is not renamed over another one.
+    if (std::filesystem::is_directory(file)) std::filesystem::remove_all(file.string() + ".old");
     std::filesystem::rename(file, file.string() + ".old", error);
     if (!error) continue;
     throw UsageError(fmt::format("{} is of an earlier run and cannot be renamed to *.old: {}",
@@ -69,7 +76,10 @@ void set_aside_earlier_run(const std::filesystem::path& folder) {
 }
 
 RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site)
-    : path_(std::filesystem::absolute(options.out.value_or(default_path(plan, site)))) {
+    : RunDirectory(options.out ? *options.out : default_path(plan, site)) {}
+
+RunDirectory::RunDirectory(const std::filesystem::path& path)
+    : path_(std::filesystem::absolute(path)) {
   std::error_code problem;
   std::filesystem::create_directories(path_, problem);
   if (problem) {

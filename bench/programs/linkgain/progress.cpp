@@ -35,10 +35,10 @@ std::string bar(double share, std::size_t width, bool utf8) {
 }
 
 /// "45 s left", "2 min 5 s left", "12 min left".
-std::string time_left(const RunPace& pace) {
+std::string time_left(const ProgressPoint& point) {
   constexpr int kMinute = 60;
   constexpr int kCoarse = 10;  // minutes
-  const auto seconds = static_cast<int>(std::ceil(std::max(0.0, pace.seconds_left())));
+  const auto seconds = static_cast<int>(std::ceil(std::max(0.0, point.seconds_left)));
   if (seconds < 2 * kMinute) return fmt::format("{} s left", seconds);
   if (seconds >= kCoarse * kMinute) return fmt::format("{} min left", seconds / kMinute);
   return fmt::format("{} min {} s left", seconds / kMinute, seconds % kMinute);
@@ -52,17 +52,21 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
+ProgressPoint point_of(const RunPace& pace) {
+  return {pace.step(), pace.steps(), pace.seconds_left()};
+}
+
 }  // namespace
 
-std::string progress_line(const RunPace& pace, const std::string& launches, const std::string& name,
-                          std::size_t columns, bool utf8) {
+std::string progress_line(const ProgressPoint& point, const std::string& part,
+                          const std::string& name, std::size_t columns, bool utf8) {
   constexpr std::size_t kBar = 20;
-  const int steps = std::max(1, pace.steps());
-  const std::string done = bar(static_cast<double>(pace.step()) / steps, kBar, utf8);
+  const int steps = std::max(1, point.steps);
+  const std::string done = bar(static_cast<double>(point.step) / steps, kBar, utf8);
   const std::string count =
-      fmt::format("{:>{}}/{}", pace.step(), std::to_string(steps).size(), steps);
-  const std::string left = time_left(pace);
-  for (const auto& parts : {std::vector{done, count, launches, name, left},
+      fmt::format("{:>{}}/{}", point.step, std::to_string(steps).size(), steps);
+  const std::string left = time_left(point);
+  for (const auto& parts : {std::vector{done, count, part, name, left},
                             std::vector{done, count, name, left}, std::vector{count, name, left}}) {
     std::string line = joined(parts);
     if (display_width(line) <= columns) return line;
@@ -72,63 +76,72 @@ std::string progress_line(const RunPace& pace, const std::string& launches, cons
   return first_columns(joined({count, first_columns(name, room), left}), columns);
 }
 
-Progress::Progress(ProgressStyle style, std::FILE* log) : style_(std::move(style)), log_(log) {}
+ProgressOutput::ProgressOutput(ProgressStyle style, std::FILE* log)
+    : style_(std::move(style)), log_(log) {}
 
-Progress::~Progress() { write_rows(); }
+ProgressOutput::~ProgressOutput() { write_rows(); }
 
 /// The line gives way to them.
-void Progress::write_rows() {
+void ProgressOutput::write_rows() {
   const std::string text = (line_open_ ? "\r\033[K" : "") + std::exchange(rows_, {});
   line_open_ = false;
   if (!text.empty()) print_message(stderr, text);
 }
 
 /// A character in the last column would leave some terminals' cursor on the next line.
-std::size_t Progress::columns() const { return std::max<std::size_t>(style_.columns(), 2) - 1; }
+std::size_t ProgressOutput::columns() const {
+  return std::max<std::size_t>(style_.columns(), 2) - 1;
+}
 
-void Progress::note(const std::string& text) {
+void ProgressOutput::note(const std::string& text) {
   write_rows();
   const std::string shown = hanging("", text, columns());
   if (!style_.quiet) print_message(stderr, style_.utf8 ? shown : in_ascii(shown));
   if (log_ != nullptr) print_message(log_, text + "\n");
 }
 
-void Progress::starting(const RunPace& pace) { write_line(pace, "", "starting jobs"); }
+void ProgressOutput::doing(const ProgressPoint& point, const std::string& part,
+                           const std::string& name, double elapsed) {
+  if (style_.quiet || !style_.terminal) return;
+  if (written_ && elapsed - *written_ < kLeastSecondsBetweenUpdates) return;
+  written_ = elapsed;
+  print_message(stderr, fmt::format("\r\033[K{}{}", std::exchange(rows_, {}),
+                                    progress_line(point, part, name, columns(), style_.utf8)));
+  line_open_ = true;
+}
+
+void ProgressOutput::finished(const std::string& line, const std::string& shown) {
+  if (log_ != nullptr) print_message(log_, line + "\n");
+  if (style_.quiet || shown.empty()) return;
+  if (!style_.terminal) return print_message(stderr, shown + "\n");
+  rows_ += shown + "\n";
+}
+
+void Progress::starting(const RunPace& pace) {
+  output_.doing(point_of(pace), "", "starting jobs", pace.elapsed());
+}
 
 void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
   const std::string launches =
       pace.launches() == 1 ? "" : fmt::format("launch {} of {}", launch + 1, pace.launches());
-  write_line(pace, launches, case_label(c));
-}
-
-void Progress::write_line(const RunPace& pace, const std::string& launches,
-                          const std::string& name) {
-  if (style_.quiet || !style_.terminal) return;
-  const double now = pace.elapsed();
-  if (written_ && now - *written_ < kLeastSecondsBetweenUpdates) return;
-  written_ = now;
-  print_message(stderr, fmt::format("\r\033[K{}{}", std::exchange(rows_, {}),
-                                    progress_line(pace, launches, name, columns(), style_.utf8)));
-  line_open_ = true;
+  output_.doing(point_of(pace), launches, case_label(c), pace.elapsed());
 }
 
 void Progress::finished(const RunPace& pace, int launch, const CaseResult& result) {
   const std::string place = place_of(pace, pace.step(), launch, result.definition);
-  const std::string text = fmt::format("{}: {}\n", place, summary_of(result));
-  if (log_ != nullptr) print_message(log_, text);
-  if (style_.quiet) return;
   const std::string label = case_label(result.definition);
-  if (!style_.terminal) {
-    const std::string count = place.substr(0, place.find(' ', place.find('/')));
-    return print_message(stderr,
-                         fitting(result, {place + ": ", count + " " + label + ": "}) + "\n");
-  }
   const bool all = std::ranges::all_of(result.variants, [](const VariantResult& variant) {
     return variant.time || variant.skipped;
   });
-  if (!all || launch + 1 < pace.launches()) return;
-  constexpr int kNameColumns = 18;
-  rows_ += fitting(result, {fmt::format("{:<{}}  ", label, kNameColumns), label + "  "}) + "\n";
+  std::string shown;
+  if (!output_.style().terminal) {
+    const std::string count = place.substr(0, place.find(' ', place.find('/')));
+    shown = fitting(result, {place + ": ", count + " " + label + ": "});
+  } else if (all && launch + 1 >= pace.launches()) {
+    constexpr int kNameColumns = 18;
+    shown = fitting(result, {fmt::format("{:<{}}  ", label, kNameColumns), label + "  "});
+  }
+  output_.finished(fmt::format("{}: {}", place, summary_of(result)), shown);
 }
 
 /// The first that fits of: each head with all that was measured, with the variants' times but no
@@ -138,13 +151,13 @@ std::string Progress::fitting(const CaseResult& result,
   for (const Detail detail : {Detail::all, Detail::no_reasons, Detail::ratios}) {
     for (const std::string& head : heads) {
       std::string line = head + summary_of(result, detail);
-      if (display_width(line) <= columns()) return line;
+      if (display_width(line) <= output_.columns()) return line;
     }
   }
   const std::string end = summary_of(result, Detail::ratios);
-  const std::size_t room = columns() > display_width(end) ? columns() - display_width(end) : 0;
-  return first_columns(first_columns(heads.back(), room, style_.utf8 ? "… " : "~ ") + end,
-                       columns());
+  const std::size_t room = output_.columns() > display_width(end) ? output_.columns() - display_width(end) : 0;
+  return first_columns(first_columns(heads.back(), room, output_.style().utf8 ? "… " : "~ ") + end,
+                       output_.columns());
 }
 
 std::string summary_of(const CaseResult& result, Detail detail) {

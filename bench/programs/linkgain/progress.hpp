@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "linkgain/run/progress.hpp"
@@ -21,30 +22,39 @@ struct ProgressStyle {
   std::function<std::size_t()> columns = [] { return kAnyColumns; };
 };
 
-/// Tells a person on standard error how far a run is. On a terminal: a row for each case when its
-/// last launch is measured, and below them one line with a bar, written anew ten times a second at
-/// most and never wider than the terminal. Elsewhere, as on a dumb terminal: a line for each case
-/// and launch. A line too long for a terminal loses the launch, reasons and times. When quiet:
-/// nothing. Every line of the second kind also goes to the run's log. What cannot be written is
-/// dropped.
-class Progress : public RunProgress {
+/// How far anything is that has steps.
+struct ProgressPoint {
+  int step = 0;  ///< that are over
+  int steps = 0;
+  double seconds_left = 0.0;
+};
+
+/// Standard error, and the log, as those who watch see them. On a terminal: rows that stay, and
+/// below them one line with a bar, written anew ten times a second at most and never wider than the
+/// terminal. Elsewhere: the lines that are for the log, too. When quiet: nothing. What cannot be
+/// written is dropped.
+class ProgressOutput {
  public:
   /// `log` may be null; it is not owned.
-  Progress(ProgressStyle style, std::FILE* log);
-  ~Progress() override;
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ProgressOutput(ProgressStyle style, std::FILE* log);
+  ~ProgressOutput();
+  ProgressOutput(const ProgressOutput&) = delete;
+  ProgressOutput& operator=(const ProgressOutput&) = delete;
 
-  void note(const std::string& text) override;
-  void starting(const RunPace& pace) override;
-  void measuring(const RunPace& pace, int launch, const Case& c) override;
-  void finished(const RunPace& pace, int launch, const CaseResult& result) override;
+  /// A line that stays.
+  void note(const std::string& text);
+  /// A step is over: `line` for the log, and `shown`, unless it is empty, for who watches.
+  void finished(const std::string& line, const std::string& shown);
+  /// What is being done, `elapsed` seconds after the begin; progress_line().
+  void doing(const ProgressPoint& point, const std::string& part, const std::string& name,
+             double elapsed);
+
+  const ProgressStyle& style() const { return style_; }
+  /// That a line may have now.
+  std::size_t columns() const;
 
  private:
-  std::size_t columns() const;
   void write_rows();
-  std::string fitting(const CaseResult& result, const std::vector<std::string>& heads) const;
-  void write_line(const RunPace& pace, const std::string& launches, const std::string& name);
 
   ProgressStyle style_;
   std::FILE* log_;
@@ -53,10 +63,28 @@ class Progress : public RunProgress {
   std::optional<double> written_;
 };
 
+/// Tells a person how far a run is: on a terminal a row for each case when its last launch is
+/// measured, elsewhere, as on a dumb terminal, a line for each case and launch. A line too long for a
+/// terminal loses the launch, reasons and times.
+class Progress : public RunProgress {
+ public:
+  Progress(ProgressStyle style, std::FILE* log) : output_(std::move(style), log) {}
+
+  void note(const std::string& text) override { output_.note(text); }
+  void starting(const RunPace& pace) override;
+  void measuring(const RunPace& pace, int launch, const Case& c) override;
+  void finished(const RunPace& pace, int launch, const CaseResult& result) override;
+
+ private:
+  std::string fitting(const CaseResult& result, const std::vector<std::string>& heads) const;
+
+  ProgressOutput output_;
+};
+
 /// "█░░░░░░░░░░░░░░░░░░░  12/150  launch 1 of 6  all_reduce 1 KiB  12 s left" within so many
-/// columns: first the launch goes, then the bar, then the end of the case's name.
-std::string progress_line(const RunPace& pace, const std::string& launches, const std::string& name,
-                          std::size_t columns, bool utf8);
+/// columns: first the part goes, then the bar, then the end of the case's name.
+std::string progress_line(const ProgressPoint& point, const std::string& part,
+                          const std::string& name, std::size_t columns, bool utf8);
 
 /// How much is told of a case: also why a variant was skipped, all but that, or the ratios alone.
 enum class Detail { all, no_reasons, ratios };

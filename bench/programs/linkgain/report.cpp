@@ -11,6 +11,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/screen.hpp"
@@ -66,11 +67,15 @@ std::filesystem::path latest_run() {
 }
 
 std::string table_report(const Record& record, const std::filesystem::path& path, bool color) {
-  const RunSummary summary(record);
+  const std::string footer = "Record: " + path.string();
   const std::size_t columns = terminal_columns();
   const ScreenStyle style = screen_style(color);
-  return screen(summary, "Record: " + path.string(), style) +
-         terminal_text(markdown_details(summary), columns == kAnyColumns ? columns : style.columns);
+  const std::size_t width = columns == kAnyColumns ? columns : style.columns;
+  if (record.settings.program) {
+    return exec_screen(record, footer, style) + terminal_text(exec_details(record), width);
+  }
+  const RunSummary summary(record);
+  return screen(summary, footer, style) + terminal_text(markdown_details(summary), width);
 }
 
 /// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where
@@ -85,7 +90,9 @@ int carry_out(const ReportOptions& options) {
       show(table_report(record, path, options.color), options.pager);
       break;
     case OutputFormat::markdown:
-      fmt::print("{}", document_text(markdown_report(RunSummary(record))));
+      fmt::print("{}", document_text(record.settings.program
+                                         ? exec_markdown(record)
+                                         : markdown_report(RunSummary(record))));
       break;
     case OutputFormat::csv:
       fmt::print("{}", csv(RunSummary(record)));

@@ -107,22 +107,8 @@ void declare_how(CommandLine& line, RunOptions& options) {
   add_number<int>(app, "--launches", options.launches, "Independent job launches of every variant")
       ->default_str("6; bridge, full, node: 8")
       ->type_name("N");
-  line.deferred
-      .add(
-          "--ci-width", options.ci_width,
-          [](const std::string& text) { return parse_share(text, "--ci-width", 1e-4, 0.5); },
-          "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05")
-      ->default_str("1% from 16 MiB, 2% from 1 MiB, 5% below")
-      ->type_name("SHARE");
-  line.deferred
-      .add(
-          "--budget", options.budget,
-          [](const std::string& text) {
-            return parse_duration(text, "--budget", Seconds{1.0}, Seconds{604800.0});
-          },
-          "How long the whole run may take, as 300 (seconds), 5m or 8h")
-      ->default_str("none; bridge: 50, full: 15m")
-      ->type_name("TIME");
+  add_ci_width(line, options.ci_width)->default_str("1% from 16 MiB, 2% from 1 MiB, 5% below");
+  add_budget(line, options.budget)->default_str("none; bridge: 50, full: 15m");
   line.deferred
       .add(
           "--timeout", options.timeout,
@@ -163,16 +149,8 @@ void declare_output(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
   app.option_defaults()->group(option_group::kOutput);
   app.get_help_ptr()->group(option_group::kOutput);
-  line.deferred
-      .add("--out", options.out, parse_path, "Folder for record and report, made if needed",
-           DeferredOptions::Empty::is_absent)
-      ->default_str("a new one in results")
-      ->type_name("DIR");
-  line.deferred
-      .add("--label", options.label, parse_label,
-           "A name for the run, by which `linkgain list` and `linkgain compare` find it",
-           DeferredOptions::Empty::is_value)
-      ->type_name("NAME");
+  add_out(line, options.out);
+  add_label(line, options.label);
   app.add_flag("--require-healthy", options.require_healthy,
                "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "
                "another process was on a GPU");
@@ -230,14 +208,6 @@ void write_files(const Record& record, const RunDirectory& directory) {
   write_file_atomically(directory.record(), to_json(record));
   std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
   write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
-}
-
-/// As short as it can be from the current folder.
-std::string shown_path(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::filesystem::path near = std::filesystem::proximate(path, error);
-  const bool below = !error && !near.empty() && *near.begin() != "..";
-  return below ? near.string() : path.string();
 }
 
 void print_result(const RunOptions& options, const Record& record, const RunDirectory& directory) {
@@ -315,7 +285,7 @@ int carry_out(const RunOptions& options) {
 const Registration kRegistration(Subcommand<RunOptions>{"run",
                                                         "Benchmark with and without P2P",
                                                         kFooter,
-                                                        {.in_help = 1, .in_list = 1},
+                                                        {.in_help = 0, .in_list = 0},
                                                         declare,
                                                         carry_out});
 

@@ -213,6 +213,43 @@ void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat usu
   line.app.add_flag("--json", *json, "The same as --format json");
 }
 
+CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share) {
+  return line.deferred
+      .add(
+          "--ci-width", share,
+          [](const std::string& text) { return parse_share(text, "--ci-width", 1e-4, 0.5); },
+          "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05")
+      ->type_name("SHARE");
+}
+
+CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget) {
+  return line.deferred
+      .add(
+          "--budget", budget,
+          [](const std::string& text) {
+            return parse_duration(text, "--budget", Seconds{1.0}, Seconds{604800.0});
+          },
+          "How long the whole run may take, as 300 (seconds), 5m or 8h")
+      ->type_name("TIME");
+}
+
+CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out) {
+  const auto parse = [](const std::string& name) { return std::filesystem::path(name); };
+  return line.deferred
+      .add("--out", out, parse, "Folder for record and report, made if needed",
+           DeferredOptions::Empty::is_absent)
+      ->default_str("a new one in results")
+      ->type_name("DIR");
+}
+
+CLI::Option* add_label(CommandLine& line, std::string& label) {
+  return line.deferred
+      .add("--label", label, parse_label,
+           "A name for the run, by which `linkgain list` and `linkgain compare` find it",
+           DeferredOptions::Empty::is_value)
+      ->type_name("NAME");
+}
+
 void add_no_color(CommandLine& line, bool& color) {
   line.app.add_flag_callback(
       "--no-color", [&color] { color = false; },
@@ -249,6 +286,13 @@ ScreenStyle screen_style(bool color) {
   return {.columns = std::max(columns_of(STDOUT_FILENO), kFewestColumns),
           .utf8 = has_utf8(),
           .color = is_colored(color)};
+}
+
+std::string shown_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path near = std::filesystem::proximate(path, error);
+  const bool below = !error && !near.empty() && *near.begin() != "..";
+  return below ? near.string() : path.string();
 }
 
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {

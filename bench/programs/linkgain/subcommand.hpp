@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <any>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,13 @@ enum class OutputFormat { table, markdown, csv, json };
 void add_output_format(CommandLine& line, OutputFormat& format,
                        OutputFormat usual = OutputFormat::table);
 
+/// "--ci-width", "--budget", "--out" and "--label" of what measures; their groups and defaults are
+/// the command's.
+CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share);
+CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget);
+CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out);
+CLI::Option* add_label(CommandLine& line, std::string& label);
+
 /// "--no-color".
 void add_no_color(CommandLine& line, bool& color);
 
@@ -95,6 +104,9 @@ std::string with_colored_verdicts(const std::string& table);
 
 /// Of the terminal that standard output is; elsewhere of 80 columns.
 ScreenStyle screen_style(bool color);
+
+/// As short as it can be from the current folder.
+std::string shown_path(const std::filesystem::path& path);
 
 /// The records that a command was given by name: files, journals or runs' directories. Throws
 /// UsageError where one cannot be read.

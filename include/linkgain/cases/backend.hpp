@@ -6,11 +6,15 @@
 
 namespace linkgain {
 
-/// What moves the bytes: NCCL between GPUs, or MPI between CPU memories.
-enum class BackendKind { nccl, mpi };
+/// What moves the bytes: NCCL between GPUs, MPI between CPU memories, or, with `linkgain exec`,
+/// whatever the user's program has.
+enum class BackendKind { nccl, mpi, exec };
 
 std::string_view name_of(BackendKind backend);
+/// One that a benchmark can be asked for. Throws UsageError.
 BackendKind parse_backend(std::string_view name);
+/// The same, or "exec".
+BackendKind parse_recorded_backend(std::string_view name);
 
 /// Throws UsageError where the backend has no such type, reduction, place, launch mode or memory in
 /// any version: MPI knows no float16, bfloat16 or float8, no avg or mulsum, no graphs and no

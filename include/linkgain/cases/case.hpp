@@ -9,6 +9,7 @@
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/operation.hpp"
+#include "linkgain/cases/program_metric.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain {
@@ -74,6 +75,8 @@ struct Case {
   bool kernel = false;
   /// Where is_training(operation), and only there. The size is then gradient_bytes().
   std::optional<TrainingParameters> training{};
+  /// Where is_program(operation), and only there. Nothing else of the case means anything then.
+  std::optional<ProgramMetric> metric{};
 
   bool operator==(const Case&) const = default;
 
@@ -86,7 +89,8 @@ struct Case {
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
 /// `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
 /// that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of
-/// type and size, and behind the ranks what trailing_text() says.
+/// type and size, and behind the ranks what trailing_text() says. A program's is exec/METRIC, and
+/// exec/METRIC/higher where more of it is better.
 std::string case_name(const Case& c);
 
 /// The name without its size: what cases of one curve share.
@@ -94,6 +98,9 @@ std::string curve_name(const Case& c);
 
 /// Reads case_name()'s form back. Throws UsageError that names the field at fault.
 Case parse_case_name(std::string_view name);
+
+/// A metric of a user's program.
+Case program_case(ProgramMetric metric);
 
 /// Whether there is a kernel of our own for such cases, whatever their size: copies; all_reduce,
 /// the sum of float32, float16 or bfloat16 in plain buffers over at most 8 ranks.

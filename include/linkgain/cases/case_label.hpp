@@ -15,6 +15,9 @@ std::string curve_label(const Case& definition);
 /// The same with the size: "all_reduce float16 1 GiB".
 std::string case_label(const Case& definition);
 
+/// The time of one operation, or what a program's metric says: "39.00 ms", "1234.5".
+std::string readable_result(const Case& definition, Seconds time);
+
 /// "all-reduce", as a sentence has it.
 std::string spoken_operation(const Case& definition);
 

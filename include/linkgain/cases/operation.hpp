@@ -27,8 +27,10 @@ enum class OperationKind {
   host_to_device,
   device_to_host,
   gpt2_step,
+  program,
 };
 
+/// Those that a benchmark can be asked for: all but `program`.
 inline constexpr std::array kOperations{
     OperationKind::all_reduce,   OperationKind::all_gather,     OperationKind::reduce_scatter,
     OperationKind::broadcast,    OperationKind::reduce,         OperationKind::alltoall,
@@ -75,6 +77,9 @@ bool works_on_memory(OperationKind operation);
 
 /// Whether it is a step of a training, which computes and communicates: gpt2_step.
 bool is_training(OperationKind operation);
+
+/// Whether it is a whole program of the user's, run by `linkgain exec`: its cases are metrics.
+bool is_program(OperationKind operation);
 
 /// Whether it stays within a GPU and its host: every variant then does the same.
 bool is_local(OperationKind operation);

@@ -160,7 +160,8 @@ bool links_differ(const Machine& machine, const PairLink& link, const Machine& o
 /// "GPU0", by CUDA index; "rank 0" where the rank has no GPU or is not known.
 std::string gpu_label(const Machine& machine, int rank);
 
-/// "2 x NVIDIA H200", "NVIDIA H200 + NVIDIA L4", or "4 ranks" without GPUs.
+/// "2 x NVIDIA H200", "NVIDIA H200 + NVIDIA L4", or "4 ranks" without GPUs; "no GPUs"
+/// where there are no ranks either.
 std::string describe_ranks(const Machine& machine);
 
 }  // namespace linkgain

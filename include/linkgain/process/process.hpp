@@ -122,7 +122,11 @@ inline constexpr std::string_view kJobMarker = "LINKGAIN_JOB";
 struct ProcessRequest {
   std::vector<std::string> arguments;  ///< the program, looked up on PATH, and what it is given
   Environment environment;             ///< all of it, but for kJobMarker
-  std::filesystem::path error_file;    ///< its standard error is appended here
+  /// Its standard error is appended here; empty: a pipe, for read_output().
+  std::filesystem::path error_file;
+  /// Its standard output is appended here; empty: a pipe.
+  std::filesystem::path output_file{};
+  bool has_input = true;  ///< a pipe for write_line(); else there is nothing to be read
 };
 
 /// How a process ended: one of the two is set, or neither where the system threw the status away
@@ -143,6 +147,16 @@ struct ReadResult {
   Transfer outcome = Transfer::ended;
   /// Without its newline. After the end of the stream: what stood there without one.
   std::string line;
+};
+
+/// What a program did next.
+enum class Activity { wrote, exited, timed_out };
+
+/// Bytes of a program's standard output or error.
+struct Output {
+  bool is_error = false;
+  std::string text;
+  std::chrono::steady_clock::time_point arrived;  ///< when they were read
 };
 
 /// A program with pipes to its standard input and output, and all that it starts in turn. It runs
@@ -173,6 +187,16 @@ class Process {
   /// What was read of a line before the deadline is kept for the next call.
   ReadResult read_line(Seconds deadline, const SignalWatch* watch = nullptr);
 
+  /// Waits for what comes first: something written to standard output or error, as it comes and
+  /// not line by line, or the end of the program itself, at which the system wakes this one.
+  /// `exited` is told once, and again of what had been reaped before. Not to be mixed with
+  /// read_line().
+  Activity wait_for_activity(Output& output, Seconds deadline, const SignalWatch* watch = nullptr);
+
+  /// What is left in the pipes of a program that exited; processes that it left behind may still
+  /// write then. False where there is nothing.
+  bool read_rest(Output& output);
+
   /// Gives the program the end of its standard input.
   void close_input() noexcept { input_.reset(); }
 
@@ -202,12 +226,15 @@ class Process {
   std::optional<pid_t> unreaped() const;
   std::optional<std::string> take_line();
   Transfer read_more();
+  bool read_one(Descriptor& pipe, bool is_error, Output& output);
   std::vector<pid_t> kill_tree();
 
   std::string marker_;
   ProcessTree tree_;
   Descriptor input_;
   Descriptor output_;
+  Descriptor error_;   ///< where standard error is a pipe
+  Descriptor exited_;  ///< readable once the program has exited (pidfd_open(2)); not of old kernels
   std::string unread_;
   std::size_t searched_ = 0;  ///< characters of unread_ known to hold no newline
   pid_t id_ = -1;

@@ -34,6 +34,7 @@ struct Warning {
 struct Variant {
   std::string name;
   Environment environment;
+  std::vector<std::string> arguments{};  ///< that a user's program is given with it
   bool operator==(const Variant&) const = default;
 };
 
@@ -184,7 +185,7 @@ struct LaunchMedian {
 };
 
 /// A median of fewer samples is no median: one disturbed sample could be it. A training's sample is
-/// itself the mean of a block of steps, so that one is enough.
+/// itself the mean of a block of steps, and a program's is a whole run: one is enough of these.
 inline constexpr int kFewestSamples = 3;
 
 /// Of one variant, by its place: the launches with enough samples, in their order. They are the
@@ -214,6 +215,17 @@ struct TrainingPlan {
   bool operator==(const TrainingPlan&) const = default;
 };
 
+/// What a run of `linkgain exec` is of; values of secret variables are masked.
+struct ProgramPlan {
+  std::vector<std::string> command;
+  std::string server;                ///< started before and ended after each run; empty: none
+  std::string prepare;               ///< a shell command before each run; empty: none
+  std::string cleanup;               ///< the same after it
+  std::vector<std::string> metrics;  ///< as they were asked for, "loss: last of 'loss=([0-9.]+)'"
+  int warm_up = 0;                   ///< runs of every variant that do not count
+  bool operator==(const ProgramPlan&) const = default;
+};
+
 /// Length of a timed batch, unless another one is asked for.
 inline constexpr Seconds kDefaultSampleTarget{0.005};
 
@@ -231,6 +243,7 @@ struct Settings {
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
   std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
+  std::optional<ProgramPlan> program{};  ///< of `linkgain exec`
   std::string label{};                   ///< by which the user finds the run again; empty: none
   bool require_healthy = false;  ///< a sample of a GPU that was throttled decides the exit code
 };
@@ -282,8 +295,8 @@ int count_launches(const Record& record);
 void summarise(CaseResult& result);
 
 /// Half width, as a share of the ratio, that a case's interval is to have where none was asked for:
-/// 1 % from 16 MiB on and for trainings, 2 % from 1 MiB on, 5 % below. That is what six launches
-/// reach on a quiet machine: placement decides more of a small operation's time.
+/// 1 % from 16 MiB on and for trainings, 2 % from 1 MiB on and for programs, 5 % below. That is
+/// what six launches reach on a quiet machine: placement decides more of a small operation's time.
 double default_precision(const Case& definition);
 
 /// That of `settings`, or the default.

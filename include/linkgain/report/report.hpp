@@ -12,6 +12,9 @@ std::string markdown_report(const RunSummary& summary);
 /// Headline, warnings, tables by size, variants, machine, how to repeat it.
 std::string markdown_details(const RunSummary& summary);
 
+/// Warnings, variants, machine, how to repeat it: what every kind of run has.
+std::string circumstances(const Record& record);
+
 /// One row per case and variant below one header row, for spreadsheets and scripts. Columns keep
 /// their names and order; new ones are added at the end. Units stand in the names; not measured is
 /// empty. A ratio is the row's variant against the first one, and stands whatever paths the two

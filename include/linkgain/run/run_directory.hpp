@@ -16,16 +16,21 @@ class RunDirectory {
   static constexpr std::string_view kReport = "report.md";
   static constexpr std::string_view kLog = "run.log";
   static constexpr std::string_view kJournal = "journal.jsonl";
+  static constexpr std::string_view kRuns = "runs";
 
   /// Makes the directory asked for, or results/<UTC time>_<host>_<gpus> below the working one.
   /// Throws UsageError where it cannot be written.
   RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site);
+  /// The same of any folder.
+  explicit RunDirectory(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path record() const { return path_ / kRecord; }
   std::filesystem::path report() const { return path_ / kReport; }
   std::filesystem::path log() const { return path_ / kLog; }
   std::filesystem::path journal() const { return path_ / kJournal; }
+  /// Of the logs that `linkgain exec` keeps of each run of a program.
+  std::filesystem::path runs() const { return path_ / kRuns; }
   std::filesystem::path job_log(const std::string& variant, int launch) const;
   /// Start of the names of NCCL's files, and the value for NCCL_DEBUG_FILE.
   std::string nccl_log_prefix(const std::string& variant, int launch) const;
@@ -37,6 +42,9 @@ class RunDirectory {
 
   std::filesystem::path path_;
 };
+
+/// results/<UTC time>_<host>_<what> below the working folder, with a number where that is there.
+std::filesystem::path new_run_folder(const std::string& host, const std::string& what);
 
 /// Renames what an earlier run left in a directory (record, report, journal, logs) to *.old, so
 /// that nothing of it passes for the next one's, however that ends. Nothing where there is no such

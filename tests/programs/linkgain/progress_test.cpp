@@ -126,7 +126,8 @@ TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
   std::string text;
   for (const std::size_t columns : {200U, 80U, 79U, 60U, 44U, 30U, 20U, 8U, 1U}) {
     for (const bool utf8 : {true, false}) {
-      const std::string line = progress_line(pace, "launch 2 of 6", case_label(c), columns, utf8);
+      const std::string line = progress_line({pace.step(), pace.steps(), pace.seconds_left()},
+                                             "launch 2 of 6", case_label(c), columns, utf8);
       EXPECT_LE(display_width(line), columns);
       text += line + "|\n";
     }

@@ -1,0 +1,49 @@
+#include "linkgain/cases/program_metric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "linkgain/base/errors.hpp"
+
+namespace linkgain {
+
+bool is_timed(const ProgramMetric& metric) {
+  return metric.name == ProgramMetric::kTime || metric.name == ProgramMetric::kStartUp ||
+         metric.name == ProgramMetric::kStep;
+}
+
+void validate(const ProgramMetric& metric) {
+  constexpr std::size_t kLongest = 40;
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const std::string& name = metric.name;
+  const bool known = !name.empty() && name.size() <= kLongest && is_plain(name.front()) &&
+                     std::ranges::all_of(name, [&](char c) {
+                       return is_plain(c) || std::string_view("._+-").find(c) != std::string::npos;
+                     });
+  if (!known) {
+    throw UsageError(
+        fmt::format("metric '{}': a name has 1 to {} letters, digits and . _ + -, a letter or "
+                    "digit first",
+                    name, kLongest));
+  }
+  if (is_timed(metric) && metric.higher_is_better) {
+    throw UsageError(fmt::format("metric '{}': more time is never better", name));
+  }
+}
+
+double to_sample(const ProgramMetric& metric, double number) {
+  return metric.higher_is_better ? 1.0 / number : number;
+}
+
+double from_sample(const ProgramMetric& metric, Seconds sample) {
+  return metric.higher_is_better ? 1.0 / sample.value : sample.value;
+}
+
+std::string readable_value(const ProgramMetric& metric, Seconds sample) {
+  if (is_timed(metric)) return readable_time(sample);
+  return fmt::format("{:.5g}", from_sample(metric, sample));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,334 @@
+#include "linkgain/exec/exec.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/nvml.hpp"
+
+namespace linkgain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool is_start_up(const Case& definition) {
+  return definition.metric->name == ProgramMetric::kStartUp;
+}
+
+class Rounds {
+ public:
+  Rounds(const ExecPlan& plan, const RunOnce& run_once, Record& record, JournalWriter& journal,
+         ExecObserver& observer)
+      : plan_(plan),
+        run_once_(run_once),
+        record_(record),
+        journal_(journal),
+        observer_(observer),
+        failures_(plan.variants.size()),
+        seconds_(plan.variants.size()) {
+    for (const Case& definition : plan.cases) {
+      CaseResult& result = record.cases.emplace_back();
+      result.definition = definition;
+      for (const Variant& variant : plan.variants) {
+        result.variants.emplace_back().variant = variant.name;
+      }
+    }
+    steps_ = static_cast<int>(plan.variants.size()) * (plan.warm_up + plan.rounds);
+  }
+
+  void carry_out() {
+    record_.status = RunStatus::interrupted;  // until it is over
+    for (auto& result : record_.cases) result.stopped = StopReason::interrupted;
+    journal_.write_head(record_);
+    warm_up();
+    BalancedOrder order(variant_count(), plan_.seed);
+    StopReason stopped = run_rounds(order, 1, plan_.rounds);
+    if (stopped == StopReason::out_of_rounds) {
+      if (const int more = rounds_worth_more(); more > 0) {
+        observer_.note(fmt::format("the interval is wider than asked for: {} more",
+                                   counted(more, "round", "rounds")));
+        steps_ += more * variant_count();
+        stopped = run_rounds(order, plan_.rounds + 1, plan_.rounds + more);
+      }
+    }
+    for (auto& result : record_.cases) result.stopped = stopped;
+    record_.status = RunStatus::complete;
+  }
+
+ private:
+  int variant_count() const { return static_cast<int>(plan_.variants.size()); }
+  bool is_out(int variant) const { return failures_[static_cast<std::size_t>(variant)] >= 2; }
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  void warm_up();
+  StopReason run_rounds(BalancedOrder& order, int first, int last);
+  void run(const RunPlace& place, int position);
+  void keep(const RunReport& report, int position);
+  void keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
+                   int position);
+  int rounds_worth_more() const;
+  ExecPace pace() const;
+
+  const ExecPlan& plan_;
+  const RunOnce& run_once_;
+  Record& record_;
+  JournalWriter& journal_;
+  ExecObserver& observer_;
+  Clock::time_point start_ = Clock::now();
+  std::vector<int> failures_;    ///< in a row, by variant
+  std::vector<double> seconds_;  ///< of the last run with all around it, by variant
+  int step_ = 0;
+  int steps_ = 0;
+  int sequence_ = 0;
+};
+
+ExecPace Rounds::pace() const {
+  double sum = 0.0;
+  int known = 0;
+  for (const double seconds : seconds_) {
+    sum += seconds;
+    known += seconds > 0.0 ? 1 : 0;
+  }
+  const double mean = known > 0 ? sum / known : 0.0;
+  return {step_, steps_, mean * (steps_ - step_)};
+}
+
+void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
+                         int position) {
+  int round = 0;
+  for (const double number : values.samples) {
+    Sample sample;
+    sample.sequence = sequence_++;
+    sample.variant = place.variant;
+    sample.launch = place.round - 1;
+    sample.round = round++;
+    sample.position = position;
+    sample.operations = values.count;
+    sample.seconds = {to_sample(*result.definition.metric, number)};
+    sample.health.resize(1);
+    result.samples.push_back(std::move(sample));
+  }
+}
+
+void Rounds::keep(const RunReport& report, int position) {
+  const std::string run = name_of(plan_, report.place);
+  for (const std::string& note : report.notes) {
+    record_.warnings.push_back({"run-noted", fmt::format("{}: {}", run, note), {}});
+    journal_.write_warning(record_.warnings.back());
+  }
+  if (report.failure) {
+    const std::string last =
+        report.last_lines.empty() ? "" : "; its last line: " + one_line(report.last_lines.back());
+    record_.warnings.push_back(
+        {"run-failed",
+         fmt::format("{} failed and does not count: {}{}", run, *report.failure, last),
+         fmt::format("its output is in {}/{}", report.log.parent_path().filename().string(),
+                     report.log.filename().string())});
+    journal_.write_warning(record_.warnings.back());
+    return;
+  }
+  if (report.place.warm_up) return;
+  for (std::size_t i = 0; i < record_.cases.size(); ++i) {
+    CaseResult& result = record_.cases[i];
+    const std::string& name = result.definition.metric->name;
+    const auto values = report.values.find(name);
+    const bool found = values != report.values.end() && values->second.missing.empty();
+    if (found) {
+      keep_sample(result, values->second, report.place, position);
+      summarise(result);
+      journal_.write_case(static_cast<int>(i), result);
+    } else if (!is_start_up(result.definition)) {
+      const std::string why = values == report.values.end() ? "" : values->second.missing;
+      record_.warnings.push_back({"metric-missing", fmt::format("{} has no {}: {}", run, name, why),
+                                  "look for the line in its log; --metric reads standard output "
+                                  "and standard error, line by line"});
+      journal_.write_warning(record_.warnings.back());
+    }
+  }
+}
+
+void Rounds::run(const RunPlace& place, int position) {
+  const double before = elapsed();
+  const RunReport report = run_once_(place, [&] { observer_.running(pace(), place); });
+  ++step_;
+  const auto variant = static_cast<std::size_t>(place.variant);
+  seconds_[variant] = elapsed() - before;
+  failures_[variant] = report.failure ? failures_[variant] + 1 : 0;
+  keep(report, position);
+  observer_.finished(pace(), report);
+  if (failures_[variant] == 2) {
+    observer_.note(
+        fmt::format("{} failed twice in a row and is not run again", plan_.variants[variant].name));
+  }
+}
+
+void Rounds::warm_up() {
+  for (int turn = 1; turn <= plan_.warm_up; ++turn) {
+    for (int variant = 0; variant < variant_count(); ++variant) {
+      if (is_out(variant)) continue;
+      observer_.running(pace(), {variant, turn, true});
+      run({variant, turn, true}, variant);
+    }
+  }
+}
+
+StopReason Rounds::run_rounds(BalancedOrder& order, int first, int last) {
+  double longest = 0.0;
+  for (int round = first; round <= last; ++round) {
+    const double begun = elapsed();
+    for (const double seconds : seconds_) longest = std::max(longest, seconds);
+    const double expected = longest * variant_count();
+    if (plan_.budget && round > 1 && begun + expected > plan_.budget->value) {
+      return StopReason::out_of_time;
+    }
+    int position = 0;
+    for (const int variant : order.next()) {
+      if (is_out(variant)) continue;
+      const RunPlace place{variant, round, false};
+      observer_.running(pace(), place);
+      run(place, position++);
+    }
+    int left = 0;
+    for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
+    if (left < std::min(2, variant_count())) return StopReason::skipped;
+  }
+  return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
+}
+
+/// The half width of an interval falls as one over the square root of the runs, at least.
+int Rounds::rounds_worth_more() const {
+  Record copy = record_;
+  summarise(copy);
+  double factor = 1.0;
+  for (const CaseResult& result : copy.cases) {
+    if (is_start_up(result.definition)) continue;
+    const double asked = precision_of(copy.settings, result.definition);
+    for (const RatioResult& each : result.ratios) {
+      const double width = each.ratio.relative_half_width().value_or(0.0);
+      factor = std::max(factor, std::pow(width / asked, 2));
+    }
+  }
+  const double more = std::min(1.0, factor - 1.0) * plan_.rounds;
+  return static_cast<int>(std::ceil(more));
+}
+
+/// A variable of the caller's that takes P2P from the variant that should have it.
+void warn_of_inherited(Record& record) {
+  const Settings& settings = record.settings;
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    const Variant& variant = settings.variants[i];
+    for (const auto& [name, value] : settings.environment_in_force[i]) {
+      if (variant.environment.contains(name) || !forbids_p2p(name, value)) continue;
+      record.warnings.push_back(
+          {"p2p-forbidden",
+           fmt::format("{} ran with {}={} of your environment, which forbids P2P", variant.name,
+                       name, value),
+           fmt::format("unset {} and run again", name)});
+    }
+  }
+}
+
+void warn_of_wide_intervals(Record& record) {
+  std::vector<std::string> wide;
+  bool time = false;
+  for (const CaseResult& result : record.cases) {
+    const std::optional<Remedy> remedy = remedy_for(result);
+    // Numbers that agree to the last digit have no interval, however many there are.
+    const bool has_interval = std::ranges::any_of(
+        result.ratios, [](const RatioResult& each) { return each.ratio.low.has_value(); });
+    const bool one_run = std::ranges::any_of(
+        result.ratios, [](const RatioResult& each) { return each.ratio.launches < 2; });
+    if (!remedy || is_start_up(result.definition) || !(has_interval || one_run)) continue;
+    time = time || *remedy == Remedy::time;
+    wide.push_back(case_label(result.definition));
+  }
+  if (wide.empty()) return;
+  const double asked = precision_of(record.settings, record.cases.front().definition);
+  record.warnings.push_back(
+      {"not-converged",
+       fmt::format("the interval is wider than ±{} of the ratio for {}", percent_of_digits(asked),
+                   fmt::join(wide, ", ")),
+       time ? "give more time with --budget" : "ask for more runs with --rounds"});
+}
+
+bool has_samples(const CaseResult& result, std::size_t variant) {
+  return std::ranges::any_of(result.samples, [=](const Sample& sample) {
+    return sample.variant == static_cast<int>(variant);
+  });
+}
+
+bool has_warning(const Record& record, std::string_view code) {
+  return std::ranges::find(record.warnings, code, &Warning::code) != record.warnings.end();
+}
+
+}  // namespace
+
+Machine survey_machine() {
+  Machine machine = describe_host();
+  machine.software.linkgain = build_info().version;
+  machine.software.build = build_info().text;
+  const std::shared_ptr<Nvml> nvml = Nvml::open();
+  if (!nvml) return machine;
+  machine.software.driver = nvml->driver_version();
+  std::vector<std::optional<Nvml::Device>> devices;
+  for (int i = 0; i < nvml->device_count(); ++i) {
+    const std::optional<Nvml::Device> device = nvml->device_by_index(i);
+    devices.push_back(device);
+    RankInfo& rank = machine.ranks.emplace_back();
+    rank.rank = i;
+    rank.host = machine.host;
+    GpuInfo& gpu = rank.gpu.emplace();
+    gpu.cuda_index = i;
+    if (!device) continue;
+    gpu.name = device->name().value_or("");
+    gpu.uuid = device->uuid().value_or("");
+    gpu.pci_bus_id = device->pci_bus_id().value_or("");
+    gpu.memory_bytes = device->memory_bytes().value_or(0);
+    device->read_links(gpu);
+    device->read_limits(gpu);
+  }
+  machine.links = links_between(devices);
+  return machine;
+}
+
+void execute(const ExecPlan& plan, const RunOnce& run_once, Record& record, JournalWriter& journal,
+             ExecObserver& observer) {
+  Rounds(plan, run_once, record, journal, observer).carry_out();
+}
+
+ExitCode conclude(Record& record) {
+  for (CaseResult& result : record.cases) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      if (!has_samples(result, i)) result.variants[i].skipped = "no run gave it";
+    }
+  }
+  std::erase_if(record.cases, [](const CaseResult& result) {
+    return is_start_up(result.definition) && result.samples.empty();
+  });
+  summarise(record);
+  warn_of_inherited(record);
+  warn_of_wide_intervals(record);
+  const bool nothing = std::ranges::all_of(
+      record.cases, [](const CaseResult& result) { return result.samples.empty(); });
+  const bool lacking = has_warning(record, "run-failed") || has_warning(record, "metric-missing");
+  if (record.status == RunStatus::complete && (nothing || lacking)) {
+    record.status = RunStatus::incomplete;
+  }
+  return record.status == RunStatus::complete ? ExitCode::success : ExitCode::incomplete;
+}
+
+}  // namespace linkgain

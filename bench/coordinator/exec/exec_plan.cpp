@@ -1,0 +1,319 @@
+#include "linkgain/exec/exec_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/exec/command_words.hpp"
+#include "linkgain/record/protocol.hpp"
+#include "linkgain/record/variants.hpp"
+#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/telemetry/host.hpp"
+
+namespace linkgain {
+namespace {
+
+/// The program's NCCL is not known before it runs: every switch that any version has is set, and
+/// older ones ignore what they do not know.
+VariantContext variant_context() {
+  return {.backend = BackendKind::nccl, .nccl_version = "2.28.7", .several_hosts = false};
+}
+
+/// "NAME:rest" of an option that belongs to a variant.
+std::pair<std::string, std::string> named_value(const std::string& text,
+                                                const std::string& option) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0) {
+    throw UsageError(fmt::format("{} '{}' names no variant", option, text),
+                     fmt::format("write it as {} NAME:…", option));
+  }
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+bool is_built_in(std::string_view name) {
+  return std::ranges::any_of(built_in_variants(variant_context()),
+                             [=](const Variant& each) { return each.name == name; });
+}
+
+/// Names of variants that --args or --gpus-of speak of; such a one needs no variables.
+bool is_named(const ExecOptions& options, const std::string& name) {
+  const auto names = [&](const std::string& text) { return text.starts_with(name + ":"); };
+  return std::ranges::any_of(options.arguments, names) || std::ranges::any_of(options.gpus, names);
+}
+
+Variant read_variant(const ExecOptions& options, const std::string& text) {
+  const bool plain = text.find(':') == std::string::npos;
+  if (plain && !is_built_in(text) && is_named(options, text)) {
+    // The rules for names are parse_variant()'s.
+    Variant variant = parse_variant(text + ":NAME=", variant_context());
+    variant.environment.clear();
+    return variant;
+  }
+  return parse_variant(text, variant_context());
+}
+
+Variant& variant_named(std::vector<Variant>& variants, const std::string& name,
+                       const std::string& option) {
+  const auto found = std::ranges::find(variants, name, &Variant::name);
+  if (found != variants.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const Variant& each : variants) names.push_back(each.name);
+  throw UsageError(option + ": " + unknown_name("variant", name, names));
+}
+
+/// Numbers or UUIDs, as CUDA_VISIBLE_DEVICES has them; none hides all GPUs.
+void require_gpus(const std::string& gpus, const std::string& text) {
+  const auto known = [](const std::string& part) {
+    return part.starts_with("GPU-") || part.starts_with("MIG-") ||
+           (!part.empty() && part.find_first_not_of("0123456789") == std::string::npos);
+  };
+  if (std::ranges::all_of(split(gpus, ','), known)) return;
+  throw UsageError(fmt::format("--gpus-of '{}' names no GPUs", text),
+                   "give CUDA's numbers or UUIDs, as two:0,2");
+}
+
+std::vector<Variant> read_variants(const ExecOptions& options) {
+  std::vector<Variant> variants;
+  for (const std::string& text : options.variants) variants.push_back(read_variant(options, text));
+  if (variants.empty()) variants = default_variants(variant_context());
+  require_distinct(variants);
+  for (const std::string& text : options.arguments) {
+    const auto [name, words] = named_value(text, "--args");
+    std::vector<std::string>& arguments = variant_named(variants, name, "--args").arguments;
+    std::ranges::move(split_words(words, "--args"), std::back_inserter(arguments));
+  }
+  for (const std::string& text : options.gpus) {
+    const auto [name, gpus] = named_value(text, "--gpus-of");
+    require_gpus(gpus, text);
+    variant_named(variants, name, "--gpus-of").environment["CUDA_VISIBLE_DEVICES"] = gpus;
+  }
+  return variants;
+}
+
+/// What posix_spawnp would find.
+void require_program(const std::string& program, const Environment& environment,
+                     const std::string& what) {
+  const bool path = program.find('/') != std::string::npos;
+  if (path ? is_executable(program) : find_program(program, environment).has_value()) return;
+  const bool blank = program.find(' ') != std::string::npos;
+  throw UsageError(fmt::format("{} '{}' {}", what, program,
+                               path ? "is no file that can be executed" : "is not on PATH"),
+                   blank || program.empty()
+                       ? "give program and arguments as words of their own; pipes and variables "
+                         "need a shell: -- sh -c '…'"
+                       : "name a program, or its path as ./train.sh; pipes and variables need a "
+                         "shell: -- sh -c '…'");
+}
+
+OutputRequest read_output(const ExecOptions& options) {
+  OutputRequest request{.metrics = {}, .use = options.metric_use, .skip = options.skip};
+  for (const std::string& text : options.metrics) {
+    request.metrics.push_back(parse_metric(text, options.higher_is_better));
+    const ProgramMetric& metric = request.metrics.back().metric;
+    const auto same = std::ranges::count_if(request.metrics, [&](const MetricRequest& each) {
+      return each.metric.name == metric.name;
+    });
+    if (same > 1) {
+      throw UsageError(fmt::format("two metrics are called {}", metric.name),
+                       "name them: --metric 'NAME=REGEX'");
+    }
+  }
+  if (!options.step.empty()) request.step.emplace(options.step, "--step");
+  const bool reads = !request.metrics.empty() || request.step;
+  if (options.skip > 0 && !reads) {
+    throw UsageError("--skip goes with --metric or --step");
+  }
+  if (options.higher_is_better && request.metrics.empty()) {
+    throw UsageError("--higher-is-better goes with --metric");
+  }
+  return request;
+}
+
+std::vector<Case> cases_of(const ExecPlan& plan) {
+  std::vector<Case> cases{program_case({})};
+  const bool reads = !plan.output.metrics.empty() || plan.output.step;
+  if (reads || plan.server) {
+    cases.push_back(program_case({.name = std::string(ProgramMetric::kStartUp)}));
+  }
+  for (const MetricRequest& each : plan.output.metrics) cases.push_back(program_case(each.metric));
+  if (plan.output.step) {
+    cases.push_back(program_case({.name = std::string(ProgramMetric::kStep)}));
+  }
+  return cases;
+}
+
+std::optional<ServerPlan> read_server(const ExecOptions& options, const Environment& environment) {
+  if (options.server.empty() != options.ready.empty()) {
+    throw UsageError(options.ready.empty() ? "--server needs --ready: the line that says that it "
+                                             "can be asked"
+                                           : "--ready goes with --server");
+  }
+  if (options.server.empty()) return std::nullopt;
+  ServerPlan server{.command = split_words(options.server, "--server"),
+                    .ready = LinePattern(options.ready, "--ready"),
+                    .ready_timeout = options.ready_timeout};
+  if (server.command.empty()) throw UsageError("--server names no program");
+  require_program(server.command.front(), environment, "--server:");
+  return server;
+}
+
+/// "loss: last of 'loss=([0-9.]+)', 10 skipped, higher is better".
+std::vector<std::string> metric_texts(const OutputRequest& output) {
+  const std::string skipped = output.skip > 0 ? fmt::format(", {} skipped", output.skip) : "";
+  std::vector<std::string> texts;
+  for (const MetricRequest& each : output.metrics) {
+    texts.push_back(fmt::format("{}: {} of '{}'{}{}", each.metric.name, name_of(output.use),
+                                each.pattern.text(), skipped,
+                                each.metric.higher_is_better ? ", higher is better" : ""));
+  }
+  if (output.step) {
+    texts.push_back(
+        fmt::format("{}: time between '{}'{}", ProgramMetric::kStep, output.step->text(), skipped));
+  }
+  return texts;
+}
+
+/// "NCCL_P2P_DISABLE=1 CUDA_VISIBLE_DEVICES=0,1 ", or nothing.
+std::string assignments_before(const Environment& environment) {
+  std::string text;
+  for (const auto& [name, value] : environment) {
+    text += fmt::format("{}={} ", name, shell_quoted(value));
+  }
+  return text;
+}
+
+}  // namespace
+
+ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environment) {
+  if (options.command.empty()) {
+    throw UsageError("there is no command to run",
+                     "put it behind --, as in: linkgain exec -- python train.py");
+  }
+  ExecPlan plan;
+  plan.command = options.command;
+  plan.variants = read_variants(options);
+  plan.output = read_output(options);
+  plan.server = read_server(options, environment);
+  plan.cases = cases_of(plan);
+  plan.prepare = options.prepare;
+  plan.cleanup = options.cleanup;
+  plan.warm_up = options.warm_up;
+  plan.rounds = options.rounds;
+  plan.seed = options.seed.value_or(1);
+  plan.ci_width = options.ci_width;
+  plan.budget = options.budget;
+  plan.timeout = options.timeout;
+  plan.silence = options.silence;
+  for (int variant = 0; variant < static_cast<int>(plan.variants.size()); ++variant) {
+    const auto words = command_of(plan, {.variant = variant});
+    require_program(words.empty() ? "" : words.front(), environment, "the command");
+  }
+  return plan;
+}
+
+std::vector<RunPlace> run_order(const ExecPlan& plan) {
+  const auto variants = static_cast<int>(plan.variants.size());
+  std::vector<RunPlace> order;
+  for (int turn = 1; turn <= plan.warm_up; ++turn) {
+    for (int variant = 0; variant < variants; ++variant) order.push_back({variant, turn, true});
+  }
+  BalancedOrder balanced(variants, plan.seed);
+  for (int round = 1; round <= plan.rounds; ++round) {
+    for (const int variant : balanced.next()) order.push_back({variant, round, false});
+  }
+  return order;
+}
+
+Placeholders placeholders_of(const ExecPlan& plan, const RunPlace& place) {
+  const Variant& variant = plan.variants.at(static_cast<std::size_t>(place.variant));
+  return {.variant = variant.name,
+          .round = place.warm_up ? 0 : place.round,
+          .arguments = variant.arguments};
+}
+
+std::vector<std::string> command_of(const ExecPlan& plan, const RunPlace& place) {
+  const Placeholders placeholders = placeholders_of(plan, place);
+  std::vector<std::string> words = filled_in(plan.command, placeholders);
+  const bool placed =
+      places_arguments(plan.command) || (plan.server && places_arguments(plan.server->command));
+  if (!placed) std::ranges::copy(placeholders.arguments, std::back_inserter(words));
+  return words;
+}
+
+std::vector<std::string> server_of(const ExecPlan& plan, const RunPlace& place) {
+  return filled_in(plan.server.value().command, placeholders_of(plan, place));
+}
+
+std::string name_of(const ExecPlan& plan, const RunPlace& place) {
+  return fmt::format("{}-{}{}", plan.variants.at(static_cast<std::size_t>(place.variant)).name,
+                     place.warm_up ? "warm-up-" : "", place.round);
+}
+
+Environment environment_of(const Variant& variant, Environment environment) {
+  environment.try_emplace("PYTHONUNBUFFERED", "1");
+  for (const auto& [name, value] : variant.environment) environment[name] = value;
+  return environment;
+}
+
+Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
+                     const Environment& environment) {
+  Settings settings;
+  settings.argv = without_secrets(options.argv);
+  settings.backend = BackendKind::exec;
+  settings.profile = "exec";
+  settings.schedule = "paired";
+  settings.launches = plan.rounds;
+  settings.precision = plan.ci_width;
+  settings.budget = plan.budget;
+  settings.label = options.label;
+  for (const Variant& variant : plan.variants) {
+    settings.variants.push_back(
+        {variant.name, without_secrets(variant.environment), without_secrets(variant.arguments)});
+    Environment& in_force = settings.environment_in_force.emplace_back();
+    for (const auto& [name, value] : environment_of(variant, environment)) {
+      if (protocol::may_be_recorded(name) || variant.environment.contains(name)) {
+        in_force[name] = value;
+      }
+    }
+    in_force = without_secrets(in_force);
+  }
+  settings.program = ProgramPlan{.command = without_secrets(plan.command),
+                                 .server = without_secrets(options.server),
+                                 .prepare = without_secrets(plan.prepare),
+                                 .cleanup = without_secrets(plan.cleanup),
+                                 .metrics = metric_texts(plan.output),
+                                 .warm_up = plan.warm_up};
+  return settings;
+}
+
+std::string dry_run_text(const ExecPlan& plan) {
+  std::string text;
+  for (const RunPlace& place : run_order(plan)) {
+    const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
+    const Placeholders placeholders = placeholders_of(plan, place);
+    const std::string before = assignments_before(variant.environment);
+    text += fmt::format("# {} {}: {}\n", place.warm_up ? "warm-up" : "round", place.round,
+                        variant.name);
+    if (!plan.prepare.empty()) {
+      text +=
+          fmt::format("{}sh -c {}\n", before, shell_quoted(filled_in(plan.prepare, placeholders)));
+    }
+    if (plan.server) {
+      text += fmt::format("{}{} &\n", before, command_line(server_of(plan, place)));
+    }
+    text += fmt::format("{}{}\n", before, command_line(command_of(plan, place)));
+    if (!plan.cleanup.empty()) {
+      text +=
+          fmt::format("{}sh -c {}\n", before, shell_quoted(filled_in(plan.cleanup, placeholders)));
+    }
+  }
+  return text;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,266 @@
+#include "linkgain/exec/exec_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/exec/command_words.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/report/report.hpp"
+#include "linkgain/report/screen.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kMostWarnings = 3;
+
+/// What the first of two variants has that the other lacks.
+enum class Difference { nvlink, p2p, names };
+
+Difference difference_of(const Record& record) {
+  const std::vector<Variant>& variants = record.settings.variants;
+  const bool usual =
+      variants.size() == 2 && variants[0].name == "p2p" && variants[1].name == "host";
+  if (!usual || is_p2p_off(record, "p2p")) return Difference::names;
+  const auto& links = record.machine.links;
+  const bool nvlink = std::ranges::any_of(
+      links, [](const PairLink& link) { return over_nvlink(link).value_or(false); });
+  return nvlink ? Difference::nvlink : Difference::p2p;
+}
+
+std::string_view title_of(Difference difference) {
+  switch (difference) {
+    case Difference::nvlink:
+      return "NVLink";
+    case Difference::p2p:
+      return "P2P";
+    case Difference::names:
+      return "Variant";
+  }
+  return "Variant";
+}
+
+std::string row_name(Difference difference, const Record& record, std::size_t variant) {
+  if (difference == Difference::names) return record.settings.variants[variant].name;
+  return variant == 0 ? "Y" : "N";
+}
+
+std::string what_of(const Case& definition) {
+  return definition.metric->name == ProgramMetric::kTime ? "Time" : definition.metric->name;
+}
+
+const Ratio* ratio_of(const CaseResult& result, const std::string& variant) {
+  const auto found = std::ranges::find(result.ratios, variant, &RatioResult::variant);
+  return found == result.ratios.end() ? nullptr : &found->ratio;
+}
+
+std::string value_of(const CaseResult& result, std::size_t variant) {
+  const std::optional<Seconds>& time = result.variants[variant].time;
+  return time ? readable_result(result.definition, *time) : "not measured";
+}
+
+std::string interval_of(const Ratio& ratio) {
+  const RatioText text = readable_ratio(ratio);
+  return text.low ? fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high)
+                  : "";
+}
+
+/// "6", or "5 and 6" where the two have not as many.
+std::string runs_text(const CaseResult& result, std::size_t first, std::size_t other) {
+  const std::size_t own = launch_medians(result, first).size();
+  const std::size_t others = launch_medians(result, other).size();
+  if (own == others) {
+    return fmt::format("over {} each", counted(static_cast<std::int64_t>(own), "run", "runs"));
+  }
+  return fmt::format("over {} and {} runs", own, others);
+}
+
+Table table_of(const Record& record, const std::vector<const CaseResult*>& results) {
+  const Difference difference = difference_of(record);
+  constexpr auto kRight = Table::Alignment::right;
+  const bool several = results.size() > 1;
+  std::vector<Table::Column> columns;
+  if (several) columns.push_back({.title = "Metric"});
+  columns.push_back({.title = std::string(title_of(difference))});
+  columns.push_back({several ? "Value" : what_of(results.front()->definition), kRight});
+  columns.push_back({"Runs", kRight, false, 1});
+  columns.push_back({"Speed-up", kRight, false, 3});
+  columns.push_back({"95 % CI", kRight, false, 2});
+  Table table(columns);
+  for (const CaseResult* result : results) {
+    for (std::size_t i = 0; i < result->variants.size(); ++i) {
+      std::vector<std::string> cells;
+      if (several) cells.push_back(i == 0 ? result->definition.metric->name : "");
+      cells.push_back(row_name(difference, record, i));
+      cells.push_back(value_of(*result, i));
+      cells.push_back(fmt::to_string(launch_medians(*result, i).size()));
+      const Ratio* const ratio = ratio_of(*result, result->variants[i].variant);
+      cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).estimate);
+      cells.push_back(ratio == nullptr ? "" : interval_of(*ratio));
+      table.add_row(cells);
+    }
+  }
+  return table;
+}
+
+/// What a sentence is about: what was asked for first, else the wall time.
+const CaseResult* main_result(const Record& record) {
+  const CaseResult* main = nullptr;
+  for (const CaseResult& result : record.cases) {
+    const std::string& name = result.definition.metric->name;
+    if (name == ProgramMetric::kStartUp || result.ratios.empty()) continue;
+    const bool asked = name != ProgramMetric::kTime;
+    if (main == nullptr || asked) main = &result;
+    if (asked) break;
+  }
+  return main;
+}
+
+/// "it takes 23 % less time", "loss is 23 % lower", "tokens is 30 % higher".
+std::string change_text(const Case& definition, double ratio) {
+  const ProgramMetric& metric = *definition.metric;
+  const bool better = ratio >= 1.0;
+  if (!is_timed(metric)) {
+    const double now = metric.higher_is_better ? ratio : 1.0 / ratio;
+    return fmt::format("{} is {} {}", metric.name,
+                       readable_percent(std::abs(now - 1.0), now > 1.0 ? Whole::no : Whole::yes),
+                       now > 1.0 ? "higher" : "lower");
+  }
+  const std::string what = metric.name == ProgramMetric::kTime ? "it" : "a " + metric.name;
+  return better
+             ? fmt::format("{} takes {} less time", what, readable_percent(less_time(ratio)))
+             : fmt::format("{} is {} slower", what, readable_percent(-less_time(ratio), Whole::no));
+}
+
+std::string subject_of(Difference difference, const Record& record) {
+  if (difference == Difference::names) return record.settings.variants.front().name;
+  return std::string(title_of(difference));
+}
+
+std::string comparison_of(const Record& record, const CaseResult& result, std::size_t variant) {
+  const Difference difference = difference_of(record);
+  const std::string subject = subject_of(difference, record);
+  const std::string& other = result.variants[variant].variant;
+  const Ratio* const ratio = ratio_of(result, other);
+  if (ratio == nullptr) {
+    return fmt::format("No comparison with {}: it gave no figure.", other);
+  }
+  const RatioText text = readable_ratio(*ratio);
+  const std::string than = difference == Difference::names ? " than with " + other : "";
+  const std::string runs = runs_text(result, 0, variant);
+  if (!text.low) {
+    return fmt::format("With {} {}{} ({}). {}, so there is no confidence interval.", subject,
+                       change_text(result.definition, ratio->estimate), than, text.estimate,
+                       ratio->launches < 2 ? "These are too few runs" : "All runs agree");
+  }
+  const std::string figures =
+      fmt::format("({}, 95 % CI {} to {} {})", text.estimate, *text.low, *text.high, runs);
+  if (*ratio->low <= 1.0 && *ratio->high >= 1.0) {
+    const std::string sides = difference == Difference::names
+                                  ? fmt::format("{} and {}", subject, other)
+                                  : fmt::format("runs with and without {}", subject);
+    const std::string what = result.definition.metric->name == ProgramMetric::kTime
+                                 ? ""
+                                 : fmt::format(" in {}", result.definition.metric->name);
+    return fmt::format("No difference shown between {}{} {}.", sides, what, figures);
+  }
+  return fmt::format("With {} {}{} {}.", subject, change_text(result.definition, ratio->estimate),
+                     than, figures);
+}
+
+std::string answer_of(const Record& record) {
+  const CaseResult* const main = main_result(record);
+  if (main == nullptr) {
+    return record.settings.variants.size() > 1 ? "No comparison: not two variants gave a figure."
+                                               : "No comparison: one variant ran.";
+  }
+  std::vector<std::string> sentences;
+  for (std::size_t i = 1; i < main->variants.size(); ++i) {
+    sentences.push_back(comparison_of(record, *main, i));
+  }
+  return fmt::format("{}", fmt::join(sentences, " "));
+}
+
+std::vector<const CaseResult*> measured(const Record& record) {
+  std::vector<const CaseResult*> results;
+  for (const CaseResult& result : record.cases) {
+    if (!result.samples.empty()) results.push_back(&result);
+  }
+  return results;
+}
+
+std::string command_text(const Record& record) {
+  return one_line(command_line(record.settings.program->command));
+}
+
+std::string end_text(const Record& record) {
+  return record.status == RunStatus::complete && record.wall_seconds
+             ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
+             : fmt::format("not complete: {}", name_of(record.status));
+}
+
+}  // namespace
+
+std::string exec_screen(const Record& record, const std::string& footer, const ScreenStyle& style) {
+  std::string text =
+      with_end(fmt::format("{}, {}", record.machine.host, one_line(describe_ranks(record.machine))),
+               end_text(record), style);
+  text += cut(command_text(record), style.columns, style) + "\n\n";
+  const std::string answer = "\n" + in_lines(answer_of(record), style);
+  std::vector<const CaseResult*> results = measured(record);
+  const std::size_t shown_before = results.size();
+  const std::size_t warnings = std::min(kMostWarnings, record.warnings.size());
+  const std::size_t used = line_count(text + answer) + 2 + warnings;  // head of the table, footer
+  const std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
+  const std::size_t height = std::max<std::size_t>(1, record.settings.variants.size());
+  while (results.size() > 1 && results.size() * height > room - (results.size() < shown_before)) {
+    results.pop_back();
+  }
+  if (!results.empty())
+    text += table_of(record, results).text(style.columns, Table::FirstColumn::cut);
+  if (results.size() < shown_before) {
+    text += fmt::format("  and {} below\n",
+                        counted(static_cast<std::int64_t>(shown_before - results.size()),
+                                "metric more", "metrics more"));
+  }
+  text += warning_lines(record, kMostWarnings, style);
+  text += footer + "\n" + answer;
+  return style.utf8 ? text : in_ascii(std::move(text));
+}
+
+std::string exec_details(const Record& record) {
+  const std::vector<const CaseResult*> results = measured(record);
+  std::string text;
+  if (!results.empty()) {
+    text = fmt::format(
+        "\n## Metrics\n\nValues are geometric means over runs of the whole command. A speed-up is "
+        "the row's variant against {}, its interval Welch's.\n\n{}",
+        record.settings.variants.front().name, table_of(record, results).markdown());
+  }
+  return text + circumstances(record);
+}
+
+std::string exec_markdown(const Record& record) {
+  const std::string title = fmt::format(
+      "# linkgain exec: {}\n\nMeasured on {} ({}) at {}{}: {}.\n\n", command_text(record),
+      record.machine.host.empty() ? "an unnamed host" : record.machine.host,
+      one_line(describe_ranks(record.machine)), record.started,
+      record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "",
+      name_of(record.status));
+  std::string table;
+  if (const CaseResult* const main = main_result(record)) {
+    table = table_of(record, {main}).markdown() + "\n";
+  }
+  return fmt::format("{}{}**{}**\n{}", title, table, answer_of(record), exec_details(record));
+}
+
+}  // namespace linkgain

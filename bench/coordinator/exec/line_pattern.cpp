@@ -1,0 +1,86 @@
+#include "linkgain/exec/line_pattern.hpp"
+
+#include <fmt/format.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <array>
+#include <new>
+#include <utility>
+
+#include "linkgain/base/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+using Code = std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)>;
+using MatchData = std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)>;
+using MatchContext = std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)>;
+
+/// Steps of one search: some ten milliseconds.
+constexpr std::uint32_t kMostSteps = 1'000'000;
+
+Code compile(const std::string& text, const std::string& option) {
+  int error = 0;
+  PCRE2_SIZE place = 0;
+  Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, &error, &place,
+                          nullptr),
+            pcre2_code_free);
+  if (code) return code;
+  std::array<PCRE2_UCHAR, 256> why{};
+  pcre2_get_error_message(error, why.data(), why.size());
+  throw UsageError(fmt::format("{} '{}' is no regular expression: {}, at character {}", option,
+                               text, reinterpret_cast<const char*>(why.data()), place + 1));
+}
+
+}  // namespace
+
+struct LinePattern::Compiled {
+  explicit Compiled(Code from)
+      : code(std::move(from)),
+        data(pcre2_match_data_create_from_pattern(code.get(), nullptr), pcre2_match_data_free),
+        context(pcre2_match_context_create(nullptr), pcre2_match_context_free) {
+    if (!data || !context) throw std::bad_alloc();
+    pcre2_set_match_limit(context.get(), kMostSteps);
+    pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // faster where the processor allows it
+  }
+
+  /// Where the first match from `start` on begins and ends, and its groups; null for none.
+  const PCRE2_SIZE* find(std::string_view line, PCRE2_SIZE start) const {
+    const int found = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(line.data()),
+                                  line.size(), start, 0, data.get(), context.get());
+    return found > 0 ? pcre2_get_ovector_pointer(data.get()) : nullptr;
+  }
+
+  Code code;
+  MatchData data;
+  MatchContext context;
+};
+
+LinePattern::LinePattern(std::string text, const std::string& option)
+    : text_(std::move(text)), compiled_(std::make_shared<Compiled>(compile(text_, option))) {}
+
+int LinePattern::groups() const {
+  std::uint32_t count = 0;
+  pcre2_pattern_info(compiled_->code.get(), PCRE2_INFO_CAPTURECOUNT, &count);
+  return static_cast<int>(count);
+}
+
+bool LinePattern::matches(std::string_view line) const {
+  return compiled_->find(line, 0) != nullptr;
+}
+
+void LinePattern::for_each(std::string_view line,
+                           const std::function<void(std::string_view)>& use) const {
+  PCRE2_SIZE start = 0;
+  while (start <= line.size()) {
+    const PCRE2_SIZE* const found = compiled_->find(line, start);
+    if (found == nullptr) return;
+    const PCRE2_SIZE end = found[1];
+    if (found[2] != PCRE2_UNSET) use(line.substr(found[2], found[3] - found[2]));
+    start = end > start ? end : start + 1;
+  }
+}
+
+}  // namespace linkgain

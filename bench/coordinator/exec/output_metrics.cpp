@@ -1,0 +1,244 @@
+#include "linkgain/exec/output_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/statistics/statistics.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kLinesKept = 12;
+constexpr std::size_t kCharactersKept = 400;
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// The text without commas between groups of three digits; absent where some stand elsewhere.
+std::optional<std::string> without_separators(std::string_view text) {
+  const std::size_t end = std::min(text.find('.'), text.size());
+  const std::size_t first = text.find(',');
+  if (first == std::string_view::npos) return std::string(text);
+  std::string plain;
+  int digits = -1;  // since the last comma
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != ',') {
+      plain += text[i];
+      if (digits >= 0 && i < end) digits += is_digit(text[i]) ? 1 : 4;
+      continue;
+    }
+    const bool begins = i > 0 && is_digit(text[i - 1]);
+    if (i > end || !begins || (digits >= 0 && digits != 3)) return std::nullopt;
+    digits = 0;
+  }
+  return digits == 3 ? std::optional(plain) : std::nullopt;
+}
+
+/// The letters, digits and underscores that it begins with, a separator at the end left out.
+std::string literal_prefix(std::string_view pattern) {
+  const auto* const end = std::ranges::find_if_not(
+      pattern, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  std::string prefix(pattern.begin(), end);
+  // What a quantifier repeats is not sure to be there.
+  if (end != pattern.end() && (*end == '?' || *end == '*' || *end == '{') && !prefix.empty()) {
+    prefix.pop_back();
+  }
+  while (prefix.ends_with('_')) prefix.pop_back();
+  return prefix;
+}
+
+/// Where "NAME=" ends; 0 where the text does not begin so.
+std::size_t name_length(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) return 0;
+  const bool plain = std::ranges::all_of(text.substr(0, equals), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("._+-").find(c) != std::string_view::npos;
+  });
+  return plain ? equals : 0;
+}
+
+double seconds_between(OutputReader::Clock::time_point from, OutputReader::Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+std::string_view name_of(MetricUse use) {
+  switch (use) {
+    case MetricUse::last:
+      return "last";
+    case MetricUse::median:
+      return "median";
+    case MetricUse::sum:
+      return "sum";
+    case MetricUse::all:
+      return "all";
+  }
+  throw std::logic_error("unhandled use of a metric");
+}
+
+MetricUse parse_metric_use(std::string_view name) {
+  using enum MetricUse;
+  return parse_name("use of a metric", name, std::array{last, median, sum, all});
+}
+
+MetricRequest parse_metric(const std::string& text, bool higher_is_better) {
+  const std::string option = "--metric";
+  const std::size_t length = name_length(text);
+  const std::string pattern = length > 0 ? text.substr(length + 1) : text;
+  ProgramMetric metric{.name = length > 0 ? text.substr(0, length) : literal_prefix(text),
+                       .higher_is_better = higher_is_better};
+  const std::string advice = "write it as --metric 'loss=loss: ([0-9.]+)'";
+  if (metric.name.empty()) {
+    throw UsageError(fmt::format("--metric '{}' begins with no name", text), advice);
+  }
+  validate(ProgramMetric{.name = metric.name});
+  if (is_timed(metric)) {
+    throw UsageError(
+        fmt::format("--metric '{}': linkgain's own measure is called {}", text, metric.name),
+        "give the metric another name: " + advice);
+  }
+  MetricRequest request{metric, LinePattern(pattern, option)};
+  if (request.pattern.groups() != 1) {
+    throw UsageError(fmt::format("--metric '{}' has {}: one is needed, round the number", text,
+                                 counted(request.pattern.groups(), "group", "groups")),
+                     advice + "; (?:…) groups without capturing");
+  }
+  return request;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const std::optional<std::string> plain = without_separators(text);
+  if (!plain) return std::nullopt;
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(plain->data(), plain->data() + plain->size(), number);
+  const bool whole = error == std::errc{} && end == plain->data() + plain->size();
+  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+OutputReader::OutputReader(const OutputRequest& request, Clock::time_point start)
+    : request_(request), start_(start), found_(request.metrics.size()) {}
+
+void OutputReader::read(bool is_error, std::string_view bytes, Clock::time_point arrived) {
+  Stream& stream = streams_[is_error ? 1 : 0];
+  stream.arrived = arrived;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
+    const std::size_t room = kLongestLine - stream.line.size();
+    stream.line.append(bytes.substr(0, std::min(end, room)));
+    if (end == bytes.size()) return;
+    take(stream);
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+void OutputReader::finish() {
+  for (Stream& stream : streams_) take(stream);
+}
+
+void OutputReader::note_match(int matches, Clock::time_point arrived) {
+  if (!first_match_) first_match_ = arrived;
+  repeats_ = repeats_ || matches > 1;
+}
+
+void OutputReader::take(Stream& stream) {
+  const std::string line = std::exchange(stream.line, {});
+  if (line.empty()) return;
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    Found& found = found_[i];
+    request_.metrics[i].pattern.for_each(line, [&](std::string_view text) {
+      note_match(++found.matches, stream.arrived);
+      if (found.matches <= request_.skip) return;
+      if (const std::optional<double> number = parse_number(text)) {
+        found.numbers.push_back(*number);
+      } else {
+        found.not_a_number = text.substr(0, kCharactersKept);
+      }
+    });
+  }
+  if (request_.step && request_.step->matches(line)) {
+    note_match(++steps_, stream.arrived);
+    if (steps_ > request_.skip) {
+      if (!first_step_) first_step_ = stream.arrived;
+      last_step_ = stream.arrived;
+    }
+  }
+  if (last_lines_.size() == kLinesKept) last_lines_.erase(last_lines_.begin());
+  last_lines_.push_back(line.substr(0, kCharactersKept));
+}
+
+MetricValues OutputReader::values_of(const MetricRequest& request, const Found& found) const {
+  const std::vector<double>& numbers = found.numbers;
+  if (!found.not_a_number.empty()) {
+    return {.missing = fmt::format("'{}' is no number", found.not_a_number)};
+  }
+  if (numbers.empty()) {
+    return {.missing = found.matches == 0
+                           ? std::string("no line matched")
+                           : fmt::format("no more than the {} that are skipped",
+                                         counted(found.matches, "match", "matches"))};
+  }
+  MetricValues values{
+      .samples = {}, .count = static_cast<std::int64_t>(numbers.size()), .missing = {}};
+  switch (request_.use) {
+    case MetricUse::last:
+      values.samples = {numbers.back()};
+      values.count = 1;
+      break;
+    case MetricUse::median:
+      values.samples = {median(numbers)};
+      break;
+    case MetricUse::sum:
+      values.samples = {std::accumulate(numbers.begin(), numbers.end(), 0.0)};
+      break;
+    case MetricUse::all:
+      values.samples = numbers;
+      values.count = 1;
+      break;
+  }
+  const auto odd = std::ranges::find_if(values.samples, [](double each) { return !(each > 0.0); });
+  if (odd != values.samples.end()) {
+    return {.missing = fmt::format("{} of {:g}: only numbers above 0 have a ratio",
+                                   request.metric.name, *odd)};
+  }
+  return values;
+}
+
+MetricValues OutputReader::step_values() const {
+  const int counted_steps = std::max(0, steps_ - request_.skip);
+  if (counted_steps < 2) {
+    return {.missing = fmt::format("{} that count, two are needed",
+                                   counted(counted_steps, "line", "lines"))};
+  }
+  const double total = seconds_between(*first_step_, last_step_);
+  if (!(total > 0.0)) {
+    return {.missing = "all lines came at once: the program buffers what it writes"};
+  }
+  return {.samples = {total / (counted_steps - 1)}, .count = counted_steps - 1, .missing = {}};
+}
+
+std::map<std::string, MetricValues> OutputReader::values() const {
+  std::map<std::string, MetricValues> values;
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    values[request_.metrics[i].metric.name] = values_of(request_.metrics[i], found_[i]);
+  }
+  if (request_.step) values[std::string(ProgramMetric::kStep)] = step_values();
+  if (first_match_ && repeats_) {
+    values[std::string(ProgramMetric::kStartUp)] = {
+        .samples = {seconds_between(start_, *first_match_)}, .count = 1, .missing = {}};
+  }
+  return values;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,271 @@
+#include "linkgain/exec/program_run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
+#include "linkgain/exec/command_words.hpp"
+#include "linkgain/process/process.hpp"
+
+namespace linkgain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// From SIGTERM to SIGKILL.
+constexpr Seconds kGrace{5.0};
+/// How long a shell command before or after a run may take.
+constexpr Seconds kShellLimit{3600.0};
+/// The same after an interrupt, when somebody waits.
+constexpr Seconds kHurriedShellLimit{10.0};
+constexpr Seconds kTick{1.0};
+/// How often the tree's members are noted, so that one that leaves it is found.
+constexpr Seconds kNotePeriod{5.0};
+constexpr Seconds kReadyPeriod{0.02};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool succeeded(const ProcessEnd& end) { return end.status == 0; }
+
+/// Ends what still runs of it.
+void end_whole(Process& process, const std::string& what, std::vector<std::string>& notes) {
+  const std::vector<pid_t> survivors = process.end_tree(kGrace);
+  if (survivors.empty()) return;
+  notes.push_back(
+      fmt::format("{} left processes that nothing ends: {}", what, fmt::join(survivors, ", ")));
+}
+
+class Run {
+ public:
+  Run(const ExecPlan& plan, const RunPlace& place, const RunSurroundings& surroundings,
+      const SignalWatch& watch)
+      : plan_(plan),
+        surroundings_(surroundings),
+        watch_(watch),
+        environment_(environment_of(plan.variants.at(static_cast<std::size_t>(place.variant)),
+                                    surroundings.environment)) {
+    report_.place = place;
+    report_.log = surroundings.folder / (name_of(plan, place) + ".log");
+  }
+
+  RunReport carry_out() {
+    try {
+      if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
+    } catch (const Interrupted&) {
+      server_.reset();
+      run_shell("--cleanup", plan_.cleanup, nullptr);
+      throw;
+    }
+    if (server_) end_server();
+    run_shell("--cleanup", plan_.cleanup, &watch_);
+    if (report_.failure) report_.values.clear();
+    return std::move(report_);
+  }
+
+ private:
+  /// Everything but the shell commands.
+  void measure() {
+    try {
+      if (!plan_.server || start_server()) run_command();
+    } catch (const MachineError& error) {
+      report_.failure = error.what();  // it was there before the first run
+    }
+  }
+
+  bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
+  bool start_server();
+  void end_server();
+  bool is_ready(std::ifstream& log, std::string& line) const;
+  void run_command();
+  void follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
+  std::optional<std::string> limit_passed(double elapsed, double silent) const;
+  double seconds_to_wait(double elapsed, double silent) const;
+  void keep(const Output& output, OutputReader& reader, std::FILE* log) const;
+
+  const ExecPlan& plan_;
+  const RunSurroundings& surroundings_;
+  const SignalWatch& watch_;
+  Environment environment_;
+  RunReport report_;
+  std::unique_ptr<Process> server_;
+};
+
+/// False where it failed, which the report then says.
+bool Run::run_shell(const char* option, const std::string& text, const SignalWatch* watch) {
+  if (text.empty()) return true;
+  Process shell(
+      {.arguments = {"/bin/sh", "-c", filled_in(text, placeholders_of(plan_, report_.place))},
+       .environment = environment_,
+       .error_file = report_.log,
+       .output_file = report_.log,
+       .has_input = false});
+  const auto end = shell.wait(watch != nullptr ? kShellLimit : kHurriedShellLimit, watch);
+  end_whole(shell, option, report_.notes);
+  if (end && succeeded(*end)) return true;
+  if (!report_.failure) {
+    report_.failure = end ? fmt::format("{} ended with {}", option, describe(*end))
+                          : fmt::format("{} did not end", option);
+  }
+  return false;
+}
+
+bool Run::is_ready(std::ifstream& log, std::string& line) const {
+  log.clear();
+  for (char c = 0; log.get(c);) {
+    if (c != '\n' && c != '\r') {
+      if (line.size() < OutputReader::kLongestLine) line += c;
+      continue;
+    }
+    if (plan_.server->ready.matches(std::exchange(line, {}))) return true;
+  }
+  // A prompt has no end of line.
+  return !line.empty() && plan_.server->ready.matches(line);
+}
+
+/// False where it failed, which the report then says.
+bool Run::start_server() {
+  const std::filesystem::path path =
+      surroundings_.folder / (name_of(plan_, report_.place) + ".server.log");
+  const Clock::time_point start = Clock::now();
+  server_ = std::make_unique<Process>(ProcessRequest{.arguments = server_of(plan_, report_.place),
+                                                     .environment = environment_,
+                                                     .error_file = path,
+                                                     .output_file = path,
+                                                     .has_input = false});
+  std::ifstream log(path, std::ios::binary);
+  std::string line;
+  const Deadline deadline(plan_.server->ready_timeout);
+  double ticked = 0.0;
+  while (true) {
+    const std::optional<ProcessEnd> end = server_->wait(kReadyPeriod, &watch_);
+    if (is_ready(log, line)) break;
+    if (end) {
+      report_.failure = fmt::format("the server ended with {} before it was ready, log {}",
+                                    describe(*end), path.filename().string());
+    } else if (deadline.passed()) {
+      report_.failure = fmt::format("the server was not ready within {:g} s, log {}",
+                                    plan_.server->ready_timeout.value, path.filename().string());
+    }
+    if (report_.failure) return false;
+    if (seconds_since(start) - ticked < kTick.value) continue;
+    ticked = seconds_since(start);
+    if (surroundings_.tick) surroundings_.tick();
+  }
+  report_.values[std::string(ProgramMetric::kStartUp)] = {
+      .samples = {seconds_since(start)}, .count = 1, .missing = {}};
+  return true;
+}
+
+void Run::end_server() {
+  if (!report_.failure && !server_->running()) {
+    report_.failure = fmt::format("the server ended with {} before the client did",
+                                  describe(server_->wait(Seconds{0.0}).value_or(ProcessEnd{})));
+  }
+  end_whole(*server_, "the server", report_.notes);
+  server_.reset();
+}
+
+std::optional<std::string> Run::limit_passed(double elapsed, double silent) const {
+  if (plan_.timeout && elapsed >= plan_.timeout->value) {
+    return fmt::format("it had not ended after {:g} s (--timeout)", plan_.timeout->value);
+  }
+  if (plan_.silence && silent >= plan_.silence->value) {
+    return fmt::format("no output for {:g} s (--silence)", plan_.silence->value);
+  }
+  return std::nullopt;
+}
+
+double Run::seconds_to_wait(double elapsed, double silent) const {
+  double seconds = kTick.value;
+  if (plan_.timeout) seconds = std::min(seconds, plan_.timeout->value - elapsed);
+  if (plan_.silence) seconds = std::min(seconds, plan_.silence->value - silent);
+  return seconds;
+}
+
+void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) const {
+  std::fwrite(output.text.data(), 1, output.text.size(), log);
+  std::fflush(log);
+  if (surroundings_.show_output) print_message(stderr, output.text);
+  reader.read(output.is_error, output.text, output.arrived);
+}
+
+/// Until it exits or passes a limit.
+void Run::follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start) {
+  double last_output = 0.0;
+  double noted = 0.0;
+  double ticked = 0.0;
+  Output output;
+  while (true) {
+    const double before = seconds_since(start);
+    const Activity activity = process.wait_for_activity(
+        output, Seconds{seconds_to_wait(before, before - last_output)}, &watch_);
+    const double elapsed = seconds_since(start);
+    if (activity == Activity::exited) {
+      report_.values[std::string(ProgramMetric::kTime)] = {
+          .samples = {elapsed}, .count = 1, .missing = {}};
+      return;
+    }
+    if (activity == Activity::wrote) {
+      last_output = elapsed;
+      keep(output, reader, log);
+    }
+    report_.failure = limit_passed(elapsed, elapsed - last_output);
+    if (report_.failure) return;
+    if (elapsed - noted >= kNotePeriod.value) {
+      noted = elapsed;
+      process.remember_tree();
+    }
+    if (elapsed - ticked >= kTick.value) {
+      ticked = elapsed;
+      if (surroundings_.tick) surroundings_.tick();
+    }
+  }
+}
+
+void Run::run_command() {
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> log(std::fopen(report_.log.c_str(), "ae"));
+  if (!log) {
+    throw UsageError(fmt::format("cannot write {}", report_.log.string()),
+                     "check the space and the permissions of its folder");
+  }
+  const ProcessRequest request{.arguments = command_of(plan_, report_.place),
+                               .environment = environment_,
+                               .error_file = {},
+                               .output_file = {},
+                               .has_input = false};
+  const Clock::time_point start = Clock::now();
+  Process process(request);
+  OutputReader reader(plan_.output, start);
+  follow(process, reader, log.get(), start);
+  const bool ended = !report_.failure.has_value();
+  end_whole(process, "the command", report_.notes);
+  Output output;
+  while (process.read_rest(output)) keep(output, reader, log.get());
+  reader.finish();
+  report_.last_lines = reader.last_lines();
+  const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
+  if (ended && end && !succeeded(*end)) report_.failure = describe(*end);
+  report_.values.merge(reader.values());
+}
+
+}  // namespace
+
+RunReport run_program(const ExecPlan& plan, const RunPlace& place,
+                      const RunSurroundings& surroundings, const SignalWatch& watch) {
+  return Run(plan, place, surroundings, watch).carry_out();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,56 @@
+#include "linkgain/tables/screen_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string shown(std::string_view text, const ScreenStyle& style) {
+  return style.utf8 ? std::string(text) : in_ascii(std::string(text));
+}
+
+}  // namespace
+
+std::string painted(const std::string& text, Color color, const ScreenStyle& style) {
+  if (!style.color || color.empty()) return text;
+  return fmt::format("{}{}\033[0m", color, text);
+}
+
+std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style) {
+  return first_columns(shown(one_line(text), style), columns, style.utf8 ? "…" : "~");
+}
+
+std::string in_lines(std::string_view text, const ScreenStyle& style) {
+  constexpr char kBound = '\x1f';
+  std::string bound = shown(one_line(text), style);
+  for (std::size_t i = 1; i + 1 < bound.size(); ++i) {
+    if (bound[i] == ' ' && std::isdigit(static_cast<unsigned char>(bound[i - 1])) != 0) {
+      bound[i] = kBound;
+    }
+  }
+  std::string lines = fmt::format("{}\n", fmt::join(wrapped(bound, style.columns), "\n"));
+  std::ranges::replace(lines, kBound, ' ');
+  return lines;
+}
+
+std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style) {
+  const std::size_t both = display_width(text) + 2 + display_width(end);
+  if (both > style.columns) {
+    return cut(text, style.columns, style) + "\n" + cut(end, style.columns, style) + "\n";
+  }
+  constexpr std::size_t kUsual = 80;
+  return text + std::string(std::min(style.columns, std::max(kUsual, both)) - both + 2, ' ') + end +
+         "\n";
+}
+
+std::size_t line_count(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,304 @@
+#include "linkgain/exec/exec.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
+#include "linkgain/cases/help_text.hpp"
+#include "linkgain/exec/exec_report.hpp"
+#include "linkgain/process/signals.hpp"
+#include "linkgain/run/run_directory.hpp"
+#include "linkgain/telemetry/host.hpp"
+#include "progress.hpp"
+#include "subcommand.hpp"
+#include "terminal.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kFooter =
+    "The command is run as it stands, without a shell: pipes need -- sh -c '...'.\n"
+    "In it, {variant} and {round} stand for what is being run.\n"
+    "\n"
+    "Examples:\n"
+    "  linkgain exec --metric 'train_runtime.*?([0-9.]+)' -- torchrun train.py\n"
+    "  linkgain exec --server 'vllm serve M' --ready 'startup complete' -- ./ask.sh";
+
+constexpr int kMostRounds = 1000;
+
+Seconds parse_limit(const std::string& text, const char* option) {
+  return parse_duration(text, option, Seconds{0.1}, Seconds{604800.0});
+}
+
+void declare_what(CommandLine& line, ExecOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kWhat);
+  const auto add_each = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    return app.add_option(name, values, help)->allow_extra_args(false);
+  };
+  add_each("--variant", options.variants,
+           "p2p, host, p2p-sys, net, or your own as ring:NCCL_ALGO=Ring; repeatable, the first is "
+           "the reference")
+      ->default_str("p2p and host")
+      ->type_name("V");
+  add_each("--args", options.arguments,
+           "Arguments that a variant adds, as NAME:--flag=1; at the command's end, or where {args} "
+           "stands in it or in --server")
+      ->type_name("NAME:WORDS");
+  add_each("--gpus-of", options.gpus, "GPUs that a variant sees, as NAME:0,2")
+      ->type_name("NAME:GPUS");
+  add_each("--metric", options.metrics,
+           "A number in the output: a regular expression with one group, or NAME=REGEX; repeatable")
+      ->type_name("REGEX");
+  line.deferred
+      .add("--metric-use", options.metric_use, parse_metric_use,
+           "Of the numbers in a run: last, median, sum, or all, each a sample",
+           DeferredOptions::Empty::is_value, "last")
+      ->type_name("USE");
+  app.add_option("--skip", options.skip, "First matches of --metric and --step to leave out")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str()
+      ->type_name("N");
+  app.add_flag("--higher-is-better", options.higher_is_better,
+               "Metrics are rates, as tokens/s and samples/s");
+  app.add_option("--step", options.step,
+                 "A line for each step: the time from one to the next is measured")
+      ->type_name("REGEX");
+  app.add_option("--server", options.server,
+                 "Started before each run and ended after it; the command is then its client")
+      ->type_name("CMD");
+  app.add_option("--ready", options.ready, "The line of the server at which the client starts")
+      ->type_name("REGEX");
+  line.deferred
+      .add(
+          "--ready-timeout", options.ready_timeout,
+          [](const std::string& text) { return parse_limit(text, "--ready-timeout"); },
+          "How long the server may take to be ready, as 90 (seconds) or 5m",
+          DeferredOptions::Empty::is_value, "10m")
+      ->type_name("TIME");
+}
+
+void declare_how(CommandLine& line, ExecOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kHow);
+  app.add_option("--rounds", options.rounds,
+                 "Runs of every variant, in balanced random order; up to twice as many where "
+                 "--ci-width needs them")
+      ->check(CLI::Range(1, kMostRounds))
+      ->capture_default_str()
+      ->type_name("N");
+  app.add_option("--warm-up", options.warm_up, "Runs of every variant before, not counted")
+      ->check(CLI::Range(0, kMostRounds))
+      ->capture_default_str()
+      ->type_name("N");
+  add_ci_width(line, options.ci_width)->default_str("2%");
+  add_budget(line, options.budget)->default_str("none");
+  const auto add_limit = [&](const char* name, std::optional<Seconds>& limit, const char* help) {
+    line.deferred
+        .add(
+            name, limit, [name](const std::string& text) { return parse_limit(text, name); }, help)
+        ->default_str("none")
+        ->type_name("TIME");
+  };
+  add_limit("--timeout", options.timeout,
+            "How long a run may take before it is ended, as 90 or 5m");
+  add_limit("--silence", options.silence,
+            "How long a run may be without output before it is ended");
+  app.add_option("--prepare", options.prepare, "Shell command before each run, not timed")
+      ->type_name("CMD");
+  app.add_option("--cleanup", options.cleanup, "Shell command after each run, not timed")
+      ->type_name("CMD");
+  app.add_option("--seed", options.seed, "Of the order of runs")
+      ->default_str("random")
+      ->type_name("N");
+}
+
+void declare_output(CommandLine& line, ExecOptions& options) {
+  CLI::App& app = line.app;
+  app.option_defaults()->group(option_group::kOutput);
+  app.get_help_ptr()->group(option_group::kOutput);
+  add_out(line, options.out);
+  add_label(line, options.label);
+  app.add_flag("--show-output", options.show_output,
+               "Show what the program writes, too; of a single run it is shown anyway");
+  app.add_flag("--dry-run", options.dry_run,
+               "Print the command line and variables of each run in order, and end");
+  app.add_flag("--json", options.json, "Print the record (without samples) instead of a table");
+  app.add_flag("--quiet", options.quiet, "No progress on standard error");
+  add_no_color(line, options.color);
+}
+
+/// What stands behind the first "--", whatever it looks like.
+std::vector<std::string> command_in(const std::vector<std::string>& arguments) {
+  const auto mark = std::ranges::find(arguments, "--");
+  return mark == arguments.end() ? std::vector<std::string>{}
+                                 : std::vector<std::string>(mark + 1, arguments.end());
+}
+
+void declare(CommandLine& line, ExecOptions& options) {
+  options.argv = line.arguments;
+  options.command = command_in(line.arguments);
+  const auto command = std::make_shared<std::vector<std::string>>();
+  line.app.add_option("command", *command, "The program and its arguments, behind --");
+  declare_what(line, options);
+  declare_how(line, options);
+  declare_output(line, options);
+  line.deferred.then([command, &options] {
+    if (command->empty() || !options.command.empty()) return;
+    throw UsageError(fmt::format("'{}' stands where no option does", command->front()),
+                     "put the command behind --, as in: linkgain exec -- python train.py");
+  });
+}
+
+/// Tells a person how far the runs are.
+class ExecProgress : public ExecObserver {
+ public:
+  ExecProgress(const ExecPlan& plan, ProgressStyle style, std::FILE* log)
+      : plan_(plan), output_(std::move(style), log) {}
+
+  void note(const std::string& text) override { output_.note(text); }
+
+  void running(const ExecPace& pace, const RunPlace& place) override {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    output_.doing({pace.step, pace.steps, pace.seconds_left},
+                  fmt::format("{} {}", place.warm_up ? "warm-up" : "round", place.round),
+                  name(place), elapsed.count());
+  }
+
+  void finished(const ExecPace& pace, const RunReport& report) override {
+    const std::string place = fmt::format("{} {}, {}", report.place.warm_up ? "warm-up" : "round",
+                                          report.place.round, name(report.place));
+    const std::string what = report.failure ? "FAILED: " + *report.failure : values_of(report);
+    output_.finished(fmt::format("[{:>3}/{}] {}: {}\n", pace.step, pace.steps, place, what), "");
+    if (!report.failure) return;
+    output_.note(
+        fmt::format("{} failed: {}; output in {}", place, *report.failure, report.log.string()));
+    constexpr std::size_t kShown = 5;
+    const std::vector<std::string>& lines = report.last_lines;
+    for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i) {
+      output_.note("  " + lines[i]);
+    }
+  }
+
+ private:
+  const std::string& name(const RunPlace& place) const {
+    return plan_.variants[static_cast<std::size_t>(place.variant)].name;
+  }
+
+  std::string values_of(const RunReport& report) const {
+    std::string text;
+    for (const Case& each : plan_.cases) {
+      const auto values = report.values.find(each.metric->name);
+      if (values == report.values.end() || values->second.samples.empty()) continue;
+      const double sample = to_sample(*each.metric, values->second.samples.back());
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", each.metric->name,
+                          readable_value(*each.metric, Seconds{sample}));
+    }
+    return text;
+  }
+
+  const ExecPlan& plan_;
+  ProgressOutput output_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+/// The program's name, as a folder may be called.
+std::string folder_name(const std::vector<std::string>& command) {
+  std::string name = std::filesystem::path(command.front()).filename().string();
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.') c = '-';
+  }
+  return "exec-" + name;
+}
+
+void write_files(const Record& record, const RunDirectory& directory) {
+  write_file_atomically(directory.record(), to_json(record));
+  std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
+  write_file_atomically(directory.report(), exec_markdown(record));
+}
+
+void print_result(const ExecOptions& options, const Record& record, const RunDirectory& directory) {
+  if (options.json) {
+    fmt::print("{}", to_json_without_samples(record));
+    return;
+  }
+  const std::string details =
+      fmt::format("Details: linkgain report {}", shown_path(directory.path()));
+  fmt::print("\n{}", exec_screen(record, details, screen_style(options.color)));
+}
+
+/// `linkgain exec`: runs the command, prints the table, writes the files. Returns the exit status,
+/// which may be that of a signal. Throws what cannot start throws: UsageError and MachineError.
+int carry_out(const ExecOptions& options) {
+  const Environment environment = current_environment();
+  ExecPlan plan = make_exec_plan(options, environment);
+  if (!options.seed) plan.seed = std::random_device{}();
+  if (options.dry_run) {
+    fmt::print("{}", dry_run_text(plan));
+    return 0;
+  }
+  if (options.out) set_aside_earlier_run(*options.out);
+  const SignalWatch watch;  // before NVML starts threads
+  Record record;
+  record.started = utc_now(false);
+  record.machine = survey_machine();
+  record.settings = settings_of(options, plan, environment);
+  const RunDirectory directory(
+      options.out.value_or(new_run_folder(record.machine.host, folder_name(plan.command))));
+  std::filesystem::create_directories(directory.runs());
+  const File log(std::fopen(directory.log().c_str(), "ae"));
+  JournalWriter journal(directory.journal());
+  const bool single = plan.rounds + plan.warm_up == 1 && plan.variants.size() == 1;
+  const bool show_output = options.show_output || single;
+  const auto start = std::chrono::steady_clock::now();
+  int status = 0;
+  try {
+    ExecProgress progress(plan,
+                          {.terminal = is_terminal(STDERR_FILENO) && !show_output,
+                           .quiet = options.quiet,
+                           .utf8 = has_utf8(),
+                           .columns = [] { return columns_of(STDERR_FILENO); }},
+                          log.get());
+    const RunOnce run_once = [&](const RunPlace& place, const std::function<void()>& tick) {
+      return run_program(plan, place, {directory.runs(), environment, show_output, tick}, watch);
+    };
+    execute(plan, run_once, record, journal, progress);
+  } catch (const Interrupted& interruption) {
+    status = kSignalExitBase + interruption.signal_number();
+    print_message(stderr,
+                  fmt::format("linkgain: {}; what was measured is kept\n", interruption.what()));
+  }
+  record.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const ExitCode verdict = conclude(record);
+  if (status == 0) status = static_cast<int>(verdict);
+  record.exit_code = status;
+  write_files(record, directory);
+  return with_output_in_full([&] {
+    print_result(options, record, directory);
+    return status;
+  });
+}
+
+const Registration kRegistration(Subcommand<ExecOptions>{
+    "exec",
+    "Run a program of yours with and without P2P",
+    kFooter,
+    {.in_help = 1, .in_list = 1},
+    declare,
+    carry_out});
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+
+/// What a run of a user's program is measured by. linkgain times the first three itself; any other
+/// is a number that the program prints, in whatever unit.
+struct ProgramMetric {
+  static constexpr std::string_view kTime = "time";         ///< from its start to its end
+  static constexpr std::string_view kStartUp = "start-up";  ///< until the first line that matches
+  static constexpr std::string_view kStep = "step";         ///< from one such line to the next
+
+  std::string name = std::string(kTime);
+  /// A rate, as tokens/s. A sample holds 1/number then, so that a larger one is slower everywhere.
+  bool higher_is_better = false;
+  bool operator==(const ProgramMetric&) const = default;
+};
+
+/// Whether linkgain times it, in seconds.
+bool is_timed(const ProgramMetric& metric);
+
+/// Throws UsageError unless the name has 1 to 40 letters, digits and "._+-", a letter or digit
+/// first.
+void validate(const ProgramMetric& metric);
+
+/// What a sample holds of a number that was printed, and the number of a sample's.
+double to_sample(const ProgramMetric& metric, double number);
+double from_sample(const ProgramMetric& metric, Seconds sample);
+
+/// "101.4 s" where it is timed, else the number to five digits.
+std::string readable_value(const ProgramMetric& metric, Seconds sample);
+
+}  // namespace linkgain

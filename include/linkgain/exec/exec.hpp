@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "linkgain/exec/exec_plan.hpp"
+#include "linkgain/exec/program_run.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/journal.hpp"
+#include "linkgain/record/record.hpp"
+
+namespace linkgain {
+
+/// How far the runs are.
+struct ExecPace {
+  int step = 0;  ///< runs that are over, warm-up included
+  int steps = 0;
+  double seconds_left = 0.0;  ///< by what those of each variant took; 0 before any did
+};
+
+/// Who is told. Nothing needs to be done with any of it.
+class ExecObserver {
+ public:
+  virtual ~ExecObserver() = default;
+  virtual void running(const ExecPace&, const RunPlace&) {}  ///< and again each second
+  virtual void finished(const ExecPace&, const RunReport&) {}
+  virtual void note(const std::string&) {}  ///< a line that stays
+};
+
+/// This host and all GPUs that NVML shows, which stand as ranks: rank i is GPU i.
+Machine survey_machine();
+
+/// Runs a command; the same as run_program() with surroundings and watch.
+using RunOnce = std::function<RunReport(const RunPlace&, const std::function<void()>& tick)>;
+
+/// Warm-up runs, the plan's rounds and, where a ratio's interval is wider than was asked for, more:
+/// as many as would narrow it by the deviation seen, and no more than twice the plan's in all. That
+/// is decided once, so that no look at the outcome decides when to stop. A round that would pass
+/// the budget is not begun. A variant of which two runs in a row failed is not run again, and
+/// without two variants nothing is.
+///
+/// Fills cases, warnings and status of the record, whose settings must be there. Each run's samples
+/// go to the journal. Throws what `run_once` throws; the record then holds what was measured.
+void execute(const ExecPlan& plan, const RunOnce& run_once, Record& record, JournalWriter& journal,
+             ExecObserver& observer);
+
+/// When nothing more is measured: intervals, cases that nothing was measured of, warnings, the
+/// status. Returns the exit code: incomplete where a run failed or gave no number for a metric.
+ExitCode conclude(Record& record);
+
+}  // namespace linkgain

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/environment.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case.hpp"
+#include "linkgain/exec/command_words.hpp"
+#include "linkgain/exec/line_pattern.hpp"
+#include "linkgain/exec/output_metrics.hpp"
+#include "linkgain/record/record.hpp"
+
+namespace linkgain {
+
+inline constexpr int kDefaultRounds = 6;
+inline constexpr Seconds kDefaultReadyTimeout{600.0};
+
+/// `linkgain exec` as it was asked for; absent or empty means not asked for.
+struct ExecOptions {
+  std::vector<std::string> argv;
+  std::vector<std::string> command;    ///< what stands behind --
+  std::vector<std::string> variants;   ///< in words of parse_variant(), or a name alone
+  std::vector<std::string> arguments;  ///< "NAME:WORDS"
+  std::vector<std::string> gpus;       ///< "NAME:0,2"
+  std::vector<std::string> metrics;
+  MetricUse metric_use = MetricUse::last;
+  int skip = 0;
+  bool higher_is_better = false;
+  std::string step;
+  std::string server;
+  std::string ready;
+  Seconds ready_timeout = kDefaultReadyTimeout;
+  std::string prepare;
+  std::string cleanup;
+  int warm_up = 0;
+  int rounds = kDefaultRounds;
+  std::optional<double> ci_width;
+  std::optional<Seconds> budget;
+  std::optional<Seconds> timeout;
+  std::optional<Seconds> silence;
+  std::optional<unsigned> seed;
+  std::optional<std::filesystem::path> out;
+  std::string label;
+  bool show_output = false;
+  bool dry_run = false;
+  bool json = false;
+  bool quiet = false;
+  bool color = true;
+};
+
+/// A program that is started before each run and ended after it.
+struct ServerPlan {
+  std::vector<std::string> command;
+  LinePattern ready;
+  Seconds ready_timeout = kDefaultReadyTimeout;
+};
+
+/// Runs of a command with nothing left to decide.
+struct ExecPlan {
+  std::vector<std::string> command;
+  std::vector<Variant> variants;
+  std::vector<Case> cases;  ///< what each run is measured by: the wall time first
+  OutputRequest output;
+  std::optional<ServerPlan> server{};
+  std::string prepare;
+  std::string cleanup;
+  int warm_up = 0;
+  int rounds = kDefaultRounds;
+  unsigned seed = 1;
+  std::optional<double> ci_width{};
+  std::optional<Seconds> budget{};
+  std::optional<Seconds> timeout{};
+  std::optional<Seconds> silence{};
+};
+
+/// Decides everything. `environment` is this program's own, in which the command is looked for.
+/// Throws UsageError for what cannot be meant: no command, one that cannot be executed, an unknown
+/// variant, a pattern that is none.
+ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environment);
+
+/// A run to come: of a variant, in a round that counts from 1, or before the rounds, to warm up.
+struct RunPlace {
+  int variant = 0;
+  int round = 1;
+  bool warm_up = false;
+  bool operator==(const RunPlace&) const = default;
+};
+
+/// The variants of warm-up runs in the order given, again and again; then those of each round in
+/// balanced random order (BalancedOrder).
+std::vector<RunPlace> run_order(const ExecPlan& plan);
+
+/// What `{variant}` and the like stand for in that run.
+Placeholders placeholders_of(const ExecPlan& plan, const RunPlace& place);
+
+/// The words of the command in that run. The variant's arguments come last unless {args} says where
+/// else, in the command or in the server's.
+std::vector<std::string> command_of(const ExecPlan& plan, const RunPlace& place);
+/// Those of the server; there must be one.
+std::vector<std::string> server_of(const ExecPlan& plan, const RunPlace& place);
+
+/// "host-3", "host-warm-up-1": how files of that run are called.
+std::string name_of(const ExecPlan& plan, const RunPlace& place);
+
+/// What a command of the variant gets: `environment`, the variant's own variables, and
+/// PYTHONUNBUFFERED=1 where it is not set, so that Python's output comes as it is written.
+Environment environment_of(const Variant& variant, Environment environment);
+
+/// The settings of the record: secrets are masked.
+Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
+                     const Environment& environment);
+
+/// `--dry-run`: for each run, in order, what it would start, quoted for a shell.
+std::string dry_run_text(const ExecPlan& plan);
+
+}  // namespace linkgain

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/record/record.hpp"
+#include "linkgain/tables/screen_text.hpp"
+
+/// Reports of records that `linkgain exec` wrote: Settings::program is there.
+namespace linkgain {
+
+/// On one screen of at most 24 lines, none wider than the columns but perhaps `footer`'s: the
+/// machine, the command; a row for each metric and variant, three warnings at most, `footer`; and,
+/// last, what the runs say in a sentence.
+std::string exec_screen(const Record& record, const std::string& footer, const ScreenStyle& style);
+
+/// The same in Markdown, whole, and what every report has of the circumstances.
+std::string exec_markdown(const Record& record);
+
+/// What exec_markdown() has more than exec_screen().
+std::string exec_details(const Record& record);
+
+}  // namespace linkgain

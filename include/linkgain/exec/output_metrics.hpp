@@ -1,0 +1,108 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/program_metric.hpp"
+#include "linkgain/exec/line_pattern.hpp"
+
+namespace linkgain {
+
+/// What the numbers that a metric matches in one run become.
+enum class MetricUse {
+  last,
+  median,
+  sum,
+  all,  ///< every one is a sample
+};
+
+std::string_view name_of(MetricUse use);
+/// Throws UsageError.
+MetricUse parse_metric_use(std::string_view name);
+
+/// A number in the program's output.
+struct MetricRequest {
+  ProgramMetric metric;
+  LinePattern pattern;  ///< with one group
+};
+
+/// What is read from the output of a run.
+struct OutputRequest {
+  std::vector<MetricRequest> metrics;
+  MetricUse use = MetricUse::last;
+  int skip = 0;                       ///< first matches of each pattern that do not count
+  std::optional<LinePattern> step{};  ///< a line that the program writes once for each step
+};
+
+/// "NAME=REGEX", or a regular expression alone, which the letters and digits that it begins with
+/// name: 'train_runtime.*?([0-9.]+)' is train_runtime. Throws UsageError where it has no name or
+/// not one group, and for names of linkgain's own.
+MetricRequest parse_metric(const std::string& text, bool higher_is_better);
+
+/// "1.2e3", "-4", "1,234.5" (commas only between groups of three digits) as a number; absent where
+/// the text is anything else, or no finite number.
+std::optional<double> parse_number(std::string_view text);
+
+/// What one metric was in a run: samples in its own unit, one at least, or why there is none.
+struct MetricValues {
+  std::vector<double> samples{};
+  std::int64_t count = 1;  ///< of what each sample stands for: matches, steps
+  std::string missing{};   ///< "no line matched"; empty where there are samples
+};
+
+/// Reads a program's output as it comes. A line ends at a line feed or a carriage return, as
+/// progress bars have it; of one that is longer than kLongestLine the rest is not read.
+class OutputReader {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+  /// `request` must outlive this.
+  OutputReader(const OutputRequest& request, Clock::time_point start);
+
+  void read(bool is_error, std::string_view bytes, Clock::time_point arrived);
+  /// No more comes; of lines without an end what there is of them counts.
+  void finish();
+
+  /// By name: every metric asked for, the step, and start-up where a pattern matched at least
+  /// twice: one that matches once, at the end, does not tell when the work began.
+  std::map<std::string, MetricValues> values() const;
+  /// The last lines, as many as are kept.
+  const std::vector<std::string>& last_lines() const { return last_lines_; }
+
+ private:
+  struct Stream {
+    std::string line;
+    Clock::time_point arrived;
+  };
+  /// What one metric matched; those skipped are not in it.
+  struct Found {
+    int matches = 0;
+    std::vector<double> numbers;
+    std::string not_a_number;
+  };
+
+  void take(Stream& stream);
+  void note_match(int matches, Clock::time_point arrived);
+  MetricValues values_of(const MetricRequest& request, const Found& found) const;
+  MetricValues step_values() const;
+
+  const OutputRequest& request_;
+  Clock::time_point start_;
+  Stream streams_[2];
+  std::vector<Found> found_;
+  int steps_ = 0;
+  std::optional<Clock::time_point> first_step_;  ///< of those that count
+  Clock::time_point last_step_;
+  std::optional<Clock::time_point> first_match_;
+  bool repeats_ = false;
+  std::vector<std::string> last_lines_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+/// Pieces of what fits on one screen.
+namespace linkgain {
+
+/// What a screen can show.
+struct ScreenStyle {
+  std::size_t columns = 80;  ///< 40 at least
+  bool utf8 = true;          ///< else all is ASCII
+  bool color = false;
+};
+
+/// The lines of the smallest terminal there is.
+inline constexpr std::size_t kMostScreenLines = 24;
+
+using Color = std::string_view;  ///< what switches it on
+inline constexpr Color kNoColor = "";
+inline constexpr Color kRed = "\033[31m";
+inline constexpr Color kGreen = "\033[32m";
+inline constexpr Color kYellow = "\033[33m";
+
+std::string painted(const std::string& text, Color color, const ScreenStyle& style);
+
+/// One line of the text, of at most so many columns.
+std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style);
+
+/// Lines, each ended by a newline, that part no number from what follows it.
+std::string in_lines(std::string_view text, const ScreenStyle& style);
+
+/// `text` and, at the right edge of at most 80 columns, `end`; two lines where both do not fit.
+std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style);
+
+std::size_t line_count(const std::string& text);
+
+}  // namespace linkgain
