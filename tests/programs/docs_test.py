@@ -267,7 +267,7 @@ class Options(unittest.TestCase):
             command.append(words[1])
         known = help_of(*command)
         for word in words[1:]:
-            if word in ("|", "&&", ";", ">"):
+            if word in ("|", "&&", ";", ">", "--"):
                 break
             if word.startswith("--") and not word.startswith("--benchmark_"):
                 self.assertRegex(known, rf"(?<![\w-]){re.escape(word.split('=')[0])}(?![\w-])")

@@ -178,7 +178,9 @@ class CaseNameReader {
 
   Case read() {
     Case c;
-    if (parts_.front() == name_of(OperationKind::program)) return read_program();
+    if (!parts_.empty() && parts_.front() == name_of(OperationKind::program)) {
+      return read_program();
+    }
     c.operation = parse_operation(take("operation"));
     if (is_training(c.operation)) return read_training(c);
     if (has_type(c.operation)) c.type = parse_data_type(take("data type"));

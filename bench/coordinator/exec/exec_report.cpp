@@ -228,7 +228,7 @@ std::string exec_screen(const Record& record, const std::string& footer, const S
   if (!results.empty())
     text += table_of(record, results).text(style.columns, Table::FirstColumn::cut);
   if (results.size() < shown_before) {
-    text += fmt::format("  and {} below\n",
+    text += fmt::format("  and {} in the report\n",
                         counted(static_cast<std::int64_t>(shown_before - results.size()),
                                 "metric more", "metrics more"));
   }

@@ -36,7 +36,8 @@ std::optional<std::string> without_separators(std::string_view text) {
       if (digits >= 0 && i < end) digits += is_digit(text[i]) ? 1 : 4;
       continue;
     }
-    const bool begins = i > 0 && is_digit(text[i - 1]);
+    const std::size_t leading = i - (text.starts_with('-') ? 1 : 0);
+    const bool begins = i > 0 && is_digit(text[i - 1]) && (digits >= 0 || leading <= 3);
     if (i > end || !begins || (digits >= 0 && digits != 3)) return std::nullopt;
     digits = 0;
   }

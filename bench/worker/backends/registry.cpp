@@ -36,6 +36,8 @@ std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
       return make_nccl(session, options);
     case BackendKind::mpi:
       return make_mpi_backend(session, options.cache);
+    case BackendKind::exec:
+      break;  // programs of others need none
   }
   throw std::logic_error("unhandled backend");
 }

@@ -127,7 +127,7 @@ TEST_F(ProcessTest, LeavesNoDescriptorOpen) {
   for (int repeat = 0; repeat < 5; ++repeat) {
     Process process(script("echo hello; cat", folder_));
     process.read_line(kPlenty);
-    EXPECT_EQ(open_descriptors(), before + 2);
+    EXPECT_EQ(open_descriptors(), before + 3);  // two pipes, and what tells of its end
   }
   EXPECT_THROW(Process({{"/no/such/program"}, {}, folder_.path() / "error.log"}), MachineError);
   EXPECT_EQ(open_descriptors(), before);

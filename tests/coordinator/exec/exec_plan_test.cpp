@@ -1,0 +1,186 @@
+#include "linkgain/exec/exec_plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "linkgain/base/json.hpp"
+#include "linkgain/exec/command_words.hpp"
+#include "linkgain/record/record_json.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+
+const Environment kEnvironment{
+    {"PATH", "/usr/bin:/bin"}, {"HF_TOKEN", "hf_secret"}, {"NCCL_DEBUG", "WARN"}};
+
+ExecOptions usual() {
+  ExecOptions options;
+  options.command = {"sh", "-c", "exit 0"};
+  return options;
+}
+
+ExecPlan plan_of(const ExecOptions& options) { return make_exec_plan(options, kEnvironment); }
+
+std::vector<std::string> case_names(const ExecPlan& plan) {
+  std::vector<std::string> names;
+  for (const Case& each : plan.cases) names.push_back(case_name(each));
+  return names;
+}
+
+TEST(ExecPlan, ComparesP2pAndHostByTimeAlone) {
+  const ExecPlan plan = plan_of(usual());
+  ASSERT_EQ(plan.variants.size(), 2U);
+  EXPECT_EQ(plan.variants[0], (Variant{"p2p", {}, {}}));
+  EXPECT_EQ(plan.variants[1].name, "host");
+  EXPECT_EQ(plan.variants[1].environment.at("NCCL_P2P_DISABLE"), "1");
+  EXPECT_EQ(plan.variants[1].environment.at("NCCL_NVLS_ENABLE"), "0");
+  EXPECT_THAT(case_names(plan), ElementsAre("exec/time"));
+}
+
+TEST(ExecPlan, HasACaseForEachMetric) {
+  ExecOptions options = usual();
+  options.metrics = {"tokens=([0-9.]+) tok/s"};
+  options.higher_is_better = true;
+  options.step = "^step";
+  EXPECT_THAT(case_names(plan_of(options)),
+              ElementsAre("exec/time", "exec/start-up", "exec/tokens/higher", "exec/step"));
+  for (const std::string& name : case_names(plan_of(options))) {
+    EXPECT_EQ(case_name(parse_case_name(name)), name);
+  }
+}
+
+TEST(ExecPlan, VariantsChangeVariablesArgumentsAndGpus) {
+  ExecOptions options = usual();
+  options.variants = {"p2p", "quiet:NCCL_P2P_DISABLE=1,NCCL_ALGO=^Ring,Tree", "pair"};
+  options.arguments = {"quiet:--one 'two three'", "quiet:--four"};
+  options.gpus = {"pair:0,2"};
+  const ExecPlan plan = plan_of(options);
+  EXPECT_EQ(plan.variants[1].environment,
+            (Environment{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_ALGO", "^Ring,Tree"}}));
+  EXPECT_THAT(plan.variants[1].arguments, ElementsAre("--one", "two three", "--four"));
+  EXPECT_EQ(plan.variants[2].environment, (Environment{{"CUDA_VISIBLE_DEVICES", "0,2"}}));
+  EXPECT_THAT(command_of(plan, {1, 2, false}),
+              ElementsAre("sh", "-c", "exit 0", "--one", "two three", "--four"));
+}
+
+TEST(ExecPlan, ArgumentsStandWhereTheyAreToStand) {
+  ExecOptions options = usual();
+  options.arguments = {"host:-x"};
+  options.command = {"sh", "{args}", "-c", "exit 0"};
+  EXPECT_THAT(command_of(plan_of(options), {1, 1, false}), ElementsAre("sh", "-x", "-c", "exit 0"));
+  EXPECT_THAT(command_of(plan_of(options), {0, 1, false}), ElementsAre("sh", "-c", "exit 0"));
+  options.command = {"sh", "-c", "exit 0"};
+  options.server = "sleep {args} 9";
+  options.ready = "x";
+  const ExecPlan plan = plan_of(options);
+  EXPECT_THAT(server_of(plan, {1, 1, false}), ElementsAre("sleep", "-x", "9"));
+  EXPECT_THAT(command_of(plan, {1, 1, false}), ElementsAre("sh", "-c", "exit 0"));
+}
+
+TEST(ExecPlan, EveryRoundHasEveryVariantInBalancedOrder) {
+  ExecOptions options = usual();
+  options.rounds = 40;
+  options.warm_up = 2;
+  options.seed = 5;
+  const std::vector<RunPlace> order = run_order(plan_of(options));
+  ASSERT_EQ(order.size(), 84U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(order[i], (RunPlace{static_cast<int>(i % 2), static_cast<int>(i / 2) + 1, true}));
+  }
+  int first = 0;
+  for (std::size_t i = 4; i < order.size(); i += 2) {
+    const int round = static_cast<int>(i - 4) / 2 + 1;
+    EXPECT_EQ(order[i].round, round);
+    EXPECT_EQ(order[i + 1].round, round);
+    EXPECT_NE(order[i].variant, order[i + 1].variant);
+    first += order[i].variant == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(first, 20);
+}
+
+TEST(ExecPlan, RefusesWhatCannotBeMeant) {
+  test::Situations said;
+  const auto refuse = [&](const std::string& what, auto change) {
+    ExecOptions options = usual();
+    change(options);
+    said.refuse(what, [&] { plan_of(options); });
+  };
+  said.about("the command");
+  refuse("none", [](ExecOptions& o) { o.command.clear(); });
+  refuse("not there", [](ExecOptions& o) { o.command = {"no-such-program"}; });
+  refuse("a path that is not there", [](ExecOptions& o) { o.command = {"./no-such-file"}; });
+  refuse("not executable", [](ExecOptions& o) { o.command = {"/etc/passwd"}; });
+  refuse("one text", [](ExecOptions& o) { o.command = {"sh -c true"}; });
+  said.about("variants");
+  refuse("unknown", [](ExecOptions& o) { o.variants = {"hots"}; });
+  refuse("twice", [](ExecOptions& o) { o.variants = {"host", "host"}; });
+  refuse("arguments of none", [](ExecOptions& o) { o.arguments = {"--x"}; });
+  refuse("arguments of another", [](ExecOptions& o) { o.arguments = {"hots:--x"}; });
+  refuse("an open quote", [](ExecOptions& o) { o.arguments = {"host:'x"}; });
+  refuse("GPUs that are none", [](ExecOptions& o) { o.gpus = {"host:first"}; });
+  said.about("the output");
+  refuse("one name for two", [](ExecOptions& o) { o.metrics = {"a=(.)", "a=x(.)"}; });
+  refuse("--skip alone", [](ExecOptions& o) { o.skip = 1; });
+  refuse("--higher-is-better alone", [](ExecOptions& o) { o.higher_is_better = true; });
+  refuse("a step that is no pattern", [](ExecOptions& o) { o.step = "("; });
+  said.about("the server");
+  refuse("--ready alone", [](ExecOptions& o) { o.ready = "x"; });
+  refuse("--server alone", [](ExecOptions& o) { o.server = "sleep 1"; });
+  refuse("not there", [](ExecOptions& o) {
+    o.server = "no-such-server --port 1";
+    o.ready = "x";
+  });
+  said.expect_golden("plans_refused.txt");
+}
+
+TEST(ExecPlan, DryRunShowsWhatWouldBeStarted) {
+  ExecOptions options = usual();
+  options.rounds = 2;
+  options.warm_up = 1;
+  options.seed = 1;
+  options.arguments = {"host:--flag 'a b'"};
+  options.gpus = {"host:1,0"};
+  options.prepare = "rm -f /tmp/{variant}";
+  options.cleanup = "echo $? {other}";
+  options.server = "sleep {round}";
+  options.ready = "up";
+  options.command = {"sh", "-c", "echo \"$0\" {round}", "it's {variant}"};
+  test::expect_golden(dry_run_text(plan_of(options)), "dry_run.txt");
+}
+
+TEST(ExecSettings, HoldTheCommandWithoutSecrets) {
+  ExecOptions options = usual();
+  options.argv = {"linkgain", "exec", "--variant", "x:MY_TOKEN=abc", "--", "sh"};
+  options.variants = {"p2p", "x:MY_TOKEN=abc,NCCL_ALGO=Ring"};
+  options.command = {"sh", "-c", "API_KEY=def true"};
+  options.metrics = {"loss (.*)"};
+  options.warm_up = 1;
+  const ExecPlan plan = plan_of(options);
+  const Settings settings = settings_of(options, plan, kEnvironment);
+  const std::string text = json::text_of(json::write_settings(settings));
+  for (const char* secret : {"abc", "def", "hf_secret"}) {
+    EXPECT_EQ(text.find(secret), std::string::npos) << text;
+  }
+  EXPECT_EQ(settings.environment_in_force[1],
+            (Environment{{"MY_TOKEN", "***"}, {"NCCL_ALGO", "Ring"}, {"NCCL_DEBUG", "WARN"}}));
+  EXPECT_EQ(plan.variants[1].environment.at("MY_TOKEN"), "abc") << "what the command gets";
+  const Settings read = json::read_settings(json::In::parse(text));
+  EXPECT_EQ(read.program, settings.program);
+  EXPECT_EQ(read.variants, settings.variants);
+  EXPECT_EQ(read.backend, BackendKind::exec);
+}
+
+TEST(ExecEnvironment, HasPythonWriteAtOnceUnlessSaidOtherwise) {
+  EXPECT_EQ(environment_of({"x", {{"A", "1"}}}, {{"B", "2"}}),
+            (Environment{{"A", "1"}, {"B", "2"}, {"PYTHONUNBUFFERED", "1"}}));
+  EXPECT_EQ(environment_of({"x", {}}, {{"PYTHONUNBUFFERED", ""}}).at("PYTHONUNBUFFERED"), "");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,141 @@
+#include "linkgain/exec/exec_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "exec_records.hpp"
+#include "linkgain/tables/text_lines.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::Not;
+using testing::StartsWith;
+
+const Environment kPath{{"PATH", "/usr/bin:/bin"}};
+
+ExecOptions usual() {
+  ExecOptions options;
+  options.argv = {"linkgain", "exec", "--", "sh", "train.sh"};
+  options.command = {"sh", "train.sh", "--config", "a rather long name of a configuration.yaml"};
+  options.seed = 3;
+  return options;
+}
+
+/// Two GPUs that NVLink joins.
+void add_gpus(Record& record) {
+  for (int i = 0; i < 2; ++i) {
+    RankInfo& rank = record.machine.ranks.emplace_back();
+    rank.rank = i;
+    rank.gpu.emplace();
+    rank.gpu->cuda_index = i;
+    rank.gpu->name = "NVIDIA H200";
+  }
+  record.machine.links = {{.from = 0, .to = 1, .p2p = true, .nvlink = true}};
+}
+
+using Times = std::vector<double>;
+
+/// Of each variant by metric; rounds differ by 0.1 %.
+Record record_of(const ExecOptions& options, const std::map<std::string, Times>& times) {
+  const auto run = [&](const RunPlace& place) {
+    std::map<std::string, MetricValues> values;
+    for (const auto& [name, of_variants] : times) {
+      const double time = of_variants.at(static_cast<std::size_t>(place.variant));
+      values[name] = test::one_value(time * (1.0 + 0.001 * (place.round % 3)));
+    }
+    return test::report_of(place, values);
+  };
+  return test::execute_double(options, make_exec_plan(options, kPath), run).record;
+}
+
+Record training() {
+  ExecOptions options = usual();
+  Record record = record_of(options, {{"time", {101.4, 131.2}}});
+  add_gpus(record);
+  return record;
+}
+
+Record several_metrics() {
+  ExecOptions options = usual();
+  options.variants = {"p2p", "host", "ring:NCCL_ALGO=Ring"};
+  options.arguments = {"ring:--fast"};
+  options.metrics = {"tokens=([0-9]+)", "memory=([0-9]+)"};
+  options.higher_is_better = true;
+  options.step = "step";
+  return record_of(options, {{"time", {50.0, 60.0, 50.01}},
+                             {"tokens", {12000.0, 9000.0, 12001.0}},
+                             {"memory", {70.5, 70.5, 70.5}},
+                             {"start-up", {8.0, 8.1, 8.2}},
+                             {"step", {0.25, 0.31, 0.2501}}});
+}
+
+std::string screens(const Record& record) {
+  std::string text;
+  for (const std::size_t columns : {80U, 60U, 45U}) {
+    for (const bool utf8 : {true, false}) {
+      const std::string shown =
+          exec_screen(record, "Details: linkgain report x", {.columns = columns, .utf8 = utf8});
+      EXPECT_LE(line_count(shown), kMostScreenLines);
+      std::size_t begin = 0;
+      while (begin < shown.size()) {
+        const std::size_t end = shown.find('\n', begin);
+        EXPECT_LE(display_width(shown.substr(begin, end - begin)), columns) << shown;
+        begin = end + 1;
+      }
+      const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+      EXPECT_TRUE(utf8 || std::ranges::all_of(shown, is_ascii)) << shown;
+      if (utf8) text += "## " + std::to_string(columns) + " columns\n" + shown;
+    }
+  }
+  return text;
+}
+
+TEST(ExecScreen, IsTheGuidesTableAndASentence) {
+  test::expect_golden(screens(training()), "screen.txt");
+}
+
+TEST(ExecScreen, HasRowsForEachMetricAsFarAsTheyFit) {
+  test::expect_golden(screens(several_metrics()), "screen_metrics.txt");
+}
+
+TEST(ExecMarkdown, HasAllOfIt) {
+  test::expect_golden(exec_markdown(several_metrics()), "report.md");
+}
+
+/// The sentence at the end.
+std::string answer_of(const Record& record) {
+  const std::string text = exec_screen(record, "", {.columns = 1000});
+  const std::size_t begin = text.rfind("\n\n");
+  return text.substr(begin + 2, text.size() - begin - 3);
+}
+
+TEST(ExecAnswer, SaysWhatTheRunsSay) {
+  test::Situations said;
+  said.add("with NVLink", answer_of(training()));
+  said.add("slower", answer_of(record_of(usual(), {{"time", {1.3, 1.0}}})));
+  said.add("the same", answer_of(record_of(usual(), {{"time", {1.0, 1.0001}}})));
+  ExecOptions options = usual();
+  options.variants = {"a:NCCL_ALGO=Ring", "b:NCCL_ALGO=Tree"};
+  said.add("variants by name", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
+  options.metrics = {"loss=([0-9])"};
+  said.add("lower is better",
+           answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 2.5}}})));
+  options.higher_is_better = true;
+  said.add("higher is better",
+           answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.5, 2.0}}})));
+  said.add("higher is better, and was lower",
+           answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 5.0}}})));
+  options = usual();
+  options.rounds = 1;
+  said.add("one round", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
+  options.variants = {"p2p"};
+  said.add("one variant", answer_of(record_of(options, {{"time", {1.0}}})));
+  said.expect_golden("answers.txt");
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,187 @@
+#include "linkgain/exec/exec.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "exec_records.hpp"
+#include "linkgain/process/signals.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::Field;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class Exec : public testing::Test {
+ protected:
+  Exec() {
+    options_.command = {"sh"};
+    options_.seed = 3;
+  }
+
+  test::ExecOutcome outcome_of(const test::RunDouble& run) {
+    return test::execute_double(options_, make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}}),
+                                run);
+  }
+
+  ExecOptions options_;
+};
+
+/// Alike to `share` of it in every round.
+double scattered(double time, int round, double share) {
+  return time * (1.0 + share * (round % 3 - 1));
+}
+
+RunReport of_time(const RunPlace& place, double time) {
+  return test::report_of(place, {{"time", test::one_value(time)}});
+}
+
+std::vector<std::string> codes(const Record& record) {
+  std::vector<std::string> codes;
+  for (const Warning& each : record.warnings) codes.push_back(each.code);
+  return codes;
+}
+
+TEST_F(Exec, ComparesByRuns) {
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    return of_time(place, scattered(place.variant == 0 ? 100.0 : 130.0, place.round, 0.001));
+  });
+  EXPECT_EQ(outcome.code, ExitCode::success);
+  EXPECT_THAT(outcome.order, SizeIs(12));
+  const Ratio& ratio = outcome.record.cases.at(0).ratios.at(0).ratio;
+  EXPECT_NEAR(ratio.estimate, 1.3, 0.001);
+  EXPECT_EQ(ratio.launches, 6);
+  EXPECT_TRUE(outcome.record.cases[0].converged);
+  EXPECT_LT(*ratio.low, 1.3);
+  EXPECT_GT(*ratio.high, 1.3);
+  EXPECT_THAT(outcome.record.warnings, IsEmpty());
+  EXPECT_EQ(parse_record(to_json(outcome.record), "it").cases[0].samples.size(), 12U);
+}
+
+TEST_F(Exec, KeepsRatesAsTimesSoThatEveryRatioIsASpeedUp) {
+  options_.metrics = {"rate=([0-9]+)"};
+  options_.higher_is_better = true;
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    const double rate = scattered(place.variant == 0 ? 500.0 : 400.0, place.round, 0.001);
+    return test::report_of(place, {{"time", test::one_value(1.0 + 0.001 * place.round)},
+                                   {"rate", test::one_value(rate)}});
+  });
+  const CaseResult& rate = outcome.record.cases.at(1);
+  EXPECT_EQ(case_name(rate.definition), "exec/rate/higher");
+  EXPECT_NEAR(from_sample(*rate.definition.metric, *rate.variants[0].time), 500.0, 0.5);
+  EXPECT_NEAR(rate.ratios.at(0).ratio.estimate, 1.25, 0.001);
+}
+
+TEST_F(Exec, AddsRoundsOnceWhereTheIntervalIsTooWide) {
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    return of_time(place, scattered(place.variant == 0 ? 1.0 : 1.2, place.round, 0.02));
+  });
+  EXPECT_GT(outcome.order.size(), 12U);
+  EXPECT_LE(outcome.order.size(), 24U);
+  const auto wide = outcome_of([](const RunPlace& place) {
+    return of_time(place, scattered(place.variant == 0 ? 1.0 : 1.2, place.round, 0.3));
+  });
+  EXPECT_THAT(wide.order, SizeIs(24));
+  EXPECT_THAT(codes(wide.record), Contains("not-converged"));
+  EXPECT_EQ(wide.code, ExitCode::success);
+}
+
+TEST_F(Exec, DoesNotCountWarmUp) {
+  options_.warm_up = 2;
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    return of_time(place, place.warm_up ? 1000.0 : scattered(1.0, place.round, 0.001));
+  });
+  EXPECT_THAT(outcome.order, SizeIs(16));
+  EXPECT_NEAR(outcome.record.cases[0].variants[0].time->value, 1.0, 0.01);
+  EXPECT_EQ(outcome.record.settings.program->warm_up, 2);
+}
+
+TEST_F(Exec, KeepsTheOthersOfARunThatFails) {
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    RunReport report = of_time(place, scattered(1.0, place.round, 0.001));
+    if (place.variant == 1 && place.round == 3) {
+      report.failure = "exit status 3";
+      report.values.clear();
+    }
+    return report;
+  });
+  EXPECT_EQ(outcome.code, ExitCode::incomplete);
+  EXPECT_EQ(outcome.record.status, RunStatus::incomplete);
+  EXPECT_THAT(codes(outcome.record), Contains("run-failed"));
+  EXPECT_THAT(launch_medians(outcome.record.cases[0], 0), SizeIs(6));
+  EXPECT_THAT(launch_medians(outcome.record.cases[0], 1), SizeIs(5));
+}
+
+TEST_F(Exec, GivesUpAVariantThatFailsTwiceInARow) {
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    RunReport report = of_time(place, 1.0);
+    if (place.variant == 1) report.failure = "SIGSEGV";
+    if (place.variant == 1) report.values.clear();
+    return report;
+  });
+  EXPECT_EQ(std::ranges::count(outcome.order, 1, &RunPlace::variant), 2);
+  EXPECT_LE(outcome.order.size(), 4U);
+  EXPECT_EQ(outcome.code, ExitCode::incomplete);
+}
+
+TEST_F(Exec, SaysWhenARunLacksANumber) {
+  options_.metrics = {"loss=([0-9]+)"};
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    MetricValues loss = test::one_value(2.0 + 0.001 * place.round);
+    if (place.variant == 0 && place.round == 2) loss = {.missing = "no line matched"};
+    return test::report_of(place, {{"time", test::one_value(1.0)}, {"loss", loss}});
+  });
+  EXPECT_EQ(outcome.code, ExitCode::incomplete);
+  EXPECT_THAT(codes(outcome.record), Contains("metric-missing"));
+  EXPECT_THAT(launch_medians(outcome.record.cases[1], 0), SizeIs(5));
+}
+
+TEST_F(Exec, TakesTheMedianOfSeveralSamplesOfARun) {
+  options_.metrics = {"it=([0-9]+)"};
+  options_.metric_use = MetricUse::all;
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    return test::report_of(place, {{"time", test::one_value(1.0 + 0.001 * place.round)},
+                                   {"it", {.samples = {1.0, 100.0, 5.0 + 0.001 * place.round}}}});
+  });
+  EXPECT_NEAR(outcome.record.cases[1].variants[0].time->value, 5.0, 0.01);
+  EXPECT_EQ(outcome.record.cases[1].ratios[0].ratio.launches, 6);
+}
+
+TEST_F(Exec, KeepsWhatWasMeasuredWhenInterrupted) {
+  int runs = 0;
+  Record record;
+  const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
+  record.settings = settings_of(options_, plan, {});
+  const test::ScratchFolder folder;
+  JournalWriter journal(folder.path() / "journal.jsonl");
+  ExecObserver nobody;
+  const auto run = [&](const RunPlace& place, const std::function<void()>&) {
+    if (++runs == 6) throw Interrupted(SIGTERM);
+    return of_time(place, scattered(1.0, place.round, 0.01));
+  };
+  EXPECT_THROW(execute(plan, run, record, journal, nobody), Interrupted);
+  conclude(record);
+  EXPECT_EQ(record.status, RunStatus::interrupted);
+  EXPECT_THAT(record.cases.at(0).samples, SizeIs(5));
+  const Record kept = read_record(folder.path() / "journal.jsonl");
+  EXPECT_THAT(kept.cases.at(0).samples, SizeIs(5));
+  EXPECT_EQ(kept.settings.program, record.settings.program);
+}
+
+TEST_F(Exec, WarnsWhereTheCallerForbidsP2p) {
+  const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
+  Record record;
+  record.settings = settings_of(options_, plan, {{"NCCL_P2P_DISABLE", "1"}});
+  record.status = RunStatus::complete;
+  conclude(record);
+  EXPECT_THAT(record.warnings, Each(Field(&Warning::code, "p2p-forbidden")));
+  EXPECT_THAT(record.warnings, SizeIs(1)) << "host sets it itself";
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,171 @@
+#include "linkgain/exec/output_metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using Clock = OutputReader::Clock;
+
+constexpr Clock::time_point kStart{std::chrono::seconds(100)};
+
+Clock::time_point after(double seconds) {
+  return kStart +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+OutputRequest request_of(const std::vector<std::string>& metrics, MetricUse use = MetricUse::last,
+                         int skip = 0) {
+  OutputRequest request{.metrics = {}, .use = use, .skip = skip};
+  for (const std::string& each : metrics) request.metrics.push_back(parse_metric(each, false));
+  return request;
+}
+
+/// What was read of one metric in a text that came at once.
+MetricValues values_of(const std::string& metric, const std::string& text,
+                       MetricUse use = MetricUse::last, int skip = 0) {
+  const OutputRequest request = request_of({"it=" + metric}, use, skip);
+  OutputReader reader(request, kStart);
+  reader.read(false, text, after(1.0));
+  reader.finish();
+  return reader.values().at("it");
+}
+
+TEST(ParseNumber, KnowsWhatProgramsWrite) {
+  EXPECT_EQ(parse_number("1.2e3"), 1200.0);
+  EXPECT_EQ(parse_number("+7"), 7.0);
+  EXPECT_EQ(parse_number("-0.5"), -0.5);
+  EXPECT_EQ(parse_number(".25"), 0.25);
+  EXPECT_EQ(parse_number("1,234"), 1234.0);
+  EXPECT_EQ(parse_number("12,345,678.5"), 12345678.5);
+  EXPECT_EQ(parse_number("-123,456"), -123456.0);
+}
+
+TEST(ParseNumber, TakesNothingElse) {
+  for (const char* text : {"", "fast", "1.2.3", "12s", "nan", "inf", "1e999", "1,2", "1,2345", ",1",
+                           "1234,567", "1.5,000", "1,", "0x10", " 1", "1,23a"}) {
+    EXPECT_EQ(parse_number(text), std::nullopt) << text;
+  }
+}
+
+TEST(ParseMetric, IsNamedByItsBeginningOrByName) {
+  EXPECT_EQ(parse_metric("train_runtime.*?([0-9.]+)", false).metric.name, "train_runtime");
+  EXPECT_EQ(parse_metric("loss_: (.*)", false).metric.name, "loss");
+  EXPECT_EQ(parse_metric("speeds? ([0-9]+)", false).metric.name, "speed");
+  const MetricRequest named = parse_metric("tokens.s=speed = ([0-9.]+) tok/s", true);
+  EXPECT_EQ(named.metric, (ProgramMetric{"tokens.s", true}));
+  EXPECT_EQ(named.pattern.text(), "speed = ([0-9.]+) tok/s");
+}
+
+TEST(ParseMetric, RefusesWhatCannotBeMeant) {
+  test::Situations said;
+  said.refuse_each({"([0-9]+)", "loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=(.*)",
+                    "step ([0-9]+)", "-x=(.*)", "x=[z-a](.)"},
+                   [](const char* text) { parse_metric(text, false); });
+  said.refuse_each({"mean", ""}, [](const char* text) { parse_metric_use(text); });
+  said.expect_golden("metrics_refused.txt");
+}
+
+TEST(OutputReader, UsesMatchesAsAskedFor) {
+  const std::string text = "it 4\nnothing\nit 1 it 7\nit 10";
+  EXPECT_THAT(values_of("it ([0-9]+)", text).samples, ElementsAre(10.0));
+  EXPECT_THAT(values_of("it ([0-9]+)", text, MetricUse::median).samples, ElementsAre(5.5));
+  EXPECT_THAT(values_of("it ([0-9]+)", text, MetricUse::sum).samples, ElementsAre(22.0));
+  EXPECT_THAT(values_of("it ([0-9]+)", text, MetricUse::all).samples,
+              ElementsAre(4.0, 1.0, 7.0, 10.0));
+  EXPECT_THAT(values_of("it ([0-9]+)", text, MetricUse::all, 3).samples, ElementsAre(10.0));
+  EXPECT_THAT(values_of("it ([0-9]+)", text, MetricUse::sum, 2).samples, ElementsAre(17.0));
+}
+
+TEST(OutputReader, SaysWhyThereIsNoNumber) {
+  EXPECT_EQ(values_of("it ([0-9]+)", "other\n").missing, "no line matched");
+  EXPECT_THAT(values_of("it ([0-9]+)", "it 5\n", MetricUse::last, 1).missing, Not(IsEmpty()));
+  EXPECT_THAT(values_of("it (.*)", "it 5\nit five\n").missing, testing::HasSubstr("five"));
+  EXPECT_THAT(values_of("it (.*)", "it 0\n").missing, testing::HasSubstr("above 0"));
+  EXPECT_THAT(values_of("it (.*)", "it -3\n").missing, testing::HasSubstr("above 0"));
+}
+
+TEST(OutputReader, TakesLinesFromBothStreamsWhateverTheyAreCutInto) {
+  const OutputRequest request = request_of({"a=a ([0-9]+)", "b=b ([0-9]+)"});
+  OutputReader reader(request, kStart);
+  for (const char* part : {"a ", "1", "2\r", "10% |###\r", "x"}) {
+    reader.read(false, part, after(1.0));
+    reader.read(true, part[0] == 'a' ? "b 3" : "4", after(1.0));
+  }
+  reader.finish();
+  EXPECT_THAT(reader.values().at("a").samples, ElementsAre(12.0));
+  EXPECT_THAT(reader.values().at("b").samples, ElementsAre(34444.0));
+}
+
+TEST(OutputReader, LivesWithALineOfTenMegabytes) {
+  const OutputRequest request = request_of({"it=(?:a|b|c)*it ([0-9]+)", "end=end ([0-9]+)"});
+  OutputReader reader(request, kStart);
+  const std::string chunk(1 << 16, 'a');
+  reader.read(false, "it 5 ", after(0.5));
+  for (int i = 0; i < 160; ++i) reader.read(false, chunk, after(1.0));
+  reader.read(false, " it 6\nend 7\n", after(2.0));
+  reader.finish();
+  EXPECT_THAT(reader.values().at("end").samples, ElementsAre(7.0));
+  // What is beyond the longest line was not read.
+  EXPECT_THAT(reader.values().at("it").samples, testing::Not(testing::Contains(6.0)));
+}
+
+TEST(OutputReader, GivesUpAPatternThatNeverEnds) {
+  const std::string line(5000, 'a');
+  EXPECT_EQ(values_of("(?:a+)+b([0-9])", line + "\n").missing, "no line matched");
+}
+
+TEST(OutputReader, TimesStepsFromTheFirstThatCountsToTheLast) {
+  OutputRequest request = request_of({}, MetricUse::last, 2);
+  request.step.emplace("^step", "--step");
+  OutputReader reader(request, kStart);
+  double time = 3.0;
+  for (const double step : {5.0, 2.0, 1.0, 1.5, 0.5}) {
+    time += step;
+    reader.read(false, "step\nother\n", after(time));
+  }
+  reader.finish();
+  const MetricValues steps = reader.values().at("step");
+  EXPECT_THAT(steps.samples, ElementsAre(DoubleNear(1.0, 1e-6)));
+  EXPECT_EQ(steps.count, 2);
+  EXPECT_THAT(reader.values().at("start-up").samples, ElementsAre(DoubleNear(8.0, 1e-6)));
+}
+
+TEST(OutputReader, TimesNoStepsThatCameAtOnce) {
+  OutputRequest request;
+  request.step.emplace("step", "--step");
+  OutputReader reader(request, kStart);
+  reader.read(false, "step 1\n", after(1.0));
+  EXPECT_THAT(reader.values().at("step").missing, Not(IsEmpty()));
+  reader.read(false, "step 2\nstep 3\n", after(1.0));
+  EXPECT_THAT(reader.values().at("step").missing, testing::HasSubstr("buffers"));
+}
+
+TEST(OutputReader, CallsNothingStartUpThatComesOnce) {
+  const OutputRequest request = request_of({"runtime=runtime ([0-9.]+)"});
+  OutputReader reader(request, kStart);
+  reader.read(false, "runtime 17\n", after(17.0));
+  EXPECT_FALSE(reader.values().contains("start-up"));
+  reader.read(false, "runtime 18\n", after(18.0));
+  EXPECT_THAT(reader.values().at("start-up").samples, ElementsAre(DoubleNear(17.0, 1e-6)));
+}
+
+TEST(OutputReader, KeepsTheLastLines) {
+  const OutputRequest request;
+  OutputReader reader(request, kStart);
+  for (int i = 0; i < 100; ++i) reader.read(false, std::to_string(i) + "\n", after(1.0));
+  EXPECT_EQ(reader.last_lines().size(), 12U);
+  EXPECT_EQ(reader.last_lines().back(), "99");
+}
+
+}  // namespace
+}  // namespace linkgain

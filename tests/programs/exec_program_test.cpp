@@ -1,0 +1,392 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <fstream>
+
+#include "programs.hpp"
+#include "support/pseudo_terminal.hpp"
+#include "support/situations.hpp"
+
+/// `linkgain exec` as its users run it, with programs that are written here.
+namespace linkgain::test {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+class ExecProgram : public testing::Test {
+ protected:
+  /// An executable script in the folder.
+  void write_script(const std::string& name, const std::string& text) {
+    const auto path = folder_.path() / name;
+    std::ofstream(path) << text;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+
+  /// `linkgain exec --out out` of two rounds where `options` name no number.
+  ProgramRequest request(const std::vector<std::string>& options,
+                         const std::vector<std::string>& command) {
+    std::vector<std::string> all{"exec", "--out", "out"};
+    if (std::ranges::find(options, "--rounds") == options.end()) {
+      all.insert(all.end(), {"--rounds", "2", "--ci-width", "50%"});
+    }
+    all.insert(all.end(), options.begin(), options.end());
+    all.emplace_back("--");
+    all.insert(all.end(), command.begin(), command.end());
+    ProgramRequest made = linkgain(folder_, all);
+    made.environment["NCCL_P2P_DISABLE"] = std::nullopt;
+    made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
+    return made;
+  }
+
+  Outcome run(const std::vector<std::string>& options, const std::vector<std::string>& command) {
+    return run_program(request(options, command));
+  }
+
+  Json record() const { return read_record(folder_); }
+  std::string log(const std::string& name) const {
+    return read_text(folder_.path() / "out" / "runs" / (name + ".log"));
+  }
+  Json case_named(const std::string& name) const {
+    const Json whole = record();
+    for (const Json& each : whole.at("cases")) {
+      if (each.at("case") == name) return each;
+    }
+    return {};
+  }
+  std::vector<std::string> warning_codes() const {
+    std::vector<std::string> codes;
+    const Json whole = record();
+    for (const Json& each : whole.at("warnings")) codes.push_back(each.at("code"));
+    return codes;
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(ExecProgram, RunsEachVariantWithItsVariables) {
+  const Outcome outcome =
+      run({"--args", "host:--flag 'two words'"},
+          {"sh", "-c",
+           "echo \"p2p=$NCCL_P2P_DISABLE unbuffered=$PYTHONUNBUFFERED\"; for a; do echo "
+           "\"<$a>\"; done; [ -t 0 ] || cat",
+           "sh", "{variant}", "{round}", "{other}"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(log("p2p-1"), "p2p= unbuffered=1\n<p2p>\n<1>\n<{other}>\n");
+  EXPECT_EQ(log("host-2"), "p2p=1 unbuffered=1\n<host>\n<2>\n<{other}>\n<--flag>\n<two words>\n");
+  EXPECT_EQ(record().at("settings").at("backend"), "exec");
+  EXPECT_EQ(record().at("settings").at("variants")[1].at("arguments"),
+            Json({"--flag", "two words"}));
+  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("## Variants"));
+}
+
+TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
+  write_script("train",
+               "#!/bin/sh\n"
+               "for i in 1 2 3; do echo \"step $i\"; sleep 0.05; done\n"
+               "[ \"$NCCL_P2P_DISABLE\" = 1 ] && speed=1,000 || speed=1,250.5\n"
+               "echo \"speed: $speed tok/s, loss 0.5 loss 0.25\" >&2\n");
+  const Outcome outcome =
+      run({"--metric", "speed: ([0-9.,]+)", "--higher-is-better", "--step", "^step"}, {"./train"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Json speed = case_named("exec/speed/higher");
+  EXPECT_NEAR(speed.at("ratios")[0].at("ratio"), 1.2505, 1e-9);
+  EXPECT_NEAR(speed.at("variants")[0].at("time_s"), 1 / 1250.5, 1e-12);
+  EXPECT_THAT(outcome.output, HasSubstr(" 25 % higher"));
+  EXPECT_GE(case_named("exec/step").at("variants")[0].at("time_s"), 0.05);
+  EXPECT_GE(case_named("exec/time").at("variants")[0].at("time_s"), 0.15);
+  EXPECT_GT(case_named("exec/start-up").at("variants")[1].at("time_s"), 0.0);
+}
+
+TEST_F(ExecProgram, UsesMetricsAsAskedFor) {
+  for (const auto& [use, value] : std::vector<std::pair<std::string, double>>{
+           {"last", 7.0}, {"median", 4.0}, {"sum", 13.0}, {"all", 4.0}}) {
+    const Outcome outcome =
+        run({"--metric", "x=x ([0-9]+)", "--metric-use", use, "--skip", "1", "--variant", "p2p"},
+            {"printf", "x 90\\nx 2\\nx 4\\nx 7\\n"});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_NEAR(case_named("exec/x").at("variants")[0].at("time_s"), value, 1e-9) << use;
+  }
+  EXPECT_THAT(record().at("samples").at("case"), SizeIs(2 + 2 * 3 + 2)) << "all";
+}
+
+TEST_F(ExecProgram, SurroundsEachRun) {
+  const Outcome outcome = run({"--prepare", "echo '({variant}{round}' >> order", "--cleanup",
+                               "echo '){round}' >> order", "--warm-up", "1", "--variant", "p2p"},
+                              {"sh", "-c", "echo run >> order"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(read_text(folder_.path() / "order"),
+            "(p2p0\nrun\n)0\n(p2p1\nrun\n)1\n(p2p2\nrun\n)2\n");
+  EXPECT_THAT(case_named("exec/time").at("variants"), SizeIs(1));
+  EXPECT_THAT(record().at("samples").at("case"), SizeIs(2));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p-warm-up-1.log"));
+}
+
+TEST_F(ExecProgram, KeepsTheRestWhereARunFails) {
+  const Outcome outcome = run(
+      {"--rounds", "3"}, {"sh", "-c",
+                          "echo begun; [ {variant}{round} = host2 ] && { echo boom >&2; exit 3; }; "
+                          "exit 0"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("exit status 3"));
+  EXPECT_THAT(outcome.error, HasSubstr("boom"));
+  EXPECT_THAT(log("host-2"), HasSubstr("boom"));
+  EXPECT_THAT(warning_codes(), Contains("run-failed"));
+  EXPECT_EQ(record().at("exit_code"), 6);
+  const Json samples = record().at("samples");
+  for (std::size_t i = 0; i < samples.at("case").size(); ++i) {
+    EXPECT_FALSE(samples.at("variant")[i] == 1 && samples.at("launch")[i] == 1) << "it failed";
+  }
+  EXPECT_THAT(outcome.output, HasSubstr("warning: host-2 failed"));
+}
+
+TEST_F(ExecProgram, EndsTheWholeTreeOfARunThatIsTooLong) {
+  // One goes its own way: in a session of its own, an orphan that ignores SIGTERM.
+  write_script("hang",
+               "#!/bin/sh\n"
+               "(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 1000 & wait' &)\n"
+               "echo here; exec sleep 1000\n");
+  for (const std::string option : {"--timeout", "--silence"}) {
+    Program program(request({option, "0.5", "--variant", "p2p", "--rounds", "1"}, {"./hang"}));
+    const Outcome outcome = program.finish(60.0);
+    EXPECT_EQ(outcome.status, 6);
+    EXPECT_THAT(outcome.error, HasSubstr(option));
+    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+    EXPECT_THAT(warning_codes(), Contains("run-failed"));
+  }
+}
+
+TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {
+  const Outcome outcome = run({"--silence", "20", "--variant", "p2p", "--rounds", "1"},
+                              {"sh", "-c", "for i in 1 2 3; do echo .; sleep 0.1; done"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+}
+
+TEST_F(ExecProgram, EndsWhatAProgramLeavesBehind) {
+  write_script("daemon", "#!/bin/sh\n(setsid sleep 1000 &) \nexit 0\n");
+  Program program(request({"--variant", "p2p", "--rounds", "1"}, {"./daemon"}));
+  const Outcome outcome = program.finish(60.0);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  EXPECT_LT(case_named("exec/time").at("variants")[0].at("time_s"), 500.0);
+}
+
+TEST_F(ExecProgram, StartsAServerForEachRun) {
+  write_script("server",
+               "#!/bin/sh\n"
+               "trap 'echo ended >> ended; exit 0' TERM\n"
+               "echo ...; sleep 0.1; echo \"$1\" > port; printf 'ready at %s' \"$1\"\n"
+               "while :; do sleep 0.05; done\n");
+  write_script("client", "#!/bin/sh\necho \"answer: $(cat port)\"; rm port\n");
+  Program program(request({"--server", "./server '1{round} {variant}'", "--ready", "ready at",
+                           "--metric", "answer: ([0-9]+)"},
+                          {"./client"}));
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(log("host-2"), "answer: 12 host\n");
+  EXPECT_EQ(log("host-2.server"), "...\nready at 12 host");
+  const Json runs = record().at("samples").at("case");
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(lines_of(read_text(folder_.path() / "ended")).size()),
+            std::ranges::count(runs, Json(0)));
+  EXPECT_GE(case_named("exec/start-up").at("variants")[0].at("time_s"), 0.1);
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+}
+
+TEST_F(ExecProgram, SaysWhatIsWrongWithAServer) {
+  const auto fails = [&](const std::vector<std::string>& options, const std::string& why) {
+    std::vector<std::string> all{"--ready", "up", "--variant", "p2p", "--rounds", "1"};
+    all.insert(all.end(), options.begin(), options.end());
+    Program program(request(all, {"sleep", "0.5"}));
+    const Outcome outcome = program.finish(60.0);
+    EXPECT_EQ(outcome.status, 6) << why;
+    EXPECT_THAT(outcome.error, HasSubstr(why));
+    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  };
+  fails({"--server", "false"}, "exit status 1 before it was ready");
+  fails({"--server", "sleep 1000", "--ready-timeout", "0.2"}, "not ready within 0.2 s");
+  fails({"--server", "sh -c 'echo up; exit 4'"}, "exit status 4");
+}
+
+class InterruptedExec : public ExecProgram, public testing::WithParamInterface<int> {};
+
+TEST_P(InterruptedExec, KeepsWhatWasMeasured) {
+  Program program(request({"--rounds", "50", "--cleanup", "echo cleaned >> cleaned"},
+                          {"sh", "-c", "[ {round} -lt 3 ] || exec sleep 1000"}));
+  ASSERT_TRUE(comes_true([&] { return !program.processes_named("sleep").empty(); }, 60.0));
+  program.signal(GetParam());
+  const Outcome outcome = program.finish(30.0);
+  EXPECT_EQ(outcome.status, 128 + GetParam());
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  EXPECT_EQ(record().at("status"), "interrupted");
+  EXPECT_EQ(record().at("exit_code"), 128 + GetParam());
+  EXPECT_THAT(record().at("samples").at("case"), SizeIs(4));
+  EXPECT_EQ(lines_of(read_text(folder_.path() / "cleaned")).size(), 5U);
+  EXPECT_THAT(outcome.output, HasSubstr("interrupted"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "report.md"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, InterruptedExec, testing::Values(SIGINT, SIGTERM, SIGHUP));
+
+TEST_F(ExecProgram, ThatIsKilledLeavesAJournal) {
+  Program program(request({"--rounds", "50"}, {"sh", "-c", "[ {round} -lt 3 ] || sleep 1000"}));
+  ASSERT_TRUE(comes_true([&] { return !program.processes_named("sleep").empty(); }, 60.0));
+  program.signal(SIGKILL);
+  program.finish(30.0);
+  const Outcome report = run_program(linkgain(folder_, {"report", "out"}));
+  EXPECT_EQ(report.status, 0) << report.error;
+  EXPECT_THAT(report.output, HasSubstr("| Y   |"));
+  EXPECT_THAT(report.output, HasSubstr("incomplete"));
+}
+
+TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
+  Situations said;
+  const auto refuse = [&](const std::vector<std::string>& arguments) {
+    std::string line = "linkgain exec";
+    std::vector<std::string> all{"exec"};
+    for (const std::string& each : arguments) {
+      line += " " + each;
+      all.push_back(each);
+    }
+    const Outcome outcome = run_program(linkgain(folder_, all));
+    EXPECT_EQ(outcome.status, 2) << line;
+    EXPECT_EQ(outcome.output, "");
+    said.add(line, outcome.error);
+  };
+  refuse({});
+  refuse({"--"});
+  refuse({"sleep", "1"});
+  refuse({"--", "no-such-program"});
+  refuse({"--", "./no-such-program"});
+  refuse({"--rounds", "0", "--", "true"});
+  refuse({"--rounds", "x", "--", "true"});
+  refuse({"--warm-up", "-1", "--", "true"});
+  refuse({"--timeout", "0", "--", "true"});
+  refuse({"--metric-use", "mean", "--", "true"});
+  refuse({"--metrics", "x", "--", "true"});
+  said.expect_golden("exec_refusals.txt");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results")) << "nothing was made";
+}
+
+TEST_F(ExecProgram, TakesTheCommandAsItStands) {
+  const Outcome outcome = run({"--variant", "p2p", "--rounds", "1"},
+                              {"printf", "<%s>", "run", "--out", "[a,b]", "--", "-x", "a=b", ""});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(log("p2p-1"), "<run><--out><[a,b]><--><-x><a=b><>");
+  EXPECT_THAT(outcome.error, HasSubstr("<run>")) << "of a single run the output is shown";
+}
+
+TEST_F(ExecProgram, ShowsOutputWhereAskedTo) {
+  EXPECT_THAT(run({}, {"echo", "hello"}).error, Not(HasSubstr("hello")));
+  EXPECT_THAT(run({"--show-output"}, {"echo", "hello"}).error, HasSubstr("hello"));
+}
+
+TEST_F(ExecProgram, DryRunStartsNothing) {
+  const Outcome outcome = run({"--dry-run", "--seed", "1", "--prepare", "touch made"},
+                              {"sh", "-c", "touch made {round}"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output,
+              HasSubstr("NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=1 NCCL_WIN_ENABLE=0 sh -c 'touch made "
+                        "2'"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "made"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out"));
+  // What it prints can be pasted.
+  const Outcome pasted = run_program(
+      {.arguments = {"sh", "-c", outcome.output}, .environment = {}, .directory = folder_.path()});
+  EXPECT_EQ(pasted.status, 0) << pasted.error;
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "made"));
+}
+
+TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
+  write_script("work",
+               "#!/bin/sh\n[ \"$NCCL_P2P_DISABLE\" = 1 ] && n=8 || n=4\n"
+               "echo \"cost $n.$1{round}\"\n");
+  for (const std::string name : {"before", "after"}) {
+    ProgramRequest made =
+        linkgain(folder_, {"exec", "--rounds", "4", "--ci-width", "50%", "--out", name, "--label",
+                           name, "--metric", "cost ([0-9.]+)", "--quiet", "--", "sh", "./work",
+                           name == "before" ? "1{round}" : "2{round}"});
+    ASSERT_EQ(run_program(made).status, 0);
+  }
+  const auto said = [&](std::vector<std::string> arguments) {
+    ProgramRequest made = linkgain(folder_, std::move(arguments));
+    made.environment["LC_ALL"] = "C.UTF-8";
+    return run_program(made);
+  };
+  const Outcome compare = said({"compare", "before", "after"});
+  EXPECT_EQ(compare.status, 0) << compare.error;
+  EXPECT_THAT(compare.output, HasSubstr("command: sh ./work '1{round}' → sh ./work '2{round}'"));
+  EXPECT_THAT(compare.output, HasSubstr("cost"));
+  EXPECT_THAT(compare.output, Not(HasSubstr("cost        p2p      4.1 s")));
+  EXPECT_EQ(said({"baseline", "before", "--output", "baseline.json"}).status, 0);
+  const Outcome check = said({"check", "after", "--baseline", "baseline.json"});
+  EXPECT_THAT(check.status, testing::AnyOf(0, 1, 7)) << check.error;
+  EXPECT_THAT(check.output, HasSubstr("of 4 cases"));
+  EXPECT_THAT(said({"list", "."}).output, HasSubstr("exec"));
+  const Outcome report = said({"report", "before"});
+  EXPECT_EQ(report.status, 0) << report.error;
+  EXPECT_THAT(report.output, HasSubstr("## Metrics"));
+  EXPECT_THAT(said({"report", "before", "--format", "csv"}).output, HasSubstr("exec/cost,exec"));
+  EXPECT_EQ(said({"fleet", "before", "after"}).status, 0);
+}
+
+TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {
+  ProgramRequest made = request({"--variant", "p2p", "--variant", "x:MY_TOKEN=hf_secret"},
+                                {"sh", "-c", "[ {variant} = p2p ] || [ \"$MY_TOKEN\" = hf_secret ]",
+                                 "sh", "--api-key", "sk_secret"});
+  made.environment["NCCL_SECRET"] = "nccl_secret";
+  const Outcome outcome = run_program(made);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  for (const char* file : {"record.json", "report.md", "run.log"}) {
+    EXPECT_THAT(read_text(folder_.path() / "out" / file), Not(HasSubstr("_secret\""))) << file;
+  }
+  const std::string text = record().dump();
+  for (const char* secret : {"sk_secret", "nccl_secret"}) {
+    EXPECT_THAT(text, Not(HasSubstr(secret)));
+  }
+}
+
+TEST_F(ExecProgram, SetsAnEarlierRunAside) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(run({"--variant", "p2p", "--rounds", "1"}, {"true"}).status, 0);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs.old" / "p2p-1.log"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p-1.log"));
+}
+
+TEST_F(ExecProgram, StaysWithinATerminal) {
+  for (const unsigned short columns : {std::uint16_t{60}, std::uint16_t{80}}) {
+    PseudoTerminal terminal(columns);
+    ProgramRequest made = request({}, {"sh", "-c", "echo a; sleep 0.1",
+                                       "a rather long argument "
+                                       "that no line holds"});
+    made.arguments.insert(made.arguments.begin(),
+                          {"/bin/sh", "-c", "exec \"$@\" >\"$tty\" 2>\"$tty\"", "sh"});
+    made.environment.insert({{"tty", terminal.name()},
+                             {"TERM", "xterm"},
+                             {"LC_ALL", "C"},
+                             {"NO_COLOR", std::nullopt},
+                             {"COLUMNS", std::nullopt}});
+    Program program(made);
+    while (program.is_running()) {
+      terminal.read_on();
+      pause_for(0.005);
+    }
+    EXPECT_EQ(program.finish().status, 0);
+    terminal.read_on();
+    const Screen screen = screen_of(terminal.written());
+    EXPECT_LE(screen.widest, columns) << terminal.written();
+    EXPECT_LE(screen.lines.size(), 26U) << terminal.written();
+    EXPECT_GT(screen.erased, 0) << "a line that is written anew";
+    EXPECT_THAT(terminal.written(), Each(testing::Lt('\x7f')));
+  }
+}
+
+}  // namespace
+}  // namespace linkgain::test
