@@ -68,8 +68,8 @@ inline auto members(const Sample& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
 }
 
 template <typename T>

@@ -72,10 +72,12 @@ void apply_line(const json::In& line, Record& record, int& sequence) {
     }
   } else if (line.contains("case")) {
     apply_case(line, record, sequence);
+  } else if (line.contains("run")) {
+    record.runs.push_back(json::read_program_run(line.at("run")));
   } else if (line.contains("warning")) {
     record.warnings.push_back(json::read_warning(line.at("warning")));
   } else {
-    throw UsageError("it is neither head nor case nor warning");
+    throw UsageError("it is neither head nor case, run or warning");
   }
 }
 
@@ -102,6 +104,10 @@ void JournalWriter::write_case(int index, const CaseResult& result) {
   append(json::text_of(json::Out{{"index", index},
                                  {"case", json::write_case(result)},
                                  {"samples", json::write_samples(index, result.samples)}}));
+}
+
+void JournalWriter::write_program_run(const ProgramRun& run) {
+  append(json::text_of(json::Out{{"run", json::write_program_run(run)}}));
 }
 
 void JournalWriter::write_warning(const Warning& warning) {

@@ -135,21 +135,6 @@ VariantResult read_variant_result(const In& json) {
   return result;
 }
 
-Out write_program(const ProgramPlan& program) {
-  return {{"command", program.command}, {"server", program.server},
-          {"prepare", program.prepare}, {"cleanup", program.cleanup},
-          {"metrics", program.metrics}, {"warm_up_runs", program.warm_up}};
-}
-
-ProgramPlan read_program(const In& json) {
-  return {.command = json.at("command").get<std::vector<std::string>>(),
-          .server = json.at("server"),
-          .prepare = json.at("prepare"),
-          .cleanup = json.at("cleanup"),
-          .metrics = json.at("metrics").get<std::vector<std::string>>(),
-          .warm_up = json.at("warm_up_runs")};
-}
-
 /// A sample with the place of its case in the record.
 struct Row {
   int case_index;
@@ -413,7 +398,7 @@ Out write_settings(const Settings& settings) {
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
   }
-  if (settings.program) out["program"] = write_program(*settings.program);
+  if (settings.program) out["program"] = write_program_plan(*settings.program);
   return out;
 }
 
@@ -439,7 +424,8 @@ Settings read_settings(const In& json) {
   if (const In* training = member_of(json, "training")) {
     settings.training = TrainingPlan{training->at("steps"), training->at("tokens")};
   }
-  if (const In* program = member_of(json, "program")) settings.program = read_program(*program);
+  if (const In* program = member_of(json, "program"))
+    settings.program = read_program_plan(*program);
   return settings;
 }
 
@@ -492,19 +478,21 @@ EvidenceCost read_evidence_cost(const json::In& json) {
 }
 
 json::Out write_head(const Record& record) {
-  return {{"schema", kRecordSchema},
-          {"started", record.started},
-          {"wall_s", json::nullable(record.wall_seconds)},
-          {"status", name_of(record.status)},
-          {"exit_code", record.exit_code},
-          {"machine", json::write_machine(record.machine)},
-          {"settings", json::write_settings(record.settings)},
-          {"evidence_cost",
-           record.evidence_cost ? write_evidence_cost(*record.evidence_cost) : json::Out(nullptr)},
-          {"neighbours",
-           record.neighbours ? json::write_neighbours(*record.neighbours) : json::Out(nullptr)},
-          {"cases", json::array_of(record.cases, json::write_case)},
-          {"warnings", json::array_of(record.warnings, json::write_warning)}};
+  json::Out head{{"schema", kRecordSchema},
+                 {"started", record.started},
+                 {"wall_s", json::nullable(record.wall_seconds)},
+                 {"status", name_of(record.status)},
+                 {"exit_code", record.exit_code},
+                 {"machine", json::write_machine(record.machine)},
+                 {"settings", json::write_settings(record.settings)},
+                 {"evidence_cost", record.evidence_cost ? write_evidence_cost(*record.evidence_cost)
+                                                        : json::Out(nullptr)},
+                 {"neighbours", record.neighbours ? json::write_neighbours(*record.neighbours)
+                                                  : json::Out(nullptr)}};
+  if (!record.runs.empty()) head["runs"] = json::array_of(record.runs, json::write_program_run);
+  head["cases"] = json::array_of(record.cases, json::write_case);
+  head["warnings"] = json::array_of(record.warnings, json::write_warning);
+  return head;
 }
 
 void require_schema(const json::In& document) {
@@ -526,6 +514,9 @@ Record read_document(const json::In& document) {
   if (const json::In* neighbours = json::member_of(document, "neighbours")) {
     record.neighbours = json::read_neighbours(*neighbours);
   }
+  if (const json::In* runs = json::member_of(document, "runs")) {
+    record.runs = json::vector_of<ProgramRun>(*runs, json::read_program_run);
+  }
   record.cases = json::vector_of<CaseResult>(document.at("cases"), json::read_case);
   record.warnings = json::vector_of<Warning>(document.at("warnings"), json::read_warning);
   if (document.contains("samples")) json::read_samples(document.at("samples"), record.cases);
@@ -535,7 +526,8 @@ Record read_document(const json::In& document) {
 /// A line for each case and each of the samples' columns; machine and settings over several.
 std::string pretty(const json::Out& document) {
   return json::laid_out(document, [](const std::string& key, const json::Out& value) {
-    if ((key == "cases" || key == "samples") && !value.empty()) return json::Layout::rows;
+    if ((key == "cases" || key == "samples" || key == "runs") && !value.empty())
+      return json::Layout::rows;
     return key == "machine" || key == "settings" ? json::Layout::indented : json::Layout::line;
   });
 }

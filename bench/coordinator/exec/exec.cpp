@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -126,6 +127,15 @@ void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const R
 
 void Rounds::keep(const RunReport& report, int position) {
   const std::string run = name_of(plan_, report.place);
+  ProgramRun& seen = record_.runs.emplace_back();
+  seen.variant = plan_.variants[static_cast<std::size_t>(report.place.variant)].name;
+  seen.round = report.place.round;
+  seen.warm_up = report.place.warm_up;
+  seen.failure = report.failure.value_or("");
+  seen.evidence = report.evidence;
+  const auto time = report.values.find(std::string(ProgramMetric::kTime));
+  if (time != report.values.end()) seen.seconds = time->second.samples.front();
+  journal_.write_program_run(seen);
   for (const std::string& note : report.notes) {
     record_.warnings.push_back({"run-noted", fmt::format("{}: {}", run, note), {}});
     journal_.write_warning(record_.warnings.back());
@@ -271,6 +281,28 @@ bool has_samples(const CaseResult& result, std::size_t variant) {
   });
 }
 
+/// NVLink carried it, or what did is not known.
+void note_paths(Record& record, const std::vector<ArmEvidence>& arms) {
+  for (CaseResult& result : record.cases) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      const std::optional<double> bytes = nvlink_bytes(arms[i]);
+      const bool used = bytes && *bytes > static_cast<double>(kNvlinkFloor);
+      result.variants[i].path = used ? Path::nvlink : Path::unknown;
+    }
+  }
+}
+
+/// Where all runs had the same.
+void note_nccl(Record& record) {
+  std::set<std::string> versions;
+  for (const ProgramRun& run : record.runs) {
+    for (const MappedNccl& library : run.evidence.nccl) versions.insert(library.version);
+  }
+  if (versions.size() == 1 && !versions.begin()->empty()) {
+    record.machine.software.nccl_library = *versions.begin();
+  }
+}
+
 bool has_warning(const Record& record, std::string_view code) {
   return std::ranges::find(record.warnings, code, &Warning::code) != record.warnings.end();
 }
@@ -328,7 +360,13 @@ ExitCode conclude(Record& record) {
   if (record.status == RunStatus::complete && (nothing || lacking)) {
     record.status = RunStatus::incomplete;
   }
-  return record.status == RunStatus::complete ? ExitCode::success : ExitCode::incomplete;
+  const std::vector<ArmEvidence> arms = arms_of(record);
+  note_paths(record, arms);
+  note_nccl(record);
+  const ExecVerdict verdict =
+      judge_exec(arms, record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
+  std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
+  return record.status == RunStatus::complete ? verdict.exit_code : ExitCode::incomplete;
 }
 
 }  // namespace linkgain

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "exec_verdicts.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMostWarnings = 3;
 
-/// What the first of two variants has that the other lacks.
+/// What the first of two variants has that the other lacks, as far as counters show it.
 enum class Difference { nvlink, p2p, names };
 
 Difference difference_of(const Record& record) {
@@ -31,10 +32,12 @@ Difference difference_of(const Record& record) {
   const bool usual =
       variants.size() == 2 && variants[0].name == "p2p" && variants[1].name == "host";
   if (!usual || is_p2p_off(record, "p2p")) return Difference::names;
-  const auto& links = record.machine.links;
-  const bool nvlink = std::ranges::any_of(
-      links, [](const PairLink& link) { return over_nvlink(link).value_or(false); });
-  return nvlink ? Difference::nvlink : Difference::p2p;
+  const std::vector<ArmEvidence> arms = arms_of(record);
+  const std::optional<double> with = nvlink_bytes(arms[0]);
+  const std::optional<double> without = nvlink_bytes(arms[1]);
+  constexpr auto kFloor = static_cast<double>(kNvlinkFloor);
+  return with && without && *with > kFloor && *without <= kFloor ? Difference::nvlink
+                                                                 : Difference::p2p;
 }
 
 std::string_view title_of(Difference difference) {
@@ -92,6 +95,10 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
   if (several) columns.push_back({.title = "Metric"});
   columns.push_back({.title = std::string(title_of(difference))});
   columns.push_back({several ? "Value" : what_of(results.front()->definition), kRight});
+  const std::vector<ArmEvidence> arms = arms_of(record);
+  const bool counted_bytes = std::ranges::any_of(
+      arms, [](const ArmEvidence& arm) { return nvlink_bytes(arm).has_value(); });
+  if (counted_bytes) columns.push_back({"by NVLink", kRight, false, 4});
   columns.push_back({"Runs", kRight, false, 1});
   columns.push_back({"Speed-up", kRight, false, 3});
   columns.push_back({"95 % CI", kRight, false, 2});
@@ -102,6 +109,9 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       if (several) cells.push_back(i == 0 ? result->definition.metric->name : "");
       cells.push_back(row_name(difference, record, i));
       cells.push_back(value_of(*result, i));
+      const std::optional<double> bytes = nvlink_bytes(arms[i]);
+      const bool first = result == results.front();
+      if (counted_bytes) cells.push_back(bytes && first ? readable_traffic(*bytes) : "");
       cells.push_back(fmt::to_string(launch_medians(*result, i).size()));
       const Ratio* const ratio = ratio_of(*result, result->variants[i].variant);
       cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).estimate);
@@ -187,7 +197,10 @@ std::string answer_of(const Record& record) {
   for (std::size_t i = 1; i < main->variants.size(); ++i) {
     sentences.push_back(comparison_of(record, *main, i));
   }
-  return fmt::format("{}", fmt::join(sentences, " "));
+  const bool wrong_path =
+      std::ranges::find(record.warnings, "exec-path", &Warning::code) != record.warnings.end();
+  return fmt::format("{}{}", wrong_path ? "WRONG PATH, see the warning. " : "",
+                     fmt::join(sentences, " "));
 }
 
 std::vector<const CaseResult*> measured(const Record& record) {

@@ -1,12 +1,15 @@
 #include "exec_verdicts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/record/evidence.hpp"
@@ -18,14 +21,6 @@ namespace {
 constexpr double kSameShare = 0.01;
 constexpr double kLargestDeviation = 0.5;
 constexpr double kUnlikePowerCap = 0.1;
-
-std::string bytes_text(double bytes) {
-  for (const auto& [unit, name] :
-       {std::pair(1e12, "TB"), std::pair(1e9, "GB"), std::pair(1e6, "MB"), std::pair(1e3, "kB")}) {
-    if (bytes >= unit) return fmt::format("{:.3g} {}", bytes / unit, name);
-  }
-  return fmt::format("{:.0f} B", bytes);
-}
 
 double largest_deviation(const ArmEvidence& arm, double middle) {
   double largest = 0.0;
@@ -67,24 +62,32 @@ double most_with_p2p(const std::vector<ArmEvidence>& arms) {
   return most;
 }
 
+/// One warning for all arms of one reason.
+void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+  std::map<std::string, std::vector<std::string>> unseen;
+  for (const ArmEvidence& arm : arms) {
+    if (!nvlink_bytes(arm)) unseen[why_unseen(arm)].push_back(arm.variant);
+  }
+  for (const auto& [reason, variants] : unseen) {
+    verdict.warnings.push_back(
+        {"exec-unseen",
+         fmt::format("{}: NVLink traffic was not measured ({})", fmt::join(variants, ", "), reason),
+         "nothing proves which path the data took: `linkgain topo` says what the driver shows"});
+  }
+}
+
 void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   const double most = most_with_p2p(arms);
   for (const ArmEvidence& arm : arms) {
     const std::optional<double> bytes = nvlink_bytes(arm);
-    if (!bytes) {
-      verdict.warnings.push_back(
-          {"exec-unseen",
-           fmt::format("{}: NVLink traffic was not measured ({})", arm.variant, why_unseen(arm)),
-           "nothing proves which path the data took: `linkgain topo` says what the driver shows"});
-      continue;
-    }
+    if (!bytes) continue;
     const bool used = *bytes > static_cast<double>(kNvlinkFloor);
     if (arm.p2p_off && used && *bytes > kNoNvlink * most) {
       verdict.exit_code = ExitCode::wrong_path;
       verdict.warnings.push_back(
           {"exec-path",
            fmt::format("{}: NCCL_P2P_DISABLE=1 is set, and yet {} went over NVLink in a run",
-                       arm.variant, bytes_text(*bytes)),
+                       arm.variant, readable_traffic(*bytes)),
            "NCCL_P2P_DISABLE does not close what bypasses it: NVLink multicast "
            "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's own copies "
            "and all-reduces (vLLM: --disable-custom-all-reduce)"});
@@ -95,7 +98,7 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
            fmt::format(
                "{}: P2P is allowed, and only {} went over NVLink in a run: the program does "
                "not use it",
-               arm.variant, bytes_text(*bytes)),
+               arm.variant, readable_traffic(*bytes)),
            "see with `linkgain topo` whether NVLink joins the GPUs and with `linkgain doctor` "
            "whether P2P works; a program on one GPU has nothing to send"});
     }
@@ -115,7 +118,8 @@ void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
          fmt::format(
              "{} and {} moved the same over NVLink, {} and {} in a run: the variant changed "
              "nothing",
-             arms.front().variant, arms[i].variant, bytes_text(*first), bytes_text(*other)),
+             arms.front().variant, arms[i].variant, readable_traffic(*first),
+             readable_traffic(*other)),
          "their times do not say what the link is worth; see whether the variables reach the "
          "program's processes and whether NCCL carries its data"});
   }
@@ -230,6 +234,28 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
 
 }  // namespace
 
+std::string readable_traffic(double bytes) {
+  for (const auto& [unit, name] :
+       {std::pair(1e12, "TB"), std::pair(1e9, "GB"), std::pair(1e6, "MB"), std::pair(1e3, "kB")}) {
+    if (bytes >= unit) return fmt::format("{:.3g} {}", bytes / unit, name);
+  }
+  return fmt::format("{:.0f} B", bytes);
+}
+
+std::vector<ArmEvidence> arms_of(const Record& record) {
+  std::vector<ArmEvidence> arms;
+  for (const Variant& variant : record.settings.variants) {
+    ArmEvidence& arm = arms.emplace_back();
+    arm.variant = variant.name;
+    arm.p2p_off = is_p2p_off(record, variant.name);
+    for (const ProgramRun& run : record.runs) {
+      const bool counts = run.variant == variant.name && !run.warm_up && run.failure.empty();
+      if (counts) arm.runs.push_back(run.evidence);
+    }
+  }
+  return arms;
+}
+
 std::optional<std::int64_t> nvlink_bytes(const RunEvidence& run) {
   if (run.gpus.empty()) return std::nullopt;
   std::int64_t sum = 0;
@@ -253,6 +279,7 @@ ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms,
                        const std::vector<GpuNeighbour>& idle) {
   ExecVerdict verdict;
   if (arms.empty()) return verdict;
+  judge_unseen(arms, verdict);
   judge_path(arms, verdict);
   judge_change(arms, verdict);
   judge_neighbours(arms, idle, verdict);

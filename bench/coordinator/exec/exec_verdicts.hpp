@@ -7,7 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/record/record.hpp"
-#include "run_evidence.hpp"
+#include "linkgain/record/run_evidence.hpp"
 
 namespace linkgain {
 
@@ -22,11 +22,17 @@ struct ArmEvidence {
 /// Below this NVLink counts as unused in a run: set-up, flags and barriers move KiB to some MiB.
 inline constexpr std::int64_t kNvlinkFloor = std::int64_t{16} << 20;
 
+/// Those of a record of `linkgain exec`, by its variants.
+std::vector<ArmEvidence> arms_of(const Record& record);
+
 /// What all GPUs of a run sent over NVLink, in bytes; absent where one was not measured.
 std::optional<std::int64_t> nvlink_bytes(const RunEvidence& run);
 
 /// Median over the arm's runs that have it.
 std::optional<double> nvlink_bytes(const ArmEvidence& arm);
+
+/// "1.21 TB", "0 B".
+std::string readable_traffic(double bytes);
 
 /// What the evidence says against the comparison.
 struct ExecVerdict {

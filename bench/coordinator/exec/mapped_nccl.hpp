@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "linkgain/process/process.hpp"
-#include "run_evidence.hpp"
+#include "linkgain/record/run_evidence.hpp"
 
 namespace linkgain {
 

@@ -6,7 +6,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/neighbours.hpp"
-#include "run_evidence.hpp"
+#include "linkgain/record/run_evidence.hpp"
 
 namespace linkgain {
 

@@ -10,10 +10,12 @@
 #include <memory>
 #include <utility>
 
+#include "hang_report.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/process/process.hpp"
+#include "program_evidence.hpp"
 
 namespace linkgain {
 namespace {
@@ -48,10 +50,12 @@ void end_whole(Process& process, const std::string& what, std::vector<std::strin
 class Run {
  public:
   Run(const ExecPlan& plan, const RunPlace& place, const RunSurroundings& surroundings,
-      const SignalWatch& watch)
+      const SignalWatch& watch, ProgramWatch& gpus, const std::function<void()>& tick)
       : plan_(plan),
         surroundings_(surroundings),
         watch_(watch),
+        gpus_(gpus),
+        tick_(tick),
         environment_(environment_of(plan.variants.at(static_cast<std::size_t>(place.variant)),
                                     surroundings.environment)) {
     report_.place = place;
@@ -63,10 +67,12 @@ class Run {
       if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
     } catch (const Interrupted&) {
       server_.reset();
+      if (watched_) gpus_.end();
       run_shell("--cleanup", plan_.cleanup, nullptr);
       throw;
     }
     if (server_) end_server();
+    if (watched_) report_.evidence = gpus_.end();
     run_shell("--cleanup", plan_.cleanup, &watch_);
     if (report_.failure) report_.values.clear();
     return std::move(report_);
@@ -75,6 +81,8 @@ class Run {
  private:
   /// Everything but the shell commands.
   void measure() {
+    gpus_.begin();
+    watched_ = true;
     try {
       if (!plan_.server || start_server()) run_command();
     } catch (const MachineError& error) {
@@ -95,9 +103,12 @@ class Run {
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
   const SignalWatch& watch_;
+  ProgramWatch& gpus_;
+  const std::function<void()>& tick_;
   Environment environment_;
   RunReport report_;
   std::unique_ptr<Process> server_;
+  bool watched_ = false;  ///< since this run began
 };
 
 /// False where it failed, which the report then says.
@@ -142,6 +153,7 @@ bool Run::start_server() {
                                                      .error_file = path,
                                                      .output_file = path,
                                                      .has_input = false});
+  gpus_.follow(server_->marker());
   std::ifstream log(path, std::ios::binary);
   std::string line;
   const Deadline deadline(plan_.server->ready_timeout);
@@ -159,7 +171,7 @@ bool Run::start_server() {
     if (report_.failure) return false;
     if (seconds_since(start) - ticked < kTick.value) continue;
     ticked = seconds_since(start);
-    if (surroundings_.tick) surroundings_.tick();
+    tick_();
   }
   report_.values[std::string(ProgramMetric::kStartUp)] = {
       .samples = {seconds_since(start)}, .count = 1, .missing = {}};
@@ -227,7 +239,7 @@ void Run::follow(Process& process, OutputReader& reader, std::FILE* log, Clock::
     }
     if (elapsed - ticked >= kTick.value) {
       ticked = elapsed;
-      if (surroundings_.tick) surroundings_.tick();
+      tick_();
     }
   }
 }
@@ -248,9 +260,14 @@ void Run::run_command() {
                                .has_input = false};
   const Clock::time_point start = Clock::now();
   Process process(request);
+  gpus_.follow(process.marker());
   OutputReader reader(plan_.output, start);
   follow(process, reader, log.get(), start);
   const bool ended = !report_.failure.has_value();
+  if (!ended) {
+    report_.hang = describe(look_at_hang(process.marker()));
+    for (const std::string& line : report_.hang) fmt::print(log.get(), "linkgain: {}\n", line);
+  }
   end_whole(process, "the command", report_.notes);
   Output output;
   while (process.read_rest(output)) keep(output, reader, log.get());
@@ -263,9 +280,21 @@ void Run::run_command() {
 
 }  // namespace
 
-RunReport run_program(const ExecPlan& plan, const RunPlace& place,
-                      const RunSurroundings& surroundings, const SignalWatch& watch) {
-  return Run(plan, place, surroundings, watch).carry_out();
+ProgramRunner::ProgramRunner(const ExecPlan& plan, const RunSurroundings& surroundings,
+                             const SignalWatch& watch)
+    : plan_(plan),
+      surroundings_(surroundings),
+      watch_(watch),
+      gpus_(std::make_unique<ProgramWatch>()) {}
+
+ProgramRunner::~ProgramRunner() = default;
+
+std::vector<GpuNeighbour> ProgramRunner::watch_idle() const {
+  return gpus_->watch_idle(Seconds{1.0});
+}
+
+RunReport ProgramRunner::run(const RunPlace& place, const std::function<void()>& tick) {
+  return Run(plan_, place, surroundings_, watch_, *gpus_, tick).carry_out();
 }
 
 }  // namespace linkgain

@@ -223,7 +223,9 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
   return with_end(text, end, style);
 }
 
-bool is_wrong_path(const Warning& warning) { return warning.code == "wrong-path"; }
+bool is_wrong_path(const Warning& warning) {
+  return warning.code == "wrong-path" || warning.code == "exec-path";
+}
 
 /// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4 to
 /// 12.9)."; of one launch "made".

@@ -180,6 +180,7 @@ class ExecProgress : public ExecObserver {
     if (!report.failure) return;
     output_.note(
         fmt::format("{} failed: {}; output in {}", place, *report.failure, report.log.string()));
+    for (const std::string& line : report.hang) output_.note("  " + line);
     constexpr std::size_t kShown = 5;
     const std::vector<std::string>& lines = report.last_lines;
     for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i) {
@@ -271,8 +272,11 @@ int carry_out(const ExecOptions& options) {
                            .utf8 = has_utf8(),
                            .columns = [] { return columns_of(STDERR_FILENO); }},
                           log.get());
+    const RunSurroundings surroundings{directory.runs(), environment, show_output};
+    ProgramRunner runner(plan, surroundings, watch);
+    record.neighbours.emplace().seen = runner.watch_idle();
     const RunOnce run_once = [&](const RunPlace& place, const std::function<void()>& tick) {
-      return run_program(plan, place, {directory.runs(), environment, show_output, tick}, watch);
+      return runner.run(place, tick);
     };
     execute(plan, run_once, record, journal, progress);
   } catch (const Interrupted& interruption) {

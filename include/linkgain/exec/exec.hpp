@@ -30,7 +30,7 @@ class ExecObserver {
 /// This host and all GPUs that NVML shows, which stand as ranks: rank i is GPU i.
 Machine survey_machine();
 
-/// Runs a command; the same as run_program() with surroundings and watch.
+/// Runs a command once, as ProgramRunner::run().
 using RunOnce = std::function<RunReport(const RunPlace&, const std::function<void()>& tick)>;
 
 /// Warm-up runs, the plan's rounds and, where a ratio's interval is wider than was asked for, more:
@@ -39,13 +39,15 @@ using RunOnce = std::function<RunReport(const RunPlace&, const std::function<voi
 /// the budget is not begun. A variant of which two runs in a row failed is not run again, and
 /// without two variants nothing is.
 ///
-/// Fills cases, warnings and status of the record, whose settings must be there. Each run's samples
-/// go to the journal. Throws what `run_once` throws; the record then holds what was measured.
+/// Fills runs, cases, warnings and status of the record, whose settings must be there. Each run's
+/// samples go to the journal. Throws what `run_once` throws; the record then holds what was
+/// measured.
 void execute(const ExecPlan& plan, const RunOnce& run_once, Record& record, JournalWriter& journal,
              ExecObserver& observer);
 
 /// When nothing more is measured: intervals, cases that nothing was measured of, warnings, the
-/// status. Returns the exit code: incomplete where a run failed or gave no number for a metric.
+/// path of each variant, the status. Returns the exit code: incomplete where a run failed or gave
+/// no number for a metric; wrong path where a variant without P2P used NVLink (judge_exec()).
 ExitCode conclude(Record& record);
 
 }  // namespace linkgain

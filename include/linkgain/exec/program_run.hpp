@@ -4,13 +4,16 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "linkgain/exec/exec_plan.hpp"
 #include "linkgain/exec/output_metrics.hpp"
+#include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/record/run_evidence.hpp"
 
 namespace linkgain {
 
@@ -24,22 +27,45 @@ struct RunReport {
   std::map<std::string, MetricValues> values{};
   std::vector<std::string> last_lines{};
   std::vector<std::string> notes{};  ///< what else went wrong
+  std::vector<std::string> hang{};   ///< of one that passed a limit: who hung, a line each
+  RunEvidence evidence{};            ///< what was seen of it from outside
   std::filesystem::path log;         ///< its standard output and error, as they came
 };
 
-/// Where runs leave what they write, and who is told.
+/// Where runs leave what they write.
 struct RunSurroundings {
   std::filesystem::path folder;  ///< for logs; it exists
   Environment environment;       ///< this program's
   bool show_output = false;      ///< on standard error, as it comes
-  std::function<void()> tick{};  ///< called about once a second while a run lasts
 };
 
-/// One run: prepare, server, the command itself, the end of both trees, cleanup. The wall time is
-/// from just before the command is started to the moment at which the system tells that it exited.
-/// Nothing of what a run started is left when it returns or throws. Throws Interrupted, after the
-/// cleanup, when the watch caught a signal; UsageError where the log cannot be written.
-RunReport run_program(const ExecPlan& plan, const RunPlace& place,
-                      const RunSurroundings& surroundings, const SignalWatch& watch);
+class ProgramWatch;
+
+/// Runs a command, once for each call, and watches what it does to the GPUs.
+class ProgramRunner {
+ public:
+  /// All must outlive it.
+  ProgramRunner(const ExecPlan& plan, const RunSurroundings& surroundings,
+                const SignalWatch& watch);
+  ~ProgramRunner();
+  ProgramRunner(const ProgramRunner&) = delete;
+  ProgramRunner& operator=(const ProgramRunner&) = delete;
+
+  /// What others do on the GPUs, for a second before the first run.
+  std::vector<GpuNeighbour> watch_idle() const;
+
+  /// Prepare, server, the command itself, the end of both trees, cleanup. The wall time is from
+  /// just before the command is started to the moment at which the system tells that it exited.
+  /// `tick` is called about once a second meanwhile. Nothing of what was started is left when it
+  /// returns or throws. Throws Interrupted, after the cleanup, when a signal was caught; UsageError
+  /// where the log cannot be written.
+  RunReport run(const RunPlace& place, const std::function<void()>& tick);
+
+ private:
+  const ExecPlan& plan_;
+  const RunSurroundings& surroundings_;
+  const SignalWatch& watch_;
+  std::unique_ptr<ProgramWatch> gpus_;
+};
 
 }  // namespace linkgain

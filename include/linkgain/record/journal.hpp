@@ -23,6 +23,7 @@ class JournalWriter {
   void write_head(const Record& record);
   /// The latest state of case `index` with all its samples; a later line replaces an earlier one.
   void write_case(int index, const CaseResult& result);
+  void write_program_run(const ProgramRun& run);
   void write_warning(const Warning& warning);
 
  private:

@@ -16,6 +16,7 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/evidence.hpp"
+#include "linkgain/record/run_evidence.hpp"
 #include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
@@ -269,6 +270,17 @@ enum class RunStatus {
 std::string_view name_of(RunStatus status);
 RunStatus parse_run_status(std::string_view name);
 
+/// One run of a user's program, as `linkgain exec` started it.
+struct ProgramRun {
+  std::string variant;
+  int round = 1;  ///< of warm-up runs counted apart
+  bool warm_up = false;
+  std::optional<double> seconds{};  ///< wall time; absent where it failed
+  std::string failure{};            ///< why it does not count; empty where it does
+  RunEvidence evidence{};
+  bool operator==(const ProgramRun&) const = default;
+};
+
 /// The document of one run.
 struct Record {
   std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
@@ -277,6 +289,7 @@ struct Record {
   Settings settings;
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no counters were read
   std::optional<Neighbours> neighbours{};  ///< absent of a run without GPUs, and in older records
+  std::vector<ProgramRun> runs{};          ///< of `linkgain exec`, in their order
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;

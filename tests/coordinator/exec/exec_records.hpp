@@ -15,7 +15,10 @@ namespace linkgain::test {
 using RunDouble = std::function<RunReport(const RunPlace& place)>;
 
 inline RunReport report_of(const RunPlace& place, std::map<std::string, MetricValues> values) {
-  return {.place = place, .values = std::move(values), .log = "runs/double.log"};
+  return {.place = place,
+          .values = std::move(values),
+          .evidence = {.no_gpus = "no NVIDIA driver"},
+          .log = "runs/double.log"};
 }
 
 inline MetricValues one_value(double value) { return {.samples = {value}}; }

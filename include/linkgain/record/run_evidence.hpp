@@ -50,7 +50,4 @@ RunEvidence read_run_evidence(const In& json);
 
 }  // namespace json
 
-/// JSON Schema (draft 7) of what write_run_evidence() writes: an object without definitions.
-extern const char* const kRunEvidenceSchema;
-
 }  // namespace linkgain

@@ -1,9 +1,11 @@
-#include "run_evidence.hpp"
+#include "linkgain/record/run_evidence.hpp"
 
 #include <gtest/gtest.h>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/record/record_json.hpp"
+#include "support/full_record.hpp"
 
 namespace linkgain {
 namespace {
@@ -36,12 +38,13 @@ TEST(RunEvidence, IsReadAsItWasWritten) {
             RunEvidence{});
 }
 
-TEST(RunEvidence, FollowsItsSchema) {
-  const JsonSchema schema(kRunEvidenceSchema);
-  json::In document = json::In::parse(json::text_of(json::write_run_evidence(full())));
-  EXPECT_NO_THROW(schema.require(document, "evidence", ""));
-  document.at("nccl").at(0).at("processes") = 0;
-  EXPECT_THROW(schema.require(document, "evidence", ""), UsageError);
+TEST(RunEvidence, IsKeptInTheRecordThatFollowsItsSchema) {
+  Record record = full_record();
+  record.runs = {{.variant = "host", .round = 2, .seconds = 1.5, .evidence = full()},
+                 {.variant = "p2p", .warm_up = true, .failure = "SIGSEGV"}};
+  EXPECT_EQ(parse_record(to_json(record), "it").runs, record.runs);
+  record.runs[0].evidence.nccl[0].processes = 0;
+  EXPECT_THROW(parse_record(to_json(record), "it"), UsageError);
 }
 
 }  // namespace

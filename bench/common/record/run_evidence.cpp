@@ -1,0 +1,90 @@
+#include "linkgain/record/run_evidence.hpp"
+
+#include "linkgain/base/json.hpp"
+#include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/hardware/neighbours_json.hpp"
+#include "linkgain/record/record_json.hpp"
+
+namespace linkgain {
+namespace json {
+namespace {
+
+Out write_gpu(const GpuEvidence& gpu) {
+  return {{"gpu", gpu.gpu},
+          {"traffic", write_link_counters(gpu.traffic)},
+          {"nvlink_reason", gpu.nvlink_reason},
+          {"pcie_reason", gpu.pcie_reason},
+          {"health", write_health_summary(gpu.health)}};
+}
+
+GpuEvidence read_gpu(const In& json) {
+  return {json.at("gpu"), read_link_counters(json.at("traffic")), json.at("nvlink_reason"),
+          json.at("pcie_reason"), read_health_summary(json.at("health"))};
+}
+
+Out write_nccl(const MappedNccl& library) {
+  return {{"path", library.path},
+          {"version", library.version},
+          {"deleted", library.deleted},
+          {"processes", library.processes}};
+}
+
+MappedNccl read_nccl(const In& json) {
+  return {json.at("path"), json.at("version"), json.at("deleted"), json.at("processes")};
+}
+
+}  // namespace
+
+Out write_run_evidence(const RunEvidence& evidence) {
+  return {{"no_gpus", evidence.no_gpus},
+          {"gpus", array_of(evidence.gpus, write_gpu)},
+          {"nccl", array_of(evidence.nccl, write_nccl)},
+          {"processes_looked", evidence.processes_looked},
+          {"neighbours", write_neighbours(evidence.neighbours)},
+          {"cost_s", evidence.cost_s}};
+}
+
+RunEvidence read_run_evidence(const In& json) {
+  RunEvidence evidence;
+  evidence.no_gpus = json.at("no_gpus");
+  evidence.gpus = vector_of<GpuEvidence>(json.at("gpus"), read_gpu);
+  evidence.nccl = vector_of<MappedNccl>(json.at("nccl"), read_nccl);
+  evidence.processes_looked = json.at("processes_looked");
+  evidence.neighbours = read_neighbours(json.at("neighbours"));
+  evidence.cost_s = json.at("cost_s");
+  return evidence;
+}
+
+Out write_program_plan(const ProgramPlan& program) {
+  return {{"command", program.command}, {"server", program.server},
+          {"prepare", program.prepare}, {"cleanup", program.cleanup},
+          {"metrics", program.metrics}, {"warm_up_runs", program.warm_up}};
+}
+
+ProgramPlan read_program_plan(const In& json) {
+  return {.command = json.at("command").get<std::vector<std::string>>(),
+          .server = json.at("server"),
+          .prepare = json.at("prepare"),
+          .cleanup = json.at("cleanup"),
+          .metrics = json.at("metrics").get<std::vector<std::string>>(),
+          .warm_up = json.at("warm_up_runs")};
+}
+
+Out write_program_run(const ProgramRun& run) {
+  return {{"variant", run.variant}, {"round", run.round},
+          {"warm_up", run.warm_up}, {"seconds", nullable(run.seconds)},
+          {"failure", run.failure}, {"evidence", write_run_evidence(run.evidence)}};
+}
+
+ProgramRun read_program_run(const In& json) {
+  return {.variant = json.at("variant"),
+          .round = json.at("round"),
+          .warm_up = json.at("warm_up"),
+          .seconds = optional_at<double>(json, "seconds"),
+          .failure = json.at("failure"),
+          .evidence = read_run_evidence(json.at("evidence"))};
+}
+
+}  // namespace json
+
+}  // namespace linkgain
