@@ -360,6 +360,66 @@ TEST_F(ExecProgram, SetsAnEarlierRunAside) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p-1.log"));
 }
 
+/// On two H200 of the NVML double; what moves over NVLink is what `traffic` says: "GPU BYTES"
+/// lines.
+class ExecBesideGpus : public ExecProgram {
+ protected:
+  Outcome run_moving(const std::string& condition, const std::vector<std::string>& options = {}) {
+    ProgramRequest made =
+        request(options, {"sh", "-c",
+                          "[ " + condition +
+                              " ] && printf '0 2000000000\\n1 2000000000\\n' >> traffic"
+                              "; true"});
+    made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+    made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x2";
+    made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_.path() / "traffic").string();
+    return run_program(made);
+  }
+};
+
+TEST_F(ExecBesideGpus, CountersShowWhatTheVariantChanged) {
+  const Outcome outcome = run_moving("{variant} = p2p");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("2 x NVIDIA H200"));
+  EXPECT_THAT(outcome.output, HasSubstr("4 GB"));
+  EXPECT_THAT(outcome.output, HasSubstr("\n  NVLink "));
+  const Json runs = record().at("runs");
+  ASSERT_EQ(runs.size(), record().at("samples").at("case").size());
+  for (const Json& each : runs) {
+    const bool p2p = each.at("variant") == "p2p";
+    for (const Json& gpu : each.at("evidence").at("gpus")) {
+      EXPECT_EQ(gpu.at("traffic").at("nvlink_sent"), p2p ? 2000000000 : 0) << each;
+    }
+  }
+  EXPECT_EQ(case_named("exec/time").at("variants")[0].at("path"), "nvlink");
+  EXPECT_EQ(case_named("exec/time").at("variants")[1].at("path"), "unknown");
+}
+
+TEST_F(ExecBesideGpus, AVariantWithoutP2pThatUsedNvlinkIsAWrongPath) {
+  const Outcome outcome = run_moving("1 = 1");
+  EXPECT_EQ(outcome.status, 5) << outcome.error;
+  EXPECT_THAT(warning_codes(), testing::IsSupersetOf({"exec-path", "exec-no-change"}));
+  EXPECT_THAT(outcome.output, HasSubstr("WRONG PATH"));
+  EXPECT_EQ(record().at("exit_code"), 5);
+}
+
+TEST_F(ExecBesideGpus, SaysThatAProgramUsesNoNvlink) {
+  const Outcome outcome = run_moving("1 = 2");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(warning_codes(), Contains("exec-no-nvlink"));
+}
+
+TEST_F(ExecBesideGpus, TellsWhoHangsBeforeItEndsThem) {
+  ProgramRequest made = request({"--silence", "0.5", "--variant", "p2p", "--rounds", "1"},
+                                {"sh", "-c", "echo begun; sleep 1000"});
+  made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+  made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x2";
+  const Outcome outcome = run_program(made);
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("sleep 1000"));
+  EXPECT_THAT(log("p2p-1"), HasSubstr("sleep 1000"));
+}
+
 TEST_F(ExecProgram, StaysWithinATerminal) {
   for (const unsigned short columns : {std::uint16_t{60}, std::uint16_t{80}}) {
     PseudoTerminal terminal(columns);

@@ -51,9 +51,8 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   add_each("--args", options.arguments,
            "Arguments that a variant adds, as NAME:--flag=1; at the command's end, or where {args} "
            "stands in it or in --server")
-      ->type_name("NAME:WORDS");
-  add_each("--gpus-of", options.gpus, "GPUs that a variant sees, as NAME:0,2")
-      ->type_name("NAME:GPUS");
+      ->type_name("TEXT");
+  add_each("--gpus-of", options.gpus, "GPUs that a variant sees, as NAME:0,2")->type_name("TEXT");
   add_each("--metric", options.metrics,
            "A number in the output: a regular expression with one group, or NAME=REGEX; repeatable")
       ->type_name("REGEX");
@@ -274,7 +273,9 @@ int carry_out(const ExecOptions& options) {
                           log.get());
     const RunSurroundings surroundings{directory.runs(), environment, show_output};
     ProgramRunner runner(plan, surroundings, watch);
-    record.neighbours.emplace().seen = runner.watch_idle();
+    if (!record.machine.ranks.empty()) {
+      record.neighbours = Neighbours{.idle_windows = 1, .seen = runner.watch_idle()};
+    }
     const RunOnce run_once = [&](const RunPlace& place, const std::function<void()>& tick) {
       return runner.run(place, tick);
     };

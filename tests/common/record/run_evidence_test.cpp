@@ -39,7 +39,7 @@ TEST(RunEvidence, IsReadAsItWasWritten) {
 }
 
 TEST(RunEvidence, IsKeptInTheRecordThatFollowsItsSchema) {
-  Record record = full_record();
+  Record record = test::full_record();
   record.runs = {{.variant = "host", .round = 2, .seconds = 1.5, .evidence = full()},
                  {.variant = "p2p", .warm_up = true, .failure = "SIGSEGV"}};
   EXPECT_EQ(parse_record(to_json(record), "it").runs, record.runs);
