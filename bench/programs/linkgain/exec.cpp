@@ -1,13 +1,13 @@
 #include "linkgain/exec/exec.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
@@ -15,10 +15,10 @@
 #include "linkgain/exec/exec_report.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/run/run_directory.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
-#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -175,11 +175,12 @@ class ExecProgress : public ExecObserver {
     const std::string place = fmt::format("{} {}, {}", report.place.warm_up ? "warm-up" : "round",
                                           report.place.round, name(report.place));
     const std::string what = report.failure ? "FAILED: " + *report.failure : values_of(report);
-    output_.finished(fmt::format("[{:>3}/{}] {}: {}\n", pace.step, pace.steps, place, what), "");
+    const std::string line = fmt::format("[{:>3}/{}] {}: {}", pace.step, pace.steps, place, what);
+    output_.finished(line, output_.style().terminal ? "" : first_columns(line, output_.columns()));
     if (!report.failure) return;
     output_.note(
         fmt::format("{} failed: {}; output in {}", place, *report.failure, report.log.string()));
-    for (const std::string& line : report.hang) output_.note("  " + line);
+    for (const std::string& each : report.hang) output_.note("  " + each);
     constexpr std::size_t kShown = 5;
     const std::vector<std::string>& lines = report.last_lines;
     for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i) {
@@ -265,12 +266,9 @@ int carry_out(const ExecOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   int status = 0;
   try {
-    ExecProgress progress(plan,
-                          {.terminal = is_terminal(STDERR_FILENO) && !show_output,
-                           .quiet = options.quiet,
-                           .utf8 = has_utf8(),
-                           .columns = [] { return columns_of(STDERR_FILENO); }},
-                          log.get());
+    ProgressStyle style = progress_style(options.quiet);
+    style.terminal = style.terminal && !show_output;
+    ExecProgress progress(plan, std::move(style), log.get());
     const RunSurroundings surroundings{directory.runs(), environment, show_output};
     ProgramRunner runner(plan, surroundings, watch);
     if (!record.machine.ranks.empty()) {

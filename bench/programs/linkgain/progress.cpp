@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -74,6 +76,13 @@ std::string progress_line(const ProgressPoint& point, const std::string& part,
   const std::string rest = joined({count, left});
   const std::size_t room = columns > rest.size() + 2 ? columns - rest.size() - 2 : 0;
   return first_columns(joined({count, first_columns(name, room), left}), columns);
+}
+
+ProgressStyle progress_style(bool quiet) {
+  return {
+      .terminal = is_terminal(STDERR_FILENO), .quiet = quiet, .utf8 = has_utf8(), .columns = [] {
+        return ::isatty(STDERR_FILENO) == 1 ? columns_of(STDERR_FILENO) : kAnyColumns;
+      }};
 }
 
 ProgressOutput::ProgressOutput(ProgressStyle style, std::FILE* log)
@@ -155,7 +164,8 @@ std::string Progress::fitting(const CaseResult& result,
     }
   }
   const std::string end = summary_of(result, Detail::ratios);
-  const std::size_t room = output_.columns() > display_width(end) ? output_.columns() - display_width(end) : 0;
+  const std::size_t room =
+      output_.columns() > display_width(end) ? output_.columns() - display_width(end) : 0;
   return first_columns(first_columns(heads.back(), room, output_.style().utf8 ? "… " : "~ ") + end,
                        output_.columns());
 }

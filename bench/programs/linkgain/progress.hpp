@@ -22,6 +22,9 @@ struct ProgressStyle {
   std::function<std::size_t()> columns = [] { return kAnyColumns; };
 };
 
+/// Of standard error.
+ProgressStyle progress_style(bool quiet);
+
 /// How far anything is that has steps.
 struct ProgressPoint {
   int step = 0;  ///< that are over
@@ -64,8 +67,8 @@ class ProgressOutput {
 };
 
 /// Tells a person how far a run is: on a terminal a row for each case when its last launch is
-/// measured, elsewhere, as on a dumb terminal, a line for each case and launch. A line too long for a
-/// terminal loses the launch, reasons and times.
+/// measured, elsewhere, as on a dumb terminal, a line for each case and launch. A line too long for
+/// a terminal loses the launch, reasons and times.
 class Progress : public RunProgress {
  public:
   Progress(ProgressStyle style, std::FILE* log) : output_(std::move(style), log) {}

@@ -90,9 +90,9 @@ int carry_out(const ReportOptions& options) {
       show(table_report(record, path, options.color), options.pager);
       break;
     case OutputFormat::markdown:
-      fmt::print("{}", document_text(record.settings.program
-                                         ? exec_markdown(record)
-                                         : markdown_report(RunSummary(record))));
+      fmt::print("{}",
+                 document_text(record.settings.program ? exec_markdown(record)
+                                                       : markdown_report(RunSummary(record))));
       break;
     case OutputFormat::csv:
       fmt::print("{}", csv(RunSummary(record)));

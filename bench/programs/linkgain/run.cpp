@@ -1,7 +1,6 @@
 #include "linkgain/run/run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -30,7 +29,6 @@
 #include "plan_text.hpp"
 #include "progress.hpp"
 #include "subcommand.hpp"
-#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -255,13 +253,7 @@ int carry_out(const RunOptions& options) {
   const double start = world.now().value;
   int status = 0;
   try {
-    Progress progress(
-        {.terminal = is_terminal(STDERR_FILENO),
-         .quiet = options.quiet,
-         .utf8 = has_utf8(),
-         .columns =
-             [] { return ::isatty(STDERR_FILENO) == 1 ? columns_of(STDERR_FILENO) : kAnyColumns; }},
-        log.get());
+    Progress progress(progress_style(options.quiet), log.get());
     for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
     run(plan, world, record, journal, progress);
   } catch (const Interrupted& interruption) {
