@@ -44,6 +44,7 @@ inline constexpr std::array kLibraries{
     // one.
     Library{"runtime", "worker", "telemetry"},
     Library{"backends", "worker", "runtime gpu"},
+    Library{"proof", "worker", "runtime gpu"},
     Library{"model", "worker", "gpu"},
     Library{"workloads", "worker", "runtime model"},
     // What nccl-tests prints needs neither ranks nor GPUs; its mode, which does, is the program's.
@@ -59,7 +60,7 @@ inline constexpr std::array kLibraries{
     Library{"fleet", "coordinator", "analysis tables"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
     Library{"linkgain", "programs", "manual run exec compare baseline fleet diagnostics"},
-    Library{"linkgain_bench", "programs", "manual backends workloads nccl_tests"},
+    Library{"linkgain_bench", "programs", "manual backends proof workloads nccl_tests"},
 };
 
 /// Null where there is none of this name.
@@ -90,7 +91,7 @@ inline constexpr std::array kThirdParty{
     ThirdParty{"nccl_device*", "kernels", Visibility::private_header},
     ThirdParty{"nccl*", "backends", Visibility::private_header},
     ThirdParty{"cublas*", "gpu", Visibility::private_header},
-    ThirdParty{"cuda*", "kernels gpu backends", Visibility::public_header},
+    ThirdParty{"cuda*", "kernels gpu backends proof", Visibility::public_header},
     ThirdParty{"driver_types.h", "kernels gpu backends", Visibility::public_header},
     ThirdParty{"cooperative_groups*", "kernels", Visibility::private_header},
     ThirdParty{"cub/*", "kernels", Visibility::private_header},

@@ -94,6 +94,12 @@ constexpr CheckEntry kCatalog[] = {
      "goes through host memory. warning: there is neither NVLink nor P2P.",
      "Reseat or replace the bridge; with a switch start nvidia-fabricmanager in the driver's own "
      "version. MIG must be off. PCIe P2P needs GPUs and a chipset that support it."},
+    {"p2p-delivery", connectivity,
+     "Whether data that one GPU sends another by P2P arrive, with --prove: stores, copy engine, "
+     "flags, NCCL. problem: the driver grants P2P, but it does not deliver, or hangs. warning: "
+     "NCCL without P2P fails as well, which is inconclusive; or NCCL did not use P2P.",
+     "Set NCCL_P2P_DISABLE=1 until it is fixed. Look at IOMMU, ACS, BAR size and patched drivers, "
+     "as the finding says; with NVLink at the bridge or at nvidia-fabricmanager."},
     {"nvlink-bandwidth", connectivity,
      "What a copy between two GPUs reaches over NVLink, with --load. It is the only figure where "
      "a generation's payload rate is not public. warning: less than 70 % of the links' rate.",

@@ -82,6 +82,7 @@ void check_power(const Survey& survey, Findings& findings);
 void check_cooling(const Survey& survey, Findings& findings);
 void check_nvlink(const Survey& survey, Findings& findings);
 void check_p2p(const Survey& survey, Findings& findings);
+void check_delivery(const Survey& survey, Findings& findings);
 void check_pcie(const Survey& survey, Findings& findings);
 void check_host(const Survey& survey, Findings& findings);
 void check_kernel_log(const Survey& survey, Findings& findings);

@@ -124,6 +124,7 @@ std::vector<Finding> check_machine(const Survey& survey) {
   check_cooling(survey, findings);
   check_nvlink(survey, findings);
   check_p2p(survey, findings);
+  check_delivery(survey, findings);
   check_pcie(survey, findings);
   check_host(survey, findings);
   check_kernel_log(survey, findings);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "doctor_prove.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
@@ -24,12 +25,14 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain doctor            every check that needs no load\n"
     "  linkgain doctor --load     PCIe links at work too, and copies over NVLink\n"
+    "  linkgain doctor --prove    whether what one GPU sends another arrives\n"
     "  linkgain doctor --only nvlink-links,p2p\n"
     "  linkgain doctor --explain nvlink-links";
 
 struct DoctorOptions {
   bool json = false;
-  bool load = false;  ///< copy between host and GPUs and look at the PCIe links meanwhile
+  bool load = false;   ///< copy between host and GPUs and look at the PCIe links meanwhile
+  bool prove = false;  ///< send data from GPU to GPU and see whether they arrive
   bool verbose = false;
   std::vector<std::string> only;  ///< ids of checks; empty: all
   std::string explain;            ///< id of a check to be explained instead
@@ -79,11 +82,12 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
 }
 
 /// Throws Interrupted.
-Diagnosis diagnose(bool load) {
+Diagnosis diagnose(const DoctorOptions& options) {
   const SignalWatch watch;
   const SurveySources sources = sources_of_this_process(current_environment());
   Survey survey = survey_with_worker(sources, watch);
-  if (load) survey_load(survey, sources.environment, watch);
+  if (options.load) survey_load(survey, sources.environment, watch);
+  if (options.prove) survey_delivery(survey, watch);
   return {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)};
 }
 
@@ -92,6 +96,9 @@ void declare(CommandLine& line, DoctorOptions& options) {
   line.app.add_flag("--load", options.load,
                     "Copy between host and GPUs and look at PCIe links meanwhile; measure "
                     "NVLink by copies");
+  line.app.add_flag("--prove", options.prove,
+                    "Send data between GPUs in every way and see whether they arrive; a pair "
+                    "takes about 10 s");
   line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
   const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
   line.deferred.add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
@@ -111,7 +118,7 @@ int carry_out(const DoctorOptions& options) {
   }
   Diagnosis diagnosis;
   try {
-    diagnosis = diagnose(options.load);
+    diagnosis = diagnose(options);
   } catch (const Interrupted& interrupted) {
     return kSignalExitBase + interrupted.signal_number();
   }

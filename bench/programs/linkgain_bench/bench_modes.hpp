@@ -57,6 +57,11 @@ int benchmark_mode(Session& session, const WorkerOptions& options);
 /// UsageError and AgreedError on all ranks alike.
 int nccl_tests_mode(Session& session, const WorkerOptions& options);
 
+/// Of two ranks: rank 0 prints what arrived of what they sent each other, as a line of JSON. A rank
+/// that still waits after 12 s ends by SIGALRM. Throws what prove_peer_writes() throws, UsageError
+/// on all ranks where there are not two.
+void prove_mode(Session& session, const WorkerOptions& options);
+
 /// Versions, GPUs and capabilities of this build and machine as one line of JSON.
 std::string describe();
 

@@ -60,6 +60,11 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
           "these copies reach as JSON")
       ->type_name("TIME");
   deferred
+      .add("--prove", options.rung, parse_proof_rung,
+           "Of two ranks: whether what they send each other arrives, as JSON: stores, "
+           "copy-engine, flags, all-reduce or control")
+      ->type_name("RUNG");
+  deferred
       .add(
           "--sample", options.sample_target,
           [](const std::string& text) {
@@ -102,8 +107,9 @@ std::optional<RanksToStart> ranks_of(const NcclTestsOptions& options,
                                options.threads, kMostRanks));
 }
 
-WorkerOptions::Mode mode_of(const Modes& modes, Seconds load_time) {
-  if (load_time.value > 0.0) return WorkerOptions::Mode::load;
+WorkerOptions::Mode mode_of(const Modes& modes, const WorkerOptions& options) {
+  if (options.rung) return WorkerOptions::Mode::prove;
+  if (options.load_time.value > 0.0) return WorkerOptions::Mode::load;
   if (modes.describe) return WorkerOptions::Mode::describe;
   return modes.serve ? WorkerOptions::Mode::serve : WorkerOptions::Mode::benchmark;
 }
@@ -203,7 +209,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
     options.ranks_to_start = ranks_of(options.nccl_tests, options.ranks_to_start);
     return options;
   }
-  options.mode = mode_of(modes, options.load_time);
+  options.mode = mode_of(modes, options);
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
   options.training = choose_training(selection);

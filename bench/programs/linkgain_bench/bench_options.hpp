@@ -6,6 +6,7 @@
 
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/hardware/delivery.hpp"
 #include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/record/record.hpp"
 
@@ -16,10 +17,11 @@ using RanksToStart = std::optional<int>;
 
 /// linkgain-bench's command line.
 struct WorkerOptions {
-  enum class Mode { benchmark, nccl_tests, serve, describe, load, text };
+  enum class Mode { benchmark, nccl_tests, serve, describe, load, prove, text };
   Mode mode = Mode::benchmark;
-  std::string text;     ///< of Mode::text
-  Seconds load_time{};  ///< of Mode::load
+  std::string text;               ///< of Mode::text
+  Seconds load_time{};            ///< of Mode::load
+  std::optional<ProofRung> rung;  ///< of Mode::prove
   /// Of itself that are to be started before anything else; absent: none.
   std::optional<RanksToStart> ranks_to_start;
   BackendKind backend = BackendKind::mpi;

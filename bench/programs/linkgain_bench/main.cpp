@@ -40,6 +40,10 @@ int run_ranks(int argc, char** argv, const WorkerOptions& options,
       return 0;
     }
     return with_output_in_full([&] {
+      if (options.mode == WorkerOptions::Mode::prove) {
+        linkgain::prove_mode(session, options);
+        return 0;
+      }
       return options.mode == WorkerOptions::Mode::nccl_tests
                  ? linkgain::nccl_tests_mode(session, options)
                  : linkgain::benchmark_mode(session, options);
@@ -93,6 +97,7 @@ int main(int argc, char** argv) {
         return run_ranks(argc, argv, options, &channel);
       }
       case WorkerOptions::Mode::benchmark:
+      case WorkerOptions::Mode::prove:
       case WorkerOptions::Mode::nccl_tests:
         if (options.ranks_to_start) return linkgain::start_ranks(options, {argv, argv + argc});
         return run_ranks(argc, argv, options, nullptr);

@@ -26,8 +26,10 @@ Fault::Kind parse_kind(std::string_view name) {
   if (name == "stale") return Fault::Kind::stale;
   if (name == "die") return Fault::Kind::die;
   if (name == "hang") return Fault::Kind::hang;
-  throw UsageError(
-      fmt::format("LINKGAIN_TEST_FAULT knows corrupt, stale, die and hang, not '{}'", name));
+  if (name == "drop") return Fault::Kind::drop;
+  if (name == "own-window") return Fault::Kind::own_window;
+  throw UsageError(fmt::format(
+      "LINKGAIN_TEST_FAULT knows corrupt, stale, die, hang, drop and own-window, not '{}'", name));
 }
 
 }  // namespace

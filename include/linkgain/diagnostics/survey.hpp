@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/reading.hpp"
+#include "linkgain/diagnostics/delivery_proof.hpp"
 #include "linkgain/diagnostics/kernel_log.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
@@ -132,6 +133,9 @@ struct Survey {
   std::string load_failure;
   /// Between GPUs that reach each other's memory, after that.
   Reading<std::vector<PeerCopy>> peer_copies = Reading<std::vector<PeerCopy>>::missing(kNeedsLoad);
+  /// Of pairs whose P2P the driver does not refuse; absent where nobody asked (`--prove`).
+  std::optional<std::vector<PairProof>> proofs;
+  std::string proof_failure;                   ///< why there are none, though asked for; else empty
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
   HostSurvey host;
   SoftwareSurvey software;

@@ -18,6 +18,7 @@ using namespace linkgain::test;
 TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   Survey faulty = healthy_survey();
   faulty.load_failure = "no CUDA";
+  faulty.proof_failure = "no mpirun";
   faulty.software.nccl = {{{"NCCL_ALGO", "Ring", "environment"}}, {"a line without effect"}};
   faulty.software.cuda_variables = {{"CUDA_LAUNCH_BLOCKING", "1"}};
   faulty.peer_copies = std::vector<PeerCopy>{};

@@ -21,6 +21,8 @@ TEST(Fault, HasKindRankAndBatch) {
   expect_fault("stale@2", Fault::Kind::stale, 2, 1);
   expect_fault("die@0:5", Fault::Kind::die, 0, 5);
   expect_fault("hang@12:100", Fault::Kind::hang, 12, 100);
+  expect_fault("drop@0", Fault::Kind::drop, 0, 1);
+  expect_fault("own-window@1", Fault::Kind::own_window, 1, 1);
 }
 
 TEST(Fault, IsAbsentForAnEmptyText) { EXPECT_FALSE(parse_fault("")); }

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "linkgain/base/reading.hpp"
+
+namespace linkgain {
+
+/// The rungs of `linkgain doctor --prove` between two GPUs, each a job of two ranks of its own, in
+/// the order in which they are climbed.
+enum class ProofRung {
+  stores,       ///< a kernel's stores arrive in the other GPU's memory, each way
+  copy_engine,  ///< so does what a copy engine writes
+  flags,        ///< two resident kernels hand each other data and flags, both ways at once
+  all_reduce,   ///< NCCL's all-reduces of 4 B and 16 MiB with P2P
+  control,      ///< the same without P2P
+};
+
+inline constexpr std::array kProofRungs{ProofRung::stores, ProofRung::copy_engine, ProofRung::flags,
+                                        ProofRung::all_reduce, ProofRung::control};
+
+/// "stores", "copy-engine", "flags", "all-reduce", "control".
+std::string_view name_of(ProofRung rung);
+
+/// Throws UsageError where there is none of that name.
+ProofRung parse_proof_rung(std::string_view name);
+
+/// What the ranks of a rung saw.
+struct Delivery {
+  enum class Outcome {
+    arrived,      ///< all data, as they were sent
+    not_arrived,  ///< something else stood where the data should be
+    gave_up,      ///< a kernel waited in vain for the other one's flag
+  };
+  Outcome outcome = Outcome::not_arrived;
+  std::string seen;  ///< in words: how much of it, in which direction
+  bool operator==(const Delivery&) const = default;
+};
+
+/// "arrived", "not arrived", "gave up".
+std::string_view name_of(Delivery::Outcome outcome);
+
+/// The line that `linkgain-bench --prove RUNG` prints, without its end.
+std::string to_json_line(const Delivery& delivery);
+
+/// What that line says. Missing where it is none.
+Reading<Delivery> delivery_in(std::string_view line);
+
+}  // namespace linkgain

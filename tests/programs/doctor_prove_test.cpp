@@ -1,0 +1,208 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "programs.hpp"
+
+/// `linkgain doctor --prove` with a worker that is a script: what each rung comes to is this
+/// test's.
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// What the script does in a rung, by its name; in every other one all data arrive.
+using Rungs = std::map<std::string, std::string>;
+
+constexpr const char* kArrived = "echo '{\"delivery\":{\"outcome\":\"arrived\",\"seen\":\"\"}}'";
+
+std::string line(const std::string& outcome, const std::string& seen) {
+  return "echo '{\"delivery\":{\"outcome\":\"" + outcome + "\",\"seen\":\"" + seen + "\"}}'";
+}
+
+/// As NCCL's log has it.
+std::string log(const std::string& transport) {
+  return "echo 'vm:7:7 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] via " + transport +
+         "' > \"${NCCL_DEBUG_FILE%%%*}x\"";
+}
+
+class DoctorProve : public testing::Test {
+ protected:
+  /// What this build says of itself, as if it had been built with NCCL.
+  void describe_worker(bool with_nccl = true) {
+    ProgramRequest request;
+    request.arguments = {LINKGAIN_BENCH, "--describe"};
+    Json description = Json::parse(run_program(request).output);
+    description["machine"]["software"]["nccl_library"] = with_nccl ? Json("2.28.9") : Json(nullptr);
+    std::ofstream(path("describe.json")) << description.dump() << "\n";
+  }
+
+  std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
+
+  void write_script(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << "#!/bin/sh\n" << text;
+    std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);
+  }
+
+  /// A mpirun that starts one rank, which speaks for both.
+  ProgramRequest request(Rungs rungs, const std::string& scenario = "h200x2") {
+    if (!std::filesystem::exists(path("describe.json"))) describe_worker();
+    std::filesystem::copy_file(LINKGAIN, path("linkgain"));
+    write_script("mpirun",
+                 "if [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit; fi\n"
+                 "while [ \"${1##*/}\" != linkgain-bench ]; do shift; done\nexec \"$@\"\n");
+    rungs.emplace("all-reduce", log("P2P/CUMEM") + "; " + kArrived);
+    rungs.emplace("control", log("SHM/direct/direct") + "; " + kArrived);
+    std::string worker = "[ \"$1\" != --describe ] || exec cat '" + path("describe.json").string() +
+                         "'\necho \"$2 $4 $NCCL_P2P_DISABLE "
+                         "$NCCL_NVLS_ENABLE\" >> '" +
+                         path("climbed").string() + "'\ncase $2 in\n";
+    for (const auto& [rung, script] : rungs) worker += rung + ") " + script + ";;\n";
+    write_script("linkgain-bench", worker + std::string("*) ") + kArrived + ";;\nesac\n");
+    ProgramRequest request =
+        linkgain(folder_, {"doctor", "--prove", "--json", "--only", "p2p-delivery"});
+    request.arguments[0] = path("linkgain").string();
+    request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
+                           {"LINKGAIN_NVML_SCENARIO", scenario},
+                           {"HOME", folder_.path().string()},
+                           {"PATH", folder_.path().string() + ":/usr/bin:/bin"},
+                           {"CUDA_VISIBLE_DEVICES", std::nullopt}};
+    return request;
+  }
+
+  static Json finding(const Outcome& outcome) {
+    const Json findings = Json::parse(outcome.output)["findings"];
+    EXPECT_EQ(findings.size(), 1U) << outcome.output;
+    return findings.at(0);
+  }
+
+  static void expect(const Outcome& outcome, int status, const std::string& verdict,
+                     const std::string& value) {
+    EXPECT_EQ(outcome.status, status) << outcome.error;
+    EXPECT_EQ(finding(outcome)["verdict"], verdict);
+    EXPECT_THAT(std::string(finding(outcome)["value"]), HasSubstr(value));
+  }
+
+  ScratchFolder folder_;
+};
+
+TEST_F(DoctorProve, ClimbsAllRungsEachAJobOfItsOwn) {
+  const Outcome outcome = run_program(request({}));
+  expect(outcome, 0, "ok", "works");
+  EXPECT_EQ(read_text(path("climbed")),
+            "stores 0,1 0 0\ncopy-engine 0,1 0 0\nflags 0,1 0 0\nall-reduce 0,1 0 0\n"
+            "control 0,1 1 0\n");
+}
+
+TEST_F(DoctorProve, WhatDoesNotArriveIsAProblemWithItsCauses) {
+  const Outcome outcome =
+      run_program(request({{"copy-engine", line("not arrived", "second to first GPU: 7 words")}}));
+  expect(outcome, 1, "problem", "does not deliver: writes of a copy engine: second to first GPU");
+  for (const char* cause : {"IOMMU", "ACS", "BAR", "Driver"}) {
+    EXPECT_THAT(std::string(finding(outcome)["advice"]), HasSubstr(cause));
+  }
+  EXPECT_EQ(read_text(path("climbed")), "stores 0,1 0 0\ncopy-engine 0,1 0 0\ncontrol 0,1 1 0\n");
+}
+
+TEST_F(DoctorProve, AKernelThatGaveUpHangs) {
+  expect(run_program(request({{"flags", line("gave up", "the last flag was 0")}})), 1, "problem",
+         "hangs: flags between kernels: the last flag was 0");
+}
+
+TEST_F(DoctorProve, AJobThatSaysNothingIsEndedAndHangs) {
+  Program running(request({{"stores", "exec sleep 600"}}));
+  expect(running.finish(60.0), 1, "problem", "hangs: stores of a kernel: no answer within 10 s");
+  EXPECT_TRUE(running.processes().empty());
+}
+
+TEST_F(DoctorProve, AJobThatFailsSaysWhy) {
+  const std::string fails = "echo 'linkgain-bench: invalid device context' >&2; exit 3";
+  expect(run_program(request({{"stores", fails}})), 1, "problem",
+         "does not deliver: stores of a kernel: invalid device context");
+}
+
+TEST_F(DoctorProve, WhatFailsWithoutP2pTooIsInconclusive) {
+  const std::string fails = "echo 'linkgain-bench: no device' >&2; exit 3";
+  expect(run_program(request({{"stores", fails}, {"control", fails}})), 0, "warning",
+         "inconclusive: stores of a kernel: no device; NCCL without P2P: no device");
+}
+
+TEST_F(DoctorProve, NcclThatWentThroughTheHostProvesNothing) {
+  expect(run_program(request({{"all-reduce", log("SHM/direct/direct") + "; " + kArrived}})), 0,
+         "warning", "not used by NCCL: NCCL's all-reduce: went by SHM/direct/direct");
+}
+
+TEST_F(DoctorProve, AControlThatUsedP2pIsNone) {
+  expect(run_program(request(
+             {{"flags", line("gave up", "x")}, {"control", log("P2P/CUMEM") + "; " + kArrived}})),
+         0, "warning", "inconclusive");
+}
+
+TEST_F(DoctorProve, OfEightGpusFourPairsAreProvedAtATime) {
+  const Outcome outcome = run_program(request({}, "h200x8"));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(Json::parse(outcome.output)["findings"].size(), 28U);
+  const std::vector<std::string> climbed = lines_of(read_text(path("climbed")));
+  EXPECT_EQ(climbed.size(), 28U * 5U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_THAT(climbed.at(i), testing::StartsWith("stores "));
+}
+
+TEST_F(DoctorProve, SaysThatThereIsNoWorkerWithNccl) {
+  describe_worker(false);
+  expect(run_program(request({})), 3, "not checkable", "built without CUDA and NCCL");
+  EXPECT_FALSE(std::filesystem::exists(path("climbed")));
+}
+
+TEST_F(DoctorProve, SaysThatThereIsNoWorker) {
+  const ProgramRequest prove = request({});
+  std::filesystem::remove(path("linkgain-bench"));
+  expect(run_program(prove), 3, "not checkable", "no proof: 'linkgain-bench' is neither");
+}
+
+TEST_F(DoctorProve, ARefusedPairIsNotClimbed) {
+  expect(run_program(request({}, "p2p-refused")), 3, "not checkable", "the driver refuses");
+}
+
+/// The worker's own rung, by MPI in CPU memory.
+class ProveRung : public MpiTest {
+ protected:
+  static Outcome climb(const std::string& rung, const std::string& fault, int ranks = 2) {
+    ProgramRequest request = bench(ranks, {"--prove", rung});
+    request.environment["LINKGAIN_TEST_FAULT"] = fault;
+    return run_program(request);
+  }
+  static std::string outcome_of(const Outcome& outcome) {
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    return Json::parse(outcome.output)["delivery"]["outcome"];
+  }
+};
+
+TEST_F(ProveRung, LooksAtEverySum) {
+  EXPECT_EQ(outcome_of(climb("all-reduce", "")), "arrived");
+  const Outcome corrupt = climb("control", "corrupt@1");
+  EXPECT_EQ(outcome_of(corrupt), "not arrived");
+  EXPECT_THAT(corrupt.output, HasSubstr("rank 1, element 0"));
+  EXPECT_EQ(outcome_of(climb("all-reduce", "stale@0")), "not arrived");
+}
+
+TEST_F(ProveRung, IsBetweenTwoRanksThatDoNotDie) {
+  EXPECT_NE(climb("all-reduce", "die@1").status, 0);
+  const Outcome three = climb("all-reduce", "", 3);
+  EXPECT_NE(three.status, 0);
+  EXPECT_THAT(own_lines(three.error), testing::SizeIs(1));
+  EXPECT_EQ(climb("flag", "").status, 2);
+}
+
+TEST_F(ProveRung, EndsByItselfWhereItHangs) {
+  const Outcome outcome = climb("all-reduce", "hang@1");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_GE(outcome.seconds, 10.0) << "longer than whoever started it waits";
+}
+
+}  // namespace
+}  // namespace linkgain::test

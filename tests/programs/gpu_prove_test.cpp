@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu_programs.hpp"
+#include "linkgain/hardware/delivery.hpp"
+
+/// The rungs of `linkgain doctor --prove` on real GPUs. On a machine with one, both ranks share it
+/// and reach each other's memory by CUDA IPC: what is written, waited for and looked at is the
+/// same.
+namespace linkgain::test {
+namespace {
+
+using Kind = Delivery::Outcome;
+
+/// What two ranks see in a rung, under LINKGAIN_TEST_FAULT.
+Outcome climb(const std::string& rung, const std::string& fault, const std::string& gpus) {
+  return run_shell("LINKGAIN_TEST_FAULT=" + fault +
+                   " NCCL_NVLS_ENABLE=0 timeout 30 mpirun --allow-run-as-root --oversubscribe "
+                   "--bind-to none -np 2 " +
+                   LINKGAIN_BENCH + " --prove " + rung + gpus);
+}
+
+void expect_outcome(const Outcome& outcome, Kind kind, const std::string& what) {
+  const std::size_t line = outcome.output.find("{\"delivery\"");
+  ASSERT_NE(line, std::string::npos) << what << ": " << outcome.output;
+  const Reading<Delivery> delivery =
+      delivery_in(outcome.output.substr(line, outcome.output.find('\n', line) - line));
+  ASSERT_TRUE(delivery.measured()) << what << ": " << outcome.output;
+  EXPECT_EQ(delivery.value().outcome, kind) << what << ": " << delivery.value().seen;
+  EXPECT_EQ(delivery.value().seen.empty(), kind == Kind::arrived) << what;
+}
+
+void expect_faults_found(const std::string& gpus) {
+  for (const char* rung : {"stores", "copy-engine", "flags"}) {
+    expect_outcome(climb(rung, "", gpus), Kind::arrived, rung);
+    for (const char* rank : {"@0", "@1"}) {
+      for (const char* fault : {"own-window", "drop", "stale"}) {
+        const bool waits = std::string(rung) == "flags" && std::string(fault) == "drop";
+        expect_outcome(climb(rung, std::string(fault) + rank, gpus),
+                       waits ? Kind::gave_up : Kind::not_arrived,
+                       std::string(rung) + " " + fault + rank);
+      }
+    }
+  }
+}
+
+TEST(ProveOnOneGpu, TwoRanksFindEveryFault) {
+  require_gpus(1);
+  if (IsSkipped()) return;
+  // A list of one device twice is that device for both.
+  expect_faults_found(" --gpus 0,0");
+}
+
+TEST(ProveOnOneGpu, ARankThatHangsEndsTheJob) {
+  require_gpus(1);
+  if (IsSkipped()) return;
+  const Outcome outcome = climb("flags", "hang@1", " --gpus 0,0");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_NE(outcome.status, 124) << "it ended by itself";
+  EXPECT_EQ(outcome.output.find("{\"delivery\""), std::string::npos);
+}
+
+class ProveOnGpus : public RunOnGpus {};
+
+TEST_F(ProveOnGpus, FindsEveryFault) { expect_faults_found(" --gpus 0,1"); }
+
+TEST_F(ProveOnGpus, NcclsSumsAreLookedAt) {
+  expect_outcome(climb("all-reduce", "", " --gpus 0,1"), Kind::arrived, "all-reduce");
+  expect_outcome(climb("all-reduce", "corrupt@1", " --gpus 0,1"), Kind::not_arrived, "corrupt");
+  expect_outcome(climb("control", "stale@0", " --gpus 0,1"), Kind::not_arrived, "stale");
+}
+
+/// linkgain doctor of the first two GPUs, whose driver grants P2P.
+Outcome prove(const std::string& fault) {
+  return run_shell("CUDA_VISIBLE_DEVICES=0,1 LINKGAIN_TEST_FAULT=" + fault + " " + LINKGAIN +
+                   " doctor --prove --only p2p-delivery --verbose");
+}
+
+TEST_F(ProveOnGpus, TheDoctorSaysWhatTheRungsFound) {
+  const Outcome works = prove("");
+  EXPECT_EQ(works.status, 0) << works.output;
+  EXPECT_THAT(works.output, testing::HasSubstr("works: stores")) << works.output;
+  const Outcome lost = prove("own-window@1");
+  EXPECT_EQ(lost.status, 1) << lost.output;
+  EXPECT_THAT(lost.output, testing::HasSubstr("stores of a kernel")) << lost.output;
+  const Outcome hangs = prove("hang@0");
+  EXPECT_THAT(hangs.output, testing::HasSubstr("inconclusive")) << "the control hangs as well";
+}
+
+}  // namespace
+}  // namespace linkgain::test
