@@ -29,15 +29,20 @@ class ImportedMemory {
   void* memory_ = nullptr;
 };
 
-/// Page-locked host memory that processes of one host share (POSIX shared memory) and the current
-/// device reads and writes. Movable, not copyable.
+/// Page-locked host memory that processes of one host share and the current device reads and
+/// writes, filled with zeros at first. It is gone with the last process that has it, whatever ends
+/// that. Movable, not copyable.
 class SharedHostMemory {
  public:
-  /// Makes a segment of that name ("/..."), filled with zeros, which must not be there yet. Throws
-  /// MachineError where /dev/shm has no room for it, CudaError where it cannot be page-locked.
-  static SharedHostMemory make(const std::string& name, Bytes size);
-  /// Opens one that another process has made. The same errors.
-  static SharedHostMemory open(const std::string& name, Bytes size);
+  /// Memory without a name (memfd_create), which takes no room of /dev/shm. Throws MachineError
+  /// where this host has not as much memory available, CudaError where it cannot be page-locked.
+  static SharedHostMemory make(Bytes size);
+  /// For processes that do not see each other in /proc, as those of two containers: a new name in
+  /// /dev/shm, which remains where this process is killed before withdraw(). The same errors.
+  static SharedHostMemory make_named(Bytes size);
+  /// What the process that made it calls by that address(). MachineError also where this process
+  /// cannot get at it or another one has taken the address since.
+  static SharedHostMemory open(const std::string& address, Bytes size);
 
   SharedHostMemory(SharedHostMemory&& other) noexcept;
   SharedHostMemory& operator=(SharedHostMemory&& other) noexcept;
@@ -46,16 +51,21 @@ class SharedHostMemory {
   /// As the device and this process see it.
   void* data() const noexcept { return memory_; }
   Bytes size() const noexcept { return size_; }
+  /// For others to open it by, of at most 127 characters; empty after withdraw() and of what was
+  /// opened.
+  const std::string& address() const noexcept { return address_; }
+  /// Nobody can open it any more; it lives on where it is open.
+  void withdraw() noexcept;
 
  private:
-  SharedHostMemory(int file, const std::string& name, Bytes size);
+  /// Maps the file and page-locks it; closes the file where that fails.
+  SharedHostMemory(int file, std::string address, Bytes size);
+  void swap(SharedHostMemory& other) noexcept;
 
+  int file_ = -1;  ///< that others open through this process; of memory without a name
+  std::string address_;
   void* memory_ = nullptr;
   Bytes size_{};
-  bool locked_ = false;
 };
-
-/// Takes the name away; the memory lives on where it is open.
-void remove_shared_memory(const std::string& name) noexcept;
 
 }  // namespace linkgain::gpu

@@ -41,7 +41,7 @@ class StagingRing {
  public:
   /// Bytes of a ring's chunk for messages of `size`, of which `rings` share what memory there is.
   /// As large as pays: on H200 chunks of 4 MiB get 50 of the 55 GB/s of PCIe by one stream.
-  /// /dev/shm may be as small as 64 MiB, a container's default.
+  /// Where it has to be in /dev/shm, that may be as small as 64 MiB, a container's default.
   static Bytes chunk_for(Bytes size, std::int64_t rings) {
     constexpr std::int64_t kAllRings = std::int64_t{32} << 20;
     constexpr std::int64_t kLeast = std::int64_t{64} << 10;

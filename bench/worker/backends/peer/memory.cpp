@@ -2,11 +2,9 @@
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -22,14 +20,8 @@ namespace {
 /// Allocations smaller than this share a block, which would be exported as a whole.
 constexpr std::int64_t kExportedBlock = std::int64_t{2} << 20;
 
-std::string new_segment_name() {
-  // Processes of several containers may share the folder and have the same number.
-  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  return fmt::format("/linkgain-{}-{}", ::getpid(), now);
-}
-
-/// Room for a name that rank 0 tells the others.
-constexpr std::size_t kNameBytes = 64;
+/// Room for an address that rank 0 hands round.
+constexpr std::size_t kAddressBytes = 128;
 
 /// Zeros, before any other rank can get at them.
 void clear(void* memory, Bytes size) {
@@ -79,11 +71,7 @@ PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data,
   }
   regions_.ranks = session.ranks();
   regions_.rank = session.rank();
-  if (!transport_.through_host) return;
-  regions_.data[session.rank()] = data_.emplace(data_bytes_).data();
-  if (!session.is_root()) return;
-  segment_ = SegmentName(new_segment_name());
-  shared_ = gpu::SharedHostMemory::make(segment_.text(), {scratch_bytes_.value * session.ranks()});
+  if (transport_.through_host) regions_.data[session.rank()] = data_.emplace(data_bytes_).data();
 }
 
 void PeerMemory::join() {
@@ -170,21 +158,30 @@ PeerMemory::Handles PeerMemory::make_shared_buffers() {
   return {gpu::export_memory(*data_), gpu::export_memory(*scratch_)};
 }
 
+/// Collective: rank 0 makes it, the others open it. What kept the lowest rank from that, on every
+/// rank.
+std::optional<std::string> PeerMemory::share_host_memory(gpu::SharedHostMemory (*make)(Bytes)) {
+  const Bytes all{scratch_bytes_.value * session_.ranks()};
+  shared_.reset();
+  auto problem = attempt(session_, [&] {
+    if (session_.is_root()) shared_ = make(all);
+  });
+  if (problem) return problem;
+  std::array<char, kAddressBytes> address{};
+  if (shared_) shared_->address().copy(address.data(), address.size() - 1);
+  session_.broadcast(address.data(), address.size());
+  problem = attempt(session_, [&] {
+    if (!shared_) shared_ = gpu::SharedHostMemory::open(address.data(), all);
+  });
+  if (shared_) shared_->withdraw();  // everybody has it open, or gave up
+  return problem;
+}
+
 void PeerMemory::join_through_host() {
-  std::array<char, kNameBytes> name{};
-  segment_.text().copy(name.data(), name.size() - 1);
-  session_.broadcast(name.data(), name.size());
-  std::exception_ptr problem;
-  try {
-    if (!shared_) {
-      shared_ = gpu::SharedHostMemory::open(name.data(), {scratch_bytes_.value * session_.ranks()});
-    }
-  } catch (const Error&) {
-    problem = std::current_exception();
+  if (share_host_memory(gpu::SharedHostMemory::make)) {
+    const auto problem = share_host_memory(gpu::SharedHostMemory::make_named);
+    if (problem) throw MachineError(*problem, "give the container more (--shm-size)");
   }
-  session_.barrier();  // everybody has it open, or gave up
-  segment_.remove();
-  if (problem) std::rethrow_exception(problem);
   for (int rank = 0; rank < session_.ranks(); ++rank) {
     regions_.scratch[rank] = static_cast<std::byte*>(shared_->data()) + rank * scratch_bytes_.value;
   }

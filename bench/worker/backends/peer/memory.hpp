@@ -35,8 +35,8 @@ struct PeerTransport {
 /// The communicator must outlive it. Movable, not copyable.
 class PeerMemory {
  public:
-  /// Local to the rank. Throws MachineError where there are more ranks than kernels can serve or
-  /// host memory is short, CudaError.
+  /// Local to the rank. Throws MachineError where there are more ranks than kernels can serve,
+  /// CudaError.
   PeerMemory(Session& session, const NcclContext& context, Bytes data, Bytes scratch,
              PeerTransport transport);
 
@@ -53,28 +53,6 @@ class PeerMemory {
   const std::string& transport() const { return taken_; }
 
  private:
-  /// A segment's name, which goes with this whatever happens.
-  class SegmentName {
-   public:
-    SegmentName() = default;
-    explicit SegmentName(std::string name) : name_(std::move(name)) {}
-    SegmentName(SegmentName&& other) noexcept : name_(std::exchange(other.name_, {})) {}
-    SegmentName& operator=(SegmentName&& other) noexcept {
-      std::swap(name_, other.name_);
-      return *this;
-    }
-    ~SegmentName() { remove(); }
-
-    const std::string& text() const { return name_; }
-    void remove() {
-      if (!name_.empty()) gpu::remove_shared_memory(name_);
-      name_.clear();
-    }
-
-   private:
-    std::string name_;
-  };
-
   /// Device memory that all ranks reach through NCCL.
   struct Windows {
     NcclBuffer data;
@@ -93,6 +71,7 @@ class PeerMemory {
   void join_by_ipc();
   Handles make_shared_buffers();
   void join_through_host();
+  std::optional<std::string> share_host_memory(gpu::SharedHostMemory (*make)(Bytes));
 
   Session& session_;
   NcclContext context_;
@@ -100,10 +79,9 @@ class PeerMemory {
   Bytes data_bytes_;
   Bytes scratch_bytes_;
   std::optional<Windows> windows_;
-  std::optional<gpu::DeviceBuffer> data_;     ///< but with windows
-  std::optional<gpu::DeviceBuffer> scratch_;  ///< by CUDA IPC
-  SegmentName segment_;                       ///< through the host, on rank 0
-  std::optional<gpu::SharedHostMemory> shared_;
+  std::optional<gpu::DeviceBuffer> data_;        ///< but with windows
+  std::optional<gpu::DeviceBuffer> scratch_;     ///< by CUDA IPC
+  std::optional<gpu::SharedHostMemory> shared_;  ///< through the host
   std::vector<gpu::ImportedMemory> imported_;
   kernels::PeerRegions regions_{};
   std::string taken_;
