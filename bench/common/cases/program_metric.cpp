@@ -43,7 +43,11 @@ double from_sample(const ProgramMetric& metric, Seconds sample) {
 
 std::string readable_value(const ProgramMetric& metric, Seconds sample) {
   if (is_timed(metric)) return readable_time(sample);
-  return fmt::format("{:.5g}", from_sample(metric, sample));
+  const double number = from_sample(metric, sample);
+  constexpr double kLong = 1e5;  // from here on five digits would need an exponent
+  constexpr double kTooLong = 1e12;
+  return number >= kLong && number < kTooLong ? fmt::format("{:.0f}", number)
+                                              : fmt::format("{:.5g}", number);
 }
 
 }  // namespace linkgain

@@ -31,7 +31,7 @@ void validate(const ProgramMetric& metric);
 double to_sample(const ProgramMetric& metric, double number);
 double from_sample(const ProgramMetric& metric, Seconds sample);
 
-/// "101.4 s" where it is timed, else the number to five digits.
+/// "101.4 s" where it is timed, else the number to five digits, or to all before the point.
 std::string readable_value(const ProgramMetric& metric, Seconds sample);
 
 }  // namespace linkgain
