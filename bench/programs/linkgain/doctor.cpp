@@ -97,8 +97,8 @@ void declare(CommandLine& line, DoctorOptions& options) {
                     "Copy between host and GPUs and look at PCIe links meanwhile; measure "
                     "NVLink by copies");
   line.app.add_flag("--prove", options.prove,
-                    "Send data between GPUs in every way and see whether they arrive; a pair "
-                    "takes about 10 s");
+                    "Send data between GPUs in every way and see whether they arrive, beside a "
+                    "control without P2P");
   line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
   const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
   line.deferred.add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
