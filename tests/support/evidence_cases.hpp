@@ -6,7 +6,7 @@
 #include "linkgain/record/evidence.hpp"
 
 /// Cases, plans and counters that the tests of traffic evidence share.
-namespace linkgain {
+namespace linkgain::test {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
@@ -32,4 +32,4 @@ inline LinkCounters counters(std::int64_t nvlink, std::int64_t pcie = 0) {
       .nvlink_sent = nvlink, .nvlink_received = nvlink, .pcie_sent = pcie, .pcie_received = pcie};
 }
 
-}  // namespace linkgain
+}  // namespace linkgain::test

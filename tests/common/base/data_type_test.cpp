@@ -7,7 +7,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(DataTypes, HaveTheSizeThatTheirNameSays) {
@@ -38,11 +38,11 @@ TEST(Reductions, AreReadBackFromTheirNames) {
 }
 
 TEST(DataTypesAndReductions, RefuseOtherNamesWithTheNearest) {
-  test::Situations answers;
+  Situations answers;
   answers.refuse_each({"bfloat61", "Float32", ""}, parse_data_type);
   answers.refuse_each({"mxa"}, parse_reduction);
   answers.expect_golden("names_refused.txt");
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(Glob, FitsWholeTexts) {
@@ -29,4 +29,4 @@ TEST(Glob, GoesBackToTheLastStar) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

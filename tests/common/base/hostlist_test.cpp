@@ -5,7 +5,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -42,4 +42,4 @@ TEST(Hostlist, CompressesToRanges) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

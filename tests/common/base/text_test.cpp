@@ -7,7 +7,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -48,7 +48,7 @@ TEST(NearestName, HandlesEmptyTextAndNoCandidates) {
 
 TEST(UnknownName, NamesTheNearestAndAllOthers) {
   constexpr std::array<std::string_view, 2> names{"all_reduce", "send_recv"};
-  test::Situations answers;
+  Situations answers;
   answers.add("operation all_reduc of two", unknown_name("operation", "all_reduc", names));
   answers.add("operation everything of two", unknown_name("operation", "everything", names));
   answers.add("variant p2p of none", unknown_name("variant", "p2p", {}));
@@ -71,4 +71,4 @@ TEST(FirstNamed, CountsTheRest) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
@@ -30,7 +30,7 @@ TEST(ParseBytes, ReadsUpToTheLargestCount) {
 }
 
 TEST(ParseBytes, RefusesEverythingElseWithTheAcceptedForm) {
-  test::Situations answers;
+  Situations answers;
   answers.refuse_each({"1Q",       "-1",      "",      "1.5G", "+1",  "G",   " 1",
                        "1 ",       "1 G",     "1GiBs", "1iB",  "1BB", "1KK", "0x10",
                        "1e3",      "-0",      "-",     "0",    "0G",  "000", "9223372036854775808",
@@ -127,4 +127,4 @@ TEST(GigabytesPerSecond, DividesByAThousandMillion) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 #include "support/situations.hpp"
 
 /// Options that name a parameter, and the operations that have it.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -37,11 +37,11 @@ std::string refusal(const Words& only, const SelectionOptions& options,
                     BackendKind backend = BackendKind::nccl) {
   Selection selection = of(OperationKind::all_reduce, "1K");
   selection.operations = parse_each<OperationKind>(only, parse_operation);
-  return test::refusal_of([&] { expand({with_options(selection, options)}, 2, backend); });
+  return refusal_of([&] { expand({with_options(selection, options)}, 2, backend); });
 }
 
 TEST(ParametersAskedFor, AreRefusedWhereNoOperationHasThem) {
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](const Words& only, const std::string& asked,
                        const SelectionOptions& options) {
     answers.add(fmt::format("--only {} {}", fmt::join(only, ","), asked), refusal(only, options));
@@ -108,4 +108,4 @@ TEST(ParametersAskedFor, NeedOneOperationThatHasThem) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(Backend, NamesParseBack) {
@@ -47,7 +47,7 @@ TEST(Backend, NoneHasAlltoallAndSendRecvInPlace) {
 }
 
 TEST(RequireSupported, SaysWhatTheBackendLacksAndWhatThereIsInstead) {
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](BackendKind backend, const Case& c, std::string_view what) {
     answers.refuse(fmt::format("{}: {}", name_of(backend), what),
                    [&] { require_supported(backend, c); });
@@ -90,4 +90,4 @@ TEST(RequireSupported, AsksForAReductionOnlyWhereThereIsOne) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr Bytes kCache{std::int64_t{60} << 20};
@@ -269,4 +269,4 @@ TEST(BufferPlan, APingAndItsPongUseOneSlot) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 #include "linkgain/cases/case.hpp"
 
 /// Roots, kinds of buffers, kernels, ping_pong and sizes that are split over the ranks.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 Case of(OperationKind operation, std::int64_t size, int ranks = 2) {
@@ -75,4 +75,4 @@ TEST(BuffersNames, AreReadBack) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

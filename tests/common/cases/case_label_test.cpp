@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(CurveLabel, NamesWhatIsNotTheDefault) {
@@ -30,4 +30,4 @@ TEST(CurveLabel, NamesWhatIsNotTheDefault) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

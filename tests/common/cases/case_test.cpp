@@ -7,7 +7,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr Bytes kGibibyte{std::int64_t{1} << 30};
@@ -105,7 +105,7 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
 }
 
 TEST(ParseCaseName, RefusesOtherNames) {
-  test::Situations answers;
+  Situations answers;
   answers.about("unknown fields, and the nearest");
   answers.refuse_each(
       {"all_reduc/float32/sum/1GiB/np2", "all_reduce/float23/sum/1GiB/np2",
@@ -173,7 +173,7 @@ TEST(Validate, AcceptsWhatNamesCanSay) {
 }
 
 TEST(Validate, RefusesContradictionsInTheStruct) {
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](const char* what, Case c, auto change) {
     change(c);
     answers.refuse(what, [&] { validate(c); });
@@ -215,4 +215,4 @@ TEST(Case, CountsElements) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -100,4 +100,4 @@ TEST(BusBandwidthFactor, NeedsARank) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

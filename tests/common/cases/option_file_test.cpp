@@ -11,7 +11,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -88,18 +88,18 @@ TEST_F(OptionFile, GoesAfterTheCommandLine) {
 }
 
 TEST_F(OptionFile, RefusesWhatIsNoOption) {
-  test::Situations answers;
+  Situations answers;
   for (const char* text :
        {"launchs = 3", "everything = 3", "--launches = 3", "help = true", "[run]\nlaunches = 3",
         "launches = three", "launches = 2.5", "launches = [2, 3]", "kernels = 7", "launches",
         "launches = 3\nkernels = true\nlaunches = 4", "profile.name = 3"}) {
-    answers.add(test::with_replaced(text, "\n", "; "),
-                test::with_replaced(test::refusal_of([&] { read(text); }), file_.string(), "FILE"));
+    answers.add(with_replaced(text, "\n", "; "),
+                with_replaced(refusal_of([&] { read(text); }), file_.string(), "FILE"));
   }
-  answers.add("a folder", test::refusal_of([&] { read_option_file(app_, "/proc", "profile"); }));
-  answers.add("no file", test::refusal_of([&] { read_option_file(app_, "./x", "profile"); }));
+  answers.add("a folder", refusal_of([&] { read_option_file(app_, "/proc", "profile"); }));
+  answers.add("no file", refusal_of([&] { read_option_file(app_, "./x", "profile"); }));
   answers.expect_golden("option_files_refused.txt");
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 #include "linkgain/cases/profiles.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -65,7 +65,7 @@ TEST(ParseRoot, ReadsARank) {
 }
 
 TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
-  test::Situations answers;
+  Situations answers;
   answers.about("GPUs");
   answers.refuse_each(
       {"", "0,,1", "0,", ",0", "-1", "0,a", "0, 1", "1.5", "10000", "0x1", "99999999999999999999"},
@@ -147,7 +147,7 @@ TEST(DescribeParseError, SaysWhichWordAndWhatIsAccepted) {
     }
     return "accepted";
   };
-  test::Situations errors;
+  Situations errors;
   for (const char* line : {"-n 9", "-n p", "-q 3 -n 2", "--qq=3", "word"}) {
     errors.add(line, described(line));
   }
@@ -176,4 +176,4 @@ TEST(WithOptions, WaysWithoutAPairAreMeantForEveryPair) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 #include "linkgain/cases/sizes.hpp"
 
 /// For tests of how selections become cases.
-namespace linkgain {
+namespace linkgain::test {
 
 inline std::vector<std::string> names_of(const std::vector<Case>& cases) {
   std::vector<std::string> names;
@@ -23,4 +23,4 @@ inline Selection of(OperationKind operation, std::string_view sizes) {
   return selection;
 }
 
-}  // namespace linkgain
+}  // namespace linkgain::test

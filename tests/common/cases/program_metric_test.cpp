@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(ReadableValue, HasNoExponentBelowATrillion) {
@@ -21,4 +21,4 @@ TEST(ReadableValue, OfARateIsTheNumberThatWasPrinted) {
 TEST(ReadableValue, OfATimeHasItsUnit) { EXPECT_EQ(readable_value({}, Seconds{101.4}), "101.4 s"); }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -14,7 +14,7 @@
 #include "plan_cases.hpp"
 
 /// How selections become cases of the operations that have roots, buffers or split sizes.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -161,4 +161,4 @@ TEST(Kernels, AreInTheFullProfileOfGpusAlone) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

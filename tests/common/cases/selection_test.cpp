@@ -9,7 +9,7 @@
 #include "plan_cases.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -211,7 +211,7 @@ TEST(Expand, TakesTheOnePairThatIsAskedFor) {
 }
 
 TEST(Expand, RefusesWhatCannotBe) {
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](const char* what, const Selection& selection, BackendKind backend,
                        int ranks = 2) {
     answers.refuse(what, [&] { expand({selection}, ranks, backend); });
@@ -319,4 +319,4 @@ TEST(PlanNames, ParseBack) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

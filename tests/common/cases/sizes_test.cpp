@@ -5,7 +5,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -48,7 +48,7 @@ TEST(ParseSizes, ReachesTheLargestCountWithoutOverflow) {
 }
 
 TEST(ParseSizes, RefusesOtherTextWithTheAcceptedForms) {
-  test::Situations answers;
+  Situations answers;
   answers.refuse_each({"1G:8:x4",
                        "8:1G:x1",
                        "8:1G:x0",
@@ -79,4 +79,4 @@ TEST(ParseSizes, TakesAsManySizesAsTheLimit) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(Tolerance, BoundsTheLogOfTheTime) {
@@ -26,4 +26,4 @@ TEST(Tolerance, IsReadable) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

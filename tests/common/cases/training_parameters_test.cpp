@@ -8,7 +8,7 @@
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/traffic.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -152,4 +152,4 @@ TEST(TrainingCombinations, RefuseBucketsThatNoStrategyHas) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -10,7 +10,7 @@
 #include "linkgain/cases/case.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -75,7 +75,7 @@ TEST(StrategyPlan, OfZero3GathersWholeBucketsTwiceButTheFinalNorm) {
 }
 
 TEST(StrategyPlan, RefusesRanksThatDoNotDivideTheShards) {
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](const char* what, TrainingStrategy strategy, const Gpt2Config& config,
                        int ranks) {
     answers.refuse(what, [&] {
@@ -147,4 +147,4 @@ TEST(TrainingPayload, IsThatOfTheFormulas) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

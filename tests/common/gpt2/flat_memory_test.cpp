@@ -7,7 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(ShardOf, DividesOrRefuses) {
@@ -39,4 +39,4 @@ TEST(FlatMemory, KnowsWhatItHas) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

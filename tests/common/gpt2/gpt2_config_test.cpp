@@ -4,7 +4,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(Gpt2Config, PadsTheVocabulary) {
@@ -27,4 +27,4 @@ TEST(Validate, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -110,4 +110,4 @@ TEST(GradientBuckets, RefuseALimitOfNothing) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 
 #include "linkgain/gpt2/training_parameters.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 const ParameterTable& gpt2() {
@@ -84,4 +84,4 @@ TEST(ParameterTable, TheTokenEmbeddingIsReadAtBothEndsAndReadyLast) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

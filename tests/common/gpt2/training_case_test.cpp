@@ -4,7 +4,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(TrainingCaseNames, AreReadBack) {
@@ -26,7 +26,7 @@ TEST(TrainingCaseNames, AreThoseOfOptions) {
 }
 
 TEST(TrainingCaseNames, OthersAreRefusedWithTheNearest) {
-  test::Situations answers;
+  Situations answers;
   answers.refuse_each({"gpt3"}, parse_model_size);
   answers.refuse_each({"zero1"}, parse_training_strategy);
   answers.refuse_each({"legcy"}, parse_bucket_rule);
@@ -35,4 +35,4 @@ TEST(TrainingCaseNames, OthersAreRefusedWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

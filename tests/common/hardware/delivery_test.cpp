@@ -4,7 +4,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(Delivery, ComesBackFromItsLine) {
@@ -31,4 +31,4 @@ TEST(Delivery, ItsRungsAreKnownByTheirNames) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

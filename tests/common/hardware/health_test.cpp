@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -76,4 +76,4 @@ TEST(HealthSummary, AddsUpLikeItsSamples) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

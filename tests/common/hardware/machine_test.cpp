@@ -5,7 +5,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::AllOf;
@@ -112,4 +112,4 @@ TEST(DescribeRanks, CountsRanksWithoutGpus) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

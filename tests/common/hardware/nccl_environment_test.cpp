@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(NcclEnvironment, KnowsNamesAndFamilies) {
@@ -38,4 +38,4 @@ TEST(NcclEnvironment, DefaultsAreHarmless) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(PeerCopies, ComeBackFromTheirLine) {
@@ -26,4 +26,4 @@ TEST(PeerCopies, AreMissingInOtherLines) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

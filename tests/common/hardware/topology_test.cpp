@@ -8,7 +8,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(NvlinkPayload, IsKnownWhereTheCodingIsPublished) {
@@ -114,7 +114,7 @@ TEST(NvlinkRate, IsTheSumWhereLinksDiffer) {
 
 TEST(NvlinkRate, SaysWhyItIsNotKnown) {
   NvlinkInfo info = nvlink(6, 0, 26.5625);
-  test::Situations answers;
+  Situations answers;
   answers.add("rate of links that are down", rate_of(info).reason());
   answers.add("payload of a coding that is not public",
               payload_limit_of(nvlink(5, 4, 14.0625)).reason());
@@ -201,4 +201,4 @@ TEST(TopologyJson, NeverHoldsAnEmptyName) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

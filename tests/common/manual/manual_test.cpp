@@ -12,7 +12,7 @@
 
 #include "support/golden.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 /// A program with everything that a page or a completion tells apart.
@@ -59,20 +59,20 @@ std::string page_of(const CLI::App& command) {
                             "\"linkgain\"");
 }
 
-TEST_F(Manual, OfAProgramNamesItsCommands) { test::expect_golden(page_of(program_), "linkgain.1"); }
+TEST_F(Manual, OfAProgramNamesItsCommands) { expect_golden(page_of(program_), "linkgain.1"); }
 
 TEST_F(Manual, OfACommandHasItsOptionsByGroupAndItsExamples) {
-  test::expect_golden(page_of(*program_.get_subcommand("measure")), "linkgain-measure.1");
+  expect_golden(page_of(*program_.get_subcommand("measure")), "linkgain-measure.1");
 }
 
 TEST_F(Manual, OfACommandHasItsArguments) {
-  test::expect_golden(page_of(*program_.get_subcommand("show")), "linkgain-show.1");
+  expect_golden(page_of(*program_.get_subcommand("show")), "linkgain-show.1");
 }
 
 TEST_F(Manual, CompletesInEveryShell) {
-  test::expect_golden(bash_completion(program_, words_of), "completion.bash");
-  test::expect_golden(zsh_completion(program_, words_of), "completion.zsh");
-  test::expect_golden(fish_completion(program_, words_of), "completion.fish");
+  expect_golden(bash_completion(program_, words_of), "completion.bash");
+  expect_golden(zsh_completion(program_, words_of), "completion.zsh");
+  expect_golden(fish_completion(program_, words_of), "completion.fish");
 }
 
 TEST_F(Manual, IsWrittenWhereItIsLookedFor) {
@@ -93,4 +93,4 @@ TEST_F(Manual, IsWrittenWhereItIsLookedFor) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

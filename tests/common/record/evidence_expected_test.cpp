@@ -2,7 +2,7 @@
 
 #include "support/evidence_cases.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(Growth, IsTheDifferenceOfEveryCounter) {
@@ -98,4 +98,4 @@ TEST(DefaultPlan, IsSimpleForLargeMessagesOnly) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

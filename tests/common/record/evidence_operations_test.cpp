@@ -11,7 +11,7 @@
 #include "support/situations.hpp"
 
 /// What is expected of the operations beside all_reduce and send_recv, against sums by hand.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 const TransferPlan kPat{"PAT", "SIMPLE"};
@@ -86,7 +86,7 @@ TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
     EXPECT_EQ(reason(of(operation, kGiB, 4), logged ? kRing : kSimpleMessage), "")
         << name_of(operation);
   }
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](const Case& c, const TransferPlan& plan) {
     answers.add(fmt::format("{} by '{}' and '{}'", case_name(c), plan.algorithm, plan.protocol),
                 reason(c, plan));
@@ -130,4 +130,4 @@ TEST(Assess, PcieIsAbsentByTheLargestShareOfOneRank) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

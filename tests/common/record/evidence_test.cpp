@@ -11,7 +11,7 @@
 #include "support/evidence_cases.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -100,7 +100,7 @@ TEST(Assess, NothingIsExpectedOfNoOperation) {
 }
 
 TEST(NotJudged, SaysWhy) {
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](const std::string& what, const TrafficEvidence& evidence) {
     EXPECT_FALSE(evidence.judged) << what;
     answers.add(what, evidence.reason);
@@ -260,4 +260,4 @@ TEST(PathByEvidence, WithoutJudgementTheTransportLinesHold) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 const Case kAllReduce = parse_case_name("all_reduce/float32/sum/1GiB/np2");
@@ -187,4 +187,4 @@ TEST(ShownFraction, IsAbsentWhereTheRateOfAllAtOnceIsNoLimit) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

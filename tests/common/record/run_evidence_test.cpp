@@ -7,7 +7,7 @@
 #include "linkgain/record/record_json.hpp"
 #include "support/full_record.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 RunEvidence full() {
@@ -39,7 +39,7 @@ TEST(RunEvidence, IsReadAsItWasWritten) {
 }
 
 TEST(RunEvidence, IsKeptInTheRecordThatFollowsItsSchema) {
-  Record record = test::full_record();
+  Record record = full_record();
   record.runs = {{.variant = "host", .round = 2, .seconds = 1.5, .evidence = full()},
                  {.variant = "p2p", .warm_up = true, .failure = "SIGSEGV"}};
   EXPECT_EQ(parse_record(to_json(record), "it").runs, record.runs);
@@ -48,4 +48,4 @@ TEST(RunEvidence, IsKeptInTheRecordThatFollowsItsSchema) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -4,7 +4,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 Variant nccl(std::string_view text) { return parse_variant(text, {BackendKind::nccl, "2.28.3"}); }
@@ -94,7 +94,7 @@ TEST(ParseVariant, ValuesMayHoldCommas) {
 }
 
 TEST(ParseVariant, RefusesWhatIsNoVariant) {
-  test::Situations answers;
+  Situations answers;
   answers.about("without a name");
   answers.refuse_each({"", ":", ":NCCL_ALGO=Ring"}, nccl);
   answers.about("names that do not fit into file names");
@@ -115,4 +115,4 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
 TEST(RequireDistinct, TakesTwoNames) { EXPECT_NO_THROW(require_distinct({{"a", {}}, {"b", {}}})); }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(StudentTQuantile, AgreesWithTheTables) {
@@ -88,4 +88,4 @@ TEST(VarianceRatio, HasEndsAndRefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

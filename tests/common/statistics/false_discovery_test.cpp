@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Each;
@@ -59,4 +59,4 @@ TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 
 #include "linkgain/statistics/distributions.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Optional;
@@ -159,4 +159,4 @@ TEST(LevelChange, NeedsFourSamplesAndSomeDifference) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

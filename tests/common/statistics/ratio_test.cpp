@@ -7,7 +7,7 @@
 #include <map>
 #include <stdexcept>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::Optional;
@@ -77,4 +77,4 @@ TEST(BalancedOrder, WorksForOneVariantAndRefusesNone) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

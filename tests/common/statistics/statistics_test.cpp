@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using Values = std::vector<double>;
@@ -30,4 +30,4 @@ TEST(Quartiles, LieBetweenNeighbours) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

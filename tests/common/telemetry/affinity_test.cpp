@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 std::string normalised(const std::string& text) {
@@ -161,4 +161,4 @@ TEST_F(Affinity, NeverLeavesTheAllowedCpus) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

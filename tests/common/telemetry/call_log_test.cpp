@@ -11,10 +11,9 @@
 
 #include "support/call_log_double.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::CallLogDouble;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -106,4 +105,4 @@ TEST(CallLog, FillsPatternsInAsNcclDoes) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -10,7 +10,7 @@
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,7 +42,7 @@ std::vector<int> visible(const std::string& list, const std::vector<TopologyGpu>
 }
 
 TEST(CudaOrder, ThatIsNotKnownSaysWhy) {
-  test::Situations answers;
+  Situations answers;
   const auto ask = [&](const char* what, const std::vector<TopologyGpu>& gpus,
                        const CudaSettings& settings) {
     std::set<std::string> reasons;
@@ -152,8 +152,8 @@ TEST(VisibleToCuda, AreAsGivenWhereTheOrderIsNotKnown) {
 }
 
 TEST(CudaSettings, AreThisProcessesVariables) {
-  const test::ScopedEnvironment list("CUDA_VISIBLE_DEVICES", "1,0");
-  const test::ScopedEnvironment order("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  const ScopedEnvironment list("CUDA_VISIBLE_DEVICES", "1,0");
+  const ScopedEnvironment order("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   EXPECT_EQ(cuda_settings().visible_devices, "1,0");
   EXPECT_EQ(cuda_settings().device_order, "PCI_BUS_ID");
   unsetenv("CUDA_VISIBLE_DEVICES");
@@ -161,4 +161,4 @@ TEST(CudaSettings, AreThisProcessesVariables) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

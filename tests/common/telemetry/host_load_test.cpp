@@ -10,7 +10,7 @@
 
 #include "support/process_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -27,7 +27,7 @@ class HostLoadTest : public ::testing::Test {
     return read_host_load(pids, folder_.path());
   }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   double tick_ = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
 };
 
@@ -83,4 +83,4 @@ TEST(HostLoadOfThisHost, GrowsWithOurOwnWork) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 
 #include "support/program.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ class FindProgram : public ::testing::Test {
     return {{"PATH", before + folder_.path().string()}};
   }
 
-  test::ScratchFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(FindProgram, FindsAnExecutableFileOnly) {
@@ -57,7 +57,7 @@ class CgroupProcessRoom : public ::testing::Test {
   }
   fs::path root() const { return folder_.path(); }
 
-  test::ScratchFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(CgroupProcessRoom, IsThatOfTheTightestGroupAbove) {
@@ -83,4 +83,4 @@ TEST(UsableCores, AreAtLeastOneAndAtMostTheProcessors) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

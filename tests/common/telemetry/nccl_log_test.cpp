@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -358,4 +358,4 @@ TEST(TuningLog, WithoutACallTheDefaultPlanHolds) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -10,10 +10,9 @@
 #include "support/nvml_scenario.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using linkgain::test::NvmlScenario;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
@@ -392,7 +391,7 @@ TEST(NvlinkSummary, HasNoRateWhereOneLinksIsNotKnown) {
 }
 
 TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {
-  test::Situations answers;
+  Situations answers;
   answers.add("version of no link", summary_of(0, {}).version.reason());
   answers.add("version of a link that is down", summary_of(1, {NvlinkState{}}).version.reason());
   const NvmlScenario one_down("one-link-down", NVML_DOUBLE);
@@ -410,4 +409,4 @@ TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -6,11 +6,9 @@
 #include "support/nvml_scenario.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::NvmlScenario;
-using test::Situations;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -128,4 +126,4 @@ TEST(PairLinks, AreNotCountedWhereTheGpuHasNone) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

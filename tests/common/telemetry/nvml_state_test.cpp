@@ -5,10 +5,9 @@
 #include "support/nvml_scenario.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using linkgain::test::NvmlScenario;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
@@ -134,7 +133,7 @@ std::vector<std::pair<std::string, std::string>> reasons_of(const Nvml::Device& 
 TEST(NvmlState, ThatIsMissingSaysWhy) {
   const NvmlScenario lost("lost-gpu", NVML_DOUBLE);
   const NvmlScenario minimal("", NVML_DOUBLE_MINIMAL);
-  test::Situations answers;
+  Situations answers;
   answers.about("a GPU that is lost");
   for (const auto& [function, reason] : reasons_of(lost.gpu(1))) answers.add(function, reason);
   answers.about("a driver without the functions");
@@ -154,4 +153,4 @@ TEST(NvmlState, OfAnOldDriverLacksOnlyTheNewerFunctions) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

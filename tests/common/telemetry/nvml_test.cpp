@@ -5,15 +5,14 @@
 
 #include "support/nvml_scenario.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using linkgain::test::ScopedEnvironment;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
 /// The double unless another library is named.
-class Double : public linkgain::test::NvmlScenario {
+class Double : public NvmlScenario {
  public:
   explicit Double(const std::string& scenario, const std::string& library = NVML_DOUBLE)
       : NvmlScenario(scenario, library) {}
@@ -186,4 +185,4 @@ TEST(Nvml, CanBeOpenedAgainAfterItsEnd) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

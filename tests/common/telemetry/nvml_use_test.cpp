@@ -7,11 +7,9 @@
 #include "support/nvml_scenario.hpp"
 #include "support/process_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::NvmlScenario;
-using test::ScopedEnvironment;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -22,7 +20,7 @@ class NvmlUse : public ::testing::Test {
   void script(const std::string& text) const { std::ofstream(file()) << text; }
   std::string file() const { return folder_.path() / "use"; }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   ScopedEnvironment use_{"LINKGAIN_NVML_USE", file()};
   NvmlScenario h200_{"h200x2", NVML_DOUBLE};
 };
@@ -63,4 +61,4 @@ TEST(NvmlUseMissing, SaysWhy) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

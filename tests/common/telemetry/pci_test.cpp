@@ -9,7 +9,7 @@
 #include "support/program.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(PciName, IsTheKernels) {
@@ -29,7 +29,6 @@ TEST(PciName, IsThatOfTheKernelsFolder) {
   EXPECT_EQ(pci_folder("/sys", "00000000:C1:06.1"), "/sys/bus/pci/devices/0000:c1:06.1");
 }
 
-using test::FakeSys;
 using ::testing::ElementsAre;
 
 std::optional<PciPlace> place_of(const FakeSys& sys, const std::string& id) {
@@ -94,7 +93,7 @@ TEST(PciPlace, SaysWhatTheKernelDoesNotTell) {
   sys.add_device(kFirst, 0, "");
   std::filesystem::remove(sys.root() / "devices" / kFirst / "numa_node");
   const auto place = place_of(sys, "0000:03:00.0");
-  test::Situations answers;
+  Situations answers;
   answers.add("no numa_node", place->numa_node.reason());
   answers.add("no local_cpulist", place->cpus.reason());
   answers.add("numa_node -1 of several, and the way there",
@@ -199,7 +198,7 @@ class PciFolder : public ::testing::Test {
   fs::path sys() const { return folder_.path() / "sys"; }
 
  private:
-  test::ScratchFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(PciFolder, FindsTheBridgesAboveAGpu) {
@@ -250,4 +249,4 @@ TEST_F(PciFolder, FindsTheIommus) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

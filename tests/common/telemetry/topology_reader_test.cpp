@@ -7,11 +7,9 @@
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::FakeSys;
-using test::ScopedEnvironment;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -166,7 +164,7 @@ TEST_F(SurveyTopology, OfRatesThatCannotBeReadSaysWhy) {
 }
 
 TEST_F(SurveyTopology, SaysWhatIsNotKnown) {
-  test::Situations answers;
+  Situations answers;
   answers.add("CPUs of a GPU that the kernel does not show",
               survey("h200x2").gpus[0].cpus.reason());
   const NvlinkInfo down = survey("rtx3090-no-bridge").gpus[0].nvlink;
@@ -219,4 +217,4 @@ TEST_F(SurveyTopology, FindsNicsAndTheirWays) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

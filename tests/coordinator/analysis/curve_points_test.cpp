@@ -14,14 +14,13 @@
 #include "linkgain/record/journal.hpp"
 #include "step_curves.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-using namespace linkgain::test;
 
 /// Two curves of two variants; the first curve's first variant steps from 512 KiB to 1 MiB.
 Record stepping_record() {
@@ -126,4 +125,4 @@ TEST(CurveSteps, OfTheRecordsThatAreKept) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -14,12 +14,11 @@
 #include "linkgain/cases/sizes.hpp"
 #include "step_curves.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using namespace linkgain::test;
 
 const std::vector<std::string> kSweeps{"8:1G:x2",  "8:1G:x3",  "8:1G:x4",    "8:1G:x16",
                                        "12:1G:x2", "20:1G:x4", "1M:64M:+1M", "8,64K,1M,3M,1G"};
@@ -203,4 +202,4 @@ TEST(CurveSteps, LeavesOutPointsWithoutATimeOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 /// Two cases, each with variants "p2p" and "host".
@@ -78,4 +78,4 @@ TEST(LibraryRatio, HoldsAKernelAgainstItsTwin) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

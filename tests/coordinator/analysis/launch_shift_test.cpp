@@ -7,7 +7,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/statistics/distributions.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Optional;
@@ -88,4 +88,4 @@ TEST(Settling, IsSureWhereNothingIsBounded) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

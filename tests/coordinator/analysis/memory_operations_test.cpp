@@ -16,7 +16,7 @@
 #include "support/golden.hpp"
 
 /// Copies, latencies and host copies: names, forms, buffers, bytes and paths.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -55,7 +55,7 @@ TEST(MemoryOperations, RefuseWhatTheyHaveNot) {
         "host_to_device/1MiB/np2/pair=0-1", "copy_push/1MiB/np2/root=1"}) {
     text += std::string(name) + "\n    " + refusal(name) + "\n";
   }
-  test::expect_golden(text, "refused_memory_operations.txt");
+  expect_golden(text, "refused_memory_operations.txt");
 }
 
 TEST(MemoryOperations, CopiesMoveWhatTheirMessagesHold) {
@@ -86,7 +86,7 @@ TEST(MemoryOperations, OnlyLargeCopiesBetweenGpusAreJudged) {
                            "load_latency/64MiB/np2/pair=0-1"}) {
     reasons += std::string(name) + ": " + reason(name) + "\n";
   }
-  test::expect_golden(reasons, "not_judged_memory.txt");
+  expect_golden(reasons, "not_judged_memory.txt");
 }
 
 TEST(MemoryOperations, HaveBuffersAlikeOnAllRanks) {
@@ -172,4 +172,4 @@ TEST(Profiles, EveryPairOfALatencyIsOneWay) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

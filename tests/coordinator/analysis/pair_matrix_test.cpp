@@ -5,14 +5,13 @@
 
 #include "support/pair_records.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleNear;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 using ::testing::SizeIs;
-using namespace linkgain::test;
 
 std::vector<std::string> labels_of(const std::vector<WeakestPair>& pairs) {
   std::vector<std::string> labels;
@@ -184,4 +183,4 @@ TEST(WeakestPairs, NeedTwoPairs) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -12,13 +12,12 @@
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::test;
 
 TEST(ComparisonReport, TellsWhatABridgeIsWorth) {
   const RunFigures before = before_bridge();
@@ -129,4 +128,4 @@ TEST(ComparisonCsv, HasARowForEachCase) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -13,12 +13,11 @@
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace linkgain::test;
 
 std::string trend(const std::vector<RunFigures>& runs, TableStyle style = TableStyle::text) {
   std::vector<RunComparison> comparisons;
@@ -158,4 +157,4 @@ TEST(ComparisonTrend, ShowsEveryTimeThatAnyRunHas) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

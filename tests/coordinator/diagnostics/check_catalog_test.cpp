@@ -10,10 +10,8 @@
 #include "support/sample_survey.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   Survey faulty = healthy_survey();
@@ -47,4 +45,4 @@ TEST(CheckCatalog, Explains) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -10,10 +10,9 @@
 
 #include "doctor_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using State = RungResult::State;
 using enum CheckVerdict;
 
@@ -128,4 +127,4 @@ TEST(DeliveryProof, IsSilentWhereNobodyAskedAndSaysWhyThereIsNone) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -67,16 +67,15 @@ Diagnosis healthy_server() {
 }
 
 TEST(DiagnosisTable, OfASickWorkstation) {
-  test::expect_golden(diagnosis_table(sick_workstation(), {}), "diagnosis_sick.txt");
+  expect_golden(diagnosis_table(sick_workstation(), {}), "diagnosis_sick.txt");
 }
 
 TEST(DiagnosisTable, ShowsWhatIsOkWhereAsked) {
-  test::expect_golden(diagnosis_table(sick_workstation(), {.verbose = true}),
-                      "diagnosis_verbose.txt");
+  expect_golden(diagnosis_table(sick_workstation(), {.verbose = true}), "diagnosis_verbose.txt");
 }
 
 TEST(DiagnosisTable, OfANarrowTerminal) {
-  test::expect_golden(diagnosis_table(sick_workstation(), {.width = 60}), "diagnosis_narrow.txt");
+  expect_golden(diagnosis_table(sick_workstation(), {.width = 60}), "diagnosis_narrow.txt");
 }
 
 TEST(DiagnosisTable, TellsOfAMissingBridgeAgain) {
@@ -96,7 +95,7 @@ TEST(DiagnosisTable, TellsOfAMissingBridgeAgain) {
 }
 
 TEST(DiagnosisTable, OfAHealthyServer) {
-  test::expect_golden(diagnosis_table(healthy_server(), {}), "diagnosis_healthy.txt");
+  expect_golden(diagnosis_table(healthy_server(), {}), "diagnosis_healthy.txt");
 }
 
 /// Without what a terminal takes for colour.
@@ -131,7 +130,7 @@ TEST(DiagnosisTable, NoLineIsLongerThanAScreen) {
 }
 
 TEST(DiagnosisTable, OfNothing) {
-  test::expect_golden(diagnosis_table({"h", "t", {}, {}}, {}), "diagnosis_empty.txt");
+  expect_golden(diagnosis_table({"h", "t", {}, {}}, {}), "diagnosis_empty.txt");
 }
 
 TEST(DiagnosisRows, JoinOnlyWhatIsAlike) {
@@ -163,4 +162,4 @@ TEST(DiagnosisRows, WrapAtBlanks) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -4,10 +4,9 @@
 
 #include "doctor_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using enum CheckVerdict;
 
 Reading<bool> unknown_flag() { return Reading<bool>::missing("Not Supported"); }
@@ -359,4 +358,4 @@ TEST(DoctorCooling, Slowdown) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -2,10 +2,9 @@
 
 #include "doctor_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 
@@ -261,4 +260,4 @@ TEST(DoctorNccl, FaultsOfFilesAreWarnings) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

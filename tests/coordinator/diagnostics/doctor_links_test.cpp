@@ -6,10 +6,9 @@
 
 #include "doctor_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 
@@ -217,4 +216,4 @@ TEST(DoctorBandwidth, IsNotAskedForElsewhere) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

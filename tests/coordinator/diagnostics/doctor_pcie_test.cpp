@@ -4,10 +4,9 @@
 
 #include "doctor_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 
@@ -125,4 +124,4 @@ TEST(DoctorPcie, AccessControl) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 Diagnosis with(std::vector<CheckVerdict> verdicts) {
@@ -57,4 +57,4 @@ TEST(Finding, IsWrittenAsJson) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

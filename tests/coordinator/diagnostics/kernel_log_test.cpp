@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -86,4 +86,4 @@ TEST(KernelLog, SaysWhyItCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -10,10 +10,8 @@
 #include "sample_topologies.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 std::string answer(const Topology& topology) {
   const LinkAnswer answer = link_answer(topology);
@@ -112,4 +110,4 @@ TEST(LinkVerdict, IsBrokenWhereATerminalEnds) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

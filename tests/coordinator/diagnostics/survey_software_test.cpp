@@ -6,7 +6,7 @@
 #include "linkgain/diagnostics/survey.hpp"
 #include "support/program.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -86,7 +86,7 @@ TEST(NcclConf, BlanksAndCarriageReturnsAreFaults) {
 }
 
 TEST(NcclConf, TheEnvironmentGoesBeforeTheUsersFileBeforeTheMachines) {
-  const test::ScratchFolder folder;
+  const ScratchFolder folder;
   const auto home = folder.path() / "home";
   const auto etc = folder.path() / "etc";
   write(home / ".nccl.conf", "NCCL_ALGO=Tree\nNCCL_PROTO=LL\n");
@@ -100,7 +100,7 @@ TEST(NcclConf, TheEnvironmentGoesBeforeTheUsersFileBeforeTheMachines) {
 }
 
 TEST(NcclConf, ANamedFileTakesThePlaceOfTheUsers) {
-  const test::ScratchFolder folder;
+  const ScratchFolder folder;
   const auto named = folder.path() / "mine.conf";
   write(named, "NCCL_PROTO=LL128\n");
   write(folder.path() / "home/.nccl.conf", "NCCL_ALGO=Tree\n");
@@ -119,4 +119,4 @@ TEST(NcclConf, ANamedFileThatIsNotThereIsAFault) {
 
 }  // namespace
 
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,10 +7,9 @@
 #include "support/fake_sys.hpp"
 #include "support/nvml_scenario.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 
@@ -160,4 +159,4 @@ TEST_F(SurveyTest, WatchesALoad) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

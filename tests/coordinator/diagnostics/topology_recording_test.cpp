@@ -8,11 +8,8 @@
 #include "support/topo_matrix.hpp"
 
 /// The matrix of the doubles of machines of which `nvidia-smi topo -m` was recorded.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using linkgain::test::FakeSys;
-using linkgain::test::ScopedEnvironment;
 
 struct Recording {
   const char* scenario;
@@ -32,10 +29,10 @@ TEST_P(TopologyRecording, IsTheMatrixCellByCell) {
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
   const ScopedEnvironment name("LINKGAIN_NVML_SCENARIO", scenario);
   const std::string ours = topology_matrix(survey_topology(sys.root()), kAnyColumns);
-  const std::string theirs = test::read_text(std::filesystem::path(TEST_DATA) / file);
-  const test::Matrix expected = test::their_matrix(theirs);
+  const std::string theirs = read_text(std::filesystem::path(TEST_DATA) / file);
+  const Matrix expected = their_matrix(theirs);
   ASSERT_EQ(expected.size(), static_cast<std::size_t>(gpus) + 1) << theirs;
-  EXPECT_EQ(test::our_matrix(ours), expected) << ours << theirs;
+  EXPECT_EQ(our_matrix(ours), expected) << ours << theirs;
 }
 
 INSTANTIATE_TEST_SUITE_P(NvidiaSmi, TopologyRecording,
@@ -44,4 +41,4 @@ INSTANTIATE_TEST_SUITE_P(NvidiaSmi, TopologyRecording,
                          [](const auto& test) { return std::string(test.param.scenario); });
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,51 +8,49 @@
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::expect_golden;
-using test::Situations;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(TopologyReport, OfGpusOnASwitch) {
-  expect_golden(topology_report(test::h200_pair(), kAnyColumns), "topology_h200.txt");
+  expect_golden(topology_report(h200_pair(), kAnyColumns), "topology_h200.txt");
 }
 
 TEST(TopologyReport, OfABridgedPair) {
-  expect_golden(topology_report(test::ga102_pair(), kAnyColumns), "topology_ga102.txt");
+  expect_golden(topology_report(ga102_pair(), kAnyColumns), "topology_ga102.txt");
 }
 
 TEST(TopologyReport, OfATroubledMachine) {
-  expect_golden(topology_report(test::troubled_machine(), kAnyColumns), "topology_troubled.txt");
+  expect_golden(topology_report(troubled_machine(), kAnyColumns), "topology_troubled.txt");
 }
 
 TEST(TopologyReport, LeavesColumnsOutOfANarrowTerminal) {
   Situations texts;
   for (const std::size_t width : {60U, 80U, 200U}) {
-    texts.add(std::to_string(width) + " columns", topology_report(test::ga102_pair(), width));
+    texts.add(std::to_string(width) + " columns", topology_report(ga102_pair(), width));
   }
   expect_golden(texts.text(), "topology_narrow.txt");
 }
 
 TEST(TopologyMatrix, HasNvidiaSmisCellsAndColumnsAndExplainsOnlyWhatOccurs) {
-  Topology uncounted = test::h200_pair();
+  Topology uncounted = h200_pair();
   uncounted.pairs[0].nvlinks = Reading<int>::missing("function not found");
   Situations texts;
-  texts.add("links of both directions", topology_matrix(test::h200_pair(), kAnyColumns));
+  texts.add("links of both directions", topology_matrix(h200_pair(), kAnyColumns));
   texts.add("links not counted", topology_matrix(uncounted, kAnyColumns));
   expect_golden(texts.text(), "topology_matrix.txt");
 }
 
 TEST(TopologyReport, CalculatesAsTheGuideDoes) {
-  EXPECT_THAT(topology_report(test::ga102_pair(), kAnyColumns),
+  EXPECT_THAT(topology_report(ga102_pair(), kAnyColumns),
               AllOf(HasSubstr("14.0625"), HasSubstr("56.25"), HasSubstr("112.50")));
 }
 
 TEST(TopologyReport, SaysOnceWhatIsAlike) {
   Situations texts;
-  Topology topology = test::h200_pair();
+  Topology topology = h200_pair();
   for (TopologyGpu& gpu : topology.gpus) gpu.nvlink.possible = 0;
   texts.add("no GPU has NVLink", topology_report(topology, kAnyColumns));
   for (TopologyGpu& gpu : topology.gpus) {
@@ -62,14 +60,14 @@ TEST(TopologyReport, SaysOnceWhatIsAlike) {
   topology.gpus[0].nvlink.possible = 0;
   texts.add("one GPU has no NVLink, of the other the driver does not report",
             topology_report(topology, kAnyColumns));
-  topology = test::h200_pair();
+  topology = h200_pair();
   topology.gpus.push_back(topology.gpus[1]);
   topology.gpus[2].index = 2;
   for (const auto& [from, to] : {std::pair{0, 2}, {2, 0}, {1, 2}, {2, 1}}) {
-    topology.pairs.push_back(test::pair(from, to, Ancestor::phb, 18));
+    topology.pairs.push_back(pair(from, to, Ancestor::phb, 18));
   }
   texts.add("P2P of all pairs", topology_report(topology, kAnyColumns));
-  topology = test::h200_pair();
+  topology = h200_pair();
   topology.gpus.pop_back();
   topology.pairs.clear();
   texts.add("one GPU has no pairs", topology_report(topology, kAnyColumns));
@@ -77,4 +75,4 @@ TEST(TopologyReport, SaysOnceWhatIsAlike) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -61,4 +61,4 @@ TEST(Secrets, AreMaskedInWordsOfACommand) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

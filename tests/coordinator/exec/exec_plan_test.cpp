@@ -11,7 +11,7 @@
 #include "linkgain/record/record_json.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -105,7 +105,7 @@ TEST(ExecPlan, EveryRoundHasEveryVariantInBalancedOrder) {
 }
 
 TEST(ExecPlan, RefusesWhatCannotBeMeant) {
-  test::Situations said;
+  Situations said;
   const auto refuse = [&](const std::string& what, auto change) {
     ExecOptions options = usual();
     change(options);
@@ -151,7 +151,7 @@ TEST(ExecPlan, DryRunShowsWhatWouldBeStarted) {
   options.server = "sleep {round}";
   options.ready = "up";
   options.command = {"sh", "-c", "echo \"$0\" {round}", "it's {variant}"};
-  test::expect_golden(dry_run_text(plan_of(options)), "dry_run.txt");
+  expect_golden(dry_run_text(plan_of(options)), "dry_run.txt");
 }
 
 TEST(ExecSettings, HoldTheCommandWithoutSecrets) {
@@ -183,4 +183,4 @@ TEST(ExecEnvironment, HasPythonWriteAtOnceUnlessSaidOtherwise) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 #include "linkgain/tables/text_lines.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::Not;
@@ -59,11 +59,11 @@ Record record_of(const ExecOptions& options, const std::map<std::string, Times>&
     std::map<std::string, MetricValues> values;
     for (const auto& [name, of_variants] : times) {
       const double time = of_variants.at(static_cast<std::size_t>(place.variant));
-      values[name] = test::one_value(time * (1.0 + 0.001 * (place.round % 3)));
+      values[name] = one_value(time * (1.0 + 0.001 * (place.round % 3)));
     }
-    return test::report_of(place, values);
+    return report_of(place, values);
   };
-  return test::execute_double(options, make_exec_plan(options, kPath), run).record;
+  return execute_double(options, make_exec_plan(options, kPath), run).record;
 }
 
 Record training() {
@@ -108,17 +108,13 @@ std::string screens(const Record& record) {
   return text;
 }
 
-TEST(ExecScreen, IsTheGuidesTableAndASentence) {
-  test::expect_golden(screens(training()), "screen.txt");
-}
+TEST(ExecScreen, IsTheGuidesTableAndASentence) { expect_golden(screens(training()), "screen.txt"); }
 
 TEST(ExecScreen, HasRowsForEachMetricAsFarAsTheyFit) {
-  test::expect_golden(screens(several_metrics()), "screen_metrics.txt");
+  expect_golden(screens(several_metrics()), "screen_metrics.txt");
 }
 
-TEST(ExecMarkdown, HasAllOfIt) {
-  test::expect_golden(exec_markdown(several_metrics()), "report.md");
-}
+TEST(ExecMarkdown, HasAllOfIt) { expect_golden(exec_markdown(several_metrics()), "report.md"); }
 
 /// The sentence at the end.
 std::string answer_of(const Record& record) {
@@ -128,7 +124,7 @@ std::string answer_of(const Record& record) {
 }
 
 TEST(ExecAnswer, SaysWhatTheRunsSay) {
-  test::Situations said;
+  Situations said;
   said.add("with NVLink", answer_of(training()));
   said.add("slower", answer_of(record_of(usual(), {{"time", {1.3, 1.0}}})));
   said.add("the same", answer_of(record_of(usual(), {{"time", {1.0, 1.0001}}})));
@@ -152,4 +148,4 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 #include "exec_records.hpp"
 #include "linkgain/process/signals.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::Contains;
@@ -21,9 +21,8 @@ class Exec : public testing::Test {
     options_.seed = 3;
   }
 
-  test::ExecOutcome outcome_of(const test::RunDouble& run) {
-    return test::execute_double(options_, make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}}),
-                                run);
+  ExecOutcome outcome_of(const RunDouble& run) {
+    return execute_double(options_, make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}}), run);
   }
 
   ExecOptions options_;
@@ -35,7 +34,7 @@ double scattered(double time, int round, double share) {
 }
 
 RunReport of_time(const RunPlace& place, double time) {
-  return test::report_of(place, {{"time", test::one_value(time)}});
+  return report_of(place, {{"time", one_value(time)}});
 }
 
 std::vector<std::string> codes(const Record& record) {
@@ -65,8 +64,8 @@ TEST_F(Exec, KeepsRatesAsTimesSoThatEveryRatioIsASpeedUp) {
   options_.higher_is_better = true;
   const auto outcome = outcome_of([](const RunPlace& place) {
     const double rate = scattered(place.variant == 0 ? 500.0 : 400.0, place.round, 0.001);
-    return test::report_of(place, {{"time", test::one_value(1.0 + 0.001 * place.round)},
-                                   {"rate", test::one_value(rate)}});
+    return report_of(place,
+                     {{"time", one_value(1.0 + 0.001 * place.round)}, {"rate", one_value(rate)}});
   });
   const CaseResult& rate = outcome.record.cases.at(1);
   EXPECT_EQ(case_name(rate.definition), "exec/rate/higher");
@@ -129,9 +128,9 @@ TEST_F(Exec, GivesUpAVariantThatFailsTwiceInARow) {
 TEST_F(Exec, SaysWhenARunLacksANumber) {
   options_.metrics = {"loss=([0-9]+)"};
   const auto outcome = outcome_of([](const RunPlace& place) {
-    MetricValues loss = test::one_value(2.0 + 0.001 * place.round);
+    MetricValues loss = one_value(2.0 + 0.001 * place.round);
     if (place.variant == 0 && place.round == 2) loss = {.missing = "no line matched"};
-    return test::report_of(place, {{"time", test::one_value(1.0)}, {"loss", loss}});
+    return report_of(place, {{"time", one_value(1.0)}, {"loss", loss}});
   });
   EXPECT_EQ(outcome.code, ExitCode::incomplete);
   EXPECT_THAT(codes(outcome.record), Contains("metric-missing"));
@@ -142,8 +141,8 @@ TEST_F(Exec, TakesTheMedianOfSeveralSamplesOfARun) {
   options_.metrics = {"it=([0-9]+)"};
   options_.metric_use = MetricUse::all;
   const auto outcome = outcome_of([](const RunPlace& place) {
-    return test::report_of(place, {{"time", test::one_value(1.0 + 0.001 * place.round)},
-                                   {"it", {.samples = {1.0, 100.0, 5.0 + 0.001 * place.round}}}});
+    return report_of(place, {{"time", one_value(1.0 + 0.001 * place.round)},
+                             {"it", {.samples = {1.0, 100.0, 5.0 + 0.001 * place.round}}}});
   });
   EXPECT_NEAR(outcome.record.cases[1].variants[0].time->value, 5.0, 0.01);
   EXPECT_EQ(outcome.record.cases[1].ratios[0].ratio.launches, 6);
@@ -154,7 +153,7 @@ TEST_F(Exec, KeepsWhatWasMeasuredWhenInterrupted) {
   Record record;
   const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
   record.settings = settings_of(options_, plan, {});
-  const test::ScratchFolder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder.path() / "journal.jsonl");
   ExecObserver nobody;
   const auto run = [&](const RunPlace& place, const std::function<void()>&) {
@@ -181,4 +180,4 @@ TEST_F(Exec, WarnsWhereTheCallerForbidsP2p) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

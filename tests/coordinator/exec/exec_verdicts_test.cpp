@@ -5,7 +5,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr std::int64_t kGigabyte = 1'000'000'000;
@@ -161,7 +161,7 @@ std::string said_of(const std::vector<ArmEvidence>& arms,
 }
 
 TEST(ExecVerdicts, AreSaidInSentences) {
-  test::Situations situations;
+  Situations situations;
   situations.add("P2P off, all over NVLink",
                  said_of({arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})}));
   situations.add("nothing over NVLink", said_of({arm_of("p2p", {0}), arm_of("host", {0})}));
@@ -184,4 +184,4 @@ TEST(ExecVerdicts, AreSaidInSentences) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -12,7 +12,7 @@
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 /// A stand-in for NCCL's RAS: one connection, then a long sleep. It writes its port into a file.
@@ -50,7 +50,7 @@ time.sleep(60)
 class HungProgram : public testing::Test {
  protected:
   void SetUp() override {
-    if (!test::is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
+    if (!is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
     std::ofstream(folder_.path() / "server.py") << kServer;
   }
 
@@ -73,7 +73,7 @@ class HungProgram : public testing::Test {
 
   std::string port_of_server() const {
     std::string port;
-    test::comes_true(
+    comes_true(
         [&] {
           std::getline(std::ifstream(port_file()), port);
           return !port.empty();
@@ -82,15 +82,15 @@ class HungProgram : public testing::Test {
     return port;
   }
 
-  test::TemporaryFolder folder_;
-  test::ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
-  test::ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x2"};
-  test::ScopedEnvironment use_{"LINKGAIN_NVML_USE", (folder_.path() / "use").string()};
+  TemporaryFolder folder_;
+  ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
+  ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x2"};
+  ScopedEnvironment use_{"LINKGAIN_NVML_USE", (folder_.path() / "use").string()};
 };
 
 TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
   Process process(request({"sh", "-c", "sleep 61 & while :; do :; done"}));
-  ASSERT_TRUE(test::comes_true(
+  ASSERT_TRUE(comes_true(
       [&] {
         return !read_process_file(fmt::format("/proc/{0}/task/{0}/children", process.id())).empty();
       },
@@ -147,4 +147,4 @@ TEST_F(HungProgram, OnlyTheRasOfTheProgramItselfIsAsked) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

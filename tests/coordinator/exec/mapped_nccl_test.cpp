@@ -7,7 +7,7 @@
 #include "support/process_support.hpp"
 #include "support/program.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(NcclInMaps, FindsTheLibraryAndNoPlugin) {
@@ -24,7 +24,7 @@ TEST(NcclInMaps, FindsTheLibraryAndNoPlugin) {
 }
 
 TEST(NcclVersion, IsReadFromTheFileWhereverItStands) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto file = folder.path() / "libnccl.so.2";
   const auto write = [&](const std::string& text) { std::ofstream(file) << text; };
   // Across two reads of a mebibyte.
@@ -38,4 +38,4 @@ TEST(NcclVersion, IsReadFromTheFileWhereverItStands) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

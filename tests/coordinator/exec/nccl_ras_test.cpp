@@ -3,7 +3,7 @@
 
 #include "hang_report.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr const char* kHead =
@@ -63,4 +63,4 @@ TEST(NcclRas, SaysWhyItWasNotAsked) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

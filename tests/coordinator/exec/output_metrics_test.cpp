@@ -7,7 +7,7 @@
 
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::DoubleNear;
@@ -67,7 +67,7 @@ TEST(ParseMetric, IsNamedByItsBeginningOrByName) {
 }
 
 TEST(ParseMetric, RefusesWhatCannotBeMeant) {
-  test::Situations said;
+  Situations said;
   said.refuse_each({"([0-9]+)", "loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=(.*)",
                     "step ([0-9]+)", "-x=(.*)", "x=[z-a](.)"},
                    [](const char* text) { parse_metric(text, false); });
@@ -168,4 +168,4 @@ TEST(OutputReader, KeepsTheLastLines) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -13,10 +13,8 @@
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using test::ScopedEnvironment;
 
 /// A machine of two H200, on which programs say what they moved and who uses what.
 class ProgramWatched : public testing::Test {
@@ -45,7 +43,7 @@ class ProgramWatched : public testing::Test {
     return watch.end();
   }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
   ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x2"};
   ScopedEnvironment traffic_{"LINKGAIN_NVML_TRAFFIC", traffic_file()};
@@ -133,14 +131,14 @@ TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
       start(fmt::format("sleep 60 & echo $! > {}; wait", (folder_.path() / "id").string()));
   watch.follow(own.marker());
   std::string child;
-  ASSERT_TRUE(test::comes_true(
+  ASSERT_TRUE(comes_true(
       [&] {
         std::ifstream(folder_.path() / "id") >> child;
         return !child.empty();
       },
       30.0));
   std::ofstream(use_file()) << fmt::format("0 0 {}:64:? {}:64:?\n", child, other.id());
-  test::pause_for(0.6);  // the tree is looked at 0.25 s after its start
+  pause_for(0.6);  // the tree is looked at 0.25 s after its start
   const RunEvidence evidence = watch.end();
   own.end_tree(Seconds{1.0});
   ASSERT_EQ(evidence.neighbours.seen.size(), 1);
@@ -169,7 +167,7 @@ TEST_F(ProgramWatched, HealthIsSampledWhileTheRunLasts) {
 }
 
 TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
-  if (!test::is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
+  if (!is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
   const auto library = folder_.path() / "libnccl.so.2";
   std::ofstream(library) << std::string(9000, 'x') << "NCCL version 2.28.9+cuda13.0";
   const auto mapped = folder_.path() / "mapped";
@@ -181,8 +179,8 @@ TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
   watch.begin();
   Process process = start(script);
   watch.follow(process.marker());
-  ASSERT_TRUE(test::comes_true([&] { return std::filesystem::exists(mapped); }, 60.0));
-  test::pause_for(4.0);  // at most two seconds between looks
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(mapped); }, 60.0));
+  pause_for(4.0);  // at most two seconds between looks
   process.end_tree(Seconds{1.0});
   const RunEvidence evidence = watch.end();
   ASSERT_EQ(evidence.nccl.size(), 1);
@@ -194,4 +192,4 @@ TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

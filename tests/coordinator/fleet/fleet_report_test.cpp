@@ -6,10 +6,8 @@
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 FleetNode node_of(const std::string& host, NodeState state, std::vector<std::string> findings) {
   FleetNode node;
@@ -77,4 +75,4 @@ TEST(FleetReport, OfNothingSaysSo) {
 TEST(FleetCsv, HasARowForEachNode) { expect_golden(fleet_csv(sample_report()), "fleet.csv"); }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -20,13 +20,9 @@
 #include "linkgain/process/signals.hpp"
 #include "support/process_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::is_alive;
-using test::kPlenty;
-using test::script;
-using test::seconds_of;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::IsEmpty;
@@ -36,9 +32,9 @@ constexpr Seconds kSoon{0.2};
 
 class ProcessTest : public testing::Test {
  protected:
-  void TearDown() override { EXPECT_THAT(test::own_children(), testing::IsEmpty()); }
+  void TearDown() override { EXPECT_THAT(own_children(), testing::IsEmpty()); }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   SignalWatch watch_;  // its presence has SIGPIPE ignored
 };
 
@@ -98,7 +94,7 @@ TEST_F(ProcessTest, AppendsStandardErrorToTheFile) {
     Process process(script("echo $1 >&2", folder_, {word}));
     process.wait(kPlenty);
   }
-  EXPECT_EQ(test::read_file(folder_.path() / "error.log"), "first\nsecond\n");
+  EXPECT_EQ(read_file(folder_.path() / "error.log"), "first\nsecond\n");
 }
 
 TEST_F(ProcessTest, StartsWithDefaultSignalsInASessionOfItsOwn) {
@@ -106,8 +102,8 @@ TEST_F(ProcessTest, StartsWithDefaultSignalsInASessionOfItsOwn) {
       script("read _ _ _ _ group session _ < /proc/$$/stat; echo $group; echo $session;"
              "grep -E '^Sig(Blk|Ign)' /proc/self/status",
              folder_));
-  EXPECT_EQ(test::read_id(process), process.id());
-  EXPECT_EQ(test::read_id(process), process.id());
+  EXPECT_EQ(read_id(process), process.id());
+  EXPECT_EQ(read_id(process), process.id());
   EXPECT_EQ(process.read_line(kPlenty).line, "SigBlk:\t0000000000000000");
   // The C library keeps signals 32 and 33 to itself and ignored.
   EXPECT_THAT(process.read_line(kPlenty).line,
@@ -243,13 +239,13 @@ TEST_F(ProcessEndTest, AskingIsEnoughForAProgramThatListens) {
   process.read_line(kPlenty);
   EXPECT_THAT(process.end_tree(kPlenty), IsEmpty());
   EXPECT_EQ(process.wait(Seconds{0})->status, 0);
-  EXPECT_EQ(test::read_file(folder_.path() / "error.log"), "asked\n");
+  EXPECT_EQ(read_file(folder_.path() / "error.log"), "asked\n");
 }
 
 TEST_F(ProcessEndTest, AProgramThatIgnoresTheRequestIsKilledAfterTheGracePeriod) {
   Process process(script("trap '' TERM; echo ready; while :; do sleep 1000; done", folder_));
   process.read_line(kPlenty);
-  const double waited = test::seconds_of([&] { process.end_tree(Seconds{0.3}); });
+  const double waited = seconds_of([&] { process.end_tree(Seconds{0.3}); });
   EXPECT_GE(waited, 0.3);
   EXPECT_LT(waited, 2.0);
   EXPECT_EQ(process.wait(Seconds{0})->signal_number, SIGKILL);
@@ -257,7 +253,7 @@ TEST_F(ProcessEndTest, AProgramThatIgnoresTheRequestIsKilledAfterTheGracePeriod)
 
 TEST_F(ProcessEndTest, AStoppedGrandchildInAnotherSessionGoesToo) {
   Process process(script("setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & wait", folder_));
-  const pid_t grandchild = test::read_id(process);
+  const pid_t grandchild = read_id(process);
   ASSERT_TRUE(is_alive(grandchild));
   ASSERT_NE(getpgid(grandchild), getpgid(process.id()));
   EXPECT_THAT(process.end_tree(Seconds{1}), IsEmpty());
@@ -267,14 +263,14 @@ TEST_F(ProcessEndTest, AStoppedGrandchildInAnotherSessionGoesToo) {
 TEST_F(ProcessEndTest, AStoppedProgramGoes) {
   Process process(script("echo ready; kill -STOP $$; sleep 1000", folder_));
   process.read_line(kPlenty);
-  EXPECT_LT(test::seconds_of([&] { process.end_tree(kPlenty); }), 5.0);
+  EXPECT_LT(seconds_of([&] { process.end_tree(kPlenty); }), 5.0);
   EXPECT_EQ(process.wait(Seconds{0})->signal_number, SIGTERM);
 }
 
 TEST_F(ProcessEndTest, OrphansOfAnEndedProgramGoToo) {
   Process process(
       script("setsid sh -c 'trap \"\" TERM; echo $$; sleep 1000; :' & exit 0", folder_));
-  const pid_t orphan = test::read_id(process);
+  const pid_t orphan = read_id(process);
   ASSERT_TRUE(process.wait(kPlenty));
   ASSERT_TRUE(is_alive(orphan));
   EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
@@ -283,7 +279,7 @@ TEST_F(ProcessEndTest, OrphansOfAnEndedProgramGoToo) {
 
 TEST_F(ProcessEndTest, ARememberedOrphanWithoutTheMarkerGoesToo) {
   Process process(script("setsid env -i sh -c 'echo $$; sleep 1000; :' & cat", folder_));
-  const pid_t orphan = test::read_id(process);
+  const pid_t orphan = read_id(process);
   process.remember_tree();
   kill(process.id(), SIGKILL);
   ASSERT_TRUE(process.wait(kPlenty));
@@ -295,22 +291,22 @@ TEST_F(ProcessEndTest, ARememberedOrphanWithoutTheMarkerGoesToo) {
 TEST_F(ProcessEndTest, ARememberedOrphanThatDiedIsReaped) {
   Process process(
       script("exec 3<&0; setsid cat <&3 & echo $!; exec 3<&-; exec cat > /dev/null", folder_));
-  const pid_t orphan = test::read_id(process);
+  const pid_t orphan = read_id(process);
   process.remember_tree();
   kill(process.id(), SIGKILL);
   ASSERT_TRUE(process.wait(kPlenty));
   process.close_input();
-  ASSERT_TRUE(test::eventually([&] { return !is_alive(orphan); }));
-  EXPECT_THAT(test::own_children(), testing::ElementsAre(orphan));
+  ASSERT_TRUE(eventually([&] { return !is_alive(orphan); }));
+  EXPECT_THAT(own_children(), testing::ElementsAre(orphan));
   EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
 }
 
 TEST_F(ProcessEndTest, AnOrphanThatDiedUnseenIsReaped) {
   Process process(script("(sh -c 'exec > /dev/null; sleep 0.1' & echo $!)", folder_));
-  const pid_t orphan = test::read_id(process);
+  const pid_t orphan = read_id(process);
   ASSERT_TRUE(process.wait(kPlenty));
-  ASSERT_TRUE(test::eventually([&] { return !is_alive(orphan); }));
-  EXPECT_THAT(test::own_children(), testing::Contains(orphan));
+  ASSERT_TRUE(eventually([&] { return !is_alive(orphan); }));
+  EXPECT_THAT(own_children(), testing::Contains(orphan));
   EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
 }
 
@@ -318,8 +314,8 @@ TEST_F(ProcessEndTest, EndingOneJobLeavesTheOtherAlone) {
   const std::string job = "setsid sh -c 'echo $$; sleep 1000; :' & cat";
   Process first(script(job, folder_));
   Process second(script(job, folder_));
-  const pid_t of_first = test::read_id(first);
-  const pid_t of_second = test::read_id(second);
+  const pid_t of_first = read_id(first);
+  const pid_t of_second = read_id(second);
   first.end_tree(Seconds{1});
   EXPECT_FALSE(is_alive(of_first));
   EXPECT_TRUE(is_alive(of_second));
@@ -332,8 +328,8 @@ TEST_F(ProcessEndTest, EndingOneJobLeavesTheOtherAlone) {
 TEST_F(ProcessEndTest, TheDestructorEndsEverything) {
   auto process = std::make_unique<Process>(
       script("setsid sh -c 'echo $$; kill -STOP $$; sleep 1000' & echo $$; wait", folder_));
-  const pid_t one = test::read_id(*process);
-  const pid_t other = test::read_id(*process);
+  const pid_t one = read_id(*process);
+  const pid_t other = read_id(*process);
   process.reset();
   EXPECT_FALSE(is_alive(one));
   EXPECT_FALSE(is_alive(other));
@@ -379,11 +375,11 @@ TEST(ProcessTree, AFileThatFailsWhileItIsReadIsEmpty) {
 }
 
 TEST(ProcessTree, ComparesVariablesWhole) {
-  const test::TemporaryFolder folder;
-  ProcessRequest request = test::script("echo ready; cat", folder);
+  const TemporaryFolder folder;
+  ProcessRequest request = script("echo ready; cat", folder);
   request.environment = {{"PATH", "/usr/bin:/bin"}, {"XNAME", "value"}, {"NAME", "value2"}};
   Process process(request);
-  process.read_line(test::kPlenty);
+  process.read_line(kPlenty);
   EXPECT_TRUE(has_variable(process.id(), "NAME=value2"));
   EXPECT_TRUE(has_variable(process.id(), "XNAME=value"));
   EXPECT_FALSE(has_variable(process.id(), "NAME=value"));
@@ -391,11 +387,11 @@ TEST(ProcessTree, ComparesVariablesWhole) {
 }
 
 TEST(ProcessTree, FindsByMarkerByDescentAndByMemory) {
-  const test::TemporaryFolder folder;
-  ProcessRequest request = test::script("env -i sh -c 'echo $$; sleep 1000; :' & cat", folder);
+  const TemporaryFolder folder;
+  ProcessRequest request = script("env -i sh -c 'echo $$; sleep 1000; :' & cat", folder);
   request.environment["LINKGAIN_TEST_MARK"] = "here";
   Process process(request);
-  const pid_t child = test::read_id(process);
+  const pid_t child = read_id(process);
   const auto ids = [](const std::vector<ProcessEntry>& entries) {
     std::vector<pid_t> result;
     for (const ProcessEntry& entry : entries) result.push_back(entry.id);
@@ -463,4 +459,4 @@ TEST(Spawn, SaysWhyNothingWasStarted) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

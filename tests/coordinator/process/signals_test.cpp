@@ -11,7 +11,7 @@
 
 #include "linkgain/process/process.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 bool is_readable(int descriptor) {
@@ -128,4 +128,4 @@ TEST(Signals, AreNamed) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

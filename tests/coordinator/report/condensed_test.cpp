@@ -16,14 +16,13 @@
 #include "support/golden.hpp"
 #include "support/sample_records.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::UnorderedElementsAreArray;
-using namespace linkgain::test;
 
 /// Of a case over a link of so many bytes per second, and of what no link takes part in.
 CaseResult case_at(const Case& definition, double p2p_rate, double host_rate) {
@@ -245,4 +244,4 @@ TEST(CondensedReport, HasARowForEachOfManyVariants) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

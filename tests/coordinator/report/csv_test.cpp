@@ -14,13 +14,12 @@
 #include "support/sample_records.hpp"
 #include "training_records.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using namespace linkgain::test;
 
 constexpr const char* kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
@@ -202,4 +201,4 @@ TEST(Csv, CountsWrongElements) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

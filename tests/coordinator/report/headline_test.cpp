@@ -7,13 +7,12 @@
 #include "support/sample_records.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using namespace linkgain::test;
 
 TEST(Headline, HasATableForEachCurvesLargestSize) {
   expect_golden(headline(RunSummary(h200_record())), "headline_h200.md");
@@ -184,4 +183,4 @@ TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,12 +8,11 @@
 #include "support/sample_records.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::test;
 
 TEST(MarkdownReport, OfTwoH200) {
   expect_golden(markdown_report(RunSummary(h200_record())), "report_h200.md");
@@ -141,4 +140,4 @@ TEST(HealthLine, IsNotThereWithoutGpusOrTimes) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

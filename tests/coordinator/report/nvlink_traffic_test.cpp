@@ -9,13 +9,12 @@
 #include "support/situations.hpp"
 #include "training_records.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::test;
 
 Record counted_case() { return complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)); }
 
@@ -193,4 +192,4 @@ TEST(Headline, NamesTheLimitsOnce) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

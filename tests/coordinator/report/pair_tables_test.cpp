@@ -6,14 +6,13 @@
 #include "support/pair_records.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using namespace linkgain::test;
 
 int count_of(const std::string& text, std::string_view what) {
   int count = 0;
@@ -146,4 +145,4 @@ TEST(PairTables, HaveARowForEachOfManyVariants) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -13,10 +13,8 @@
 #include "support/sample_records.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 Record recorded(const std::string& folder) {
   Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
@@ -120,4 +118,4 @@ TEST(Screen, EveryRecordOfTheTreeFits) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -14,12 +14,11 @@
 #include "support/sample_records.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace linkgain::test;
 
 TEST(SizeTable, HasARowForEachSize) {
   expect_golden(size_tables(RunSummary(h200_record())), "sizes_h200.md");
@@ -356,4 +355,4 @@ TEST(SizeTables, SayOverHowManyLaunchesWhereTheyDiffer) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

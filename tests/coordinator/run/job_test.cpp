@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::HasSubstr;
@@ -158,4 +158,4 @@ TEST(Job, GarbageLosesTheJob) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -13,7 +13,7 @@
 #include "support/process_support.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -173,7 +173,7 @@ class WithPath : public testing::Test {
     return folder_.path() / name;
   }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::optional<std::string> before_;
 };
 
@@ -184,11 +184,11 @@ TEST_F(WithPath, CurrentEnvironmentHoldsValuesWithEqualsSigns) {
 
 TEST_F(WithPath, AMissingLauncherSaysWhatToInstall) {
   setenv("PATH", folder_.path().c_str(), 1);
-  test::Situations situations;
+  Situations situations;
   for (const char* launcher : {"mpirun", "srun"}) {
-    situations.add(launcher, test::refusal_of<MachineError>([&] { require_launcher(launcher); }));
+    situations.add(launcher, refusal_of<MachineError>([&] { require_launcher(launcher); }));
   }
-  test::expect_golden(situations.text(), "missing_launchers.txt");
+  expect_golden(situations.text(), "missing_launchers.txt");
   put("mpirun", 0755);
   EXPECT_NO_THROW(require_launcher("mpirun"));
 }
@@ -211,4 +211,4 @@ TEST_F(WithPath, AMissingWorkerIsAnError) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

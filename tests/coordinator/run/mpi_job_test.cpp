@@ -11,11 +11,9 @@
 #include "support/golden.hpp"
 #include "support/process_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::kPlenty;
-using test::script;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -25,7 +23,7 @@ constexpr const char* kBanner = "-----------------------------------------------
 
 class MpiJobTest : public testing::Test {
  protected:
-  void TearDown() override { EXPECT_THAT(test::own_children(), IsEmpty()); }
+  void TearDown() override { EXPECT_THAT(own_children(), IsEmpty()); }
 
   std::filesystem::path log() const { return folder_.path() / "error.log"; }
 
@@ -39,7 +37,7 @@ class MpiJobTest : public testing::Test {
     throw std::runtime_error("the job was not lost");
   }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   SignalWatch watch_;
   const std::string done_ = protocol::encode(protocol::Reply(protocol::DoneReply{}));
 };
@@ -49,14 +47,14 @@ TEST_F(MpiJobTest, AnswersUntilItIsToldToGo) {
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
   for (int handle = 0; handle < 3; ++handle) EXPECT_NO_THROW(job.close(handle, kPlenty));
   job.shut_down(kPlenty);
-  EXPECT_EQ(test::read_file(log()), "end\n");
+  EXPECT_EQ(read_file(log()), "end\n");
 }
 
 TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
   const std::string worker = R"(trap '' TERM; read -r line; printf '%s\n' "$1"; sleep 1000; :)";
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
-  EXPECT_LT(test::seconds_of([&] { job.shut_down(Seconds{0.3}); }), 8.0);
-  EXPECT_THAT(test::own_children(), IsEmpty());
+  EXPECT_LT(seconds_of([&] { job.shut_down(Seconds{0.3}); }), 8.0);
+  EXPECT_THAT(own_children(), IsEmpty());
 }
 
 TEST_F(MpiJobTest, ASilentJobIsLostAtItsDeadlineAndGone) {
@@ -67,7 +65,7 @@ TEST_F(MpiJobTest, ASilentJobIsLostAtItsDeadlineAndGone) {
   EXPECT_THAT(loss.what(), HasSubstr("\n  stuck"));
   EXPECT_THAT(loss.what(), testing::Not(HasSubstr("earlier")));
   EXPECT_EQ(loss.advice(), "see " + log().string());
-  EXPECT_THAT(test::own_children(), IsEmpty());
+  EXPECT_THAT(own_children(), IsEmpty());
 }
 
 TEST_F(MpiJobTest, ADyingJobTellsItsStatus) {
@@ -85,7 +83,7 @@ TEST_F(MpiJobTest, ALostJobSaysHow) {
   std::string text = lost([&] { silent.run(1, 10, Seconds{0.5}); }).what();
   MpiJob exits("host", script("read -r line; echo no memory >&2; exit 9", folder_), &watch_);
   text += std::string("\n") + lost([&] { exits.hello(kPlenty); }).what() + "\n";
-  test::expect_golden(text, "lost_jobs.txt");
+  expect_golden(text, "lost_jobs.txt");
 }
 
 TEST_F(MpiJobTest, ALostJobStaysLost) {
@@ -157,4 +155,4 @@ TEST_F(MpiJobTest, ProcessRequestWithoutALauncherIsRefused) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

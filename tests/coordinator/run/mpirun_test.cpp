@@ -11,11 +11,9 @@
 #include "linkgain/telemetry/host.hpp"
 #include "support/process_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::is_alive;
-using test::kPlenty;
 using testing::Each;
 using testing::IsEmpty;
 
@@ -25,7 +23,7 @@ class MpirunTest : public testing::Test {
   void SetUp() override {
     if (!find_program("mpirun", current_environment())) GTEST_SKIP() << "no mpirun on PATH";
   }
-  void TearDown() override { EXPECT_THAT(test::own_children(), IsEmpty()); }
+  void TearDown() override { EXPECT_THAT(own_children(), IsEmpty()); }
 
   ProcessRequest shell(const std::string& text, const Environment& variant = {}) const {
     LaunchRequest launch;
@@ -39,11 +37,11 @@ class MpirunTest : public testing::Test {
 
   static std::vector<pid_t> read_ranks(Process& process) {
     std::vector<pid_t> ranks;
-    for (int rank = 0; rank < 2; ++rank) ranks.push_back(test::read_id(process));
+    for (int rank = 0; rank < 2; ++rank) ranks.push_back(read_id(process));
     return ranks;
   }
 
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   SignalWatch watch_;
 };
 
@@ -110,4 +108,4 @@ TEST_F(MpirunTest, ADyingRankEndsTheJobAndIsHeard) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -10,7 +10,7 @@
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -56,8 +56,8 @@ class WorkerScript : public ::testing::Test {
   const SignalWatch watch_;
 
  private:
-  test::ScratchFolder folder_;
-  linkgain::test::ScopedEnvironment path_{"PATH", folder_.path().string()};
+  ScratchFolder folder_;
+  ScopedEnvironment path_{"PATH", folder_.path().string()};
 };
 
 TEST_F(WorkerScript, ItsFirstLineIsTheAnswer) {
@@ -145,4 +145,4 @@ TEST_F(WorkerScript, OneThatIsNotThereIsNotStarted) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

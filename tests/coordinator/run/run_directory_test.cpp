@@ -11,7 +11,7 @@
 #include "linkgain/base/whole_file.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 class RunDirectoryTest : public ::testing::Test {
@@ -89,10 +89,10 @@ TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
 
 TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
   for (const char* place : {"/proc", "/nowhere/at/all"}) {
-    const test::ScopedEnvironment nowhere("TMPDIR", place);
+    const ScopedEnvironment nowhere("TMPDIR", place);
     EXPECT_THROW(TemporaryFolder(), UsageError) << place;
   }
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -6,12 +6,9 @@
 
 #include "support/run_plan_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::refusal;
-using test::usage_error;
-using test::with_gpus;
 using testing::HasSubstr;
 
 TEST(ChooseRanks, KeepsNpWithinTheGpus) {
@@ -123,4 +120,4 @@ TEST(ChooseRanks, RefusesGpusThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

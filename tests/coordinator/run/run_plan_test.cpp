@@ -6,16 +6,9 @@
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::expect_golden;
-using test::of_sizes;
-using test::Refusal;
-using test::refusal;
-using test::usage_error;
-using test::with_gpus;
-using test::without_nccl;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -277,4 +270,4 @@ TEST(MakePlan, SaysWhatItRefuses) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

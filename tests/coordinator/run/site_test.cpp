@@ -13,10 +13,9 @@
 #include "support/process_support.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::ScopedEnvironment;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -76,8 +75,8 @@ TEST_F(SiteTest, MeasuresTheGpusOfAListWithSpaces) {
 }
 
 TEST_F(SiteTest, SaysWhoHidesGpus) {
-  test::expect_golden(with("1").no_gpus_reason + "\n" + with("0,0").no_gpus_reason + "\n",
-                      "hidden_gpus.txt");
+  expect_golden(with("1").no_gpus_reason + "\n" + with("0,0").no_gpus_reason + "\n",
+                "hidden_gpus.txt");
 }
 
 std::string refusal(std::string_view text) {
@@ -117,11 +116,11 @@ TEST(Hostfile, SaysWhatItRefuses) {
   for (const char* each : {"", "# node1", "node1\nslots=4", "node1 slots=two"}) {
     text += "---\n" + std::string(each) + "\n" + refusal(each) + "\n";
   }
-  test::expect_golden(text, "refused_hostfiles.txt");
+  expect_golden(text, "refused_hostfiles.txt");
 }
 
 TEST(Hostfile, ThatCannotBeReadIsRefused) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   EXPECT_THROW(read_hostfile(folder.path() / "none"), UsageError);
   EXPECT_THROW(read_hostfile(folder.path()), UsageError) << "a folder";
   std::ofstream(folder.path() / "hosts") << "node1 slots=8\n";
@@ -141,4 +140,4 @@ TEST(SlurmAllocation, IsWhatSlurmsVariablesSay) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

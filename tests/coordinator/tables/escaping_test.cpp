@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr const char* kMark = "\xEF\xBF\xBD";
@@ -41,4 +41,4 @@ TEST(ShellQuoted, IsOneWord) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 RatioText text_of(double estimate, std::optional<double> low, std::optional<double> high) {
@@ -72,4 +72,4 @@ TEST(RoundedBytes, HasThreeDigits) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 
 #include "linkgain/tables/text_lines.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -158,4 +158,4 @@ TEST(Grouped, LeavesAloneWhatHasNoKey) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

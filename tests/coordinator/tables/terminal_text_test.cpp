@@ -7,7 +7,7 @@
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr const char* kReport =
@@ -28,7 +28,7 @@ constexpr const char* kReport =
     "```\n";
 
 TEST(TerminalText, FitsTablesIntoTheTerminal) {
-  test::Situations texts;
+  Situations texts;
   for (const std::size_t columns : {100U, 60U, 45U, 24U}) {
     const std::string text = terminal_text(kReport, columns);
     for (const std::string& line : split(text, '\n')) {
@@ -37,7 +37,7 @@ TEST(TerminalText, FitsTablesIntoTheTerminal) {
     }
     texts.add(std::to_string(columns), text);
   }
-  test::expect_golden(texts.text(), "terminal_text.txt");
+  expect_golden(texts.text(), "terminal_text.txt");
 }
 
 TEST(TerminalText, KeepsBarsOfCells) {
@@ -51,4 +51,4 @@ TEST(InAscii, HasALikeForWhatReportsWrite) {
 TEST(DisplayWidth, CountsNoColours) { EXPECT_EQ(display_width("\033[32m12×\033[0m"), 3U); }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,13 +5,13 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
 
 BaselineOptions baseline_with(const std::vector<std::string>& arguments) {
-  return test::options_of<BaselineOptions>({"baseline"}, arguments);
+  return options_of<BaselineOptions>({"baseline"}, arguments);
 }
 
 TEST(BaselineCommandLine, TakesRecordsAndAFile) {
@@ -27,4 +27,4 @@ TEST(BaselineCommandLine, TakesRecordsAndAFile) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,13 +5,13 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
 
 CheckOptions check_with(const std::vector<std::string>& arguments) {
-  return test::options_of<CheckOptions>({"check", "--baseline", "b.json"}, arguments);
+  return options_of<CheckOptions>({"check", "--baseline", "b.json"}, arguments);
 }
 
 TEST(CheckCommandLine, TakesRecordsAndABaseline) {
@@ -35,4 +35,4 @@ TEST(CheckCommandLine, TakesFormatsAndFiles) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

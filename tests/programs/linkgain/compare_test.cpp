@@ -5,13 +5,13 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
 
 CompareCommandOptions compare_with(const std::vector<std::string>& arguments) {
-  return test::options_of<CompareCommandOptions>({"compare"}, arguments);
+  return options_of<CompareCommandOptions>({"compare"}, arguments);
 }
 
 TEST(CommandLine, OfCompare) {
@@ -33,4 +33,4 @@ TEST(CommandLine, OfCompare) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -4,19 +4,19 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(CommandLine, OfDoctor) {
-  const auto plain = test::options_of<DoctorOptions>({"doctor"});
+  const auto plain = options_of<DoctorOptions>({"doctor"});
   EXPECT_TRUE(!plain.json && !plain.load && plain.color);
-  const auto full = test::options_of<DoctorOptions>({"doctor", "--load", "--json", "--no-color"});
+  const auto full = options_of<DoctorOptions>({"doctor", "--load", "--json", "--no-color"});
   EXPECT_TRUE(full.json && full.load && !full.color);
-  const auto some = test::options_of<DoctorOptions>({"doctor", "--verbose", "--only", "p2p,xid"});
+  const auto some = options_of<DoctorOptions>({"doctor", "--verbose", "--only", "p2p,xid"});
   EXPECT_TRUE(some.verbose && !plain.verbose);
   EXPECT_EQ(some.only, (std::vector<std::string>{"p2p", "xid"}));
-  EXPECT_EQ(test::options_of<DoctorOptions>({"doctor", "--explain", "xid"}).explain, "xid");
+  EXPECT_EQ(options_of<DoctorOptions>({"doctor", "--explain", "xid"}).explain, "xid");
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,19 +5,19 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(CommandLine, OfFleet) {
-  const auto plain = test::options_of<FleetCommandOptions>({"fleet", "nodes"});
+  const auto plain = options_of<FleetCommandOptions>({"fleet", "nodes"});
   EXPECT_THAT(plain.records, ElementsAre("nodes"));
   EXPECT_EQ(plain.format, OutputFormat::table);
   EXPECT_EQ(plain.fleet.tolerance, 0.05);
   EXPECT_THAT(plain.fleet.expected, IsEmpty());
-  const auto full = test::options_of<FleetCommandOptions>(
+  const auto full = options_of<FleetCommandOptions>(
       {"fleet", "a", "b", "--expect", "n[1-2],m", "--tolerance", "10%", "--format", "csv"});
   EXPECT_THAT(full.records, ElementsAre("a", "b"));
   EXPECT_THAT(full.fleet.expected, ElementsAre("n1", "n2", "m"));
@@ -26,4 +26,4 @@ TEST(CommandLine, OfFleet) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

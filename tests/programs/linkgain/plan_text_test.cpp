@@ -5,7 +5,7 @@
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 RunOptions one_size() {
@@ -17,7 +17,7 @@ RunOptions one_size() {
 }
 
 Seconds expected(const RunOptions& options) {
-  return expected_duration(make_plan(options, test::with_gpus(2)));
+  return expected_duration(make_plan(options, with_gpus(2)));
 }
 
 TEST(ExpectedDuration, GrowsWithWhatIsMeasured) {
@@ -59,20 +59,20 @@ TEST(ExpectedDuration, OfProfilesIsWhatTheyAreMeantToTake) {
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
   RunOptions options = one_size();
   options.gpus = {0, 1};
-  std::string text = plan_text(make_plan(options, test::with_gpus(2)));
+  std::string text = plan_text(make_plan(options, with_gpus(2)));
   options = {};
   options.backend = BackendKind::mpi;
   options.profile = Profile::quick;
   options.budget = Seconds{300.0};
   options.sequential = true;
   options.ranks = 64;
-  text += "\n" + plan_text(make_plan(options, test::with_gpus(2)));
-  test::expect_golden(text, "plan_text.txt");
+  text += "\n" + plan_text(make_plan(options, with_gpus(2)));
+  expect_golden(text, "plan_text.txt");
 }
 
 TEST(ChoicesText, NamesWhatOptionsTake) {
-  test::expect_golden(choices_text("2.28.7"), "choices_text.txt");
+  expect_golden(choices_text("2.28.7"), "choices_text.txt");
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -9,7 +9,7 @@
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 /// What was said on standard error and in the log.
@@ -93,7 +93,7 @@ TEST(Progress, ChangesOneLineOfATerminalAndLeavesARowForEachCase) {
   const Said said = said_by(true, false, 80);
   EXPECT_EQ(said.log, kLines);
   const std::regex erase("\r\033\\[K");
-  test::expect_golden(std::regex_replace(said.error, erase, "<erase>"), "progress.txt");
+  expect_golden(std::regex_replace(said.error, erase, "<erase>"), "progress.txt");
 }
 
 TEST(Progress, LeavesColumnsOutBeforeItCutsALine) {
@@ -109,7 +109,7 @@ TEST(Progress, LeavesColumnsOutBeforeItCutsALine) {
       }
     }
   }
-  test::expect_golden(text, "progress_rows.txt");
+  expect_golden(text, "progress_rows.txt");
 }
 
 TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
@@ -132,7 +132,7 @@ TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
       text += line + "|\n";
     }
   }
-  test::expect_golden(text, "progress_lines.txt");
+  expect_golden(text, "progress_lines.txt");
 }
 
 TEST(Progress, NeedsNoLog) {
@@ -149,8 +149,8 @@ TEST(SummaryOf, GivesTheReasonWhereAVariantWasSkipped) {
   std::string text = summary_of(result) + "\n";
   result.variants[1].skipped.reset();
   text += summary_of(result) + "\n";
-  test::expect_golden(text, "skipped_variants.txt");
+  expect_golden(text, "skipped_variants.txt");
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

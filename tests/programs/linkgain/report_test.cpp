@@ -4,11 +4,11 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 ReportOptions report_with(const std::vector<std::string>& arguments) {
-  return test::options_of<ReportOptions>({"report"}, arguments);
+  return options_of<ReportOptions>({"report"}, arguments);
 }
 
 TEST(CommandLine, OfReport) {
@@ -22,4 +22,4 @@ TEST(CommandLine, OfReport) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,16 +8,15 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::refusal;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 RunOptions run_with(const std::vector<std::string>& arguments) {
-  return test::options_of<RunOptions>({"run"}, arguments);
+  return options_of<RunOptions>({"run"}, arguments);
 }
 
 TEST(CommandLine, OfRunAloneAsksForNothing) {
@@ -126,4 +125,4 @@ TEST(CommandLine, RefusesAnOptionWithoutItsValueOrGivenTwice) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

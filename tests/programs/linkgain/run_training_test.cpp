@@ -13,32 +13,25 @@
 #include "support/token_file.hpp"
 
 /// Values of training's options that cannot be meant.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using test::expect_golden;
-using test::refusal_of;
-using test::Situations;
-using test::TemporaryFolder;
-using test::usage_error;
-using test::with_gpus;
-using test::with_replaced;
 using testing::AllOf;
 using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string refusal(const std::string& option, const std::string& value) {
-  return test::refusal({"run", "--only", "gpt2_step", option, value});
+std::string refused(const std::string& option, const std::string& value) {
+  return refusal({"run", "--only", "gpt2_step", option, value});
 }
 
 TokenFacts facts_of(const std::string& path) {
-  return test::options_of<RunOptions>({"run", "--only", "gpt2_step", "--tokens", path}).token_facts;
+  return options_of<RunOptions>({"run", "--only", "gpt2_step", "--tokens", path}).token_facts;
 }
 
 TEST(TrainingOptions, TakeFractionsOfABucketsSize) {
-  EXPECT_EQ(refusal("--bucket-mb", "0.25"), "accepted");
+  EXPECT_EQ(refused("--bucket-mb", "0.25"), "accepted");
 }
 
 /// 256 numbers of 32 bits, of which three say something, and tokens of 16 bits.
@@ -59,7 +52,7 @@ TEST(TokenFiles, AreRefusedBeforeAnythingIsStarted) {
   Situations refusals;
   const auto add = [&](const std::string& situation, const std::string& tokens) {
     refusals.add(situation,
-                 with_replaced(refusal("--tokens", tokens), folder.path().string(), "FOLDER"));
+                 with_replaced(refused("--tokens", tokens), folder.path().string(), "FOLDER"));
   };
   add("not there", path);
   add("a folder", folder.path().string());
@@ -79,10 +72,10 @@ TEST(TokenFiles, NeedOneSequenceAndTheTokenAfterIt) {
   options.token_facts.count = 1024;
   EXPECT_THAT(usage_error(options), AllOf(HasSubstr("short.bin"), HasSubstr("1024 tokens")));
   options.token_facts.count = 1025;
-  EXPECT_EQ(test::refusal(options).text, "accepted");
+  EXPECT_EQ(refusal(options).text, "accepted");
   options.token_facts.count = 33;
   options.training.length = 32;
-  EXPECT_EQ(test::refusal(options).text, "accepted");
+  EXPECT_EQ(refusal(options).text, "accepted");
 }
 
 // Of so many tokens that they are read in more than one piece; the largest stands twice.
@@ -93,7 +86,7 @@ TEST(TokenFiles, AreReadForTheirLargestToken) {
   tokens[3] = 49999;
   tokens[150'000] = 50256;
   tokens[199'999] = 50256;
-  test::write_token_file(path, tokens);
+  write_token_file(path, tokens);
   const TokenFacts facts = facts_of(path);
   EXPECT_EQ(facts.count, 200'000);
   EXPECT_EQ(facts.largest, 50256);
@@ -105,11 +98,11 @@ TEST(TokenFiles, HaveOnlyTokensThatTheModelKnows) {
   options.operations = {OperationKind::gpt2_step};
   options.tokens = "text.bin";
   options.token_facts = {.count = 2000, .largest = 50256, .largest_at = 17};
-  EXPECT_EQ(test::refusal(options).text, "accepted");
+  EXPECT_EQ(refusal(options).text, "accepted");
   options.token_facts.largest = 50257;
   EXPECT_THAT(usage_error(options), AllOf(HasSubstr("text.bin"), HasSubstr("50257")));
   options.token_facts.largest = 131;
-  EXPECT_EQ(test::refusal(options).text, "accepted");
+  EXPECT_EQ(refusal(options).text, "accepted");
   options.training.models = {ModelSize::gpt2, ModelSize::tiny};
   options.training.length = 32;
   EXPECT_THAT(usage_error(options), AllOf(HasSubstr("text.bin"), HasSubstr("131")));
@@ -125,14 +118,14 @@ TEST(Shards, AreRefusedWhereRanksDoNotDivideThem) {
   RunOptions options;
   options.training.strategies = {TrainingStrategy::ddp, TrainingStrategy::zero3};
   options.ranks = 3;
-  EXPECT_EQ(test::refusal(options).text, "accepted") << "3 divides 768";
+  EXPECT_EQ(refusal(options).text, "accepted") << "3 divides 768";
   options.training.models = {ModelSize::tiny};
-  const test::Refusal found = test::refusal(options);
+  const Refusal found = refusal(options);
   EXPECT_EQ(found.exit_code, ExitCode::usage);
   EXPECT_THAT(found.text, AllOf(HasSubstr("zero3"), HasSubstr("3 ranks")));
   EXPECT_THAT(found.advice, AllOf(HasSubstr("2, 4 or 8"), HasSubstr("ddp")));
   options.training.strategies = {TrainingStrategy::ddp};
-  EXPECT_EQ(test::refusal(options).text, "accepted");
+  EXPECT_EQ(refusal(options).text, "accepted");
 }
 
 TEST(Shards, AreRefusedOfBucketsAndOnCpusToo) {
@@ -141,9 +134,9 @@ TEST(Shards, AreRefusedOfBucketsAndOnCpusToo) {
   options.training.strategies = {TrainingStrategy::zero2};
   options.ranks = 3;
   EXPECT_THAT(usage_error(options), AllOf(HasSubstr("zero2"), HasSubstr("3 ranks")));
-  EXPECT_THAT(test::refusal(options).advice, HasSubstr("2, 4 or 8"));
+  EXPECT_THAT(refusal(options).advice, HasSubstr("2, 4 or 8"));
   options.ranks = 4;
-  EXPECT_EQ(test::refusal(options).text, "accepted");
+  EXPECT_EQ(refusal(options).text, "accepted");
 }
 
 TEST(Shards, AreLeftOutWhereOnlyAProfileBroughtThem) {
@@ -225,4 +218,4 @@ TEST(TrainingPlans, SayWhyTheyAreRefused) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 #include "linkgain/base/text.hpp"
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::AllOf;
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string text_of(const std::vector<std::string>& arguments) {
-  return test::options_of<TextRequest>(arguments).text;
+  return options_of<TextRequest>(arguments).text;
 }
 
 TEST(Help, OfEachCommandHasTwoExamples) {
@@ -97,7 +97,7 @@ TEST(Version, SaysWhatWasBuilt) {
 
 TEST(CommandLine, ErrorsPointToTheHelpOfTheirCommand) {
   try {
-    test::parse({"run", "--size", "8"});
+    parse({"run", "--size", "8"});
     FAIL() << "accepted";
   } catch (const UsageError& error) {
     EXPECT_EQ(error.advice(), "see linkgain run --help");
@@ -105,4 +105,4 @@ TEST(CommandLine, ErrorsPointToTheHelpOfTheirCommand) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -4,13 +4,13 @@
 
 #include "parsing.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(CommandLine, OfTopo) {
-  EXPECT_FALSE(test::options_of<TopoOptions>({"topo"}).json);
-  EXPECT_TRUE(test::options_of<TopoOptions>({"topo", "--json"}).json);
+  EXPECT_FALSE(options_of<TopoOptions>({"topo"}).json);
+  EXPECT_TRUE(options_of<TopoOptions>({"topo", "--json"}).json);
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -24,7 +24,7 @@
 #include "peer/kernel_all_reduce.hpp"
 #include "support/gpu_rank_program.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using kernels::AllReduceMethod;
@@ -100,7 +100,7 @@ AllReducePath path_of(Session& session, const Options& options) {
 }
 
 void run(Session& session, const Options& options) {
-  test::take_gpu(session);
+  take_gpu(session);
   const Communicator communicator = make_communicator(session);
   const AllReducePath path = path_of(session, options);
   if (session.is_root()) {
@@ -130,13 +130,13 @@ Options parse(std::span<char* const> arguments) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   try {
     linkgain::Session session(argc, argv);
-    const linkgain::Options options = linkgain::parse({argv + 1, argv + argc});
-    return linkgain::test::run_or_end_all(session, [&] { linkgain::run(session, options); });
+    const linkgain::test::Options options = linkgain::test::parse({argv + 1, argv + argc});
+    return linkgain::test::run_or_end_all(session, [&] { linkgain::test::run(session, options); });
   } catch (const linkgain::UsageError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

@@ -23,7 +23,7 @@
 #include "peer/memory.hpp"
 
 /// How long an all-reduce takes by each of our methods and by NCCL.
-namespace linkgain {
+namespace linkgain::test {
 
 /// Those that are near the fastest. Where every rank gets all data and not a share, that is up to a
 /// size.
@@ -159,4 +159,4 @@ class SizeMeasurement {
   PeerMemory memory_;
 };
 
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -11,7 +11,7 @@
 
 #include "kernels/verify/number_format.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -261,4 +261,4 @@ TEST(Transfers, ArriveWhereTheCheckLooks) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

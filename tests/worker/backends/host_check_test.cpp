@@ -15,7 +15,7 @@
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -192,11 +192,11 @@ TEST(HostCheck, SaysWhatStandsThereAndWhatShould) {
   const std::int32_t wrong = right + 1000;
   std::memcpy(bent.data() + 4 * 7, &wrong, sizeof wrong);
   const Verification verification = check_reduction(bent, verification_pattern(c));
-  test::expect_golden(test::with_replaced(test::with_replaced(verification.first_wrong,
-                                                              std::to_string(wrong), "WRONG"),
-                                          std::to_string(right), "RIGHT") +
-                          "\n",
-                      "first_wrong.txt");
+  expect_golden(
+      with_replaced(with_replaced(verification.first_wrong, std::to_string(wrong), "WRONG"),
+                    std::to_string(right), "RIGHT") +
+          "\n",
+      "first_wrong.txt");
   EXPECT_EQ(verification.largest_error, 1000.0);
 }
 
@@ -254,4 +254,4 @@ TEST(HostCheck, FindsWhatWasLeftInPlace) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

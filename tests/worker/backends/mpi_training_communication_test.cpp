@@ -11,10 +11,8 @@
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using test::RankTest;
 
 /// Of all tests: to look at MPI's variables takes a quarter of a second.
 Backend& backend() {
@@ -24,7 +22,7 @@ Backend& backend() {
 
 /// `Element` in the memory of the CPU, where a model has computed whatever it has enqueued.
 template <typename Element>
-class CpuWorld : public test::TrainingWorld {
+class CpuWorld : public TrainingWorld {
  public:
   CpuWorld(DataType type, std::int64_t count)
       : type_(type),
@@ -48,8 +46,7 @@ class CpuWorld : public test::TrainingWorld {
 
 class MpiTrainingCommunication : public RankTest {
  protected:
-  std::unique_ptr<test::TrainingWorld> world_ =
-      test::make_training_world(DataType::float64, 1 << 16);
+  std::unique_ptr<TrainingWorld> world_ = make_training_world(DataType::float64, 1 << 16);
 };
 
 TEST_F(MpiTrainingCommunication, MovesDataWhereItIsOnlyLookedAfter) {
@@ -94,16 +91,16 @@ TEST_F(MpiTrainingCommunication, PutsItsCallsOnNoStream) {
 
 /// Of two at once, neither takes the other's messages.
 TEST_F(MpiTrainingCommunication, KeepsToItself) {
-  const auto other = test::make_training_world(DataType::float64, 1 << 16);
+  const auto other = make_training_world(DataType::float64, 1 << 16);
   world_->write(std::vector<double>(1 << 16, 1.0));
   other->write(std::vector<double>(1 << 16, 10.0));
   const bool is_first = session->rank() % 2 == 0;
-  const auto start = [](test::TrainingWorld& world) {
+  const auto start = [](TrainingWorld& world) {
     return world.communication().all_reduce(world.memory(), {0, 1 << 16});
   };
   // The ranks do not agree on which comes first.
-  test::TrainingWorld& first = is_first ? *world_ : *other;
-  test::TrainingWorld& second = is_first ? *other : *world_;
+  TrainingWorld& first = is_first ? *world_ : *other;
+  TrainingWorld& second = is_first ? *other : *world_;
   const auto first_ticket = start(first);
   const auto second_ticket = start(second);
   second.communication().wait(second_ticket);
@@ -114,11 +111,11 @@ TEST_F(MpiTrainingCommunication, KeepsToItself) {
 
 }  // namespace
 
-std::unique_ptr<test::TrainingWorld> test::make_training_world(DataType type, std::int64_t count) {
+std::unique_ptr<TrainingWorld> make_training_world(DataType type, std::int64_t count) {
   if (type == DataType::float32) return std::make_unique<CpuWorld<float>>(type, count);
   return std::make_unique<CpuWorld<double>>(type, count);
 }
 
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

@@ -3,7 +3,7 @@
 
 #include "nccl/api.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -51,4 +51,4 @@ TEST(DeviceApi, IsThereInABuildThatLoadsItsOwnLibrary) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -6,7 +6,7 @@
 
 #include "nccl/calls.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST(NcclCalls, ExchangesAreThereFrom228On) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -19,10 +19,8 @@
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using test::RankTest;
 
 std::vector<std::uint8_t> bytes_of(DataType type, const std::vector<double>& values) {
   std::vector<std::uint8_t> bytes(values.size() * static_cast<std::size_t>(size_of(type)));
@@ -45,13 +43,13 @@ std::vector<double> values_of(DataType type, const std::vector<std::uint8_t>& by
 }
 
 /// Memory of this rank's GPU, and a stream as a model has one.
-class GpuWorld : public test::TrainingWorld {
+class GpuWorld : public TrainingWorld {
  public:
   GpuWorld(DataType type, std::int64_t count)
       : type_(type),
         count_(count),
         memory_(Bytes{count * size_of(type)}),
-        communication_(test::nccl_backend()->open_training_communication(stream_.get())) {}
+        communication_(nccl_backend()->open_training_communication(stream_.get())) {}
 
   TrainingCommunication& communication() override { return *communication_; }
   FlatMemory memory() override { return {memory_.data(), type_, count_}; }
@@ -232,16 +230,16 @@ TEST_F(NcclTrainingOrder, TellsTheStreamOfItsOperations) {
 }
 
 TEST(NcclTrainingCommunication, RefusesAModelOnTheCpu) {
-  EXPECT_THROW(test::nccl_backend()->open_training_communication(nullptr), MachineError);
+  EXPECT_THROW(nccl_backend()->open_training_communication(nullptr), MachineError);
 }
 
 }  // namespace
 
-std::unique_ptr<test::TrainingWorld> test::make_training_world(DataType type, std::int64_t count) {
+std::unique_ptr<TrainingWorld> make_training_world(DataType type, std::int64_t count) {
   return std::make_unique<GpuWorld>(type, count);
 }
 
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   ::testing::AddGlobalTestEnvironment(new linkgain::test::NcclBackendEnd);

@@ -17,7 +17,7 @@
 #include "peer/memory.hpp"
 #include "support/rank_test.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::Each;
@@ -25,7 +25,7 @@ using ::testing::Each;
 constexpr Bytes kData{8 << 20};
 constexpr Bytes kScratch{4 << 20};
 
-class PeerMemoryTest : public test::RankTest {
+class PeerMemoryTest : public RankTest {
  protected:
   void SetUp() override {
     communicator_ = make_communicator(*session);
@@ -203,7 +203,7 @@ TEST_F(PeerMemoryTest, GivesItsMemoryBack) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 namespace {
 

@@ -11,10 +11,10 @@
 #include "support/nccl_rank_backend.hpp"
 #include "support/rank_test.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-class SampleStart : public test::RankTest {
+class SampleStart : public RankTest {
  protected:
   /// Of a batch, the slowest rank's.
   static double time_of(Operation& operation, std::int64_t operations) {
@@ -26,7 +26,7 @@ class SampleStart : public test::RankTest {
   static Seconds time_beside_operations(const Case& c, std::int64_t granules) {
     constexpr int kWarmUps = 5;
     constexpr int kPairs = 61;
-    const std::unique_ptr<Operation> operation = test::nccl_backend()->open(c);
+    const std::unique_ptr<Operation> operation = nccl_backend()->open(c);
     operation->prepare();
     operation->warm_up();
     const std::int64_t operations = granules * operation->granularity();
@@ -66,7 +66,7 @@ TEST_F(SampleStart, GivesNoLeadToOperationsThatTheHostBounds) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   ::testing::AddGlobalTestEnvironment(new linkgain::test::NcclBackendEnd);

@@ -10,7 +10,7 @@
 #include "nccl/batch_timer.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr auto kSlowHost = std::chrono::microseconds(500);
@@ -78,4 +78,4 @@ TEST_F(StreamGateTest, DoesNotHoldForLong) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

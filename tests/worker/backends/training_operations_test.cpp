@@ -14,11 +14,8 @@
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using test::RankTest;
-using test::TrainingWorld;
 
 constexpr std::int64_t kCount = 20'011;
 
@@ -33,7 +30,7 @@ double value_of(int rank, std::int64_t place) {
 class TrainingOperations : public RankTest, public ::testing::WithParamInterface<DataType> {
  protected:
   void SetUp() override {
-    world_ = test::make_training_world(GetParam(), kCount);
+    world_ = make_training_world(GetParam(), kCount);
     refill();
   }
 
@@ -210,4 +207,4 @@ INSTANTIATE_TEST_SUITE_P(In, TrainingOperations,
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -9,10 +9,8 @@
 #include "gpu_models.hpp"
 
 // Loss and every gradient against the reference in double precision.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 /// Root of the sum of squares of what differs, over that of what is expected.
 struct Difference {
@@ -147,4 +145,4 @@ TEST_F(GpuGradientsTest, of_ranks_together_are_those_of_one) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

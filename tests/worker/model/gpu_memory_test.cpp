@@ -10,7 +10,7 @@
 #include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using kernels::TrainingPrecision;
@@ -187,4 +187,4 @@ TEST(GpuMemory, HasRoomForWhatKernelsNeed) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

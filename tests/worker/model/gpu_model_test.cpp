@@ -12,10 +12,8 @@
 #include "linkgain/base/errors.hpp"
 #include "tiny_steps.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 GpuModelOptions tiny_options(kernels::TrainingPrecision precision, double dropout) {
   return {.config = kTiny, .shape = kShape, .precision = precision, .dropout = dropout, .seed = 5};
@@ -190,4 +188,4 @@ TEST_F(GpuModelTest, refuses_options_and_tokens_that_do_not_fit) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -18,10 +18,8 @@
 #include "linkgain/statistics/statistics.hpp"
 #include "support/memory_in_use.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 constexpr const char* kDescription =
     "Times training steps of GPT-2 124M on the current GPU: a whole step as the median of some "
@@ -204,14 +202,14 @@ void time_precision(kernels::TrainingPrecision precision, const Options& options
                                 .measures_products = options.measures_products};
   if (options.profiles) model_options.observer = &profile;
   gpu::check(cudaFree(nullptr));
-  const Bytes before = test::memory_in_use();
+  const Bytes before = memory_in_use();
   model = make_gpu_model(model_options);
   fmt::print("{}: {} x {} tokens, dropout {}\n", text_of(precision), options.shape.samples,
              options.shape.length, options.dropout);
   time_steps(*model, options);
   fmt::print("  memory: {:.0f} MiB stated, {:.0f} MiB taken beside {:.0f} MiB in use before\n",
              static_cast<double>(gpu_model_bytes(model_options).value) / 1048576,
-             static_cast<double>(test::memory_in_use().value - before.value) / 1048576,
+             static_cast<double>(memory_in_use().value - before.value) / 1048576,
              static_cast<double>(before.value) / 1048576);
   if (!options.profiles) return;
   constexpr int kProfiled = 5;
@@ -264,11 +262,11 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   try {
-    return linkgain::run(argc, argv);
+    return linkgain::test::run(argc, argv);
   } catch (const linkgain::Error& error) {
     fmt::print(stderr, "gpu_step_timing: {}\n", error.what());
     return static_cast<int>(error.exit_code());

@@ -14,10 +14,8 @@
 #include "tiny_steps.hpp"
 
 // Whole steps, GPT-2 124M among them.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 const Gpt2Config kGpt2 = gpt2_config(ModelSize::gpt2);
 constexpr BatchShape kGpt2Shape{4, 1024};
@@ -100,11 +98,11 @@ TEST_F(GpuTrainingTest, has_the_same_losses_whatever_algorithms_multiply) {
 
 /// What the device has less while this model has made a step, whoever took it.
 std::int64_t memory_taken(const GpuModelOptions& options) {
-  const Bytes before = test::memory_in_use();
+  const Bytes before = memory_in_use();
   const auto model = make_gpu_model(options);
   const auto tokens = uniform_tokens(options.config, options.shape);
   run_step(*model, {.tokens = tokens}, optimizer_step({}, 0, 1));
-  return test::memory_in_use().value - before.value;
+  return memory_in_use().value - before.value;
 }
 
 // Of two tries: other processes may take memory or give it back meanwhile, but hardly twice.
@@ -225,4 +223,4 @@ TEST_F(GpuTrainingTest, tells_an_observer_of_all_its_work) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 struct Moments {
@@ -69,4 +69,4 @@ TEST(InitialWeights, OfGpt2sTwelveLayersDivideByTheRootOfTwentyFour) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(OptimizerStep, LearnsLessFromStepToStep) {
@@ -30,4 +30,4 @@ TEST(ClipFactor, LeavesSmallGradientsAlone) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

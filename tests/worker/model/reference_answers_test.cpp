@@ -10,10 +10,8 @@
 #include "linkgain/model/reference_model.hpp"
 #include "model_steps.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 /// Elements of a tensor that are to be compared. A key's bias moves all scores of a query alike, so
 /// that its gradient is 0 in exact arithmetic, and what AdamW makes of it is rounding alone.
@@ -68,4 +66,4 @@ TEST(ReferenceAnswers, LossesGradientsAndStepsArePytorchs) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

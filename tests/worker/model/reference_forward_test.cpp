@@ -9,10 +9,9 @@
 
 // The reference's loss against GPT-2's formulas, written down once more, a token and a number at a
 // time. It also says which number of the mask belongs to which element.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
 
@@ -200,4 +199,4 @@ TEST(ReferenceForward, IsGpt2) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

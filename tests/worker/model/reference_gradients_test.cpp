@@ -8,10 +8,8 @@
 #include "model_steps.hpp"
 
 // The reference's gradients against differences of its loss.
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 constexpr double kMostError = 1e-6;
 
@@ -118,4 +116,4 @@ TEST_P(ReferenceGradients, AreOverwrittenInEveryStep) {
 INSTANTIATE_TEST_SUITE_P(Dropout, ReferenceGradients, ::testing::Values(0.0, 0.1));
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -13,10 +13,8 @@
 #include "linkgain/base/errors.hpp"
 #include "tiny_steps.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 std::unique_ptr<TrainingModel> tiny_model(double dropout, BatchShape shape = kShape) {
   return make_reference_model({kTiny, shape, dropout, 5});
@@ -224,4 +222,4 @@ TEST(ReferenceModel, RefusesWhatItCannotCompute) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -10,10 +10,9 @@
 
 #include "model_steps.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using linkgain::test::OrderListener;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -188,4 +187,4 @@ TEST(TrainingModel, RefusesRangesThatTheParametersDoNotHave) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,10 +7,8 @@
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using test::ScopedEnvironment;
 
 /// Ranks on the GPUs of two hosts that are built alike, two on each.
 std::vector<RankInfo> ranks_on_two_hosts(const Nvml& nvml) {
@@ -75,7 +73,7 @@ std::string absent_counters(const std::optional<GpuInfo>& gpu) {
 }
 
 TEST(DeviceMonitor, SaysWhyThereAreNoCounters) {
-  test::Situations answers;
+  Situations answers;
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
   {
     const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "failing-fields");
@@ -102,4 +100,4 @@ TEST(DeviceMonitor, CompletesAGpu) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

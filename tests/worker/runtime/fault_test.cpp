@@ -5,7 +5,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 void expect_fault(std::string_view text, Fault::Kind kind, int rank, std::int64_t batch) {
@@ -44,9 +44,9 @@ TEST(Fault, SpoilsTheVerificationOfItsRankAlone) {
 }
 
 TEST(Fault, ComesFromTheEnvironment) {
-  const test::ScopedEnvironment set("LINKGAIN_TEST_FAULT", "hang@3:2");
+  const ScopedEnvironment set("LINKGAIN_TEST_FAULT", "hang@3:2");
   EXPECT_EQ(fault_from_environment()->rank, 3);
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

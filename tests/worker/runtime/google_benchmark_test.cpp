@@ -11,7 +11,7 @@
 #include "linkgain/base/errors.hpp"
 #include "support/program.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -86,7 +86,7 @@ std::vector<std::string> listed(const std::string& filter) {
   const ExitCode outcome =
       run_benchmarks(three_subjects(), {{"--benchmark_list_tests", filter}, {}});
   EXPECT_EQ(outcome, ExitCode::success);
-  return test::lines_of(output.text());
+  return lines_of(output.text());
 }
 
 TEST(GoogleBenchmark, ListsWhatTheFilterLeaves) {
@@ -129,13 +129,13 @@ TEST(GoogleBenchmark, RefusesWhatItDoesNotKnow) {
 /// Runs subjects and returns what they leave in a file of this format.
 std::string run_to_file(std::vector<std::unique_ptr<BenchmarkSubject>> subjects, ExitCode expected,
                         const std::string& format) {
-  const test::ScratchFolder folder;
+  const ScratchFolder folder;
   const std::string file = folder.path() / "out";
   const std::vector<std::string> arguments{
       "--benchmark_out=" + file, "--benchmark_out_format=" + format, "--benchmark_min_time=0.02"};
   const CapturedOutput output;
   EXPECT_EQ(run_benchmarks(std::move(subjects), {arguments, {{"machine", "two ranks"}}}), expected);
-  return test::read_text(file);
+  return read_text(file);
 }
 
 Json run_to_json(std::vector<std::unique_ptr<BenchmarkSubject>> subjects, ExitCode expected) {
@@ -175,7 +175,7 @@ TEST(GoogleBenchmark, CsvHasAColumnForEveryCounterWhateverTheFirstRunsLack) {
   copies->has_bandwidth = true;
   subjects.push_back(std::move(copies));
   const std::vector<std::string> lines =
-      test::lines_of(run_to_file(std::move(subjects), ExitCode::machine_cannot, "csv"));
+      lines_of(run_to_file(std::move(subjects), ExitCode::machine_cannot, "csv"));
   ASSERT_THAT(lines, SizeIs(4));
   EXPECT_THAT(lines[0], EndsWith(",\"busbw\",\"latency_us\""));
   EXPECT_THAT(lines[1], StartsWith("\"refused\","));
@@ -190,4 +190,4 @@ TEST(GoogleBenchmark, ACaseThatCannotRunIsNoSuccess) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

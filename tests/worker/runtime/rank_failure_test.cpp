@@ -5,10 +5,10 @@
 
 #include "support/rank_test.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using AbandonedRanks = test::RankTest;
+using AbandonedRanks = RankTest;
 
 TEST_F(AbandonedRanks, DoNotWaitForOneThatThrew) {
   if (session->rank() == 1) throw std::runtime_error("no such thing");
@@ -16,6 +16,6 @@ TEST_F(AbandonedRanks, DoNotWaitForOneThatThrew) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

@@ -16,7 +16,7 @@
 #include "support/call_log_double.hpp"
 #include "support/rank_test.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class Ranks : public test::RankTest {
+class Ranks : public RankTest {
  protected:
   static int last() { return session->ranks() - 1; }
 };
@@ -140,7 +140,7 @@ class EngineOnRanks : public Ranks {
     return error != nullptr ? error->text + "|" + error->advice : "no error";
   }
 
-  test::SteadyBackend backend_{*session};
+  SteadyBackend backend_{*session};
 };
 
 TEST_F(EngineOnRanks, DescribesEveryRank) {
@@ -174,7 +174,7 @@ TEST_F(EngineOnRanks, TellWhatTheLibraryChoseForTheWarmUp) {
     EXPECT_EQ(opened.plan, (TransferPlan{"RING", "LL"}));
     EXPECT_GT(opened.plan_cost.value, 0.0);
   });
-  test::CallLogDouble::close();
+  CallLogDouble::close();
   ::unsetenv("NCCL_DEBUG_FILE");
   for (const char* ending : {"", ".now", ".kept"}) std::remove((log + ending).c_str());
 }
@@ -302,6 +302,6 @@ TEST_F(EngineOnRanks, ATooLongCommandIsRefusedBeforeItIsSent) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

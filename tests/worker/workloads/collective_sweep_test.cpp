@@ -5,7 +5,7 @@
 
 #include "linkgain/cases/case.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::DoubleEq;
@@ -24,4 +24,4 @@ TEST(SweepCounters, HaveNoBandwidthWhereTheSizeIsNotWhatIsMoved) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -24,7 +24,7 @@
 #include "linkgain/model/gpu_model.hpp"
 #endif
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 constexpr const char* kDescription =
@@ -163,18 +163,18 @@ void dump(const Options& options) {
   settings.strategy = TrainingStrategy::none;
   settings.steps = options.steps;
   TrainingRun run({make_model(options), std::make_unique<Alone>(), make_tokens(options)}, settings);
-  if (options.deviation > 0.0) test::roughen(run.model(), options.deviation);
+  if (options.deviation > 0.0) roughen(run.model(), options.deviation);
   write_tokens(options);
-  write_elements(options, "parameters.bin", test::parameters_of(run.model()));
+  write_elements(options, "parameters.bin", parameters_of(run.model()));
   std::vector<double> losses;
   for (std::int64_t step = 0; step < options.steps; ++step) {
     run.run_step(step);
     losses.push_back(run.read_loss());
     if (step == 0) {
-      write_elements(options, "gradients.bin", test::gradients_of(run.model()));
+      write_elements(options, "gradients.bin", gradients_of(run.model()));
     }
   }
-  write_elements(options, "updated.bin", test::parameters_of(run.model()));
+  write_elements(options, "updated.bin", parameters_of(run.model()));
   write_index(options, run.model().table(), losses);
 }
 
@@ -222,11 +222,11 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   try {
-    return linkgain::run(argc, argv);
+    return linkgain::test::run(argc, argv);
   } catch (const linkgain::Error& error) {
     fmt::print(stderr, "training_dump: {}\n", error.what());
     return static_cast<int>(error.exit_code());

@@ -12,7 +12,7 @@
 #include "spoilt_communication.hpp"
 #include "support/rank_test.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using ::testing::AllOf;
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// A training of the tiny model, of which one rank's communication can be spoilt.
-class TrainingCheck : public test::RankTest {
+class TrainingCheck : public RankTest {
  protected:
   /// Collective.
   void open(const std::string& strategy) {
@@ -33,7 +33,7 @@ class TrainingCheck : public test::RankTest {
     faults() = {};
   }
 
-  test::CommunicationFaults& faults() { return backend_.faults; }
+  CommunicationFaults& faults() { return backend_.faults; }
   Verification verify() {
     faults().count_anew();
     return operation_->verify(Spoil::nothing);
@@ -43,7 +43,7 @@ class TrainingCheck : public test::RankTest {
   /// One rank after the other has its gradients summed before the check's step.
   static std::int64_t passes_before_step() { return session->ranks(); }
 
-  test::SpoiltBackend backend_{make_mpi_backend(*session, Bytes{1 << 20})};
+  SpoiltBackend backend_{make_mpi_backend(*session, Bytes{1 << 20})};
   std::unique_ptr<Operation> operation_;
 };
 
@@ -105,6 +105,6 @@ TEST_F(TrainingCheck, FindsALossThatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

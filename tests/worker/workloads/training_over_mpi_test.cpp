@@ -16,16 +16,8 @@
 #include "support/rank_test.hpp"
 #include "training_ranks.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using test::Event;
-using test::EventLog;
-using test::expect_near;
-using test::LoggedCommunication;
-using test::RankResult;
-using test::RankTest;
-using test::TrainingCase;
 
 constexpr std::array kStrategies{TrainingStrategy::ddp, TrainingStrategy::zero2,
                                  TrainingStrategy::zero3};
@@ -75,14 +67,14 @@ class TrainingOverMpi : public RankTest {
       of_one_bucket_[strategy] = train_here(*backend, with_one_bucket(training(strategy)));
     }
     // Alike on all ranks; the others wait meanwhile.
-    if (session->is_root()) expected_ = test::train(test::one_rank(training({}))).front();
+    if (session->is_root()) expected_ = train(one_rank(training({}))).front();
     session->barrier();
   }
 
   /// This rank's part.
   static RankResult train_here(Backend& backend, const TrainingCase& how) {
     EventLog log;
-    TrainingRun run = test::make_run(
+    TrainingRun run = make_run(
         how,
         std::make_unique<LoggedCommunication>(backend.open_training_communication(nullptr), log),
         log);
@@ -94,7 +86,7 @@ class TrainingOverMpi : public RankTest {
       result.losses.push_back(run.read_loss());
       result.hashes.push_back(run.parameter_hash());
     }
-    result.parameters = test::parameters_of(run.model());
+    result.parameters = parameters_of(run.model());
     return result;
   }
 
@@ -194,6 +186,6 @@ TEST_F(TrainingOverMpi, RanksComputeSamplesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) { return linkgain::test::run_rank_tests(argc, argv); }

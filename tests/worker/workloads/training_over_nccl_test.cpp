@@ -21,10 +21,8 @@
 #include "training_run.hpp"
 #include "worker/model/model_steps.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using test::RankTest;
 
 constexpr std::array kStrategies{TrainingStrategy::ddp, TrainingStrategy::zero2,
                                  TrainingStrategy::zero3};
@@ -72,7 +70,7 @@ Trained train(TrainingParts parts, TrainingStrategy strategy) {
     result.losses.push_back(run.read_loss());
     result.hashes.push_back(run.parameter_hash());
   }
-  result.parameters = test::parameters_of(run.model());
+  result.parameters = parameters_of(run.model());
   return result;
 }
 
@@ -80,17 +78,17 @@ Trained train(TrainingParts parts, TrainingStrategy strategy) {
 Trained train_together(TrainingStrategy strategy) {
   TrainingParts parts;
   parts.model = make_model(kShape);
-  parts.communication = test::nccl_backend()->open_training_communication(parts.model->stream());
+  parts.communication = nccl_backend()->open_training_communication(parts.model->stream());
   return train(std::move(parts), strategy);
 }
 
 /// One rank with the samples of all, on this rank's GPU.
 Trained train_alone(int ranks) {
-  test::ThreadExchange nobody(1);
-  test::EventLog log;
+  ThreadExchange nobody(1);
+  EventLog log;
   TrainingParts parts;
   parts.model = make_model({kShape.samples * ranks, kShape.length});
-  parts.communication = std::make_unique<test::ThreadCommunication>(nobody, 0, log);
+  parts.communication = std::make_unique<ThreadCommunication>(nobody, 0, log);
   return train(std::move(parts), TrainingStrategy::none);
 }
 
@@ -102,7 +100,7 @@ class TrainingOverNccl : public RankTest {
     }
     results_[TrainingStrategy::none] = train_together(TrainingStrategy::none);
     expected_ = train_alone(session->ranks());
-    initial_ = test::parameters_of(*make_model(kShape));
+    initial_ = parameters_of(*make_model(kShape));
     session->barrier();
   }
 
@@ -169,7 +167,7 @@ TEST_F(TrainingOverNccl, LeavesTheSameBitsOnAllRanksAfterEveryStep) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   ::testing::AddGlobalTestEnvironment(new linkgain::test::NcclBackendEnd);

@@ -32,10 +32,8 @@
 #include "timed_communication.hpp"
 #include "training_run.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
-
-using namespace linkgain::test;
 
 constexpr double kSettling = 3e3;  // us: the host enqueues a round of all-reduces meanwhile
 
@@ -227,14 +225,15 @@ void run(Session& session, const OverlapOptions& options) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   try {
     linkgain::Session session(argc, argv);
     const auto options = linkgain::test::parse_overlap_options({argv + 1, argv + argc});
     if (options && session.ranks() > 1) {
-      return linkgain::test::run_or_end_all(session, [&] { linkgain::run(session, *options); });
+      return linkgain::test::run_or_end_all(session,
+                                            [&] { linkgain::test::run(session, *options); });
     }
     if (session.is_root()) fmt::print("{}", linkgain::test::overlap_usage());
     return 2;

@@ -11,10 +11,9 @@
 #include "linkgain/base/errors.hpp"
 #include "training_ranks.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
-using namespace linkgain::test;
 using ::testing::HasSubstr;
 
 constexpr auto kNone = TrainingStrategy::none;
@@ -290,4 +289,4 @@ TEST(TrainingSettings, AreThoseOfTheTrainer) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test
