@@ -39,6 +39,14 @@ LINKGAIN_BOTH constexpr int vectors_in_flight(int ranks) {
 /// in flight, for which half of them are too few from six ranks on.
 constexpr int two_shot_blocks(int ranks) { return ranks <= 5 ? 2 : 1; }
 
+/// The same of ring, which is launched with one. Of sm_100's and sm_120's registers half are too
+/// few for it: it spills 384 bytes there, and nothing elsewhere.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+inline constexpr int kRingBlocks = 1;
+#else
+inline constexpr int kRingBlocks = 2;
+#endif
+
 /// Data of so many vectors of 16 bytes as a share for each rank: of `pitch` vectors, or what is
 /// left. The pitch, in whole lines, is that of `layout` vectors, no fewer, so that operations that
 /// share scratch have the same.

@@ -116,7 +116,7 @@ class Ring {
 /// A block has two parts of the data under way in turn, so that it need not wait for what was only
 /// just sent. Parts are large, as a flag holds a block up, and alike.
 template <int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, 2)
+__global__ void __launch_bounds__(kAllReduceThreads, kRingBlocks)
     ring(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
   constexpr std::int64_t kMostChunks = 16;
