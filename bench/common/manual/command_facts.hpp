@@ -42,6 +42,11 @@ CommandFacts facts_of(
     const CLI::App& app,
     const std::function<std::vector<std::string>(const CLI::Option& option)>& words_of);
 
+/// What the shell reads to complete the program's command lines.
+std::string bash_completion(const CommandFacts& facts);
+std::string zsh_completion(const CommandFacts& facts);
+std::string fish_completion(const CommandFacts& facts);
+
 /// "linkgain-run": what the page of a command is called.
 std::string page_name(const CommandFacts& command);
 

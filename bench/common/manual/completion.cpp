@@ -108,8 +108,7 @@ constexpr std::string_view kBashBegin =
 
 }  // namespace
 
-std::string bash_completion(const CLI::App& program, const WordsOf& words_of) {
-  const CommandFacts facts = facts_of(program, words_of);
+std::string bash_completion(const CommandFacts& facts) {
   const std::string function = function_name(facts.name);
   std::string text = fmt::format("# Completion of {0} for bash.\n{1}() {{\n", facts.name, function);
   text += fmt::format(kBashBegin, facts.name);
@@ -201,8 +200,7 @@ std::string zsh_commands(const CommandFacts& program) {
 
 }  // namespace
 
-std::string zsh_completion(const CLI::App& program, const WordsOf& words_of) {
-  const CommandFacts facts = facts_of(program, words_of);
+std::string zsh_completion(const CommandFacts& facts) {
   const std::string function = function_name(facts.name);
   return fmt::format(
       "#compdef {0}\n{1}() {{\n  local state\n  _arguments -C \\\n{2}{3}}}\n{1} \"$@\"\n",
@@ -253,8 +251,7 @@ std::string fish_options(const CommandFacts& command, const std::string& begin) 
 
 }  // namespace
 
-std::string fish_completion(const CLI::App& program, const WordsOf& words_of) {
-  const CommandFacts facts = facts_of(program, words_of);
+std::string fish_completion(const CommandFacts& facts) {
   const std::string begin = "complete -c " + facts.name;
   std::string text = fmt::format("# Completion of {} for fish.\n", facts.name);
   if (facts.commands.empty()) return text + fish_options(facts, begin);

@@ -162,10 +162,6 @@ void write(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-std::string manual_page(const CLI::App& command) {
-  return page_of(facts_of(command, [](const CLI::Option&) { return std::vector<std::string>{}; }));
-}
-
 void write_manual(const CLI::App& program, const WordsOf& words_of,
                   const std::filesystem::path& share) {
   const CommandFacts facts = facts_of(program, words_of);
@@ -174,10 +170,9 @@ void write_manual(const CLI::App& program, const WordsOf& words_of,
   };
   write_page(facts);
   for (const CommandFacts& command : facts.commands) write_page(command);
-  write(share / "bash-completion" / "completions" / facts.name, bash_completion(program, words_of));
-  write(share / "zsh" / "site-functions" / ("_" + facts.name), zsh_completion(program, words_of));
-  write(share / "fish" / "vendor_completions.d" / (facts.name + ".fish"),
-        fish_completion(program, words_of));
+  write(share / "bash-completion" / "completions" / facts.name, bash_completion(facts));
+  write(share / "zsh" / "site-functions" / ("_" + facts.name), zsh_completion(facts));
+  write(share / "fish" / "vendor_completions.d" / (facts.name + ".fish"), fish_completion(facts));
 }
 
 }  // namespace linkgain
