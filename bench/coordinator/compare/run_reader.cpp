@@ -224,16 +224,6 @@ OperationKind operation_of(const std::vector<std::string>& arguments) {
   return only.empty() ? OperationKind::all_reduce : parse_operation(only);
 }
 
-/// nccl-tests' names of types where they differ from ours.
-DataType type_of(const std::string& name) {
-  if (name == "float") return DataType::float32;
-  if (name == "half") return DataType::float16;
-  if (name == "double") return DataType::float64;
-  if (name == "f8e4m3") return DataType::float8e4m3;
-  if (name == "f8e5m2") return DataType::float8e5m2;
-  return parse_data_type(name);
-}
-
 /// The column is padded text: "    -1".
 int root_of(const Json& row) {
   const Json root = row.value("root", Json());
@@ -263,7 +253,7 @@ Case pattern_of(const Json& document, const std::vector<std::string>& arguments)
 Case case_of(const Json& row, const Case& pattern) {
   Case c = pattern;
   c.size = Bytes{row.at("size")};
-  c.type = type_of(row.at("type"));
+  c.type = parse_nccl_tests_type(row.at("type").get<std::string>());
   if (has_reduction(c.operation)) c.reduction = parse_reduction(row.at("redop").get<std::string>());
   if (has_root(c.operation)) c.root = root_of(row);
   return c;

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -290,30 +289,6 @@ std::optional<double> least_bandwidth() {
 }
 
 }  // namespace
-
-std::string_view nccl_tests_name(DataType type) {
-  switch (type) {
-    case DataType::float32:
-      return "float";
-    case DataType::float16:
-      return "half";
-    case DataType::float64:
-      return "double";
-    case DataType::float8e4m3:
-      return "f8e4m3";
-    case DataType::float8e5m2:
-      return "f8e5m2";
-    case DataType::bfloat16:
-    case DataType::int8:
-    case DataType::uint8:
-    case DataType::int32:
-    case DataType::uint32:
-    case DataType::int64:
-    case DataType::uint64:
-      return name_of(type);
-  }
-  throw std::logic_error("unhandled data type");
-}
 
 std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path) {
   const std::string_view file = path.substr(path.rfind('/') + 1);

@@ -45,4 +45,9 @@ std::string_view name_of(Reduction reduction);
 DataType parse_data_type(std::string_view name);
 Reduction parse_reduction(std::string_view name);
 
+/// nccl-tests' names: half, bfloat16, float, f8e4m3, …
+std::string_view nccl_tests_name(DataType type);
+/// Throws UsageError for any other.
+DataType parse_nccl_tests_type(std::string_view name);
+
 }  // namespace linkgain

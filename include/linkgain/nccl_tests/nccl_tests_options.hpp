@@ -64,8 +64,6 @@ struct NcclTestsOptions {
   std::optional<double> least_bandwidth_gb_per_s;      ///< NCCL_TESTS_MIN_BW
 };
 
-/// nccl-tests' names: half, bfloat16, float, f8e4m3, ... for `-d` and the type column.
-std::string_view nccl_tests_name(DataType type);
 /// Types and reductions in the order in which `all` takes them.
 inline constexpr std::array kNcclTestsTypes{
     DataType::int8,    DataType::uint8,    DataType::int32,      DataType::uint32,

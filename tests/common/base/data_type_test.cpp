@@ -30,6 +30,15 @@ TEST(DataTypes, AreReadBackFromTheirDistinctNames) {
   EXPECT_EQ(names.size(), 12U);
 }
 
+TEST(DataTypes, AreReadBackFromTheirNamesInNcclTests) {
+  for (const DataType type : kDataTypes) {
+    EXPECT_EQ(parse_nccl_tests_type(nccl_tests_name(type)), type);
+  }
+  EXPECT_EQ(nccl_tests_name(DataType::float16), "half");
+  EXPECT_EQ(nccl_tests_name(DataType::bfloat16), "bfloat16");
+  EXPECT_THROW(parse_nccl_tests_type("float16"), UsageError) << "which is ours";
+}
+
 TEST(Reductions, AreReadBackFromTheirNames) {
   for (const Reduction reduction : kReductions) {
     EXPECT_EQ(parse_reduction(name_of(reduction)), reduction);
