@@ -12,7 +12,7 @@ TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnPaths) {
   const Record record = this->record();
   EXPECT_EQ(record.status, RunStatus::complete);
   ASSERT_EQ(record.cases.size(), 6U);
-  const bool nvlink = all_pairs(record.machine.links, &PairLink::nvlink).value_or(false);
+  const bool nvlink = all_pairs(record.machine.links, joined_by_nvlink).value_or(false);
   for (const CaseResult& result : record.cases) {
     if (nvlink) {
       EXPECT_EQ(result.variants[0].path, Path::nvlink) << case_name(result.definition);
@@ -72,7 +72,7 @@ TEST_F(RunOnGpus, SequentialScheduleGivesRatiosToo) {
   const Outcome outcome = run_linkgain("--only all_reduce --sizes 16M --schedule sequential");
   ASSERT_EQ(outcome.status, 0) << outcome.output;
   const Record record = this->record();
-  EXPECT_EQ(record.settings.schedule, "sequential");
+  EXPECT_EQ(record.settings.schedule, Schedule::sequential);
   EXPECT_EQ(record.cases.at(0).ratios.size(), 1U);
 }
 

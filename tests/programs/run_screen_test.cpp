@@ -249,12 +249,13 @@ TEST(ReportOnATerminal, IsOfTheLatestRunUnlessOneIsNamed) {
     const std::filesystem::path copy = folder.path() / "results" / name / "record.json";
     std::filesystem::create_directories(copy.parent_path());
     std::filesystem::copy_file(records / name / "record.json", copy);
-    const bool latest = name == "2xH200-node-1";
-    std::filesystem::last_write_time(copy, latest ? later : later - std::chrono::hours(1));
+    // Not the file written last: a copy or a touch makes no run.
+    const bool written_last = name == "2xH200-node-1";
+    std::filesystem::last_write_time(copy, written_last ? later : later - std::chrono::hours(1));
   }
   const Outcome outcome = run_program(linkgain(folder, {"report", "--format", "table"}));
   EXPECT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(outcome.output, HasSubstr("Record: results/2xH200-node-1\n"));
+  EXPECT_THAT(outcome.output, HasSubstr("Record: results/2xH200-node-2\n"));
 }
 
 TEST_F(RunScreen, DumbTerminalsGetPlainLines) {

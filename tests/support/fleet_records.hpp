@@ -114,8 +114,9 @@ inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus =
     result.definition = definition;
     result.variants = {fleet_variant(definition, "p2p", p2p, Path::nvlink),
                        fleet_variant(definition, "host", other, Path::host_memory)};
+    const double ratio = other / p2p;
     result.ratios = {
-        {"host", {other / p2p, other / p2p * 0.99, other / p2p * 1.01, record.settings.launches}}};
+        {"host", {ratio, Interval{ratio * 0.99, ratio * 1.01}, record.settings.launches}}};
     result.converged = true;
     result.stopped = StopReason::converged;
     record.cases.push_back(std::move(result));

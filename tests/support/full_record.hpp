@@ -16,8 +16,8 @@
 namespace linkgain::test {
 
 inline auto members(const Ratio& value) {
-  const auto& [a, b, c, d] = value;
-  return std::tie(a, b, c, d);
+  const auto& [a, b, c] = value;
+  return std::tie(a, b, c);
 }
 inline auto members(const RatioResult& value) {
   const auto& [a, b] = value;
@@ -207,7 +207,8 @@ inline CaseResult full_case(const Case& definition, Path path) {
   measured.disturbed_samples = 4;
   measured.level_shift = LevelShift{1, 3, 2.5};
   measured.execution = {12, 1, 6, 7, true, "grouped send/recv", false};
-  measured.training = TrainingResult{200, Seconds{101.9}, 10.98, 9.5, 1e-6, -1e-4, -3e-4, 2e-4, 13};
+  measured.training = TrainingResult{
+      200, Seconds{101.9}, 10.98, 9.5, 1e-6, Estimate{-1e-4, Interval{-3e-4, 2e-4}}, 13};
   VariantResult wrong;
   wrong.variant = "host";
   wrong.time = Seconds{0.5};
@@ -219,7 +220,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   skipped.variant = "net";
   skipped.skipped = "no network";
   result.variants = {measured, wrong, skipped};
-  result.ratios = {{"host", {1.5, 1.25, 1.75, 6}}, {"net", {2.5, std::nullopt, std::nullopt, 1}}};
+  result.ratios = {{"host", {1.5, Interval{1.25, 1.75}, 6}}, {"net", {2.5, std::nullopt, 1}}};
   return result;
 }
 
@@ -251,7 +252,7 @@ inline Record full_record() {
   record.settings = {.argv = {"linkgain", "run", "--out", "my \\ results"},
                      .backend = BackendKind::nccl,
                      .profile = "full",
-                     .schedule = "sequential",
+                     .schedule = Schedule::sequential,
                      .variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}, {"net", {}}},
                      .environment_in_force = {{{"NCCL_ALGO", "Ring,Tree"}}, {}, {}},
                      .launches = 2,

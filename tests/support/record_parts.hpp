@@ -44,7 +44,6 @@ inline Software h200_software(std::string mpi) {
 /// NCCL's, in rounds: nothing against what keeps off P2P.
 inline Settings p2p_against_host(const Environment& host = {{"NCCL_P2P_DISABLE", "1"}}) {
   Settings settings;
-  settings.schedule = "paired";
   settings.variants = {{"p2p", {}}, {"host", host}};
   settings.environment_in_force = {{}, host};
   return settings;

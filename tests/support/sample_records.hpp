@@ -39,7 +39,8 @@ inline VariantResult skipped(std::string variant, std::string reason) {
 }
 
 inline RatioResult ratio(std::string variant, double estimate, double low, double high) {
-  return {std::move(variant), {.estimate = estimate, .low = low, .high = high, .launches = 6}};
+  return {std::move(variant),
+          {.estimate = estimate, .interval = Interval{low, high}, .launches = 6}};
 }
 
 inline CaseResult converged(Case definition, std::vector<VariantResult> variants,

@@ -5,8 +5,11 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {
@@ -32,6 +35,18 @@ Extremes extremes_of(const std::vector<Case>& cases) {
 }
 
 }  // namespace
+
+std::string_view name_of(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::paired:
+      return "paired";
+    case Schedule::sequential:
+      return "sequential";
+  }
+  throw std::logic_error("unhandled schedule");
+}
+
+Schedule parse_schedule(std::string_view name) { return parse_name("schedule", name, kSchedules); }
 
 std::vector<int> order_within(const std::vector<Case>& cases, bool limited) {
   std::vector<int> order(cases.size());

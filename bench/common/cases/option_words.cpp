@@ -7,6 +7,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/cases/case_order.hpp"
 #include "linkgain/cases/operation.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/gpt2/training_case.hpp"
@@ -41,7 +42,7 @@ const std::vector<OptionWords>& table() {
       {"--strategy", "NAME,...", {"ddp", "zero2", "zero3"}},
       {"--training-precision", "NAME,...", names_of(kTrainingPrecisions)},
       {"--buckets", "RULE", names_of(kBucketRules)},
-      {"--schedule", "HOW", {"paired", "sequential"}},
+      {"--schedule", "HOW", names_of(kSchedules)},
       {"--launcher", "PROGRAM", {"mpirun", "srun"}},
       {"--metric", "METRIC", {"time", "busbw", "algbw"}},
       {"--format", "FORMAT", {"table", "md", "csv", "json"}},

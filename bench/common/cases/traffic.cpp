@@ -1,13 +1,35 @@
 #include "linkgain/cases/traffic.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <stdexcept>
 
 namespace linkgain {
 namespace {
 
-/// Our own kernels' ways: all data to all ranks, or to each its share and the sums back.
-constexpr std::string_view kOneShot = "ONE_SHOT";
-constexpr std::string_view kTwoShot = "TWO_SHOT";
+template <typename Enum>
+struct Name {
+  std::string_view name;
+  Enum value;
+};
+
+constexpr std::array kAlgorithms{
+    Name{"", Algorithm::unnamed},          Name{"RING", Algorithm::ring},
+    Name{"TREE", Algorithm::tree},         Name{"PAT", Algorithm::pat},
+    Name{"ONE_SHOT", Algorithm::one_shot}, Name{"TWO_SHOT", Algorithm::two_shot},
+};
+
+constexpr std::array kProtocols{
+    Name{"", Protocol::unnamed},  Name{kSimple, Protocol::simple}, Name{"LL", Protocol::ll},
+    Name{"LL16", Protocol::ll16}, Name{"LL128", Protocol::ll128},
+};
+
+template <typename Enum, std::size_t count>
+Enum value_called(std::string_view name, const std::array<Name<Enum>, count>& names) {
+  const auto found = std::ranges::find(names, name, &Name<Enum>::name);
+  return found == names.end() ? Enum::other : found->value;
+}
 
 /// Messages of a send_recv or copy over all ranks.
 int messages(const Case& c) {
@@ -16,12 +38,12 @@ int messages(const Case& c) {
 }
 
 /// Payload that all ranks send to other ranks for one operation, where is_known().
-std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
+std::optional<double> payload_bytes(const Case& c, Algorithm algorithm) {
   if (!is_known(c.operation, algorithm)) return std::nullopt;
   const double size = static_cast<double>(c.size.value);
   switch (c.operation) {
     case OperationKind::all_reduce:
-      return (algorithm == kOneShot ? c.ranks : 2.0) * (c.ranks - 1) * size;
+      return (algorithm == Algorithm::one_shot ? c.ranks : 2.0) * (c.ranks - 1) * size;
     case OperationKind::all_gather:      // n parts of S/n, each over n-1 links
     case OperationKind::reduce_scatter:  // the same
     case OperationKind::broadcast:       // S over n-1 links
@@ -54,12 +76,28 @@ std::optional<double> payload_bytes(const Case& c, std::string_view algorithm) {
 
 }  // namespace
 
-std::optional<double> link_bytes_per_byte(std::string_view protocol) {
-  if (protocol == kSimple) return 1.0;
-  if (protocol == "LL") return 2.0;
-  if (protocol == "LL16") return 16.0 / 12.0;
-  if (protocol == "LL128") return 128.0 / 120.0;
-  return std::nullopt;
+Algorithm algorithm_called(std::string_view name) {
+  // "NVLS", "NVLSTREE"
+  return name.starts_with("NVLS") ? Algorithm::nvls : value_called(name, kAlgorithms);
+}
+
+Protocol protocol_called(std::string_view name) { return value_called(name, kProtocols); }
+
+std::optional<double> link_bytes_per_byte(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::simple:
+      return 1.0;
+    case Protocol::ll:
+      return 2.0;
+    case Protocol::ll16:
+      return 16.0 / 12.0;
+    case Protocol::ll128:
+      return 128.0 / 120.0;
+    case Protocol::unnamed:
+    case Protocol::other:
+      return std::nullopt;
+  }
+  throw std::invalid_argument("no such protocol");
 }
 
 /// Whether it is known what an operation's algorithm moves.
@@ -68,14 +106,15 @@ std::optional<double> link_bytes_per_byte(std::string_view protocol) {
 /// and is sent S down. all_gather, reduce_scatter: in a ring each rank's part goes n-1 steps, as it
 /// is or with more added at each; by PAT it goes (or is added up) along a tree that joins the n
 /// ranks by n-1 messages. broadcast, reduce: a chain through all ranks, which NCCL calls ring too.
-bool is_known(OperationKind operation, std::string_view algorithm) {
-  const bool ring = algorithm == "RING";
+bool is_known(OperationKind operation, Algorithm algorithm) {
+  const bool ring = algorithm == Algorithm::ring;
   switch (operation) {
     case OperationKind::all_reduce:
-      return ring || algorithm == "TREE" || algorithm == kOneShot || algorithm == kTwoShot;
+      return ring || algorithm == Algorithm::tree || algorithm == Algorithm::one_shot ||
+             algorithm == Algorithm::two_shot;
     case OperationKind::all_gather:
     case OperationKind::reduce_scatter:
-      return ring || algorithm == "PAT";
+      return ring || algorithm == Algorithm::pat;
     case OperationKind::broadcast:
     case OperationKind::reduce:
       return ring;
@@ -101,13 +140,14 @@ bool is_known(OperationKind operation, std::string_view algorithm) {
   throw std::invalid_argument("no such operation");
 }
 
-double largest_payload_of_a_rank(const Case& c, std::string_view algorithm) {
+double largest_payload_of_a_rank(const Case& c, Algorithm algorithm) {
   const double size = static_cast<double>(c.size.value);
   const double of_others = (c.ranks - 1) * size / c.ranks;
   switch (c.operation) {
     case OperationKind::all_reduce:
-      if (algorithm == kOneShot) return (c.ranks - 1) * size;
-      return algorithm == "RING" || algorithm == kTwoShot ? 2.0 * of_others : 2.0 * size;
+      if (algorithm == Algorithm::one_shot) return (c.ranks - 1) * size;
+      return algorithm == Algorithm::ring || algorithm == Algorithm::two_shot ? 2.0 * of_others
+                                                                              : 2.0 * size;
     case OperationKind::all_gather:
     case OperationKind::reduce_scatter:
       // In both algorithms all ranks do alike: each gets, or adds up, the parts of the others.
@@ -148,8 +188,8 @@ Bytes message_size(const Case& c) {
 }
 
 std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan) {
-  const std::optional<double> payload = payload_bytes(c, plan.algorithm);
-  const std::optional<double> link_bytes = link_bytes_per_byte(plan.protocol);
+  const std::optional<double> payload = payload_bytes(c, algorithm_called(plan.algorithm));
+  const std::optional<double> link_bytes = link_bytes_per_byte(protocol_called(plan.protocol));
   if (!payload || !link_bytes) return std::nullopt;
   return *payload * *link_bytes;
 }

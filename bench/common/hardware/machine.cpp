@@ -73,7 +73,7 @@ bool on_one_host(const Machine& machine) {
 }
 
 std::string label_of(const PairLink& link) {
-  return pair_label(link.nvlinks, link.nvlink.value_or(false), link.ancestor);
+  return pair_label(link.nvlinks, link.nvlink, link.ancestor);
 }
 
 const RankInfo* find_rank(const Machine& machine, int rank) {
@@ -89,23 +89,22 @@ const PairLink* find_link(const Machine& machine, int rank, int other) {
   return link != machine.links.end() ? &*link : nullptr;
 }
 
-std::optional<bool> all_pairs(const std::vector<PairLink>& links,
-                              std::optional<bool> PairLink::*what) {
+std::optional<bool> all_pairs(const std::vector<PairLink>& links, PairQuestion what) {
   if (links.empty()) return std::nullopt;
   bool all = true;
   for (const PairLink& link : links) {
-    if (!(link.*what)) return std::nullopt;
-    all = all && *(link.*what);
+    const std::optional<bool> answer = what(link);
+    if (!answer) return std::nullopt;
+    all = all && *answer;
   }
   return all;
 }
 
-std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links,
-                                       std::optional<bool> PairLink::*what) {
+std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links, PairQuestion what) {
   if (links.empty()) return std::nullopt;
-  const std::optional<bool> first = links.front().*what;
+  const std::optional<bool> first = what(links.front());
   const bool same = std::all_of(links.begin(), links.end(),
-                                [&](const PairLink& link) { return link.*what == first; });
+                                [&](const PairLink& link) { return what(link) == first; });
   return same ? first : std::nullopt;
 }
 
@@ -156,12 +155,14 @@ bool both_known_and_differ(const std::optional<T>& a, const std::optional<T>& b)
 
 }  // namespace
 
-std::optional<bool> over_nvlink(const PairLink& link) {
-  return link.nvlinks ? std::optional(*link.nvlinks > 0) : link.nvlink;
+std::optional<bool> joined_by_nvlink(const PairLink& link) {
+  return joined_by_nvlink(link.nvlinks, link.nvlink);
 }
 
+std::optional<bool> allows_p2p(const PairLink& link) { return link.p2p; }
+
 std::string path_label(const PairLink& link) {
-  const std::optional<bool> nvlink = over_nvlink(link);
+  const std::optional<bool> nvlink = joined_by_nvlink(link);
   std::string label;
   if (nvlink.value_or(false)) {
     label = "NVLink";
@@ -175,7 +176,7 @@ std::string path_label(const PairLink& link) {
 }
 
 std::string link_label(const Machine& machine, const PairLink& link) {
-  if (!over_nvlink(link).value_or(false)) return path_label(link);
+  if (!joined_by_nvlink(link).value_or(false)) return path_label(link);
   const std::optional<int> count = link.nvlinks ? link.nvlinks : links_of_two(machine, link);
   if (!count) return path_label(link);
   return fmt::format("NV{}{}", *count, link.p2p.value_or(true) ? "" : kWithoutP2p);
@@ -183,8 +184,8 @@ std::string link_label(const Machine& machine, const PairLink& link) {
 
 bool links_differ(const Machine& machine, const PairLink& link, const Machine& other_machine,
                   const PairLink& other) {
-  const std::optional<bool> nvlink = over_nvlink(link);
-  const std::optional<bool> other_nvlink = over_nvlink(other);
+  const std::optional<bool> nvlink = joined_by_nvlink(link);
+  const std::optional<bool> other_nvlink = joined_by_nvlink(other);
   if (both_known_and_differ(nvlink, other_nvlink)) return true;
   if (both_known_and_differ(link.p2p, other.p2p)) return true;
   if (nvlink.value_or(false) && other_nvlink.value_or(false)) {

@@ -71,16 +71,33 @@ const TopologyPair* find_pair(const Topology& topology, int from, int to) {
   return pair != topology.pairs.end() ? &*pair : nullptr;
 }
 
-std::string pair_label(std::optional<int> nvlinks, bool over_nvlink,
+namespace {
+
+/// Whether the driver says that P2P goes over NVLink.
+std::optional<bool> driver_says(const TopologyPair& pair) {
+  return pair.over_nvlink.measured() ? std::optional(pair.over_nvlink.value().ok) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<bool> driver) {
+  return nvlinks ? std::optional(*nvlinks > 0) : driver;
+}
+
+std::optional<bool> joined_by_nvlink(const TopologyPair& pair) {
+  return joined_by_nvlink(pair.nvlinks.optional(), driver_says(pair));
+}
+
+std::string pair_label(std::optional<int> nvlinks, std::optional<bool> driver,
                        std::optional<Ancestor> ancestor) {
-  if (nvlinks.value_or(0) > 0) return fmt::format("NV{}", *nvlinks);
-  if (!nvlinks && over_nvlink) return "NV?";
+  if (joined_by_nvlink(nvlinks, driver).value_or(false)) {
+    return nvlinks ? fmt::format("NV{}", *nvlinks) : "NV?";
+  }
   return ancestor ? std::string(label_of(*ancestor)) : "?";
 }
 
 std::string label_of(const TopologyPair& pair) {
-  return pair_label(pair.nvlinks.optional(), pair.over_nvlink.value_or(P2pStatus{}).ok,
-                    pair.ancestor.optional());
+  return pair_label(pair.nvlinks.optional(), driver_says(pair), pair.ancestor.optional());
 }
 
 namespace {

@@ -16,9 +16,10 @@ constexpr double kPcieOverhead = 1.5;
 /// Whether one GPU's messages may have brought its PCIe counters round, so that their growth says
 /// nothing.
 bool pcie_may_wrap(const Case& c, const TransferPlan& plan, std::int64_t operations) {
-  const double link_bytes = link_bytes_per_byte(plan.protocol).value_or(2.0) * kPcieOverhead;
-  return static_cast<double>(operations) * largest_payload_of_a_rank(c, plan.algorithm) *
-             link_bytes >=
+  const double link_bytes =
+      link_bytes_per_byte(protocol_called(plan.protocol)).value_or(2.0) * kPcieOverhead;
+  return static_cast<double>(operations) *
+             largest_payload_of_a_rank(c, algorithm_called(plan.algorithm)) * link_bytes >=
          static_cast<double>(kPcieModulus);
 }
 
@@ -79,18 +80,20 @@ std::string why_not_judged(const Case& c, const TransferPlan& plan,
       fmt::format("{}smaller than {}", what_is_small(c), readable_bytes(kJudgedSize));
   if (has_algorithm(c.operation)) {
     if (plan.algorithm.empty()) return std::string(why_no_algorithm);
-    if (!is_known(c.operation, plan.algorithm)) {
+    if (!is_known(c.operation, algorithm_called(plan.algorithm))) {
       return fmt::format("nothing is known of what {} moves", plan.algorithm);
     }
   } else if (plan.protocol.empty() && small) {
     return too_small;  // NCCL's log speaks of no messages; the plan is then that of their size
   }
   if (plan.protocol.empty()) return "NCCL's log named no protocol";
-  if (!link_bytes_per_byte(plan.protocol)) {
+  if (!link_bytes_per_byte(protocol_called(plan.protocol))) {
     return fmt::format("nothing is known of what protocol {} moves", plan.protocol);
   }
   if (small) return too_small;
-  if (plan.protocol != kSimple) return fmt::format("protocol {}, not {}", plan.protocol, kSimple);
+  if (protocol_called(plan.protocol) != Protocol::simple) {
+    return fmt::format("protocol {}, not {}", plan.protocol, kSimple);
+  }
   return {};
 }
 

@@ -141,6 +141,10 @@ StopReason parse_stop_reason(std::string_view name) {
                                nothing_to_compare, skipped, job_lost, interrupted});
 }
 
+void add_once(std::vector<Warning>& warnings, const Warning& warning) {
+  if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
+}
+
 std::string_view name_of(RunStatus status) {
   switch (status) {
     case RunStatus::complete:

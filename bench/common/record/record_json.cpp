@@ -44,34 +44,44 @@ TrafficEvidence read_evidence(const In& json) {
   return evidence;
 }
 
+std::optional<Interval> read_interval(const In& json, const char* low, const char* high) {
+  const auto from = optional_at<double>(json, low);
+  const auto to = optional_at<double>(json, high);
+  return from && to ? std::optional(Interval{*from, *to}) : std::nullopt;
+}
+
 Out write_ratio(const RatioResult& result) {
   const Ratio& ratio = result.ratio;
   return {{"variant", result.variant},
           {"ratio", ratio.estimate},
-          {"low", nullable(ratio.low)},
-          {"high", nullable(ratio.high)},
+          {"low", nullable(low_of(ratio.interval))},
+          {"high", nullable(high_of(ratio.interval))},
           {"launches", ratio.launches}};
 }
 
 RatioResult read_ratio(const In& json) {
-  Ratio ratio;
-  ratio.estimate = json.at("ratio");
-  ratio.low = optional_at<double>(json, "low");
-  ratio.high = optional_at<double>(json, "high");
-  ratio.launches = optional_at<int>(json, "launches").value_or(1);
-  return {json.at("variant"), ratio};
+  return {json.at("variant"),
+          {json.at("ratio"), read_interval(json, "low", "high"),
+           optional_at<int>(json, "launches").value_or(1)}};
 }
 
 Out write_training(const TrainingResult& training) {
+  const Estimate exposed = training.exposed.value_or(Estimate{});
   return {{"steps", training.steps},
           {"sum_s", training.sum.value},
           {"first_loss", nullable(training.first_loss)},
           {"last_loss", nullable(training.last_loss)},
           {"loss_difference", nullable(training.loss_difference)},
-          {"exposed_s", nullable(training.exposed_s)},
-          {"exposed_low_s", nullable(training.exposed_low_s)},
-          {"exposed_high_s", nullable(training.exposed_high_s)},
+          {"exposed_s", training.exposed ? Out(exposed.value) : Out(nullptr)},
+          {"exposed_low_s", nullable(low_of(exposed.interval))},
+          {"exposed_high_s", nullable(high_of(exposed.interval))},
           {"buckets", nullable(training.buckets)}};
+}
+
+std::optional<Estimate> read_exposed(const In& json) {
+  const auto seconds = optional_at<double>(json, "exposed_s");
+  if (!seconds) return std::nullopt;
+  return Estimate{*seconds, read_interval(json, "exposed_low_s", "exposed_high_s")};
 }
 
 TrainingResult read_training(const In& json) {
@@ -80,9 +90,7 @@ TrainingResult read_training(const In& json) {
           optional_at<double>(json, "first_loss"),
           optional_at<double>(json, "last_loss"),
           optional_at<double>(json, "loss_difference"),
-          optional_at<double>(json, "exposed_s"),
-          optional_at<double>(json, "exposed_low_s"),
-          optional_at<double>(json, "exposed_high_s"),
+          read_exposed(json),
           optional_at<int>(json, "buckets")};
 }
 
@@ -386,7 +394,7 @@ Out write_settings(const Settings& settings) {
   Out out{{"argv", settings.argv},
           {"backend", name_of(settings.backend)},
           {"profile", settings.profile},
-          {"schedule", settings.schedule},
+          {"schedule", name_of(settings.schedule)},
           {"variants", array_of(settings.variants, write_variant)},
           {"environment_in_force", settings.environment_in_force},
           {"launches", settings.launches},
@@ -407,7 +415,7 @@ Settings read_settings(const In& json) {
   settings.argv = json.at("argv").get<std::vector<std::string>>();
   settings.backend = parse_recorded_backend(json.at("backend").get<std::string>());
   settings.profile = json.at("profile");
-  settings.schedule = json.at("schedule");
+  settings.schedule = parse_schedule(json.at("schedule").get<std::string>());
   settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
     const In* const arguments = member_of(variant, "arguments");
     return Variant{variant.at("name"), variant.at("environment").get<Environment>(),

@@ -1,55 +1,14 @@
 #include "linkgain/statistics/ratio.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
-#include <numeric>
-#include <stdexcept>
-#include <utility>
 
 namespace linkgain {
-namespace {
-
-/// One draw of a full-period generator: a Weyl sequence through the finalizer of Austin Appleby's
-/// MurmurHash3. Small on purpose: the orders of a record can be repeated from its seed anywhere,
-/// which the standard library's shuffle and distributions do not promise.
-std::uint32_t draw(unsigned& state) {
-  state += 0x9e3779b9U;
-  std::uint32_t bits = state;
-  bits = (bits ^ (bits >> 16)) * 0x85ebca6bU;
-  bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;
-  return bits ^ (bits >> 16);
-}
-
-/// Uniform in 0 … bound-1: draws from the incomplete last stretch are thrown away.
-std::uint32_t draw_below(std::uint32_t bound, unsigned& state) {
-  const std::uint32_t end = std::numeric_limits<std::uint32_t>::max() / bound * bound;
-  std::uint32_t bits = draw(state);
-  while (bits >= end) bits = draw(state);
-  return bits % bound;
-}
-
-}  // namespace
 
 std::optional<double> Ratio::relative_half_width() const {
-  if (!low || !high) return std::nullopt;
-  return 0.5 * std::log(*high / *low);
+  if (!interval) return std::nullopt;
+  return 0.5 * std::log(interval->high / interval->low);
 }
 
 double less_time(double ratio) { return 1.0 - 1.0 / ratio; }
-
-BalancedOrder::BalancedOrder(int variants, unsigned seed) {
-  if (variants < 1) throw std::invalid_argument("an order needs at least one variant");
-  next_.resize(static_cast<std::size_t>(variants));
-  std::iota(next_.begin(), next_.end(), 0);
-  for (std::size_t left = next_.size(); left > 1; --left) {
-    std::swap(next_[left - 1], next_[draw_below(static_cast<std::uint32_t>(left), seed)]);
-  }
-}
-
-std::vector<int> BalancedOrder::next() {
-  return std::exchange(next_, std::vector<int>(next_.rbegin(), next_.rend()));
-}
 
 }  // namespace linkgain

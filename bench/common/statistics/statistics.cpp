@@ -29,23 +29,32 @@ double quantile(std::span<const double> sorted, double share) {
 
 }  // namespace
 
+std::optional<double> low_of(const std::optional<Interval>& interval) {
+  return interval ? std::optional(interval->low) : std::nullopt;
+}
+
+std::optional<double> high_of(const std::optional<Interval>& interval) {
+  return interval ? std::optional(interval->high) : std::nullopt;
+}
+
 double median(std::span<const double> values) { return quantile(sorted_values(values), 0.5); }
 
-Quartiles quartiles(std::span<const double> values) {
+Interval quartiles(std::span<const double> values) {
   const std::vector<double> sorted = sorted_values(values);
   return {quantile(sorted, 0.25), quantile(sorted, 0.75)};
 }
 
-StudentMean student_mean(std::span<const double> values, double confidence) {
+Estimate student_mean(std::span<const double> values, double confidence) {
   if (values.empty()) throw std::invalid_argument("an estimate needs at least one value");
   const auto count = static_cast<double>(values.size());
-  StudentMean result{std::accumulate(values.begin(), values.end(), 0.0) / count};
+  Estimate result{std::accumulate(values.begin(), values.end(), 0.0) / count};
   if (values.size() < 2) return result;
   double squares = 0.0;
-  for (const double value : values) squares += std::pow(value - result.mean, 2);
+  for (const double value : values) squares += std::pow(value - result.value, 2);
   const int freedom = static_cast<int>(values.size()) - 1;
-  result.half_width =
+  const double half_width =
       student_t_quantile(0.5 + confidence / 2.0, freedom) * std::sqrt(squares / freedom / count);
+  result.interval = {result.value - half_width, result.value + half_width};
   return result;
 }
 

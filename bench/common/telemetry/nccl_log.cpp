@@ -166,8 +166,8 @@ TransportLines read_transport_logs(const std::filesystem::path& directory,
   return lines;
 }
 
-Path path_of(const TransportLines& lines, std::optional<bool> nvlink, std::string_view algorithm) {
-  const bool may_multicast = algorithm.empty() || algorithm.starts_with(kNvls);
+Path path_of(const TransportLines& lines, std::optional<bool> nvlink, Algorithm algorithm) {
+  const bool may_multicast = algorithm == Algorithm::unnamed || algorithm == Algorithm::nvls;
   const bool multicast = may_multicast && names(lines, kNvls);
   const bool peer = lines.p2p > 0 || multicast;
   const int families = (peer ? 1 : 0) + (lines.shm > 0 ? 1 : 0) + (lines.net > 0 ? 1 : 0);

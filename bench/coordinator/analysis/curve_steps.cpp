@@ -52,8 +52,8 @@ double exponent_after(Points points, std::size_t i) {
 bool rises(Points points, std::size_t i) {
   const CurvePoint& from = points[i];
   const CurvePoint& to = points[i + 1];
-  const double before = std::max(points[i - 1].high, from.high).value;
-  const double after = std::min(to.low, points[i + 2].low).value;
+  const double before = std::max(points[i - 1].middle_half.high, from.middle_half.high);
+  const double after = std::min(to.middle_half.low, points[i + 2].middle_half.low);
   const double straight = before + slope_before(points, i) * (bytes(to) - bytes(from));
   const double power = before * std::pow(size_ratio(from, to), exponent_after(points, i + 1));
   return after >= kLeastStep * std::max(straight, power);
@@ -62,19 +62,19 @@ bool rises(Points points, std::size_t i) {
 /// What the sizes before points[i] would have in its place at least: on their straight line.
 double low_before(Points points, std::size_t i) {
   const double trend = i < 2 ? 0.0 : slope(points[i - 2], points[i - 1]);
-  return points[i - 1].low.value + trend * (bytes(points[i]) - bytes(points[i - 1]));
+  return points[i - 1].middle_half.low + trend * (bytes(points[i]) - bytes(points[i - 1]));
 }
 
 /// What the sizes after points[i] would have in its place at most.
 double high_after(Points points, std::size_t i) {
   const double trend = i + 2 < points.size() ? slope(points[i + 1], points[i + 2]) : 0.0;
-  return points[i + 1].high.value - trend * (bytes(points[i + 1]) - bytes(points[i]));
+  return points[i + 1].middle_half.high - trend * (bytes(points[i + 1]) - bytes(points[i]));
 }
 
 /// Between points[i] and the next one.
 bool falls(Points points, std::size_t i) {
-  const double before = std::min(points[i].low.value, low_before(points, i));
-  const double after = std::max(points[i + 1].high.value, high_after(points, i + 1));
+  const double before = std::min(points[i].middle_half.low, low_before(points, i));
+  const double after = std::max(points[i + 1].middle_half.high, high_after(points, i + 1));
   return before >= kLeastStep * after;
 }
 
@@ -92,12 +92,9 @@ std::vector<CurvePoint> in_order(std::vector<CurvePoint> points) {
 
 CurvePoint point_of(const Case& definition, const VariantResult& result,
                     const std::vector<double>& times) {
-  CurvePoint point{definition.size, *result.time, *result.time, *result.time, {}};
-  if (!times.empty()) {
-    const Quartiles half = quartiles(times);
-    point.low = Seconds{half.low};
-    point.high = Seconds{half.high};
-  }
+  const double time = result.time->value;
+  CurvePoint point{
+      definition.size, *result.time, times.empty() ? Interval{time, time} : quartiles(times), {}};
   if (result.evidence) point.plan = result.evidence->plan;
   return point;
 }

@@ -325,8 +325,8 @@ Ratio ratio_between(const LaunchMean& own, const LaunchMean& other) {
   ratio.estimate = other.time.value / own.time.value;
   ratio.launches = std::min(own.launches, other.launches);
   if (const auto half_width = welch_half_width(own, other)) {
-    ratio.low = ratio.estimate * std::exp(-*half_width);
-    ratio.high = ratio.estimate * std::exp(*half_width);
+    ratio.interval = {ratio.estimate * std::exp(-*half_width),
+                      ratio.estimate * std::exp(*half_width)};
   }
   return ratio;
 }
@@ -390,7 +390,7 @@ double ShiftQuantiles::at(int degrees_of_freedom) {
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
   const double half_width =
       quantiles.at(shift.between_launches.degrees_of_freedom) * standard_error(shift);
-  return {shift.log, shift.log - half_width, shift.log + half_width};
+  return {shift.log - half_width, shift.log + half_width};
 }
 
 double chance_above(const LaunchShift& shift, double bound) {

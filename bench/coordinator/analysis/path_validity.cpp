@@ -12,11 +12,10 @@
 #include <tuple>
 #include <vector>
 
-#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/record/variants.hpp"
-#include "validity_parts.hpp"
 
 namespace linkgain {
 namespace {
@@ -37,6 +36,11 @@ constexpr std::string_view kAskDriver =
 /// Who says more of a case's path.
 std::string_view witness_of(const Case& definition) {
   return is_own_work(definition) ? kAskDriver : kReadLog;
+}
+
+/// A share of the expected bytes, "50.0 %".
+std::string percent(double share) {
+  return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
 }
 
 /// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
@@ -133,8 +137,8 @@ bool joins(const PairLink& link, const Case& definition, int ranks) {
 }
 
 bool are_joined(const std::vector<PairLink>& links) {
-  return all_pairs(links, &PairLink::nvlink).value_or(false) &&
-         all_pairs(links, &PairLink::p2p).value_or(false);
+  return all_pairs(links, joined_by_nvlink).value_or(false) &&
+         all_pairs(links, allows_p2p).value_or(false);
 }
 
 /// Whether NVLink joins all ranks between which messages of the case go, where it may not join
@@ -173,7 +177,7 @@ bool offers_near_p2p(const Machine& machine) {
   return !machine.links.empty() &&
          std::all_of(machine.links.begin(), machine.links.end(), [](const PairLink& link) {
            const bool near = link.ancestor == Ancestor::pix || link.ancestor == Ancestor::pxb;
-           return link.p2p == true && (link.nvlink == true || near);
+           return link.p2p == true && (joined_by_nvlink(link) == true || near);
          });
 }
 
@@ -194,7 +198,7 @@ std::optional<Contradiction> against_pcie(const Record& record, const Case& defi
 /// Of a variant that asks for P2P across the host bridge, where the driver allows it.
 std::optional<Contradiction> against_p2p(const Record& record, const Case& definition,
                                          const VariantResult& result) {
-  const bool offered = all_pairs(record.machine.links, &PairLink::p2p).value_or(false);
+  const bool offered = all_pairs(record.machine.links, allows_p2p).value_or(false);
   if (!offered || (result.path != Path::host_memory && result.path != Path::network)) {
     return std::nullopt;
   }
@@ -258,7 +262,7 @@ void warn_of_disturbed(Record& record) {
     }
   }
   if (cases.empty()) return;
-  add_once(record,
+  add_once(record.warnings,
            {"links-disturbed",
             fmt::format("NVLink carried up to {} of the expected bytes, so other work used the "
                         "links too: {}",
@@ -326,7 +330,7 @@ void warn_of_missing(Record& record) {
     }
   }
   for (const auto& [reason, entry] : missing) {
-    add_once(record,
+    add_once(record.warnings,
              {"evidence-missing",
               fmt::format("what NVLink carried is not known: {}: {}", reason,
                           first_named(entry.cases, 1)),
@@ -336,7 +340,7 @@ void warn_of_missing(Record& record) {
   }
   for (const auto& [reason, entry] : not_judged) {
     add_once(
-        record,
+        record.warnings,
         {"evidence-not-judged",
          fmt::format("NVLink carried {:.3g} GB in {} operations, which cannot be compared with "
                      "the expected bytes: {}: {}",
@@ -372,18 +376,19 @@ bool judge_paths(Record& record) {
       entry.cases.push_back(case_name(result.definition));
     }
   }
-  for (const auto& [key, entry] : found) add_once(record, warning_of(std::get<0>(key), entry));
+  for (const auto& [key, entry] : found)
+    add_once(record.warnings, warning_of(std::get<0>(key), entry));
   return !found.empty();
-}
-
-std::string percent(double share) {
-  return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
 }
 
 void judge_evidence(Record& record) {
   if (record.settings.backend == BackendKind::mpi) return;
   warn_of_disturbed(record);
   warn_of_missing(record);
+}
+
+bool same_path(const VariantResult& a, const VariantResult& b) {
+  return a.time && b.time && a.path == b.path && a.path != Path::unknown && a.path != Path::mixed;
 }
 
 std::optional<Path> own_path(const Machine& machine, const Case& c, const Execution& execution) {
@@ -393,11 +398,11 @@ std::optional<Path> own_path(const Machine& machine, const Case& c, const Execut
   for (const PairLink& link : machine.links) {
     if (joins(c, link)) used.push_back(link);
   }
-  if (const auto nvlink = same_for_all_pairs(used, &PairLink::nvlink)) {
+  if (const auto nvlink = same_for_all_pairs(used, joined_by_nvlink)) {
     return *nvlink ? Path::nvlink : Path::pcie_p2p;
   }
   const bool known = !used.empty() && std::all_of(used.begin(), used.end(), [](const PairLink& l) {
-    return l.nvlink.has_value();
+    return joined_by_nvlink(l).has_value();
   });
   return known ? Path::mixed : Path::unknown;
 }

@@ -11,11 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
-#include "validity_parts.hpp"
 
 namespace linkgain {
 namespace {
@@ -63,8 +64,9 @@ std::string advice_to_part(const Record& record) {
     }
   }
   const auto& links = record.machine.links;
-  if (std::any_of(links.begin(), links.end(),
-                  [](const PairLink& link) { return link.nvlink == true && link.p2p == false; })) {
+  if (std::any_of(links.begin(), links.end(), [](const PairLink& link) {
+        return joined_by_nvlink(link) == true && link.p2p == false;
+      })) {
     return "`linkgain doctor`: NVLink joins the GPUs but the driver refuses P2P (a bad bridge, "
            "IOMMU/ACS, a virtual machine)";
   }
@@ -89,8 +91,9 @@ void judge_same_paths(Record& record) {
     }
   }
   for (const std::string& text : paths) {
-    add_once(record, {"same-path", text,
-                      "their ratio says nothing about the link; " + advice_to_part(record)});
+    add_once(
+        record.warnings,
+        {"same-path", text, "their ratio says nothing about the link; " + advice_to_part(record)});
   }
 }
 
@@ -103,7 +106,7 @@ void judge_convergence(Record& record) {
     if (!remedy) continue;
     const bool has_interval =
         std::any_of(result.ratios.begin(), result.ratios.end(),
-                    [](const RatioResult& each) { return each.ratio.low.has_value(); });
+                    [](const RatioResult& each) { return each.ratio.interval.has_value(); });
     auto& group = !has_interval             ? without_interval
                   : *remedy == Remedy::time ? out_of_time
                                             : differing;
@@ -114,7 +117,7 @@ void judge_convergence(Record& record) {
           ? fmt::format("{:.3g} % of the ratio", 100 * *record.settings.precision)
           : "1 % of the ratio (2 % below 16 MiB, 5 % below 1 MiB)";
   if (!out_of_time.empty()) {
-    add_once(record,
+    add_once(record.warnings,
              {"not-converged",
               fmt::format("the time was used up while the interval was wider than {}, for {}",
                           asked, first_named(out_of_time)),
@@ -123,7 +126,7 @@ void judge_convergence(Record& record) {
   }
   if (!differing.empty()) {
     add_once(
-        record,
+        record.warnings,
         {"not-converged",
          fmt::format("launches differ, so that the interval is wider than {}, for {}", asked,
                      first_named(differing)),
@@ -131,11 +134,12 @@ void judge_convergence(Record& record) {
          "this machine"});
   }
   if (!without_interval.empty()) {
-    add_once(record, {"one-launch",
-                      fmt::format("one launch has no confidence interval: {}",
-                                  first_named(without_interval)),
-                      "ask for six launches with --launches 6: what differs from launch to launch, "
-                      "as the placement of buffers, cannot be seen in one"});
+    add_once(
+        record.warnings,
+        {"one-launch",
+         fmt::format("one launch has no confidence interval: {}", first_named(without_interval)),
+         "ask for six launches with --launches 6: what differs from launch to launch, "
+         "as the placement of buffers, cannot be seen in one"});
   }
 }
 
@@ -150,9 +154,10 @@ void judge_level_shifts(Record& record) {
     }
   }
   if (shifts.empty()) return;
-  add_once(record, {"level-change", "within a launch times changed level: " + first_named(shifts),
-                    "something else began or ended meanwhile, or clocks changed: keep other work "
-                    "off this machine and run again"});
+  add_once(record.warnings,
+           {"level-change", "within a launch times changed level: " + first_named(shifts),
+            "something else began or ended meanwhile, or clocks changed: keep other work "
+            "off this machine and run again"});
 }
 
 void judge_budget(Record& record) {
@@ -170,7 +175,7 @@ void judge_budget(Record& record) {
       });
   const int launches = count_launches(record);
   if (unmeasured == 0 && launches >= record.settings.launches) return;
-  add_once(record,
+  add_once(record.warnings,
            {"budget-used-up",
             fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "
                         "of {} launches were begun",
@@ -186,7 +191,7 @@ void judge_environment(Record& record) {
     for (const std::string& assignment : inherited_switches(record, i)) {
       const bool closes = costs_nvlink && assignment == forbidding;
       add_once(
-          record,
+          record.warnings,
           {"inherited-variable",
            fmt::format("{} was already set and holds for variant {}{}", assignment,
                        record.settings.variants[i].name,
@@ -335,14 +340,15 @@ bool warn_of_neighbours_not_looked_for(Record& record) {
   if (!record.neighbours || record.neighbours->not_looked.empty()) return false;
   const Neighbours& found = *record.neighbours;
   const bool unmet = found.looks + found.idle_windows == 0 || on_one_host(record.machine);
-  add_once(record, {"neighbours-not-looked-for",
-                    fmt::format("--require-healthy {} of others' work on the GPUs: {}",
-                                unmet ? "cannot be met, for nothing is known"
-                                      : "is met without knowledge of all",
-                                found.not_looked),
-                    unmet ? "`linkgain doctor` says what of NVML can be read on this machine; "
-                            "without it omit --require-healthy"
-                          : "ask Slurm for whole nodes with --exclusive"});
+  add_once(record.warnings,
+           {"neighbours-not-looked-for",
+            fmt::format(
+                "--require-healthy {} of others' work on the GPUs: {}",
+                unmet ? "cannot be met, for nothing is known" : "is met without knowledge of all",
+                found.not_looked),
+            unmet ? "`linkgain doctor` says what of NVML can be read on this machine; "
+                    "without it omit --require-healthy"
+                  : "ask Slurm for whole nodes with --exclusive"});
   return unmet;
 }
 
@@ -360,67 +366,119 @@ bool warn_of_unmeasured(Record& record) {
       samples == 0
           ? std::string("no sample was taken")
           : fmt::format("clock events were not measured in {} of {} samples", unknown, samples);
-  add_once(record, {"health-not-measured", "--require-healthy cannot be met: " + what,
-                    "`linkgain doctor` says what of NVML can be read on this machine; without it "
-                    "omit --require-healthy"});
+  add_once(record.warnings,
+           {"health-not-measured", "--require-healthy cannot be met: " + what,
+            "`linkgain doctor` says what of NVML can be read on this machine; without it "
+            "omit --require-healthy"});
   return true;
 }
 
+/// Whether some check found wrong data.
+bool judge_data(Record& record) {
+  bool wrong = false;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      if (!has_wrong_data(variant)) continue;
+      wrong = true;
+      add_once(record.warnings,
+               {"wrong-data",
+                fmt::format("{} with {}: {}", case_name(result.definition), variant.variant,
+                            describe_wrong(result.definition, *variant.verification)),
+                fmt::format("do not trust results of this machine; run again, {}",
+                            memory_advice(record))});
+    }
+  }
+  return wrong;
+}
+
+/// Whether nothing was measured of what was asked for, or of one of the operations that were named,
+/// in a run that was not cut short. Of the first the step without communication counts only where
+/// it was all that was asked for.
+bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
+  if (record.status != RunStatus::complete || record.cases.empty()) return false;
+  if (nothing_was_measured(record)) {
+    add_once(record.warnings,
+             {"nothing-measured",
+              fmt::format("nothing was measured of what was asked for{}",
+                          why_not(record, [](const CaseResult&) { return true; })),
+              "the record has the reason of every case; ask for what this machine can do, "
+              "or give more time with --budget"});
+    return true;
+  }
+  bool absent = false;
+  for (const OperationKind operation : named) {
+    const auto is_of_it = [operation](const CaseResult& result) {
+      return result.definition.operation == operation;
+    };
+    if (std::ranges::none_of(record.cases, is_of_it)) continue;
+    if (std::ranges::any_of(record.cases, [&](const CaseResult& result) {
+          return is_of_it(result) && was_measured(result);
+        })) {
+      continue;
+    }
+    absent = true;
+    add_once(record.warnings,
+             {"operation-not-measured",
+              fmt::format("{} was named with --only and not measured{}", name_of(operation),
+                          why_not(record, is_of_it)),
+              "give more time with --budget, or name fewer operations with --only"});
+  }
+  return absent;
+}
+
+/// Warns of trainings whose losses differ between variants by more than rounding explains. That is
+/// no proof of wrong data, for a variant may compute otherwise, and decides nothing.
+void judge_losses(Record& record) {
+  for (const CaseResult& result : record.cases) {
+    if (!may_stand_for_run(result.definition)) continue;
+    const double bound = loss_bound(*result.definition.training, result.definition.ranks);
+    for (std::size_t i = 1; i < result.variants.size(); ++i) {
+      const std::optional<double> difference = judged_loss_difference(result, i);
+      if (!difference || *difference <= bound) continue;
+      add_once(record.warnings,
+               {"losses-differ",
+                fmt::format("{}: the loss with {} is off from that with {} by {:.1e} of it within "
+                            "{} steps, rounding explains {:.1e}",
+                            case_name(result.definition), result.variants[i].variant,
+                            result.variants[0].variant, *difference, kJudgedSteps, bound),
+                fmt::format("both trained alike on the same tokens: unless a variant changes the "
+                            "arithmetic (as NVIDIA_TF32_OVERRIDE does), one of the two had wrong "
+                            "data; run again, {}",
+                            memory_advice(record))});
+    }
+  }
+}
+
+/// Whether the run must end as unhealthy: asked for, and some sample's GPU was throttled or did not
+/// tell, or others were on a GPU.
+bool judge_health(Record& record) {
+  const HealthSummary summary = summary_of(record);
+  if (summary.unhealthy_samples > 0) {
+    const auto ranks =
+        throttled_ranks(record, [](ClockEvent event) { return !is_power_cap(event); });
+    add_once(record.warnings,
+             {"unhealthy-samples",
+              fmt::format("in {} of {} samples a GPU was throttled: {}", summary.unhealthy_samples,
+                          summary.samples, describe_throttled(record.machine, ranks)),
+              advice_for(ranks)});
+  }
+  if (summary.power_capped_samples > 0) {
+    const auto ranks = throttled_ranks(record, is_power_cap);
+    add_once(record.warnings,
+             {"power-capped",
+              fmt::format("in {} of {} samples a GPU ran at its power limit: {}",
+                          summary.power_capped_samples, summary.samples,
+                          describe_throttled(record.machine, ranks)),
+              "expected under heavy work; compare the limit with the GPU's default in nvidia-smi "
+              "-q -d POWER"});
+  }
+  if (!record.settings.require_healthy) return false;
+  const bool unknown = warn_of_unmeasured(record);
+  const bool neighbours = record.neighbours && !record.neighbours->seen.empty();
+  return unknown || neighbours || summary.unhealthy_samples > 0;
+}
+
 }  // namespace
-
-void add_once(Record& record, const Warning& warning) {
-  auto& all = record.warnings;
-  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
-}
-
-const Environment& in_force(const Record& record, std::size_t variant) {
-  static const Environment kNone;
-  const auto& all = record.settings.environment_in_force;
-  return variant < all.size() ? all[variant] : kNone;
-}
-
-std::string inherited(const Record& record, std::size_t variant, const std::string& name) {
-  return record.settings.variants[variant].environment.contains(name)
-             ? std::string()
-             : value_of(in_force(record, variant), name);
-}
-
-std::string forbidden_by_caller(const Record& record, std::size_t variant) {
-  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
-    const std::string value = inherited(record, variant, name);
-    if (forbids_p2p(name, value)) return fmt::format("{}={}", name, value);
-  }
-  return {};
-}
-
-std::string variable_of(const Record& record, const std::string& variant,
-                        std::string_view variable) {
-  const Settings& settings = record.settings;
-  const std::string key(variable);
-  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
-    if (settings.variants[i].name != variant) continue;
-    const std::string seen = value_of(in_force(record, i), key);
-    return seen.empty() ? value_of(settings.variants[i].environment, key) : seen;
-  }
-  return {};
-}
-
-bool is_p2p_off(const Record& record, const std::string& variant) {
-  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
-}
-
-bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other) {
-  static constexpr std::array<std::string_view, 8> kPathVariables{
-      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
-      "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
-  return std::any_of(kPathVariables.begin(), kPathVariables.end(), [&](std::string_view name) {
-    return variable_of(record, first.variant, name) != variable_of(record, other.variant, name);
-  });
-}
-
-bool same_path(const VariantResult& a, const VariantResult& b) {
-  return a.time && b.time && a.path == b.path && a.path != Path::unknown && a.path != Path::mixed;
-}
 
 ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   judge_environment(record);
@@ -440,100 +498,6 @@ ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   if (wrong_path) return ExitCode::wrong_path;
   if (is_unhealthy) return ExitCode::unhealthy;
   return ExitCode::success;
-}
-
-bool judge_data(Record& record) {
-  bool wrong = false;
-  for (const CaseResult& result : record.cases) {
-    for (const VariantResult& variant : result.variants) {
-      if (!has_wrong_data(variant)) continue;
-      wrong = true;
-      add_once(record, {"wrong-data",
-                        fmt::format("{} with {}: {}", case_name(result.definition), variant.variant,
-                                    describe_wrong(result.definition, *variant.verification)),
-                        fmt::format("do not trust results of this machine; run again, {}",
-                                    memory_advice(record))});
-    }
-  }
-  return wrong;
-}
-
-bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
-  if (record.status != RunStatus::complete || record.cases.empty()) return false;
-  if (nothing_was_measured(record)) {
-    add_once(record, {"nothing-measured",
-                      fmt::format("nothing was measured of what was asked for{}",
-                                  why_not(record, [](const CaseResult&) { return true; })),
-                      "the record has the reason of every case; ask for what this machine can do, "
-                      "or give more time with --budget"});
-    return true;
-  }
-  bool absent = false;
-  for (const OperationKind operation : named) {
-    const auto is_of_it = [operation](const CaseResult& result) {
-      return result.definition.operation == operation;
-    };
-    if (std::ranges::none_of(record.cases, is_of_it)) continue;
-    if (std::ranges::any_of(record.cases, [&](const CaseResult& result) {
-          return is_of_it(result) && was_measured(result);
-        })) {
-      continue;
-    }
-    absent = true;
-    add_once(record, {"operation-not-measured",
-                      fmt::format("{} was named with --only and not measured{}", name_of(operation),
-                                  why_not(record, is_of_it)),
-                      "give more time with --budget, or name fewer operations with --only"});
-  }
-  return absent;
-}
-
-void judge_losses(Record& record) {
-  for (const CaseResult& result : record.cases) {
-    if (!may_stand_for_run(result.definition)) continue;
-    const double bound = loss_bound(*result.definition.training, result.definition.ranks);
-    for (std::size_t i = 1; i < result.variants.size(); ++i) {
-      const std::optional<double> difference = judged_loss_difference(result, i);
-      if (!difference || *difference <= bound) continue;
-      add_once(record,
-               {"losses-differ",
-                fmt::format("{}: the loss with {} is off from that with {} by {:.1e} of it within "
-                            "{} steps, rounding explains {:.1e}",
-                            case_name(result.definition), result.variants[i].variant,
-                            result.variants[0].variant, *difference, kJudgedSteps, bound),
-                fmt::format("both trained alike on the same tokens: unless a variant changes the "
-                            "arithmetic (as NVIDIA_TF32_OVERRIDE does), one of the two had wrong "
-                            "data; run again, {}",
-                            memory_advice(record))});
-    }
-  }
-}
-
-bool judge_health(Record& record) {
-  const HealthSummary summary = summary_of(record);
-  if (summary.unhealthy_samples > 0) {
-    const auto ranks =
-        throttled_ranks(record, [](ClockEvent event) { return !is_power_cap(event); });
-    add_once(record,
-             {"unhealthy-samples",
-              fmt::format("in {} of {} samples a GPU was throttled: {}", summary.unhealthy_samples,
-                          summary.samples, describe_throttled(record.machine, ranks)),
-              advice_for(ranks)});
-  }
-  if (summary.power_capped_samples > 0) {
-    const auto ranks = throttled_ranks(record, is_power_cap);
-    add_once(record,
-             {"power-capped",
-              fmt::format("in {} of {} samples a GPU ran at its power limit: {}",
-                          summary.power_capped_samples, summary.samples,
-                          describe_throttled(record.machine, ranks)),
-              "expected under heavy work; compare the limit with the GPU's default in nvidia-smi "
-              "-q -d POWER"});
-  }
-  if (!record.settings.require_healthy) return false;
-  const bool unknown = warn_of_unmeasured(record);
-  const bool neighbours = record.neighbours && !record.neighbours->seen.empty();
-  return unknown || neighbours || summary.unhealthy_samples > 0;
 }
 
 }  // namespace linkgain

@@ -31,13 +31,8 @@ const CaseResult* without_communication(const Record& record, const Case& traini
   return found == record.cases.end() ? nullptr : &*found;
 }
 
-bool ExposedCommunication::may_be_zero() const {
-  return low && high && low->value <= 0.0 && high->value >= 0.0;
-}
-
-std::optional<ExposedCommunication> exposed_communication(const Record& record,
-                                                          const CaseResult& result,
-                                                          std::size_t variant) {
+std::optional<Estimate> exposed_communication(const Record& record, const CaseResult& result,
+                                              std::size_t variant) {
   const CaseResult* const alone = without_communication(record, result.definition);
   if (alone == nullptr) return std::nullopt;
   std::map<int, double> computing;
@@ -52,13 +47,7 @@ std::optional<ExposedCommunication> exposed_communication(const Record& record,
     if (match != computing.end()) differences.push_back(each.time.value - match->second);
   }
   if (differences.empty()) return std::nullopt;
-  const StudentMean mean = student_mean(differences);
-  ExposedCommunication exposed{.time = {mean.mean}};
-  if (mean.half_width) {
-    exposed.low = Seconds{mean.mean - *mean.half_width};
-    exposed.high = Seconds{mean.mean + *mean.half_width};
-  }
-  return exposed;
+  return student_mean(differences);
 }
 
 std::optional<double> judged_loss_difference(const CaseResult& result, std::size_t variant) {
@@ -77,11 +66,9 @@ void note_exposed_communication(Record& record) {
     if (!may_stand_for_run(result.definition)) continue;
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       std::optional<TrainingResult>& training = result.variants[i].training;
-      const std::optional<ExposedCommunication> exposed = exposed_communication(record, result, i);
-      if (!training || !exposed) continue;
-      training->exposed_s = exposed->time.value;
-      if (exposed->low) training->exposed_low_s = exposed->low->value;
-      if (exposed->high) training->exposed_high_s = exposed->high->value;
+      if (const auto exposed = exposed_communication(record, result, i); training && exposed) {
+        training->exposed = exposed;
+      }
     }
   }
 }

@@ -312,8 +312,8 @@ std::string csv_row(const CaseCheck& check) {
       fmt::format("{}", check.reference_launches),
       fmt::format("{}", check.launches),
       share_field(share_of(check.shift)),
-      share_field(share_of(check.interval, &Interval::low)),
-      share_field(share_of(check.interval, &Interval::high)),
+      share_field(share_of(low_of(check.interval))),
+      share_field(share_of(high_of(check.interval))),
       csv_field(check.tolerance.lower),
       csv_field(check.tolerance.upper),
       settling ? fmt::format("{}", settling->launches) : std::string(),
@@ -404,9 +404,9 @@ const std::vector<CaseMetric>& case_metrics() {
        "Change of the time over the baseline's, 0.05 is 5 % slower.",
        [](const CaseCheck& c) { return share_of(c.shift); }},
       {"linkgain_check_case_shift_low_ratio", "Lower end of the 95 % interval of the change.",
-       [](const CaseCheck& c) { return share_of(c.interval, &Interval::low); }},
+       [](const CaseCheck& c) { return share_of(low_of(c.interval)); }},
       {"linkgain_check_case_shift_high_ratio", "Upper end of the 95 % interval of the change.",
-       [](const CaseCheck& c) { return share_of(c.interval, &Interval::high); }},
+       [](const CaseCheck& c) { return share_of(high_of(c.interval)); }},
   };
   return metrics;
 }

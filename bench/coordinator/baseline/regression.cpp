@@ -231,10 +231,6 @@ std::optional<double> share_of(const std::optional<double>& log) {
   return log ? std::optional<double>(std::expm1(*log)) : std::nullopt;
 }
 
-std::optional<double> share_of(const std::optional<Interval>& interval, double Interval::*bound) {
-  return interval ? std::optional<double>(std::expm1((*interval).*bound)) : std::nullopt;
-}
-
 int count_of(const CheckResult& result, RegressionVerdict verdict) {
   return static_cast<int>(
       std::count_if(result.cases.begin(), result.cases.end(),

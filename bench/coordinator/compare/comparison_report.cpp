@@ -180,8 +180,8 @@ void add_difference(std::vector<std::string>& fields, const CaseComparison& each
     return;
   }
   fields.push_back(csv_field(each.speed_up->estimate));
-  fields.push_back(csv_field(each.speed_up->low));
-  fields.push_back(csv_field(each.speed_up->high));
+  fields.push_back(csv_field(low_of(each.speed_up->interval)));
+  fields.push_back(csv_field(high_of(each.speed_up->interval)));
   fields.push_back(csv_field(less_time(each.speed_up->estimate)));
   fields.push_back(csv_field(each.between_launches->deviation));
   fields.emplace_back(each.between_launches->degrees_of_freedom ? "false" : "true");
@@ -268,8 +268,8 @@ Out write_side(const CaseFigures* figures) {
 Out write_speed_up(const CaseComparison& each) {
   if (!each.speed_up) return nullptr;
   return {{"speed_up", each.speed_up->estimate},
-          {"low", each.speed_up->low},
-          {"high", each.speed_up->high},
+          {"low", each.speed_up->interval->low},
+          {"high", each.speed_up->interval->high},
           {"less_time", less_time(each.speed_up->estimate)},
           {"launch_spread", each.between_launches->deviation},
           {"degrees_of_freedom", nullable(each.between_launches->degrees_of_freedom)}};

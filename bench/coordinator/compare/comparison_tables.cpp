@@ -23,17 +23,8 @@
 namespace linkgain {
 namespace {
 
-RatioText ratio_text(const Interval& speed_up) {
-  Ratio ratio;
-  ratio.estimate = speed_up.estimate;
-  ratio.low = speed_up.low;
-  ratio.high = speed_up.high;
-  return readable_ratio(ratio);
-}
-
-std::string with_interval(const Interval& speed_up) {
-  const RatioText text = ratio_text(speed_up);
-  return fmt::format("{}, 95 % CI {} to {}", text.estimate, *text.low, *text.high);
+std::string with_interval(const Ratio& speed_up) {
+  return readable_ratio(speed_up).with_interval();
 }
 
 std::string capitalized(std::string text) {
@@ -68,10 +59,8 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
   if (!each.speed_up) {
     return {"", "", ""};
   }
-  const RatioText text = ratio_text(*each.speed_up);
-  return {text.estimate,
-          fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high),
-          readable_percent(less_time(each.speed_up->estimate))};
+  const RatioText text = readable_ratio(*each.speed_up);
+  return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->estimate))};
 }
 
 std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,

@@ -250,7 +250,8 @@ void add_settings(Changes& changes, const RunFigures& before, const RunFigures& 
   changes.add(ChangeKind::setting, "backend", std::string(name_of(before.settings.backend)),
               std::string(name_of(after.settings.backend)));
   if (before.source == RunSource::record && after.source == RunSource::record) {
-    changes.add(ChangeKind::setting, "schedule", before.settings.schedule, after.settings.schedule);
+    changes.add(ChangeKind::setting, "schedule", std::string(name_of(before.settings.schedule)),
+                std::string(name_of(after.settings.schedule)));
     changes.add(ChangeKind::setting, "seconds a sample lasts",
                 std::optional(before.settings.sample_target.value),
                 std::optional(after.settings.sample_target.value));

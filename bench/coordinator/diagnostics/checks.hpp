@@ -50,8 +50,6 @@ std::vector<GpuSurvey> reachable(const Survey& survey);
 std::string subject_of(const Topology& topology, const TopologyPair& pair);
 /// Pairs of two GPUs, each once.
 std::vector<TopologyPair> gpu_pairs(const Topology& topology);
-/// Absent where the driver says neither how many NVLinks join the GPUs nor whether P2P uses them.
-std::optional<bool> joined_by_nvlink(const TopologyPair& pair);
 /// Whether reads or writes between two GPUs are refused, in one direction or both.
 struct P2pRefusal {
   std::string what;     ///< "reads" or "writes"

@@ -54,12 +54,6 @@ std::vector<TopologyPair> gpu_pairs(const Topology& topology) {
   return pairs;
 }
 
-std::optional<bool> joined_by_nvlink(const TopologyPair& pair) {
-  if (pair.nvlinks.measured()) return pair.nvlinks.value() > 0;
-  if (pair.over_nvlink.measured()) return pair.over_nvlink.value().ok;
-  return std::nullopt;
-}
-
 P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
   P2pRefusal refusal;
   for (const TopologyPair* each : {&pair, find_pair(topology, pair.to, pair.from)}) {

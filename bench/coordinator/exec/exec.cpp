@@ -15,7 +15,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -259,7 +259,7 @@ void warn_of_wide_intervals(Record& record) {
     const std::optional<Remedy> remedy = remedy_for(result);
     // Numbers that agree to the last digit have no interval, however many there are.
     const bool has_interval = std::ranges::any_of(
-        result.ratios, [](const RatioResult& each) { return each.ratio.low.has_value(); });
+        result.ratios, [](const RatioResult& each) { return each.ratio.interval.has_value(); });
     const bool one_run = std::ranges::any_of(
         result.ratios, [](const RatioResult& each) { return each.ratio.launches < 2; });
     if (!remedy || is_start_up(result.definition) || !(has_interval || one_run)) continue;

@@ -12,7 +12,7 @@
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/protocol.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/telemetry/host.hpp"
 
@@ -267,7 +267,6 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
   settings.argv = without_secrets(options.argv);
   settings.backend = BackendKind::exec;
   settings.profile = "exec";
-  settings.schedule = "paired";
   settings.launches = plan.rounds;
   settings.precision = plan.ci_width;
   settings.budget = plan.budget;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "exec_verdicts.hpp"
-#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/exec/command_words.hpp"
@@ -71,12 +71,6 @@ std::string value_of(const CaseResult& result, std::size_t variant) {
   return time ? readable_result(result.definition, *time) : "not measured";
 }
 
-std::string interval_of(const Ratio& ratio) {
-  const RatioText text = readable_ratio(ratio);
-  return text.low ? fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high)
-                  : "";
-}
-
 /// "6", or "5 and 6" where the two have not as many.
 std::string runs_text(const CaseResult& result, std::size_t first, std::size_t other) {
   const std::size_t own = launch_medians(result, first).size();
@@ -115,7 +109,7 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       cells.push_back(fmt::to_string(launch_medians(*result, i).size()));
       const Ratio* const ratio = ratio_of(*result, result->variants[i].variant);
       cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).estimate);
-      cells.push_back(ratio == nullptr ? "" : interval_of(*ratio));
+      cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).interval());
       table.add_row(cells);
     }
   }
@@ -167,14 +161,13 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   const RatioText text = readable_ratio(*ratio);
   const std::string than = difference == Difference::names ? " than with " + other : "";
   const std::string runs = runs_text(result, 0, variant);
-  if (!text.low) {
+  if (!ratio->interval) {
     return fmt::format("With {} {}{} ({}). {}, so there is no confidence interval.", subject,
                        change_text(result.definition, ratio->estimate), than, text.estimate,
                        ratio->launches < 2 ? "These are too few runs" : "All runs agree");
   }
-  const std::string figures =
-      fmt::format("({}, 95 % CI {} to {} {})", text.estimate, *text.low, *text.high, runs);
-  if (*ratio->low <= 1.0 && *ratio->high >= 1.0) {
+  const std::string figures = fmt::format("({} {})", text.with_interval(), runs);
+  if (ratio->interval->holds(1.0)) {
     const std::string sides = difference == Difference::names
                                   ? fmt::format("{} and {}", subject, other)
                                   : fmt::format("runs with and without {}", subject);

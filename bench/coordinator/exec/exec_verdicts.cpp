@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/record/evidence.hpp"

@@ -59,7 +59,7 @@ Likeness likeness_of(const Machine& machine) {
   Likeness likeness{describe_machine(machine), {}};
   for (const PairLink& link : machine.links) {
     likeness.machine += fmt::format("|{}-{} {}", link.from, link.to, path_label(link));
-    if (over_nvlink(link).value_or(false)) likeness.counts.push_back(link.nvlinks);
+    if (joined_by_nvlink(link).value_or(false)) likeness.counts.push_back(link.nvlinks);
   }
   for (const RankInfo& rank : machine.ranks) {
     if (rank.gpu) likeness.counts.push_back(rank.gpu->nvlink_links_active);

@@ -78,6 +78,16 @@ std::vector<ListedRun> list_runs(const std::filesystem::path& folder) {
   return runs;
 }
 
+std::filesystem::path latest_run(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) {
+    const std::vector<ListedRun> runs = list_runs(folder);
+    if (!runs.empty() && !runs.front().started.empty()) return runs.front().path;
+  }
+  throw UsageError(fmt::format("there is no run in {}/ of the current folder", folder.string()),
+                   "name a record: linkgain report RECORD");
+}
+
 std::string parse_label(const std::string& text) {
   if (is_label(text)) return text;
   throw UsageError(

@@ -124,9 +124,10 @@ std::string CaseRows::convergence_mark(const CaseSummary& each) {
   const bool shown = std::any_of(each.comparisons.begin(), each.comparisons.end(),
                                  [](const Comparison& entry) { return entry.has_speed_up(); });
   if (each.result->converged || !shown) return {};
-  const bool has_interval = std::any_of(
-      each.comparisons.begin(), each.comparisons.end(),
-      [](const Comparison& entry) { return entry.has_speed_up() && entry.ratio->low.has_value(); });
+  const bool has_interval =
+      std::any_of(each.comparisons.begin(), each.comparisons.end(), [](const Comparison& entry) {
+        return entry.has_speed_up() && entry.ratio->interval.has_value();
+      });
   if (!has_interval) return {};
   return footnotes_.mark("*", fmt::format("not converged: the interval is wider than {}",
                                           precision_text(summary_.record.settings)));
@@ -359,8 +360,7 @@ std::string case_table(const RunSummary& summary, const Curve& curve, const RowL
 }
 
 std::string interval_cell(const RatioText& text) {
-  return text.low ? fmt::format("{}–{}", text.low->substr(0, text.low->size() - 1), *text.high)
-                  : "one launch";
+  return text.low ? text.interval() : "one launch";
 }
 
 }  // namespace linkgain

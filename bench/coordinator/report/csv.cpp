@@ -73,8 +73,8 @@ void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
     return;
   }
   fields.push_back(csv_field(std::optional(ratio->estimate)));
-  fields.push_back(csv_field(ratio->low));
-  fields.push_back(csv_field(ratio->high));
+  fields.push_back(csv_field(low_of(ratio->interval)));
+  fields.push_back(csv_field(high_of(ratio->interval)));
   fields.push_back(csv_field(std::optional(less_time(ratio->estimate))));
   fields.push_back(fmt::format("{}", ratio->launches));
 }
@@ -143,15 +143,14 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
 }
 
 /// With its interval. A step without communication is compared with nothing.
-void add_exposed_fields(std::vector<std::string>& fields,
-                        const std::optional<ExposedCommunication>& exposed) {
+void add_exposed_fields(std::vector<std::string>& fields, const std::optional<Estimate>& exposed) {
   if (!exposed) {
     fields.insert(fields.end(), 3, "");
     return;
   }
-  fields.push_back(csv_field(std::optional(exposed->time.value)));
-  fields.push_back(csv_field(seconds_of(exposed->low)));
-  fields.push_back(csv_field(seconds_of(exposed->high)));
+  fields.push_back(csv_field(std::optional(exposed->value)));
+  fields.push_back(csv_field(low_of(exposed->interval)));
+  fields.push_back(csv_field(high_of(exposed->interval)));
 }
 
 /// What came of it: the time of all steps that were asked for, and of those that were timed.
@@ -176,9 +175,13 @@ void add_trained_fields(std::vector<std::string>& fields, const Settings& settin
 
 /// How many times longer NCCL's operation or the copy engine takes than our kernel.
 void add_library_fields(std::vector<std::string>& fields, const std::optional<Ratio>& ratio) {
-  fields.push_back(csv_field(ratio ? std::optional(ratio->estimate) : std::nullopt));
-  fields.push_back(csv_field(ratio ? ratio->low : std::nullopt));
-  fields.push_back(csv_field(ratio ? ratio->high : std::nullopt));
+  if (!ratio) {
+    fields.insert(fields.end(), 3, "");
+    return;
+  }
+  fields.push_back(csv_field(std::optional(ratio->estimate)));
+  fields.push_back(csv_field(low_of(ratio->interval)));
+  fields.push_back(csv_field(high_of(ratio->interval)));
 }
 
 std::string row(const Record& record, const CaseSummary& each, const VariantSummary& summary) {

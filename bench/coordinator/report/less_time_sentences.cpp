@@ -32,9 +32,7 @@ Sentence sentence_of(const CaseSummary& each, const Comparison& comparison) {
 }
 
 std::string interval_of(const Ratio& ratio) {
-  const RatioText text = readable_ratio(ratio);
-  return fmt::format("{}, 95 % CI {} to {} over {} launches", text.estimate, *text.low, *text.high,
-                     ratio.launches);
+  return fmt::format("{} over {} launches", readable_ratio(ratio).with_interval(), ratio.launches);
 }
 
 std::string wrong_data_sentence(const CaseSummary& each, const Comparison& comparison) {

@@ -373,9 +373,8 @@ std::string machine_section(const Record& record) {
   add_item(text, "CUDA", cuda_versions(software));
   add_item(text, "NCCL", nccl_versions(software));
   if (!machine.links.empty()) {
-    add_item(text, "P2P possible between all pairs",
-             answer(all_pairs(machine.links, &PairLink::p2p)));
-    add_item(text, "NVLink between all pairs", answer(all_pairs(machine.links, &PairLink::nvlink)));
+    add_item(text, "P2P possible between all pairs", answer(all_pairs(machine.links, allows_p2p)));
+    add_item(text, "NVLink between all pairs", answer(all_pairs(machine.links, joined_by_nvlink)));
   }
   add_item(text, "NVLink rate", nvlink_rate(machine));
   add_item(text, "Pinned host copy", host_copy(machine));
@@ -397,7 +396,8 @@ std::string repetition(const Settings& settings) {
   std::vector<std::string> words = settings.argv;
   for (const auto& [option, value] :
        {std::pair("--backend", std::string(name_of(settings.backend))),
-        std::pair("--profile", settings.profile), std::pair("--schedule", settings.schedule),
+        std::pair("--profile", settings.profile),
+        std::pair("--schedule", std::string(name_of(settings.schedule))),
         std::pair("--launches", std::to_string(settings.launches)),
         std::pair("--budget", budget)}) {
     const bool given =

@@ -9,7 +9,8 @@
 #include <tuple>
 
 #include "linkgain/analysis/kernel_ratio.hpp"
-#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/limits.hpp"
 
@@ -17,13 +18,13 @@ namespace linkgain {
 namespace {
 
 Outcome judge(const Ratio& ratio) {
-  if (!ratio.low.has_value() || !ratio.high.has_value()) {
+  if (!ratio.interval) {
     return Outcome::no_interval;
   }
-  if (*ratio.low > 1.0) {
+  if (ratio.interval->low > 1.0) {
     return Outcome::less_time;
   }
-  return *ratio.high < 1.0 ? Outcome::more_time : Outcome::no_difference;
+  return ratio.interval->high < 1.0 ? Outcome::more_time : Outcome::no_difference;
 }
 
 Outcome outcome_of(const Record& record, const Comparison& comparison) {

@@ -72,7 +72,7 @@ std::string kernel_table(const Curve& curve) {
       const bool known = own != nullptr && own->library_ratio;
       const RatioText text = known ? readable_ratio(*own->library_ratio) : RatioText{};
       cells.push_back(text.estimate);
-      cells.push_back(text.low ? interval_cell(text) : "");
+      cells.push_back(text.interval());
       any = any || known;
     }
     table.add_row(cells);

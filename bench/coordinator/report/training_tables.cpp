@@ -77,17 +77,15 @@ std::string less_time_table(const Settings& settings, const CaseSummary& each) {
 /// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not significantly different from 0 (-0.40 to 0.90)
 /// of 80.2 ms"; empty where it is not known.
 std::string exposed_text(const VariantSummary& variant, bool is_first) {
-  const std::optional<ExposedCommunication>& exposed = variant.exposed;
+  const std::optional<Estimate>& exposed = variant.exposed;
   const std::optional<Seconds>& step = variant.result->time;
   if (!shows_exposed(variant) || !step) return {};
-  const std::string time = exposed->may_be_zero()
-                               ? "not significantly different from 0"
-                               : fmt::format("{:.2f}", 1e3 * exposed->time.value);
+  const std::string time = exposed->may_be(0.0) ? "not significantly different from 0"
+                                                : fmt::format("{:.2f}", 1e3 * exposed->value);
   const std::string interval =
-      exposed->low && exposed->high
-          ? fmt::format(" ({}{:.2f} to {:.2f})", is_first ? "95 % CI " : "",
-                        1e3 * exposed->low->value, 1e3 * exposed->high->value)
-          : "";
+      exposed->interval ? fmt::format(" ({}{:.2f} to {:.2f})", is_first ? "95 % CI " : "",
+                                      1e3 * exposed->interval->low, 1e3 * exposed->interval->high)
+                        : "";
   return fmt::format("{}{} of {:.1f} ms", time, interval, 1e3 * step->value);
 }
 
@@ -96,7 +94,7 @@ std::string exposed_sentence(const CaseSummary& each) {
   bool lacks_interval = false;  // so that a figure is shown as if it were exact
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const VariantSummary& variant = each.variants[i];
-    lacks_interval = lacks_interval || (shows_exposed(variant) && !variant.exposed->low);
+    lacks_interval = lacks_interval || (shows_exposed(variant) && !variant.exposed->interval);
     const std::string text = exposed_text(variant, parts.empty());
     if (text.empty()) continue;
     const std::string with = each.contrast == Contrast::variant
@@ -215,15 +213,15 @@ std::string label_of(const CaseSummary& each, ModelSize usual_model, Legend& leg
 /// "1.80 ms (1.75 to 1.86)"; of what may be none the interval alone: "-0.40 to 0.90 ms ?".
 std::string exposed_cell(const VariantSummary& variant, Legend& legend) {
   if (!shows_exposed(variant)) return {};
-  const std::optional<ExposedCommunication>& exposed = variant.exposed;
+  const std::optional<Estimate>& exposed = variant.exposed;
   legend.exposed = true;
-  const bool has_interval = exposed->low && exposed->high;
+  const bool has_interval = exposed->interval.has_value();
   legend.exposed_without_interval = legend.exposed_without_interval || !has_interval;
-  const std::string time = fmt::format("{:.2f} ms", 1e3 * exposed->time.value);
+  const std::string time = fmt::format("{:.2f} ms", 1e3 * exposed->value);
   if (!has_interval) return time;
-  const std::string low = fmt::format("{:.2f}", 1e3 * exposed->low->value);
-  const std::string high = fmt::format("{:.2f}", 1e3 * exposed->high->value);
-  if (!exposed->may_be_zero()) return fmt::format("{} ({} to {})", time, low, high);
+  const std::string low = fmt::format("{:.2f}", 1e3 * exposed->interval->low);
+  const std::string high = fmt::format("{:.2f}", 1e3 * exposed->interval->high);
+  if (!exposed->may_be(0.0)) return fmt::format("{} ({} to {})", time, low, high);
   legend.exposed_may_be_zero = true;
   return fmt::format("{} to {} ms ?", low, high);
 }

@@ -72,9 +72,8 @@ LauncherKind parse_launcher(std::string_view program) {
 
 std::vector<std::string> command(const LaunchRequest& request) {
   std::vector<std::string> line{request.launcher};
-  const std::vector<std::string> options = parse_launcher(request.launcher) == LauncherKind::srun
-                                               ? srun_options(request)
-                                               : mpirun_options(request);
+  const bool by_srun = parse_launcher(request.launcher) == LauncherKind::srun;
+  const auto options = by_srun ? srun_options(request) : mpirun_options(request);
   line.insert(line.end(), options.begin(), options.end());
   line.push_back(request.worker.string());
   line.insert(line.end(), request.worker_arguments.begin(), request.worker_arguments.end());

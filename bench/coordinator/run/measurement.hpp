@@ -11,7 +11,7 @@
 #include "linkgain/record/record.hpp"
 #include "linkgain/run/job.hpp"
 #include "linkgain/run/progress.hpp"
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/balanced_order.hpp"
 
 namespace linkgain {
 

@@ -61,7 +61,7 @@ RunPace::ToGo RunPace::to_go(std::size_t index, int launches) const {
 }
 
 int RunPace::groups_to_go(int launches) const {
-  const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
+  const int at_once = launches_at_once(plan_);
   const int groups = static_cast<int>(divide_up(launches, at_once));
   return std::max(0, (groups + added_) * passes() - groups_);
 }
@@ -173,7 +173,7 @@ double RunPace::guessed_seconds(std::size_t index, ToGo part) const {
 
 double RunPace::seconds_of_group() const {
   if (group_seconds_ > 0.0 || step() > 0) return group_seconds_;
-  const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
+  const int at_once = launches_at_once(plan_);
   const double jobs = at_once * static_cast<double>(plan_.variants.size()) / passes();
   return plan_.backend == BackendKind::nccl ? 0.8 + 0.5 * jobs : 0.3 + 0.2 * jobs;
 }

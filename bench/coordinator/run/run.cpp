@@ -263,7 +263,7 @@ void Run::execute() {
 }
 
 void Run::run_planned() {
-  const int at_once = plan_.sequential ? 1 : plan_.launches_at_once.value_or(plan_.launches);
+  const int at_once = launches_at_once(plan_);
   for (int first = 0; first < pace_.launches(); first += at_once) {
     if (first > 0 && all_gave_up()) return;
     if (first > 0 && pace_.out_of_budget()) return leave_out(first);
@@ -292,7 +292,7 @@ void Run::add_launches() {
 
 /// The launches from `first` until before `end`.
 void Run::run_group(int first, int end, const std::vector<int>& cases) {
-  if (!plan_.sequential) return run_jobs(first, end, all_variants_, cases);
+  if (plan_.schedule == Schedule::paired) return run_jobs(first, end, all_variants_, cases);
   BalancedOrder order(static_cast<int>(all_variants_.size()),
                       seed_of(Order::start, plan_.seed, first));
   for (const int variant : order.next()) run_jobs(first, end, {variant}, cases);
@@ -329,7 +329,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
     measure_launch(launch, cases);
-    if (launch.number == 0 && !plan_.sequential) lower_launches();
+    if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
   }
   host_.pause();
   look_around();
@@ -516,7 +516,8 @@ void Run::keep(const Launch& launch, int index) {
   for (const VariantJob& job : launch.jobs) {
     VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
     if (variant.skipped) continue;
-    const std::string algorithm = variant.evidence ? variant.evidence->plan.algorithm : "";
+    const Algorithm algorithm =
+        variant.evidence ? algorithm_called(variant.evidence->plan.algorithm) : Algorithm::unnamed;
     const std::optional<Path> own = own_path(record_.machine, result.definition, variant.execution);
     locate(variant, result.definition,
            own ? *own : world_.find_path(job.variant, launch.number, job.hello, algorithm));

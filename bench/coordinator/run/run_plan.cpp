@@ -215,12 +215,12 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
 
 void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan) {
   const bool exclusive = plan.backend == BackendKind::nccl && site.exclusive_compute_mode;
-  plan.sequential = options.sequential.value_or(exclusive);
-  if (exclusive && !plan.sequential) {
+  plan.schedule = options.schedule.value_or(exclusive ? Schedule::sequential : Schedule::paired);
+  if (exclusive && plan.schedule == Schedule::paired) {
     throw UsageError("--schedule paired needs GPUs that two processes may share",
                      "leave it out, or ask for the default compute mode");
   }
-  if (plan.sequential && !options.sequential) {
+  if (exclusive && !options.schedule) {
     plan.warnings.push_back(
         {"sequential",
          "the variants ran one after the other: the GPUs are in exclusive compute mode",
@@ -286,7 +286,7 @@ class MemoryFit {
         memory_(memory),
         plan_(plan),
         jobs_(static_cast<std::int64_t>(plan.variants.size())),
-        at_once_(options.sequential == false ? jobs_ : 1),
+        at_once_(options.schedule == Schedule::paired ? jobs_ : 1),
         kind_(plan.backend == BackendKind::nccl ? "GPU" : "host") {}
 
   void leave_out();
@@ -400,8 +400,8 @@ Warning MemoryFit::warning_of(const std::vector<Case>& left_out) const {
 
 void MemoryFit::choose_schedule() {
   const Case& c = largest(plan_.cases);
-  if (plan_.sequential || fits(c, jobs_)) return;
-  plan_.sequential = true;
+  if (plan_.schedule == Schedule::sequential || fits(c, jobs_)) return;
+  plan_.schedule = Schedule::sequential;
   plan_.warnings.push_back(
       {"sequential",
        fmt::format("the variants ran one after the other: memory is too short for all at once, of "
@@ -435,7 +435,7 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   for (const Case& c : plan.cases) {
     largest = std::max(largest, case_bytes(c, plan.backend) / (gpu ? 1 : plan.hosts));
   }
-  if (plan.sequential) return;
+  if (plan.schedule == Schedule::sequential) return;
   const LaunchGroups groups =
       launch_groups(site, {.launches = plan.launches,
                            .variants = static_cast<int>(plan.variants.size()),
@@ -443,8 +443,8 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
                            .backend = plan.backend,
                            .free_gpu_memory = free_gpu,
                            .largest_case = largest,
-                           .may_be_sequential = options.sequential != false});
-  plan.sequential = groups.sequential;
+                           .may_be_sequential = options.schedule != Schedule::paired});
+  if (groups.sequential) plan.schedule = Schedule::sequential;
   plan.launches_at_once = groups.launches;
   if (groups.warning) plan.warnings.push_back(*groups.warning);
 }
@@ -463,6 +463,10 @@ int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launche
   }
   const std::int64_t own = launch < over ? blocks / over + (launch < blocks % over ? 1 : 0) : 0;
   return static_cast<int>(uses_link(c) ? own : std::min(own, kMostAlone));
+}
+
+int launches_at_once(const RunPlan& plan) {
+  return plan.schedule == Schedule::sequential ? 1 : plan.launches_at_once.value_or(plan.launches);
 }
 
 std::int64_t job_memory(const RunPlan& plan) {

@@ -1,6 +1,7 @@
 #include "linkgain/run/world.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -31,12 +32,10 @@ LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
   request.hostfile = options_.hostfile;
   request.worker = worker_path();
   request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan_.backend))};
-  if (!plan_.gpus.empty()) {
-    std::string list;
-    for (int gpu : plan_.gpus) list += fmt::format("{}{}", list.empty() ? "" : ",", gpu);
-    request.worker_arguments.insert(request.worker_arguments.end(), {"--gpus", list});
-  }
   std::vector<std::string>& arguments = request.worker_arguments;
+  if (!plan_.gpus.empty()) {
+    arguments.insert(arguments.end(), {"--gpus", fmt::format("{}", fmt::join(plan_.gpus, ","))});
+  }
   if (plan_.training) {
     arguments.insert(arguments.end(), {"--steps", fmt::format("{}", plan_.training->steps)});
     if (!plan_.training->tokens.empty()) {
@@ -69,13 +68,13 @@ std::unique_ptr<Job> MpiWorld::start_job(int variant, int launch) {
 }
 
 Path MpiWorld::find_path(int variant, int launch, const protocol::HelloReply& hello,
-                         const std::string& algorithm) {
+                         Algorithm algorithm) {
   if (hello.path) return *hello.path;
   if (plan_.backend != BackendKind::nccl) return Path::unknown;
   const std::string& name = plan_.variants[static_cast<std::size_t>(variant)].name;
   const TransportLines lines =
       read_transport_logs(directory_.path(), directory_.nccl_log_prefix(name, launch));
-  return path_of(lines, same_for_all_pairs(hello.machine.links, &PairLink::nvlink), algorithm);
+  return path_of(lines, same_for_all_pairs(hello.machine.links, joined_by_nvlink), algorithm);
 }
 
 Seconds MpiWorld::now() const {

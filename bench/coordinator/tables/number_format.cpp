@@ -20,10 +20,10 @@ bool hides_difference(double bound, int decimals) {
 
 int decimals_for(const Ratio& ratio) {
   int decimals = ratio.estimate >= 9.995 ? 1 : 2;
-  const bool distinct =
-      ratio.low.has_value() && ratio.high.has_value() && (*ratio.low > 1.0 || *ratio.high < 1.0);
+  const bool distinct = ratio.interval && !ratio.interval->holds(1.0);
   while (distinct && decimals < kMostDecimals &&
-         (hides_difference(*ratio.low, decimals) || hides_difference(*ratio.high, decimals))) {
+         (hides_difference(ratio.interval->low, decimals) ||
+          hides_difference(ratio.interval->high, decimals))) {
     ++decimals;
   }
   return decimals;
@@ -39,11 +39,19 @@ RatioText readable_ratio(const Ratio& ratio) {
   const int decimals = decimals_for(ratio);
   RatioText text;
   text.estimate = times(ratio.estimate, decimals);
-  if (ratio.low.has_value() && ratio.high.has_value()) {
-    text.low = times(*ratio.low, decimals);
-    text.high = times(*ratio.high, decimals);
+  if (ratio.interval) {
+    text.low = times(ratio.interval->low, decimals);
+    text.high = times(ratio.interval->high, decimals);
   }
   return text;
+}
+
+std::string RatioText::interval() const {
+  return low ? fmt::format("{}–{}", low->substr(0, low->size() - 1), *high) : std::string();
+}
+
+std::string RatioText::with_interval() const {
+  return low ? fmt::format("{}, 95 % CI {} to {}", estimate, *low, *high) : estimate;
 }
 
 std::string readable_percent(double share, Whole whole) {

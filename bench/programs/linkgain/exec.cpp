@@ -12,12 +12,12 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/cases/help_text.hpp"
-#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "progress.hpp"
+#include "run_result.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
@@ -210,11 +210,6 @@ class ExecProgress : public ExecObserver {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
 /// The program's name, as a folder may be called.
 std::string folder_name(const std::vector<std::string>& command) {
   std::string name = std::filesystem::path(command.front()).filename().string();
@@ -222,22 +217,6 @@ std::string folder_name(const std::vector<std::string>& command) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.') c = '-';
   }
   return "exec-" + name;
-}
-
-void write_files(const Record& record, const RunDirectory& directory) {
-  write_file_atomically(directory.record(), to_json(record));
-  std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
-  write_file_atomically(directory.report(), exec_markdown(record));
-}
-
-void print_result(const ExecOptions& options, const Record& record, const RunDirectory& directory) {
-  if (options.json) {
-    fmt::print("{}", to_json_without_samples(record));
-    return;
-  }
-  const std::string details =
-      fmt::format("Details: linkgain report {}", shown_path(directory.path()));
-  fmt::print("\n{}", exec_screen(record, details, screen_style(options.color)));
 }
 
 /// `linkgain exec`: runs the command, prints the table, writes the files. Returns the exit status,
@@ -259,7 +238,7 @@ int carry_out(const ExecOptions& options) {
   const RunDirectory directory(
       options.out.value_or(new_run_folder(record.machine.host, folder_name(plan.command))));
   std::filesystem::create_directories(directory.runs());
-  const File log(std::fopen(directory.log().c_str(), "ae"));
+  const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal());
   const bool single = plan.rounds + plan.warm_up == 1 && plan.variants.size() == 1;
   const bool show_output = options.show_output || single;
@@ -288,9 +267,9 @@ int carry_out(const ExecOptions& options) {
   const ExitCode verdict = conclude(record);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
-  write_files(record, directory);
+  write_result(record, directory);
   return with_output_in_full([&] {
-    print_result(options, record, directory);
+    print_result(record, directory, options.json, options.color);
     return status;
   });
 }

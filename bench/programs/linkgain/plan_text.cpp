@@ -11,14 +11,15 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/run/launcher.hpp"
 #include "linkgain/run/progress.hpp"
 
 namespace linkgain {
 namespace {
 
 int jobs_at_once(const RunPlan& plan) {
-  if (plan.sequential) return 1;
-  return plan.launches_at_once.value_or(plan.launches) * static_cast<int>(plan.variants.size());
+  if (plan.schedule == Schedule::sequential) return 1;
+  return launches_at_once(plan) * static_cast<int>(plan.variants.size());
 }
 
 std::string readable(Seconds time) {
@@ -66,7 +67,8 @@ Seconds expected_duration(const RunPlan& plan) {
 
 RunPlan preview_plan(const RunOptions& options, Site site) {
   const bool has_gpus = site.has_nccl && site.gpus >= 2;
-  const bool elsewhere = site.hostfile || options.hostfile || options.launcher == "srun";
+  const bool elsewhere =
+      site.hostfile || options.hostfile || parse_launcher(options.launcher) == LauncherKind::srun;
   const bool for_gpus = options.backend.value_or(BackendKind::nccl) == BackendKind::nccl;
   if (!for_gpus || elsewhere || has_gpus) return make_plan(options, site);
   const std::string lack = site.gpus < 2 ? site.no_gpus_reason : site.nccl_missing;
@@ -91,7 +93,8 @@ std::string plan_text(const RunPlan& plan) {
       row("Backend:", fmt::format("{}, {} ranks{}", name_of(plan.backend), plan.ranks, gpus));
   text += row("Profile:", plan.profile);
   text += row("Launches:", fmt::format("{} of every variant, {}", plan.launches,
-                                       plan.sequential ? "one job at a time" : "variants in turn"));
+                                       plan.schedule == Schedule::sequential ? "one job at a time"
+                                                                             : "variants in turn"));
   text += row("Memory:", memory_text(plan));
   text += row("Time:",
               fmt::format("about {}{}", readable(expected_duration(plan)),

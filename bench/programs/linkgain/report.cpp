@@ -5,19 +5,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/screen.hpp"
-#include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/terminal_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "run_result.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 
@@ -48,34 +45,12 @@ void declare(CommandLine& line, ReportOptions& options) {
       "Print what is too long for the terminal, instead of showing it with $PAGER (default: less)");
 }
 
-/// The folder below results/ whose record, or journal, was written last. Throws UsageError where
-/// there is none.
-std::filesystem::path latest_run() {
-  std::optional<std::pair<std::filesystem::file_time_type, std::filesystem::path>> latest;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry("results", error), end; !error && entry != end;
-       entry.increment(error)) {
-    for (const std::string_view name : {RunDirectory::kRecord, RunDirectory::kJournal}) {
-      std::error_code missing;
-      const auto written = std::filesystem::last_write_time(entry->path() / name, missing);
-      if (!missing) latest = std::max(latest, std::optional(std::pair(written, entry->path())));
-    }
-  }
-  if (latest) return latest->second;
-  throw UsageError("there is no run in results/ of the current folder",
-                   "name a record: linkgain report RECORD");
-}
-
 std::string table_report(const Record& record, const std::filesystem::path& path, bool color) {
   const std::string footer = "Record: " + path.string();
   const std::size_t columns = terminal_columns();
   const ScreenStyle style = screen_style(color);
   const std::size_t width = columns == kAnyColumns ? columns : style.columns;
-  if (record.settings.program) {
-    return exec_screen(record, footer, style) + terminal_text(exec_details(record), width);
-  }
-  const RunSummary summary(record);
-  return screen(summary, footer, style) + terminal_text(markdown_details(summary), width);
+  return screen_of(record, footer, style) + terminal_text(details_of(record), width);
 }
 
 /// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where
@@ -90,9 +65,7 @@ int carry_out(const ReportOptions& options) {
       show(table_report(record, path, options.color), options.pager);
       break;
     case OutputFormat::markdown:
-      fmt::print("{}",
-                 document_text(record.settings.program ? exec_markdown(record)
-                                                       : markdown_report(RunSummary(record))));
+      fmt::print("{}", document_text(markdown_of(record)));
       break;
     case OutputFormat::csv:
       fmt::print("{}", csv(RunSummary(record)));

@@ -15,12 +15,9 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_file.hpp"
-#include "linkgain/cases/option_words.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/report/report.hpp"
-#include "linkgain/report/screen.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
@@ -28,6 +25,7 @@
 #include "linkgain/telemetry/host.hpp"
 #include "plan_text.hpp"
 #include "progress.hpp"
+#include "run_result.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
@@ -37,10 +35,6 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain run                                    P2P on against off\n"
     "  linkgain run --only all_reduce --sizes 8:1G:x2  all powers of two";
-
-bool parse_schedule(const std::string& text) {
-  return place_of_word(text, "--schedule", "HOW") == 1;  // paired, sequential
-}
 
 std::filesystem::path parse_path(const std::string& name) { return name; }
 
@@ -117,7 +111,7 @@ void declare_how(CommandLine& line, RunOptions& options) {
           DeferredOptions::Empty::is_value, fmt::format("{:g}", kDefaultTimeout.value))
       ->type_name("TIME");
   line.deferred
-      .add("--schedule", options.sequential, parse_schedule,
+      .add("--schedule", options.schedule, parse_schedule,
            "paired (variants in turn) or sequential (one after the other)",
            DeferredOptions::Empty::is_absent)
       ->default_str("paired, if GPUs and memory allow")
@@ -180,17 +174,12 @@ void declare(CommandLine& line, RunOptions& options) {
   });
 }
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
 Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   Settings settings;
   settings.argv = options.argv;
   settings.backend = plan.backend;
   settings.profile = plan.profile;
-  settings.schedule = plan.sequential ? "sequential" : "paired";
+  settings.schedule = plan.schedule;
   settings.variants = plan.variants;
   settings.launches = plan.launches;
   settings.precision = plan.ci_width;
@@ -200,22 +189,6 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.label = options.label;
   settings.require_healthy = options.require_healthy;
   return settings;
-}
-
-void write_files(const Record& record, const RunDirectory& directory) {
-  write_file_atomically(directory.record(), to_json(record));
-  std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
-  write_file_atomically(directory.report(), markdown_report(RunSummary(record)));
-}
-
-void print_result(const RunOptions& options, const Record& record, const RunDirectory& directory) {
-  if (options.json) {
-    fmt::print("{}", to_json_without_samples(record));
-    return;
-  }
-  const std::string details =
-      fmt::format("Details: linkgain report {}", shown_path(directory.path()));
-  fmt::print("\n{}", screen(RunSummary(record), details, screen_style(options.color)));
 }
 
 /// `--list` and `--dry-run`: starts and writes nothing.
@@ -243,7 +216,7 @@ int carry_out(const RunOptions& options) {
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
   const RunDirectory directory(options, plan, site);
-  const File log(std::fopen(directory.log().c_str(), "ae"));
+  const LogFile log = open_log(directory);
   Record record;
   record.started = utc_now(false);
   record.settings = settings_of(options, plan);
@@ -267,9 +240,9 @@ int carry_out(const RunOptions& options) {
   const ExitCode verdict = judge(record, options.operations);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
-  write_files(record, directory);
+  write_result(record, directory);
   return with_output_in_full([&] {
-    print_result(options, record, directory);
+    print_result(record, directory, options.json, options.color);
     return status;
   });
 }

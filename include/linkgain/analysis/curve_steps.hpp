@@ -5,6 +5,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 
@@ -12,11 +13,9 @@ namespace linkgain {
 struct CurvePoint {
   Bytes size;
   Seconds time;  ///< median over samples
-  /// The quarter of the samples below `low` and the one above `high` are left out of account: what
-  /// the middle halves of two sizes do not show apart is no step. Both `time` where no samples are
-  /// at hand.
-  Seconds low;
-  Seconds high;
+  /// Quartiles of the samples, in seconds: what the middle halves of two sizes do not show apart is
+  /// no step. Both ends are `time` where no samples are at hand.
+  Interval middle_half;
   TransferPlan plan;  ///< empty where it is not known
 };
 

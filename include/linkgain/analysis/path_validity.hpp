@@ -6,6 +6,28 @@
 
 namespace linkgain {
 
+/// Whether some variant took another path than its name promises, with a warning of each, by the
+/// links' counters where they may judge, and by NCCL's transport lines or, of our own work, by
+/// own_path():
+/// - P2P is off (NCCL_P2P_DISABLE=1 in force), and messages went by P2P or bytes over NVLink; or
+///   shared memory is off as well, and messages went through host memory;
+/// - the variant forces nothing, or asks for P2P of every distance, NVLink joins all ranks between
+///   which messages of the case go, nothing of the caller's forbids P2P, and NVLink did not carry
+///   the messages;
+/// - the variant asks for P2P of every distance, the driver allows it, and it was not used.
+/// A variant that forces anything else promises nothing.
+bool judge_paths(Record& record);
+
+/// Warns of links that others used, and of evidence that is missing or cannot be judged; of nothing
+/// where MPI carried the messages.
+void judge_evidence(Record& record);
+
+/// NVML says that NVLink joins every pair of ranks and that they can use P2P.
+bool offers_nvlink(const Machine& machine);
+
+/// Whether two variants of a case are known to have taken the same path.
+bool same_path(const VariantResult& a, const VariantResult& b);
+
 /// The path of our own work, which knows itself whether it reaches other GPUs' memory: then the
 /// link between the ranks that the case joins, nvlink or pcie_p2p, mixed where they differ, unknown
 /// where the driver did not say. Absent where the library chose.

@@ -11,23 +11,12 @@ namespace linkgain {
 /// The same training without communication; null where the record has none.
 const CaseResult* without_communication(const Record& record, const Case& training);
 
-/// What a step takes longer than one without communication.
-struct ExposedCommunication {
-  Seconds time{};
-  std::optional<Seconds> low{};  ///< 95 % interval; of one launch none
-  std::optional<Seconds> high{};
-
-  /// Whether there is an interval and 0 lies in it: the figure may then as well be none.
-  bool may_be_zero() const;
-};
-
-/// The mean over launches of what a step took longer than one without communication in the same
-/// launch, with Student's t interval: the two share the GPUs' pace at the time. `result` is a case
-/// of `record`; the step without communication is the first variant's that measured it. Absent
-/// where no launch has both.
-std::optional<ExposedCommunication> exposed_communication(const Record& record,
-                                                          const CaseResult& result,
-                                                          std::size_t variant);
+/// Exposed communication, in seconds: the mean over launches of what a step took longer than one
+/// without communication in the same launch, with Student's t interval: the two share the GPUs'
+/// pace at the time. `result` is a case of `record`; the step without communication is the first
+/// variant's that measured it. Absent where no launch has both.
+std::optional<Estimate> exposed_communication(const Record& record, const CaseResult& result,
+                                              std::size_t variant);
 
 /// Writes exposed_communication() into every training of a run that is over.
 void note_exposed_communication(Record& record);

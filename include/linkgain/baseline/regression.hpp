@@ -105,10 +105,9 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
                           const std::optional<Tolerance>& tolerance = {});
 
-/// A shift of logarithms, or a bound of its interval, as a share of the reference: 0.05 is 5 %
+/// A shift of logarithms, or an end of its interval, as a share of the reference: 0.05 is 5 %
 /// slower.
 std::optional<double> share_of(const std::optional<double>& log);
-std::optional<double> share_of(const std::optional<Interval>& interval, double Interval::*bound);
 
 int count_of(const CheckResult& result, RegressionVerdict verdict);
 

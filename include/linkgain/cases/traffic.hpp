@@ -10,29 +10,53 @@
 
 namespace linkgain {
 
-/// What an operation's messages are cut into and which way they go round, as NCCL's TUNING log says
-/// of the call; empty where nothing says it.
+/// What an operation's messages are cut into and which way they go round, by the names that NCCL's
+/// TUNING log has for the call, or our own kernel; empty where nothing says it. NCCL may have names
+/// that are not known here: what is known of one is its Algorithm and Protocol.
 struct TransferPlan {
   std::string algorithm;  ///< "RING", "TREE", "NVLS", ...
   std::string protocol;   ///< "SIMPLE", "LL", "LL128"
   bool operator==(const TransferPlan&) const = default;
 };
 
-/// Protocol of messages that are nothing but their data.
+/// Algorithms of which something is known.
+enum class Algorithm {
+  unnamed,
+  ring,
+  tree,
+  pat,
+  nvls,      ///< NVLink multicast, by itself or as part of a tree
+  one_shot,  ///< our own kernels': all data to all ranks
+  two_shot,  ///< to each rank its share, and the sums back
+  other,
+};
+Algorithm algorithm_called(std::string_view name);
+
+enum class Protocol {
+  unnamed,
+  simple,  ///< messages are nothing but their data
+  ll,
+  ll16,  ///< our own kernels'
+  ll128,
+  other,
+};
+Protocol protocol_called(std::string_view name);
+
+/// The name of Protocol::simple.
 inline constexpr std::string_view kSimple = "SIMPLE";
 
 /// Bytes on the link for each byte of payload, by the lines that a protocol sends: LL 8 bytes of
 /// which 4 are data, LL128 128 of which 120 are; our own kernels' LL16 16 of which 12 are. Absent
 /// for others.
-std::optional<double> link_bytes_per_byte(std::string_view protocol);
+std::optional<double> link_bytes_per_byte(Protocol protocol);
 
 /// Whether it is known what an operation moves by an algorithm; of messages no algorithm matters.
-bool is_known(OperationKind operation, std::string_view algorithm);
+bool is_known(OperationKind operation, Algorithm algorithm);
 
 /// The most payload that one rank sends or receives for one operation. In NCCL's trees a rank is an
 /// inner one, with two children and a parent, for half of the data and a leaf for the other half;
 /// what is known of no plan is taken for as much as can be.
-double largest_payload_of_a_rank(const Case& c, std::string_view algorithm);
+double largest_payload_of_a_rank(const Case& c, Algorithm algorithm);
 
 /// Bytes that all ranks' GPUs together send over the links between them for one operation. Ring and
 /// tree all_reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way to the

@@ -28,6 +28,10 @@ struct ListedRun {
 /// where there is no such folder.
 std::vector<ListedRun> list_runs(const std::filesystem::path& folder);
 
+/// The directory of the run in `folder` or below it that was started last, of those that can be
+/// read. Throws UsageError where there is none.
+std::filesystem::path latest_run(const std::filesystem::path& folder = kResultsFolder);
+
 /// A label as --label takes it: 1 to 64 letters, digits, '.', '_', '+', '=' and '-', a letter or
 /// digit first. Throws UsageError.
 std::string parse_label(const std::string& text);

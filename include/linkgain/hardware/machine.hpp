@@ -129,19 +129,21 @@ const RankInfo* find_rank(const Machine& machine, int rank);
 /// long as `machine`.
 const PairLink* find_link(const Machine& machine, int rank, int other);
 
-/// Whether something, for example &PairLink::nvlink, holds for every pair; absent where it is not
-/// known of one or there are no pairs.
-std::optional<bool> all_pairs(const std::vector<PairLink>& links,
-                              std::optional<bool> PairLink::*what);
+/// Whether NVLink joins the pair: by the links counted for it, else as the driver says. Absent
+/// where neither is known.
+std::optional<bool> joined_by_nvlink(const PairLink& link);
+/// Whether the ranks can read and write each other's memory; absent where it is not known.
+std::optional<bool> allows_p2p(const PairLink& link);
+
+/// One of these two.
+using PairQuestion = std::optional<bool> (*)(const PairLink&);
+
+/// Whether it holds for every pair; absent where it is not known of one or there are no pairs.
+std::optional<bool> all_pairs(const std::vector<PairLink>& links, PairQuestion what);
 
 /// What the driver says alike of every pair; absent where it is not known of one, differs between
 /// them, or there are no pairs.
-std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links,
-                                       std::optional<bool> PairLink::*what);
-
-/// Whether NVLink joins the pair: by the links counted for it, else as the driver says. Absent
-/// where neither is known.
-std::optional<bool> over_nvlink(const PairLink& link);
+std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links, PairQuestion what);
 
 /// How the pair is joined, whatever the number of its links: "NVLink", or the nearest thing in
 /// common by PCIe, "PHB"; with " without P2P" where the driver says so. Empty where nothing is

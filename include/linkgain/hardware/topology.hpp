@@ -120,9 +120,14 @@ std::string device_label(const Topology& topology, int device);
 /// The way from one device to another; null where it is not known. It lives as long as `topology`.
 const TopologyPair* find_pair(const Topology& topology, int from, int to);
 
+/// Whether NVLink joins two GPUs: by the links counted for them, else as the driver says of P2P.
+/// Absent where neither is known.
+std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<bool> driver);
+std::optional<bool> joined_by_nvlink(const TopologyPair& pair);
+
 /// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
 /// not be counted, or "?" where nothing is known. `nvlinks`: absent where not counted.
-std::string pair_label(std::optional<int> nvlinks, bool over_nvlink,
+std::string pair_label(std::optional<int> nvlinks, std::optional<bool> driver,
                        std::optional<Ancestor> ancestor);
 std::string label_of(const TopologyPair& pair);
 

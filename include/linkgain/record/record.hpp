@@ -12,6 +12,7 @@
 
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/cases/case_order.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
@@ -30,6 +31,9 @@ struct Warning {
   std::string advice;
   bool operator==(const Warning&) const = default;
 };
+
+/// Adds it where it is not among them.
+void add_once(std::vector<Warning>& warnings, const Warning& warning);
 
 /// A way through the machine: its name and the environment that selects it.
 struct Variant {
@@ -97,10 +101,8 @@ struct TrainingResult {
   /// Of samples of the same launch and round: the largest |difference to the first variant's loss|
   /// over that; absent for the first variant.
   std::optional<double> loss_difference{};
-  /// exposed_communication() of a run that is over; absent while it goes on.
-  std::optional<double> exposed_s{};
-  std::optional<double> exposed_low_s{};  ///< its 95 % interval
-  std::optional<double> exposed_high_s{};
+  /// exposed_communication() of a run that is over, in seconds; absent while it goes on.
+  std::optional<Estimate> exposed{};
   std::optional<int> buckets{};  ///< in which gradients go; absent where none can be chosen
   bool operator==(const TrainingResult&) const = default;
 };
@@ -234,7 +236,7 @@ struct Settings {
   std::vector<std::string> argv;
   BackendKind backend = BackendKind::nccl;
   std::string profile;
-  std::string schedule;
+  Schedule schedule = Schedule::paired;
   std::vector<Variant> variants;
   std::vector<Environment>
       environment_in_force;  ///< per variant, by allow-list, as the worker saw it

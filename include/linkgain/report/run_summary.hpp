@@ -57,7 +57,7 @@ struct VariantSummary {
   std::optional<double> limit_share{};   ///< shown_fraction()
   std::optional<double> nvlink_share{};  ///< of the bytes expected; absent where not judged
   std::optional<Ratio> library_ratio{};  ///< of our own kernel's cases
-  std::optional<ExposedCommunication> exposed{};  ///< of trainings that communicate
+  std::optional<Estimate> exposed{};     ///< in seconds, of trainings that communicate
   bool losses_parted = false;
 };
 

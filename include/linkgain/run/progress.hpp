@@ -90,7 +90,9 @@ class RunPace {
     int rounds = 0;
   };
 
-  int passes() const { return plan_.sequential ? static_cast<int>(plan_.variants.size()) : 1; }
+  int passes() const {
+    return plan_.schedule == Schedule::sequential ? static_cast<int>(plan_.variants.size()) : 1;
+  }
   int total(int Spent::*part) const;
   void plan_steps();
   ToGo to_go(std::size_t index, int launches) const;

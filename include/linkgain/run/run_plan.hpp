@@ -24,7 +24,7 @@ struct RunOptions : SelectionOptions {
   std::vector<std::string> variants;
   std::optional<Seconds> budget;
   std::optional<int> launches;
-  std::optional<bool> sequential;
+  std::optional<Schedule> schedule;
   std::optional<double> ci_width;  ///< of every case, instead of what its size has
   bool require_healthy = false;    ///< exit status 8 where a sample is one of an unhealthy GPU
   Seconds timeout = kDefaultTimeout;
@@ -51,8 +51,8 @@ struct RunPlan {
   int launches = 1;
   /// Launches whose jobs, one of every variant each, are up at once; absent: all.
   std::optional<int> launches_at_once;
-  bool sequential = false;  ///< one job at a time
-  unsigned seed = 1;        ///< of every random order
+  Schedule schedule = Schedule::paired;  ///< sequential: one job at a time
+  unsigned seed = 1;                     ///< of every random order
   std::optional<double> ci_width;
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
@@ -74,6 +74,9 @@ inline constexpr int kFewestLaunches = 3;
 /// launches, the first ones having one more, so that it may have none in the last; without
 /// communication three at most.
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);
+
+/// Launches whose jobs may be up at once.
+int launches_at_once(const RunPlan& plan);
 
 /// Bytes that a job takes at most: of the GPU that holds most of it, or of a host.
 std::int64_t job_memory(const RunPlan& plan);

@@ -24,9 +24,9 @@ class RunWorld {
   /// Starts the job of a variant for a launch; throws JobLost or MachineError.
   virtual std::unique_ptr<Job> start_job(int variant, int launch) = 0;
   /// The path that the variant's messages have taken so far in this launch, and take with NCCL's
-  /// `algorithm` where it is known (TransferPlan's).
+  /// `algorithm` where it is named.
   virtual Path find_path(int variant, int launch, const protocol::HelloReply& hello,
-                         const std::string& algorithm) = 0;
+                         Algorithm algorithm) = 0;
   virtual Seconds now() const = 0;  ///< monotonic
   /// The use now of those of the run's GPUs that are this host's: one entry each, always in the
   /// same order; none where the driver cannot be asked.
@@ -49,7 +49,7 @@ class MpiWorld : public RunWorld {
 
   std::unique_ptr<Job> start_job(int variant, int launch) override;
   Path find_path(int variant, int launch, const protocol::HelloReply& hello,
-                 const std::string& algorithm) override;
+                 Algorithm algorithm) override;
   Seconds now() const override;
   std::vector<GpuUse> look_at_gpus() override { return gpus_.look(); }
   std::string why_not_all_gpus() const override { return gpus_.why_not_all(); }

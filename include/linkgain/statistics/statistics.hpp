@@ -5,11 +5,29 @@
 
 namespace linkgain {
 
-/// An estimate with the interval that holds it at the stated confidence.
+/// All from `low` to `high`, both included.
 struct Interval {
-  double estimate = 0.0;
   double low = 0.0;
   double high = 0.0;
+
+  bool holds(double value) const { return low <= value && value <= high; }
+  bool operator==(const Interval&) const = default;
+};
+
+/// Its ends; absent where it is.
+std::optional<double> low_of(const std::optional<Interval>& interval);
+std::optional<double> high_of(const std::optional<Interval>& interval);
+
+/// What replicates say of a figure.
+struct Estimate {
+  double value = 0.0;
+  /// That holds the true figure at the stated confidence, 95 % unless another is named; absent of
+  /// one replicate.
+  std::optional<Interval> interval{};
+
+  /// Whether there is an interval and this is one of the figures that it does not rule out.
+  bool may_be(double figure) const { return interval && interval->holds(figure); }
+  bool operator==(const Estimate&) const = default;
 };
 
 /// The middle value, or the mean of the middle two. Throws std::invalid_argument when empty.
@@ -18,18 +36,9 @@ double median(std::span<const double> values);
 /// The values that a quarter of all and three quarters of all lie below, by linear interpolation
 /// between neighbours (type 7 of Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996).
 /// Throws std::invalid_argument when empty.
-struct Quartiles {
-  double low = 0.0;
-  double high = 0.0;
-};
-Quartiles quartiles(std::span<const double> values);
+Interval quartiles(std::span<const double> values);
 
-/// Mean with half the width of Student's t interval, which needs two values. Throws
-/// std::invalid_argument when empty.
-struct StudentMean {
-  double mean = 0.0;
-  std::optional<double> half_width{};
-};
-StudentMean student_mean(std::span<const double> values, double confidence = 0.95);
+/// Mean with Student's t interval, which needs two values. Throws std::invalid_argument when empty.
+Estimate student_mean(std::span<const double> values, double confidence = 0.95);
 
 }  // namespace linkgain

@@ -14,6 +14,9 @@ struct RatioText {
   std::string estimate;
   std::optional<std::string> low;
   std::optional<std::string> high;
+
+  std::string interval() const;       ///< "11.8–12.0x", empty without one
+  std::string with_interval() const;  ///< "11.9x, 95 % CI 11.8x to 12.0x", "11.9x" without one
 };
 RatioText readable_ratio(const Ratio& ratio);
 

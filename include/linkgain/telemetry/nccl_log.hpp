@@ -37,9 +37,9 @@ TransportLines read_transport_logs(const std::filesystem::path& directory, std::
 /// The path that the lines speak of. P2P lines mean NVLink only where the driver says that all
 /// pairs are connected by it (`nvlink`); without that knowledge P2P gives Path::unknown. NCCL
 /// connects NVLink multicast before it knows whether a call will use it: where the call's
-/// `algorithm` is known (TransferPlan's) and another, those connections do not count.
+/// `algorithm` is named and another, those connections do not count.
 Path path_of(const TransportLines& lines, std::optional<bool> nvlink,
-             std::string_view algorithm = {});
+             Algorithm algorithm = Algorithm::unnamed);
 
 /// One line of NCCL's TUNING log: "AllReduce: 1048576 Bytes -> Algo RING proto LL128 ...".
 struct TunedCall {

@@ -94,11 +94,23 @@ TEST(FindLink, TakesEitherOrder) {
 }
 
 TEST(AllPairs, NeedsEveryPairAndKnowsWhatItDoesNotKnow) {
-  EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::p2p), true);
-  EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, &PairLink::nvlink), false);
-  EXPECT_EQ(all_pairs({link({}, true), link(true, true)}, &PairLink::p2p), std::nullopt);
-  EXPECT_EQ(all_pairs({link({}, true), link({}, true)}, &PairLink::nvlink), true);
-  EXPECT_EQ(all_pairs({}, &PairLink::p2p), std::nullopt);
+  EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, allows_p2p), true);
+  EXPECT_EQ(all_pairs({link(true, false), link(true, true)}, joined_by_nvlink), false);
+  EXPECT_EQ(all_pairs({link({}, true), link(true, true)}, allows_p2p), std::nullopt);
+  EXPECT_EQ(all_pairs({link({}, true), link({}, true)}, joined_by_nvlink), true);
+  EXPECT_EQ(all_pairs({}, allows_p2p), std::nullopt);
+}
+
+TEST(JoinedByNvlink, RestsOnCountedLinksThenOnTheDriver) {
+  PairLink pair;
+  EXPECT_EQ(joined_by_nvlink(pair), std::nullopt);
+  pair.nvlink = true;
+  EXPECT_EQ(joined_by_nvlink(pair), true);
+  pair.nvlinks = 0;
+  EXPECT_EQ(joined_by_nvlink(pair), false) << "whatever the driver says";
+  pair.nvlink = false;
+  pair.nvlinks = 4;
+  EXPECT_EQ(joined_by_nvlink(pair), true) << "it may refuse P2P over a bridge that is there";
 }
 
 TEST(DescribeRanks, CountsGpusByName) {

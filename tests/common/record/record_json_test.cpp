@@ -70,7 +70,7 @@ TEST(RecordJson, TellsDifferencesApart) {
 TEST(RecordJson, RoundTripsWhatIsNotMeasured) {
   Record record;
   record.settings.backend = BackendKind::mpi;
-  record.settings.schedule = "paired";
+  record.settings.schedule = Schedule::paired;
   record.settings.variants = {{"tcp", {}}};
   EXPECT_TRUE(same(parse_record(to_json(record), ""), record));
   const Json document = Json::parse(to_json(record));

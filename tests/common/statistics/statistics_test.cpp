@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -18,15 +20,33 @@ TEST(Median, IsTheMiddleOrTheMeanOfTheMiddleTwo) {
 }
 
 TEST(Quartiles, LieBetweenNeighbours) {
-  const Quartiles of_five = quartiles(Values{5, 1, 4, 2, 3});
-  EXPECT_EQ(of_five.low, 2.0);
-  EXPECT_EQ(of_five.high, 4.0);
-  const Quartiles of_four = quartiles(Values{4, 1, 2, 3});
-  EXPECT_EQ(of_four.low, 1.75);
-  EXPECT_EQ(of_four.high, 3.25);
-  EXPECT_EQ(quartiles(Values{7}).low, 7.0);
-  EXPECT_EQ(quartiles(Values{7}).high, 7.0);
+  EXPECT_EQ(quartiles(Values{5, 1, 4, 2, 3}), (Interval{2.0, 4.0}));
+  EXPECT_EQ(quartiles(Values{4, 1, 2, 3}), (Interval{1.75, 3.25}));
+  EXPECT_EQ(quartiles(Values{7}), (Interval{7.0, 7.0}));
   EXPECT_THROW(quartiles(Values{}), std::invalid_argument);
+}
+
+TEST(Interval, HoldsItsEnds) {
+  constexpr Interval kInterval{-1.0, 2.0};
+  EXPECT_TRUE(kInterval.holds(-1.0) && kInterval.holds(0.0) && kInterval.holds(2.0));
+  EXPECT_FALSE(kInterval.holds(-1.1) || kInterval.holds(2.1));
+  EXPECT_EQ(low_of(kInterval), -1.0);
+  EXPECT_EQ(high_of(kInterval), 2.0);
+  EXPECT_EQ(low_of({}), std::nullopt);
+  EXPECT_EQ(high_of({}), std::nullopt);
+}
+
+// Standard deviation 1, so that the mean's error is 1/sqrt(3); 4.302653 is Student's t of 2.
+TEST(StudentMean, HasAnIntervalFromTwoValuesOn) {
+  const Estimate mean = student_mean(Values{1, 2, 3});
+  EXPECT_EQ(mean.value, 2.0);
+  ASSERT_TRUE(mean.interval.has_value());
+  EXPECT_NEAR(mean.interval->low, 2.0 - 4.302653 / std::sqrt(3.0), 1e-6);
+  EXPECT_NEAR(mean.interval->high, 2.0 + 4.302653 / std::sqrt(3.0), 1e-6);
+  EXPECT_TRUE(mean.may_be(0.0));
+  EXPECT_FALSE(mean.may_be(5.0));
+  EXPECT_EQ(student_mean(Values{5}), Estimate{5.0});
+  EXPECT_FALSE(student_mean(Values{5}).may_be(5.0)) << "there is no interval";
 }
 
 }  // namespace

@@ -211,13 +211,13 @@ TEST(PathOf, MulticastThatNoCallUsesIsNoPath) {
   lines.other = 1;
   lines.kinds = {"SHM/direct/direct", "NVLS"};
   EXPECT_EQ(path_of(lines, true), Path::mixed) << "nothing tells which of the two is used";
-  EXPECT_EQ(path_of(lines, true, "RING"), Path::host_memory);
-  EXPECT_EQ(path_of(lines, true, "NVLS"), Path::mixed);
+  EXPECT_EQ(path_of(lines, true, Algorithm::ring), Path::host_memory);
+  EXPECT_EQ(path_of(lines, true, Algorithm::nvls), Path::mixed);
   TransportLines multicast;
   multicast.other = 1;
   multicast.kinds = {"NVLS"};
-  EXPECT_EQ(path_of(multicast, true, "NVLSTREE"), Path::nvlink);
-  EXPECT_EQ(path_of(multicast, true, "RING"), Path::unknown);
+  EXPECT_EQ(path_of(multicast, true, Algorithm::nvls), Path::nvlink);
+  EXPECT_EQ(path_of(multicast, true, Algorithm::ring), Path::unknown);
 }
 
 using ::testing::SizeIs;

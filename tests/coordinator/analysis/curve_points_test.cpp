@@ -64,10 +64,8 @@ TEST(CurvePoints, HaveTheQuartilesOfTheirSamples) {
   }
   record.cases[2].samples.push_back({.variant = 0, .seconds = {32.0, {}}, .health = {}});
   const std::vector<CurvePoint> points = curve_points(record, kCurve, "p2p");
-  EXPECT_EQ(points[2].low, Seconds{30.0});
-  EXPECT_EQ(points[2].high, Seconds{31.5});
-  EXPECT_EQ(points[1].low, points[1].time);
-  EXPECT_EQ(points[1].high, points[1].time);
+  EXPECT_EQ(points[2].middle_half, (Interval{30.0, 31.5}));
+  EXPECT_EQ(points[1].middle_half, (Interval{points[1].time.value, points[1].time.value}));
 }
 
 TEST(CurvePoints, LeaveOutWhatWasSkippedOrIsWrong) {
@@ -106,8 +104,7 @@ TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
     result.converged = converged;
     result.ratios = {{"host", {}}};
     result.ratios[0].ratio.estimate = 2.0;
-    result.ratios[0].ratio.low = 2.0 * (1.0 - half);
-    result.ratios[0].ratio.high = 2.0 * (1.0 + half);
+    result.ratios[0].ratio.interval = {2.0 * (1.0 - half), 2.0 * (1.0 + half)};
     return curve_points(record, kCurve, "p2p").size();
   };
   EXPECT_EQ(points_with(0.019, false), 4U);

@@ -160,7 +160,8 @@ TEST(CurveSteps, NoiseThatNoSamplesShowIsNone) {
   for (const std::string& sizes : kSweeps) {
     for (unsigned seed = 0; seed < 200; ++seed) {
       std::vector<CurvePoint> points = sampled(curve(sizes, smooth), 0.08, seed);
-      for (CurvePoint& point : points) point.low = point.high = point.time;  // medians to 2 %
+      for (CurvePoint& point : points)
+        point.middle_half = {point.time.value, point.time.value};  // medians to 2 %
       ASSERT_THAT(steps_to(points), IsEmpty()) << sizes << ' ' << seed;
     }
   }
@@ -175,7 +176,7 @@ TEST(CurveSteps, NoiseHidesNoStep) {
 
 TEST(CurveSteps, MiddleHalvesThatOverlapShowNoStep) {
   std::vector<CurvePoint> points = doubling(kMeasured);
-  points[2].high = Seconds{18 * kMicrosecond};
+  points[2].middle_half.high = 18 * kMicrosecond;
   EXPECT_THAT(steps_to(points), IsEmpty());
 }
 

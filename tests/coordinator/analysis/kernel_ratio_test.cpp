@@ -43,7 +43,7 @@ TEST(LibraryRatio, OfTimesHasNoInterval) {
   record.cases[0].definition.kernel = true;
   const Ratio ratio = library_ratio_of(record, 0, "host").value();
   EXPECT_DOUBLE_EQ(ratio.estimate, 1.5);
-  EXPECT_FALSE(ratio.low);
+  EXPECT_FALSE(ratio.interval);
 }
 
 /// Logs of 2 and 8 have the mean of log 4. The kernel's launches do not scatter, so that one degree
@@ -59,9 +59,9 @@ TEST(LibraryRatio, IsThatOfLaunches) {
   const Ratio ratio = library_ratio_of(record, 0, "p2p").value();
   EXPECT_NEAR(ratio.estimate, 4.0, 1e-9);
   EXPECT_EQ(ratio.launches, 2);
-  EXPECT_FALSE(ratio.high) << "nothing is known of how the kernel's launches scatter";
+  EXPECT_FALSE(ratio.interval) << "nothing is known of how the kernel's launches scatter";
   add(record, 0, 0, 2, {1.1, 1.1, 1.1});
-  EXPECT_TRUE(library_ratio_of(record, 0, "p2p").value().high);
+  EXPECT_TRUE(library_ratio_of(record, 0, "p2p").value().interval);
 }
 
 TEST(LibraryRatio, HoldsAKernelAgainstItsTwin) {

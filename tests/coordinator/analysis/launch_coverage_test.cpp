@@ -13,9 +13,8 @@ namespace {
 void count(const Record& record, double true_ratio, std::map<std::string, Count>& counts) {
   for (const CaseResult& result : record.cases) {
     for (const RatioResult& each : result.ratios) {
-      ASSERT_TRUE(each.ratio.low.has_value());
-      counts[class_of(result.definition)].add(*each.ratio.low <= true_ratio &&
-                                              true_ratio <= *each.ratio.high);
+      ASSERT_TRUE(each.ratio.interval.has_value());
+      counts[class_of(result.definition)].add(each.ratio.interval->holds(true_ratio));
     }
   }
 }
@@ -36,8 +35,8 @@ TEST_P(LaunchCoverage, OfRatiosAndExposedCommunication) {
       const double truth =
           SimulatedRun::kStep * (variant == 1 ? SimulatedRun::kRatio : 1.0) - computing;
       const auto found = exposed_communication(record, *(record.cases.end() - 2), variant);
-      ASSERT_TRUE(found && found->low);
-      exposed.add(found->low->value <= truth && truth <= found->high->value);
+      ASSERT_TRUE(found && found->interval);
+      exposed.add(found->interval->holds(truth));
     }
   }
   expect_near_95_percent(counts);

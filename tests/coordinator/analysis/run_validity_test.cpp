@@ -203,25 +203,5 @@ TEST(Judge, SaysNothingTwice) {
   EXPECT_EQ(record.warnings, once);
 }
 
-TEST(IsP2pOff, WhoeverSetIt) {
-  Record record = good_record();
-  EXPECT_FALSE(is_p2p_off(record, "p2p"));
-  EXPECT_TRUE(is_p2p_off(record, "host"));
-  EXPECT_FALSE(is_p2p_off(record, "no such variant"));
-  record.settings.environment_in_force[0] = {{"NCCL_P2P_DISABLE", "1"}};
-  EXPECT_TRUE(is_p2p_off(record, "p2p"));
-}
-
-TEST(SamePath, IsOnlyWhatIsKnown) {
-  const VariantResult host = measured("a", Path::host_memory);
-  EXPECT_TRUE(same_path(host, measured("b", Path::host_memory)));
-  EXPECT_FALSE(same_path(host, measured("b", Path::nvlink)));
-  EXPECT_FALSE(same_path(measured("a", Path::unknown), measured("b", Path::unknown)));
-  EXPECT_FALSE(same_path(measured("a", Path::mixed), measured("b", Path::mixed)));
-  VariantResult skipped = host;
-  skipped.time.reset();
-  EXPECT_FALSE(same_path(host, skipped));
-}
-
 }  // namespace
 }  // namespace linkgain::test

@@ -25,7 +25,7 @@ using Model = std::function<double(double)>;
 inline constexpr double kMicrosecond = 1e-6;
 inline constexpr double kMebibyte = 1024.0 * 1024.0;
 inline CurvePoint point(Bytes size, double seconds) {
-  return {size, Seconds{seconds}, Seconds{seconds}, Seconds{seconds}, {}};
+  return {size, Seconds{seconds}, Interval{seconds, seconds}, {}};
 }
 
 inline std::vector<CurvePoint> curve(std::string_view sizes, const Model& model) {
@@ -54,8 +54,7 @@ inline std::vector<CurvePoint> sampled(std::vector<CurvePoint> points, double de
     std::vector<double> times(20);
     std::generate(times.begin(), times.end(),
                   [&] { return point.time.value * std::exp(noise(generator)); });
-    const Quartiles half = quartiles(times);
-    point = {point.size, Seconds{median(times)}, Seconds{half.low}, Seconds{half.high}, {}};
+    point = {point.size, Seconds{median(times)}, quartiles(times), {}};
   }
   return points;
 }

@@ -22,7 +22,7 @@ Record three_launches() {
 void expect_exposed(const Record& record, std::size_t variant, double seconds) {
   const auto exposed = exposed_communication(record, record.cases[0], variant);
   ASSERT_TRUE(exposed.has_value());
-  EXPECT_NEAR(exposed->time.value, seconds, 1e-12);
+  EXPECT_NEAR(exposed->value, seconds, 1e-12);
 }
 
 void forget(Record& record, int case_index, int launch) {
@@ -72,44 +72,42 @@ TEST(ExposedCommunication, IsNotedOfEveryTrainingThatCommunicates) {
   Record record = three_launches();
   for (CaseResult& result : record.cases) result.variants[0].training.emplace();
   note_exposed_communication(record);
-  EXPECT_NEAR(record.cases[0].variants[0].training->exposed_s.value(), 0.004, 1e-12);
-  EXPECT_FALSE(record.cases[1].variants[0].training->exposed_s.has_value());
+  EXPECT_NEAR(record.cases[0].variants[0].training->exposed.value().value, 0.004, 1e-12);
+  EXPECT_FALSE(record.cases[1].variants[0].training->exposed.has_value());
 }
 
-ExposedCommunication exposed_of(const Record& record) {
+Estimate exposed_of(const Record& record) {
   return exposed_communication(record, record.cases[0], 0).value();
 }
 
 // Differences of 1, 2 and 9 ms: standard error 2.517 ms, Student's t of two degrees of freedom.
 TEST(ExposedCommunication, TakesALaunchForOneValue) {
-  const ExposedCommunication exposed = exposed_of(three_launches());
-  ASSERT_TRUE(exposed.low && exposed.high);
+  const Estimate exposed = exposed_of(three_launches());
+  ASSERT_TRUE(exposed.interval);
   const double half_width = 4.302653 * std::sqrt(38e-6 / 2.0 / 3.0);
-  EXPECT_NEAR(exposed.low->value, 0.004 - half_width, 1e-8);
-  EXPECT_NEAR(exposed.high->value, 0.004 + half_width, 1e-8);
-  EXPECT_TRUE(exposed.may_be_zero());
+  EXPECT_NEAR(exposed.interval->low, 0.004 - half_width, 1e-8);
+  EXPECT_NEAR(exposed.interval->high, 0.004 + half_width, 1e-8);
+  EXPECT_TRUE(exposed.may_be(0.0));
   const std::vector<double> alone{0.100, 0.090, 0.095};
-  EXPECT_FALSE(exposed_of(run_of({{kDdp, "p2p", {0.11, 0.101, 0.106}}, {kNone, "p2p", alone}}))
-                   .may_be_zero());
-  EXPECT_FALSE(exposed_of(run_of({{kDdp, "p2p", {0.09, 0.079, 0.084}}, {kNone, "p2p", alone}}))
-                   .may_be_zero())
+  EXPECT_FALSE(
+      exposed_of(run_of({{kDdp, "p2p", {0.11, 0.101, 0.106}}, {kNone, "p2p", alone}})).may_be(0.0));
+  EXPECT_FALSE(
+      exposed_of(run_of({{kDdp, "p2p", {0.09, 0.079, 0.084}}, {kNone, "p2p", alone}})).may_be(0.0))
       << "less than nothing is told from nothing, too";
 }
 
 TEST(ExposedCommunication, HasNoIntervalOfOneLaunch) {
-  const ExposedCommunication exposed =
-      exposed_of(run_of({{kDdp, "p2p", {0.101}}, {kNone, "p2p", {0.100}}}));
-  EXPECT_NEAR(exposed.time.value, 0.001, 1e-12);
-  EXPECT_FALSE(exposed.low || exposed.high || exposed.may_be_zero());
+  const Estimate exposed = exposed_of(run_of({{kDdp, "p2p", {0.101}}, {kNone, "p2p", {0.100}}}));
+  EXPECT_NEAR(exposed.value, 0.001, 1e-12);
+  EXPECT_FALSE(exposed.interval || exposed.may_be(0.0));
 }
 
 TEST(ExposedCommunication, IsNotedWithItsInterval) {
   Record record = three_launches();
   TrainingResult& training = record.cases[0].variants[0].training.emplace();
   note_exposed_communication(record);
-  const ExposedCommunication exposed = exposed_of(record);
-  EXPECT_EQ(training.exposed_low_s, exposed.low->value);
-  EXPECT_EQ(training.exposed_high_s, exposed.high->value);
+  const Estimate exposed = exposed_of(record);
+  EXPECT_EQ(training.exposed, exposed);
 }
 
 TEST(TimeOfAllSteps, IsThatOfTheStepsThatWereAskedFor) {

@@ -59,10 +59,10 @@ Sample& sample_of(Record& record, int variant, int round) {
 
 TEST(ExposedCommunication, IsOfMediansOfTheSameLaunch) {
   Record record = trained_record();
-  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5);
-  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 1)->time.value, 1.5);
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->value, 0.5);
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 1)->value, 1.5);
   std::erase_if(record.cases[1].samples, [](const Sample& each) { return each.launch == 0; });
-  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->time.value, 0.5)
+  EXPECT_DOUBLE_EQ(exposed_communication(record, record.cases[0], 0)->value, 0.5)
       << "launch 0 has nothing to be compared with, and launch 1's would be 1 s off";
   std::erase_if(record.cases[0].samples, [](const Sample& each) { return each.launch == 1; });
   EXPECT_FALSE(exposed_communication(record, record.cases[0], 0)) << "no launch has both";

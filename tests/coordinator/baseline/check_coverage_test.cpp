@@ -28,7 +28,7 @@ TEST_P(CheckCoverage, OfShifts) {
       if (check.definition.training && !uses_link(check.definition)) continue;  // in one variant
       ASSERT_TRUE(check.interval.has_value());
       counts[fmt::format("{}, {}", class_of(check.definition), check.variant)].add(
-          check.interval->low <= 0.0 && 0.0 <= check.interval->high);
+          check.interval->holds(0.0));
     }
   }
   expect_near_95_percent(counts);

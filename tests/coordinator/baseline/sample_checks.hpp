@@ -20,7 +20,7 @@ inline CaseCheck sample_check(std::int64_t bytes, const std::string& variant,
   check.reference_launches = 8;
   check.launches = 1;
   check.shift = std::log1p(share);
-  check.interval = {*check.shift, *check.shift - half_width, *check.shift + half_width};
+  check.interval = {*check.shift - half_width, *check.shift + half_width};
   check.chance_slower = 0.5;
   check.chance_faster = 0.5;
   return check;

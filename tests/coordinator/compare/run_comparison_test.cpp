@@ -50,8 +50,8 @@ TEST(CompareRuns, TakesTheLaunchAsReplicate) {
   EXPECT_THAT(row.speed_up->estimate, DoubleNear(2.0, 1e-9));
   // Student's t of 14 degrees of freedom at 97.5 % is 2.144787.
   const double half = 2.144787 * 0.01 * std::sqrt(2.0 / 8.0);
-  EXPECT_THAT(row.speed_up->low, DoubleNear(2.0 * std::exp(-half), 1e-6));
-  EXPECT_THAT(row.speed_up->high, DoubleNear(2.0 * std::exp(half), 1e-6));
+  EXPECT_THAT(row.speed_up->interval->low, DoubleNear(2.0 * std::exp(-half), 1e-6));
+  EXPECT_THAT(row.speed_up->interval->high, DoubleNear(2.0 * std::exp(half), 1e-6));
 }
 
 TEST(CompareRuns, NeverHoldsAGraphAgainstAStream) {

@@ -43,7 +43,7 @@ double coverage(const Noise& noise, int before, int after, int pairs) {
     const RunFigures fast = run_of_launches(machine.measure(after));
     for (const CaseComparison& each : compare_runs(slow, fast, {}).cases) {
       ++all;
-      if (each.speed_up->low <= kTrueRatio && kTrueRatio <= each.speed_up->high) ++held;
+      if (each.speed_up->interval->holds(kTrueRatio)) ++held;
     }
   }
   return static_cast<double>(held) / all;

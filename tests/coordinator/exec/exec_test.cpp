@@ -53,8 +53,8 @@ TEST_F(Exec, ComparesByRuns) {
   EXPECT_NEAR(ratio.estimate, 1.3, 0.001);
   EXPECT_EQ(ratio.launches, 6);
   EXPECT_TRUE(outcome.record.cases[0].converged);
-  EXPECT_LT(*ratio.low, 1.3);
-  EXPECT_GT(*ratio.high, 1.3);
+  EXPECT_LT(ratio.interval->low, 1.3);
+  EXPECT_GT(ratio.interval->high, 1.3);
   EXPECT_THAT(codes(outcome.record), testing::ElementsAre("exec-unseen"));
   EXPECT_EQ(parse_record(to_json(outcome.record), "it").cases[0].samples.size(), 12U);
 }

@@ -45,6 +45,21 @@ class RunList : public ::testing::Test {
   ScratchFolder folder_;
 };
 
+TEST_F(RunList, KnowsTheLatestRun) {
+  const auto refused = [this] { return shown(refusal_of([&] { latest_run(folder_.path()); })); };
+  Situations situations;
+  situations.add("an empty folder", refused());
+  const std::filesystem::path broken = folder_.path() / "broken";
+  std::filesystem::create_directories(broken);
+  std::ofstream(broken / "record.json") << "{";
+  situations.add("a record that cannot be read", refused());
+  situations.expect_golden("latest_run.txt");
+  add("b", 20, "");
+  const std::filesystem::path latest = add("deep/c", 22, "");
+  add("d", 21, "");
+  EXPECT_EQ(latest_run(folder_.path()), latest);
+}
+
 TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
   add("b", 20, "before");
   add("deep/c", 22, "");

@@ -179,8 +179,8 @@ TEST(CondensedReport, LeavesNoFigureOutThatIsNotInTheCsv) {
     for (const Comparison& comparison : each.comparisons) {
       Row& row = rows[{name, comparison.other->variant}];
       EXPECT_EQ(std::stod(row["ratio"]), comparison.ratio->estimate) << name;
-      EXPECT_EQ(std::stod(row["ratio_low"]), *comparison.ratio->low) << name;
-      EXPECT_EQ(std::stod(row["ratio_high"]), *comparison.ratio->high) << name;
+      EXPECT_EQ(std::stod(row["ratio_low"]), comparison.ratio->interval->low) << name;
+      EXPECT_EQ(std::stod(row["ratio_high"]), comparison.ratio->interval->high) << name;
     }
   }
 }

@@ -62,7 +62,7 @@ TEST(SizeTable, MarksGroupedOperations) {
 
 TEST(SizeTable, OneLaunchHasNoInterval) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
-  record.cases[0].ratios[0].ratio = {.estimate = 12.0, .low = {}, .high = {}, .launches = 1};
+  record.cases[0].ratios[0].ratio = {.estimate = 12.0, .interval = {}, .launches = 1};
   EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|    12.0x | one launch |"));
 }
 

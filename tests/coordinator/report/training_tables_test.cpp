@@ -275,7 +275,7 @@ TEST(RecordsOfTrainings, ComeBackFromJson) {
   Record record = page_record();
   record.settings.training->tokens = "/data/wikitext.bin";
   note_exposed_communication(record);
-  EXPECT_NEAR(record.cases[0].variants[1].training->exposed_s.value(), 0.1572, 1e-7);
+  EXPECT_NEAR(record.cases[0].variants[1].training->exposed.value().value, 0.1572, 1e-7);
   const Record read = parse_record(to_json(record), "test");
   EXPECT_EQ(read.settings.training, record.settings.training);
   EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);

@@ -69,7 +69,7 @@ TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
   site.exclusive_compute_mode = true;
   site.processes = 1;
   const RunPlan plan = make_plan(of_size("1M"), site);
-  EXPECT_TRUE(plan.sequential);
+  EXPECT_EQ(plan.schedule, Schedule::sequential);
   EXPECT_FALSE(plan.launches_at_once);
 }
 
@@ -77,15 +77,15 @@ TEST(LaunchGroups, AreNoneWhereASharedMemoryHoldsNotOneJobOfEveryVariant) {
   Site site = roomy();
   site.shared_memory_bytes = 56 * kMiB;  // two jobs of two ranks, one with NCCL's segments
   EXPECT_EQ(make_plan(of_size("8"), site).launches_at_once, 1);
-  EXPECT_FALSE(make_plan(of_size("8"), site).sequential);
+  EXPECT_EQ(make_plan(of_size("8"), site).schedule, Schedule::paired);
   *site.shared_memory_bytes -= 1;
   const RunPlan plan = make_plan(of_size("8"), site);
-  EXPECT_TRUE(plan.sequential);
+  EXPECT_EQ(plan.schedule, Schedule::sequential);
   EXPECT_FALSE(plan.launches_at_once);
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_EQ(plan.warnings[0].code, "sequential");
   RunOptions paired = of_size("8");
-  paired.sequential = false;
+  paired.schedule = Schedule::paired;
   EXPECT_EQ(make_plan(paired, site).launches_at_once, 1) << "as was asked for";
 }
 
@@ -93,7 +93,7 @@ TEST(LaunchGroups, SayWhatIsTooLittle) {
   std::string text;
   const auto add = [&](const std::string& situation, const RunOptions& options, const Site& site) {
     const RunPlan plan = make_plan(options, site);
-    text += situation + (plan.sequential ? ": sequential\n" : ":\n");
+    text += situation + (plan.schedule == Schedule::sequential ? ": sequential\n" : ":\n");
     for (const Warning& warning : plan.warnings) {
       text += "  " + warning.code + ": " + warning.text + "\n      " + warning.advice + "\n";
     }

@@ -121,7 +121,7 @@ TEST(RunLaunches, SequentialVariantsAreNeverUpTogetherAndInRandomOrder) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     RunBench bench({taking(1e-4), taking(2e-4)});
     bench.set_cases({1024});
-    bench.plan.sequential = true;
+    bench.plan.schedule = Schedule::sequential;
     bench.plan.launches = 2;
     bench.plan.seed = seed;
     bench.before_start = [&](int, int) { EXPECT_EQ(alive(bench), 0); };

@@ -32,10 +32,10 @@ void expect_variant_0_complete(const Record& record) {
 
 TEST(RunLoss, OfAllJobsAtHelloIsTheMachinesFault) {
   for (const Kind kind : {Kind::lost, Kind::refuse, Kind::hang}) {
-    for (const bool sequential : {false, true}) {
+    for (const Schedule schedule : kSchedules) {
       const FakeScript script = failing({.command = "hello", .kind = kind});
       RunBench bench({script, script});
-      bench.plan.sequential = sequential;
+      bench.plan.schedule = schedule;
       try {
         bench.execute();
         FAIL() << "accepted";
@@ -55,17 +55,18 @@ TEST(RunLoss, OfAllJobsAtTheirStartIsTheMachinesFault) {
 }
 
 TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
-  for (const bool sequential : {false, true}) {
+  for (const Schedule schedule : kSchedules) {
     for (const std::size_t lost : {0U, 1U}) {
       std::vector<FakeScript> scripts(2);
       scripts[lost] = failing({.command = "hello"});
       RunBench bench(scripts);
-      bench.plan.sequential = sequential;
+      bench.plan.schedule = schedule;
       bench.plan.launches = 2;
       bench.execute();
       EXPECT_EQ(bench.record.status, RunStatus::job_lost);
       EXPECT_EQ(judge(bench.record), ExitCode::incomplete);
-      EXPECT_EQ(bench.started.size(), sequential ? 3U : 4U) << "not started again";
+      EXPECT_EQ(bench.started.size(), schedule == Schedule::sequential ? 3U : 4U)
+          << "not started again";
       for (const CaseResult& result : bench.record.cases) {
         EXPECT_EQ(result.variants[lost].skipped, kJobWasLost);
         EXPECT_NEAR(result.variants[1 - lost].time.value().value, 1e-4, 1e-15);

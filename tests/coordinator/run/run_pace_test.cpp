@@ -36,7 +36,7 @@ TEST_F(RunPaceTest, CountsCasesLaunchesAndSequentialPasses) {
   EXPECT_EQ(pace().steps(), 40);
   plan.launches = 3;
   EXPECT_EQ(pace().steps(), 120);
-  plan.sequential = true;
+  plan.schedule = Schedule::sequential;
   EXPECT_EQ(pace().steps(), 240);
 }
 
@@ -174,7 +174,7 @@ TEST_F(RunPaceTest, ABudgetForLessThanThreeLaunchesLeavesCasesOut) {
 }
 
 TEST_F(RunPaceTest, NoneIsLeftOutThatEveryVariantInTurnHasBegun) {
-  plan.sequential = true;
+  plan.schedule = Schedule::sequential;
   plan.launches = 3;
   plan.budget = Seconds{60.0};
   RunPace p = pace();
@@ -293,7 +293,7 @@ TEST_F(RunPaceTest, HoldsALaunchMoreOfSomeCases) {
 
 TEST_F(RunPaceTest, ALaunchMoreIsOneOfEveryVariantInTurn) {
   plan.budget = Seconds{10.0};
-  plan.sequential = true;
+  plan.schedule = Schedule::sequential;
   RunPace p = pace();
   p.finished(0, 0, 2.0, 0.0);
   p.finished(0, 0, 2.0, 0.0);

@@ -38,7 +38,7 @@ std::string planned(const std::string& situation, const RunOptions& options, con
   std::string text = situation + "\n";
   try {
     const RunPlan plan = make_plan(options, site);
-    text += plan.sequential ? "  sequential\n" : "  together\n";
+    text += plan.schedule == Schedule::sequential ? "  sequential\n" : "  together\n";
     for (const Warning& warning : plan.warnings) {
       text += "  " + warning.code + ": " + warning.text + "\n      " + warning.advice + "\n";
     }
@@ -59,7 +59,7 @@ TEST(FitMemory, LeavesOutATrainingThatOnlyAProfileBrought) {
   EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("gpt2_step"))));
   EXPECT_THAT(names_of(plan), Contains("all_reduce/float32/sum/1GiB/np2"));
   EXPECT_FALSE(plan.training);
-  EXPECT_FALSE(plan.sequential) << "what is left fits together";
+  EXPECT_EQ(plan.schedule, Schedule::paired) << "what is left fits together";
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_EQ(plan.warnings[0].code, "left-out");
   EXPECT_THAT(plan.warnings[0].advice, HasSubstr("--batch 3"));
@@ -79,9 +79,9 @@ TEST(FitMemory, LeavesOutSizesThatOnlyAProfileBrought) {
 
 TEST(FitMemory, LeavesOutWhatDoesNotFitTogetherWherePairsWereAskedFor) {
   RunOptions options;
-  options.sequential = false;
+  options.schedule = Schedule::paired;
   const RunPlan plan = make_plan(options, two_gpus(12 * kGiB));
-  EXPECT_FALSE(plan.sequential);
+  EXPECT_EQ(plan.schedule, Schedule::paired);
   EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("gpt2_step"))));
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_THAT(plan.warnings[0].text, HasSubstr("gpt2_step/fp32/gpt2/np2 (6.4 GiB)"));
@@ -106,10 +106,10 @@ TEST(FitMemory, SaysWhatDoesNotFitAndWhatWould) {
   add("a gather of 1 GiB in 5 GiB", gather, 5 * kGiB);
   add("a gather of 1 GiB in just less than 2.5 GiB", gather, 5 * kGiB / 2 - 1);
   RunOptions paired = reduce;
-  paired.sequential = false;
+  paired.schedule = Schedule::paired;
   add("1 GiB in 5 GiB, --schedule paired", paired, 5 * kGiB);
   RunOptions in_turn = reduce;
-  in_turn.sequential = true;
+  in_turn.schedule = Schedule::sequential;
   add("1 GiB in 5 GiB, --schedule sequential", in_turn, 5 * kGiB);
   for (const char* size : {"1024T", "1048576T", "8388607T", "4611686018427387904"}) {
     add(size, of_size(size), 140 * kGiB);
@@ -148,7 +148,7 @@ TEST(FitMemory, SaysWhichTrainingFits) {
   add("a training in 3.5 GiB", training, 7 * kGiB / 2);
   add("a training in 2.5 GiB", training, 5 * kGiB / 2);
   RunOptions paired = training;
-  paired.sequential = false;
+  paired.schedule = Schedule::paired;
   add("a training in 12 GiB, --schedule paired", paired, 12 * kGiB);
   training.training.samples = 2;
   add("--batch 2 in 5 GiB", training, 5 * kGiB);
@@ -158,7 +158,7 @@ TEST(FitMemory, SaysWhichTrainingFits) {
   add("the default profile in 6.5 GiB", {}, 13 * kGiB / 2);
   add("the default profile in 12 GiB", {}, 12 * kGiB);
   RunOptions profile;
-  profile.sequential = false;
+  profile.schedule = Schedule::paired;
   add("the default profile in 12 GiB, --schedule paired", profile, 12 * kGiB);
   profile = {};
   profile.training.samples = 2;
@@ -184,9 +184,9 @@ TEST(ChooseSchedule, RunsOneAfterTheOtherWhereGpusCannotBeShared) {
   site.exclusive_compute_mode = true;
   RunOptions options = of_size("8");
   std::string text = planned("no schedule asked for", options, site);
-  options.sequential = true;
+  options.schedule = Schedule::sequential;
   text += planned("--schedule sequential", options, site);
-  options.sequential = false;
+  options.schedule = Schedule::paired;
   text += planned("--schedule paired", options, site);
   options.backend = BackendKind::mpi;
   text += planned("--schedule paired, by MPI", options, site);

@@ -18,7 +18,7 @@ TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   EXPECT_EQ(plan.backend, BackendKind::nccl);
   EXPECT_EQ(plan.ranks, 4);
   EXPECT_EQ(plan.launches, 6);
-  EXPECT_FALSE(plan.sequential);
+  EXPECT_EQ(plan.schedule, Schedule::paired);
   EXPECT_FALSE(plan.budget);
   EXPECT_EQ(plan.profile, "default");
   EXPECT_EQ(plan.cases.size(), 27U);

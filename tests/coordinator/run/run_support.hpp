@@ -48,7 +48,7 @@ class RunBench : private RunWorld {
     record.settings.variants = plan.variants;
     record.settings.backend = plan.backend;
     record.settings.precision = plan.ci_width;
-    record.settings.schedule = plan.sequential ? "sequential" : "paired";
+    record.settings.schedule = plan.schedule;
     JournalWriter journal(journal_path());
     RunProgress progress;
     run(plan, *this, record, journal, progress);
@@ -81,8 +81,7 @@ class RunBench : private RunWorld {
     return host_load ? host_load(clock.now().value, pids) : HostLoad{};
   }
   void rest(Seconds time) override { clock.advance(time); }
-  Path find_path(int variant, int launch, const protocol::HelloReply&,
-                 const std::string&) override {
+  Path find_path(int variant, int launch, const protocol::HelloReply&, Algorithm) override {
     return path_of ? path_of(variant, launch) : Path::unknown;
   }
   std::unique_ptr<Job> start_job(int variant, int launch) override {

@@ -76,7 +76,7 @@ TEST(Run, LaunchesAreReplicates) {
   const Ratio& ratio = bench.record.cases[0].ratios.at(0).ratio;
   EXPECT_NEAR(ratio.estimate, 2.0 * std::exp(0.3), 1e-3);
   EXPECT_EQ(ratio.launches, 3);
-  EXPECT_GT(*ratio.high, 2.0 * std::exp(0.6));
+  EXPECT_GT(ratio.interval->high, 2.0 * std::exp(0.6));
   EXPECT_EQ(bench.record.cases.back().samples.back().launch, 2);
   expect_journal_equals_record(bench);
 }

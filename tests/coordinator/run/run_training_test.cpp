@@ -18,12 +18,12 @@ FakeScript taking(double seconds) {
 /// Two launches of a training and of the step without communication. In the second one everything
 /// takes longer, as after a drift.
 struct TrainingBench {
-  explicit TrainingBench(bool sequential) : bench({taking(0.1), taking(0.3)}) {
+  explicit TrainingBench(Schedule schedule) : bench({taking(0.1), taking(0.3)}) {
     bench.plan.cases = {parse_case_name("gpt2_step/fp64/tiny/np2"),
                         parse_case_name("gpt2_step/fp64/tiny/np2/none")};
     bench.plan.training = TrainingPlan{.steps = 100, .tokens = {}};
     bench.plan.launches = 2;
-    bench.plan.sequential = sequential;
+    bench.plan.schedule = schedule;
     bench.script_of_launch[{0, 1}] = taking(0.2);
     bench.script_of_launch[{1, 1}] = taking(0.5);
     bench.execute();
@@ -44,32 +44,32 @@ struct TrainingBench {
 // Every launch has its own step without communication: the first variant's takes as long as a step
 // with, the second's 0.2 s less in the first launch and 0.3 s in the second one.
 TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
-  for (const bool sequential : {false, true}) {
-    const TrainingBench trained(sequential);
+  for (const Schedule schedule : kSchedules) {
+    const TrainingBench trained(schedule);
     const Record& record = trained.bench.record;
     EXPECT_EQ(trained.launches_of(0), (std::set<int>{0, 1}));
     EXPECT_EQ(trained.launches_of(1), (std::set<int>{0, 1})) << "in every launch";
     const auto exposed = [&](std::size_t variant) {
-      return exposed_communication(record, record.cases[0], variant).value().time.value;
+      return exposed_communication(record, record.cases[0], variant).value().value;
     };
-    EXPECT_NEAR(exposed(0), 0.0, 1e-12) << sequential;
-    EXPECT_NEAR(exposed(1), 0.25, 1e-12) << sequential;
+    EXPECT_NEAR(exposed(0), 0.0, 1e-12) << name_of(schedule);
+    EXPECT_NEAR(exposed(1), 0.25, 1e-12) << name_of(schedule);
   }
 }
 
 TEST(RunOfTrainings, AllStepsAreTakenInFewerLaunchesToo) {
-  for (const bool sequential : {false, true}) {
+  for (const Schedule schedule : kSchedules) {
     FakeScript script = taking(0.1);
     script.open_time = Seconds{5.0};
     RunBench bench({script, script});
     bench.plan.cases = {parse_case_name("gpt2_step/fp64/tiny/np2")};
     bench.plan.training = TrainingPlan{.steps = 200, .tokens = {}};
     bench.plan.launches = 6;
-    bench.plan.sequential = sequential;
+    bench.plan.schedule = schedule;
     bench.plan.budget = Seconds{36.0};
     bench.execute();
     const CaseResult& training = bench.record.cases[0];
-    EXPECT_EQ(training.ratios.at(0).ratio.launches, 3) << sequential;
+    EXPECT_EQ(training.ratios.at(0).ratio.launches, 3) << name_of(schedule);
     EXPECT_EQ(training.samples.size(), 2U * 20U);
   }
 }

@@ -7,27 +7,35 @@
 namespace linkgain::test {
 namespace {
 
-RatioText text_of(double estimate, std::optional<double> low, std::optional<double> high) {
-  return readable_ratio({.estimate = estimate, .low = low, .high = high});
+RatioText text_of(double estimate, std::optional<Interval> interval = {}) {
+  return readable_ratio({.estimate = estimate, .interval = interval});
 }
 
 TEST(ReadableRatio, HasAFittingNumberOfDecimals) {
-  EXPECT_EQ(text_of(11.93, 11.81, 12.04).estimate, "11.9x");
-  EXPECT_EQ(text_of(1.2987, 1.291, 1.307).estimate, "1.30x");
-  EXPECT_EQ(text_of(0.93, {}, {}).estimate, "0.93x");
+  EXPECT_EQ(text_of(11.93, Interval{11.81, 12.04}).estimate, "11.9x");
+  EXPECT_EQ(text_of(1.2987, Interval{1.291, 1.307}).estimate, "1.30x");
+  EXPECT_EQ(text_of(0.93).estimate, "0.93x");
 }
 
 TEST(ReadableRatio, KeepsOneOutOfAnIntervalThatExcludesIt) {
-  const RatioText above = text_of(1.004, 1.002, 1.006);
+  const RatioText above = text_of(1.004, Interval{1.002, 1.006});
   EXPECT_EQ(above.estimate, "1.004x");
   EXPECT_EQ(above.low, "1.002x");
-  const RatioText below = text_of(0.9996, 0.9993, 0.9998);
+  const RatioText below = text_of(0.9996, Interval{0.9993, 0.9998});
   EXPECT_EQ(below.high, "0.9998x");
-  EXPECT_EQ(text_of(1.0, 0.998, 1.002).low, "1.00x");  // includes 1: no need to
+  EXPECT_EQ(text_of(1.0, Interval{0.998, 1.002}).low, "1.00x");  // includes 1: no need to
 }
 
 TEST(ReadableRatio, HasNoIntervalWhereThereIsNone) {
-  EXPECT_EQ(text_of(2.0, {}, {}).low, std::nullopt);
+  EXPECT_EQ(text_of(2.0).low, std::nullopt);
+  EXPECT_EQ(text_of(2.0).interval(), "");
+  EXPECT_EQ(text_of(2.0).with_interval(), "2.00x");
+}
+
+TEST(ReadableRatio, HasTheUnitOnceInAnInterval) {
+  const RatioText text = text_of(11.93, Interval{11.81, 12.04});
+  EXPECT_EQ(text.interval(), "11.8–12.0x");
+  EXPECT_EQ(text.with_interval(), "11.9x, 95 % CI 11.8x to 12.0x");
 }
 
 TEST(ReadablePercent, IsPreciseWhereItMatters) {

@@ -64,7 +64,7 @@ TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
   options.backend = BackendKind::mpi;
   options.profile = Profile::quick;
   options.budget = Seconds{300.0};
-  options.sequential = true;
+  options.schedule = Schedule::sequential;
   options.ranks = 64;
   text += "\n" + plan_text(make_plan(options, with_gpus(2)));
   expect_golden(text, "plan_text.txt");

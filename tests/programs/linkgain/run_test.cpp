@@ -27,7 +27,7 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
   EXPECT_THAT(options.operations, IsEmpty());
   EXPECT_THAT(options.sizes, IsEmpty());
   EXPECT_THAT(options.variants, IsEmpty());
-  EXPECT_FALSE(options.ranks || options.budget || options.launches || options.sequential ||
+  EXPECT_FALSE(options.ranks || options.budget || options.launches || options.schedule ||
                options.out || options.hostfile || options.pair || options.in_place);
   EXPECT_FALSE(options.json || options.quiet || options.require_healthy);
   EXPECT_TRUE(options.color);
@@ -78,11 +78,11 @@ TEST(CommandLine, SaysHowJobsAreRun) {
   EXPECT_EQ(options.ranks, 4);
   EXPECT_THAT(options.variants, ElementsAre("p2p", "two:NCCL_ALGO=Ring,Tree,NCCL_PROTO=LL"));
   EXPECT_EQ(options.launches, 3);
-  EXPECT_EQ(options.sequential, true);
+  EXPECT_EQ(options.schedule, Schedule::sequential);
   EXPECT_EQ(options.launcher, "/opt/mpirun");
   EXPECT_EQ(options.hostfile, "hosts");
   EXPECT_EQ(options.timeout, Seconds{5.5});
-  EXPECT_EQ(run_with({"--schedule", "paired"}).sequential, false);
+  EXPECT_EQ(run_with({"--schedule", "paired"}).schedule, Schedule::paired);
 }
 
 TEST(CommandLine, SaysWhatComesOut) {

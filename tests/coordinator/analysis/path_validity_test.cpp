@@ -1,3 +1,5 @@
+#include "linkgain/analysis/path_validity.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -258,6 +260,17 @@ TEST(Evidence, OfSkippedVariantsSaysNothing) {
   record.cases[1].variants[1].skipped = "out of memory";
   record.cases[1].variants[1].path = Path::nvlink;
   EXPECT_EQ(judge(record), ExitCode::success);
+}
+
+TEST(SamePath, IsOnlyWhatIsKnown) {
+  const VariantResult host = measured("a", Path::host_memory);
+  EXPECT_TRUE(same_path(host, measured("b", Path::host_memory)));
+  EXPECT_FALSE(same_path(host, measured("b", Path::nvlink)));
+  EXPECT_FALSE(same_path(measured("a", Path::unknown), measured("b", Path::unknown)));
+  EXPECT_FALSE(same_path(measured("a", Path::mixed), measured("b", Path::mixed)));
+  VariantResult skipped = host;
+  skipped.time.reset();
+  EXPECT_FALSE(same_path(host, skipped));
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include "linkgain/analysis/variant_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "linkgain/hardware/nccl_environment.hpp"
+
+namespace linkgain {
+
+const Environment& in_force(const Record& record, std::size_t variant) {
+  static const Environment kNone;
+  const auto& all = record.settings.environment_in_force;
+  return variant < all.size() ? all[variant] : kNone;
+}
+
+std::string inherited(const Record& record, std::size_t variant, const std::string& name) {
+  return record.settings.variants[variant].environment.contains(name)
+             ? std::string()
+             : value_of(in_force(record, variant), name);
+}
+
+std::string forbidden_by_caller(const Record& record, std::size_t variant) {
+  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
+    const std::string value = inherited(record, variant, name);
+    if (forbids_p2p(name, value)) return fmt::format("{}={}", name, value);
+  }
+  return {};
+}
+
+std::string variable_of(const Record& record, const std::string& variant,
+                        std::string_view variable) {
+  const Settings& settings = record.settings;
+  const std::string key(variable);
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    if (settings.variants[i].name != variant) continue;
+    const std::string seen = value_of(in_force(record, i), key);
+    return seen.empty() ? value_of(settings.variants[i].environment, key) : seen;
+  }
+  return {};
+}
+
+bool is_p2p_off(const Record& record, const std::string& variant) {
+  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
+}
+
+bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other) {
+  static constexpr std::array<std::string_view, 8> kPathVariables{
+      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
+      "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
+  return std::any_of(kPathVariables.begin(), kPathVariables.end(), [&](std::string_view name) {
+    return variable_of(record, first.variant, name) != variable_of(record, other.variant, name);
+  });
+}
+
+}  // namespace linkgain

@@ -1,0 +1,271 @@
+#include "comparison_cautions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/hardware/health.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Which deviations were assumed, in words: "1.5 % from 1 MiB on, 15 % for all else"; empty where
+/// none was.
+std::string assumed_deviations_text(const RunComparison& comparison) {
+  const bool assumed = std::ranges::any_of(comparison.cases, [](const CaseComparison& each) {
+    return each.between_launches && !each.between_launches->degrees_of_freedom;
+  });
+  if (!assumed) return {};
+  return comparison.before->settings.backend == BackendKind::mpi
+             ? fmt::format("{:.0f} % in CPU memory, where the load of the host decides",
+                           100 * kAssumedCpuDeviation)
+             : fmt::format("{:.1f} % from 1 MiB on, {:.0f} % for all else", 100 * kAssumedDeviation,
+                           100 * kAssumedSmallDeviation);
+}
+
+struct Explanation {
+  ChangeKind kind;
+  const char* code;
+  const char* text;
+  const char* advice;
+};
+
+/// Links between GPUs are what the comparison is about; their changes explain nothing away.
+constexpr Explanation kExplanations[] = {
+    {ChangeKind::gpu, "other-gpus", "the GPUs differ",
+     "compare runs of the same GPUs to see what the link is worth"},
+    {ChangeKind::pcie, "other-pcie", "what joins GPUs with the host differs",
+     "traffic through the host uses it: check PCIe with linkgain doctor"},
+    {ChangeKind::clock, "other-clocks", "the GPUs' clocks or their limits differ",
+     "look at clock limits and power limits with linkgain doctor"},
+    {ChangeKind::driver, "other-driver", "the driver differs",
+     "measure both sides with the same driver"},
+    {ChangeKind::nccl, "other-nccl", "NCCL differs",
+     "measure both sides with the same NCCL: its choices change between versions"},
+    {ChangeKind::software, "other-software", "other software differs",
+     "measure both sides with the same build and libraries"},
+    {ChangeKind::host, "other-host", "the host differs", "compare runs of the same machine"},
+    {ChangeKind::variable, "other-variables", "variables in force differ",
+     "set the same variables on both sides, unless they are what is compared"},
+    {ChangeKind::setting, "other-settings", "the settings differ",
+     "measure both sides with the same command line"},
+};
+
+void add_changes(std::vector<Warning>& cautions, const std::vector<Change>& changes) {
+  for (const Explanation& row : kExplanations) {
+    std::vector<std::string> what;
+    for (const Change& change : changes) {
+      if (change.kind == row.kind) {
+        what.push_back(fmt::format("{}: {} → {}", change.what, change.before, change.after));
+      }
+    }
+    if (what.empty()) continue;
+    const std::size_t more = what.size() > 3 ? what.size() - 3 : 0;
+    what.resize(what.size() - more);
+    cautions.push_back(
+        {row.code,
+         fmt::format("{} ({}{}) and may explain a difference", row.text, fmt::join(what, "; "),
+                     more > 0 ? fmt::format("; {} more", more) : ""),
+         row.advice});
+  }
+}
+
+void add_throttling(std::vector<Warning>& cautions, const RunFigures& run) {
+  HealthSummary health;
+  for (const CaseFigures& figures : run.cases) add_summary(health, figures.health);
+  if (health.unhealthy_samples == 0) return;
+  cautions.push_back(
+      {"throttled", fmt::format("in {} {}", run.name, throttling_text(health)), kThrottlingAdvice});
+}
+
+std::size_t most_launches(const RunComparison& comparison, bool after) {
+  std::size_t most = 0;
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up) continue;
+    most = std::max(most, (after ? each.after : each.before)->launches.size());
+  }
+  return most;
+}
+
+/// For the sides that need more launches, by the program that measured them.
+std::string advice_for_launches(const RunComparison& comparison, bool before, bool after) {
+  bool own = false;
+  bool foreign = false;
+  const auto add = [&](const RunFigures& run) {
+    (run.source == RunSource::record ? own : foreign) = true;
+  };
+  if (before) add(*comparison.before);
+  if (after) add(*comparison.after);
+  std::string advice = own ? "measure with linkgain run --launches 8" : "";
+  if (foreign) {
+    advice += fmt::format(
+        "{}run {} several times and give the files of a side together: a1.json,a2.json,a3.json, "
+        "or their directory",
+        own ? "; " : "", own ? "the other program" : "the program");
+  }
+  return advice;
+}
+
+void add_single_launches(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const std::size_t before = most_launches(comparison, false);
+  const std::size_t after = most_launches(comparison, true);
+  if (before == 0 || (before > 1 && after > 1)) return;
+  const bool assumed = before == 1 && after == 1;
+  const std::string who = assumed       ? "both sides have"
+                          : before == 1 ? fmt::format("{} has", comparison.before->name)
+                                        : fmt::format("{} has", comparison.after->name);
+  const std::string deviation =
+      assumed ? fmt::format("how far launches differ is assumed, not measured ({})",
+                            assumed_deviations_text(comparison))
+              : "how far launches differ is known from the other side alone";
+  cautions.push_back({"one-launch", fmt::format("{} one launch only: {}", who, deviation),
+                      advice_for_launches(comparison, before == 1, after == 1)});
+}
+
+void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
+  if (run.status != RunStatus::complete) {
+    cautions.push_back({"incomplete",
+                        fmt::format("{} is not complete ({})", run.name, name_of(run.status)),
+                        "what it lacks is not compared; measure it again"});
+  }
+  add_throttling(cautions, run);
+  std::vector<DisturbedCase> cases;
+  for (const CaseFigures& figures : run.cases) {
+    cases.push_back(
+        {fmt::format("{} with {}", figures.name, figures.variant), figures.disturbance});
+  }
+  const auto disturbances = disturbance_warnings(run.name, cases, run.neighbours);
+  cautions.insert(cautions.end(), disturbances.begin(), disturbances.end());
+}
+
+std::size_t ranks_of(const RunFigures& run) {
+  return run.cases.empty() ? 0 : static_cast<std::size_t>(run.cases.front().definition.ranks);
+}
+
+/// Of one variant: bytes that took another path explain a difference by themselves.
+void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up || each.before->variant != each.after->variant) continue;
+    const Path before = each.before->path;
+    const Path after = each.after->path;
+    if (before == after || before == Path::unknown || after == Path::unknown) continue;
+    ++counts[fmt::format("{} took {} before and {} after", each.before->variant, name_of(before),
+                         name_of(after))];
+  }
+  for (const auto& [text, count] : counts) {
+    cautions.push_back({"other-path", fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        "if no bridge was fitted or taken out, run linkgain doctor"});
+  }
+}
+
+/// NCCL has alltoall, gather and scatter as calls of its own from 2.28 on.
+void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  const auto form = [](bool grouped) {
+    return grouped ? "sends and receives in one group" : "one call of the library";
+  };
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up || !each.before->grouped || !each.after->grouped) continue;
+    const bool before = *each.before->grouped;
+    const bool after = *each.after->grouped;
+    if (before == after) continue;
+    const std::string_view operation = name_of(each.definition.operation);
+    ++counts[fmt::format("{} was {} before and {} after", operation, form(before), form(after))];
+  }
+  for (const auto& [text, count] : counts) {
+    cautions.push_back({"other-form", fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        "measure both sides with the same NCCL and build"});
+  }
+}
+
+/// nccl-tests' buffers count as plain, so that its cases are those of others' runs; from NCCL 2.19
+/// on NCCL allocates them.
+void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const bool before = comparison.before->source == RunSource::nccl_tests;
+  const bool after = comparison.after->source == RunSource::nccl_tests;
+  if (before == after) return;
+  const RunFigures& tests = before ? *comparison.before : *comparison.after;
+  const RunFigures& other = before ? *comparison.after : *comparison.before;
+  const bool any_plain =
+      std::any_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& each) {
+        return each.speed_up && each.definition.buffers == Buffers::plain;
+      });
+  if (!any_plain) return;
+  cautions.push_back({"other-buffers",
+                      fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
+                                  "of {}: NCCL may take another path with them",
+                                  tests.name, other.name),
+                      "measure both sides with the same program, or linkgain-bench with "
+                      "nccl-tests' flags"});
+}
+
+/// Cases of different rank counts never match; the list of missing ones does not say why.
+void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const std::size_t before = ranks_of(*comparison.before);
+  const std::size_t after = ranks_of(*comparison.after);
+  if (before == 0 || after == 0 || before == after) return;
+  cautions.push_back({"other-ranks",
+                      fmt::format("{} measured {} ranks, {} {}: their cases differ",
+                                  comparison.before->name, before, comparison.after->name, after),
+                      "measure both sides with as many ranks"});
+}
+
+/// Cases of different launch modes never match.
+void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  std::map<LaunchMode, std::set<std::string>> cases;  // of the later run, by the mode of the other
+  for (const CaseComparison& each : comparison.cases) {
+    if (each.before != nullptr) continue;
+    if (const auto other = other_launch(comparison, each)) cases[*other].insert(each.name);
+  }
+  for (const auto& [before, names] : cases) {
+    const LaunchMode after = before == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
+    cautions.push_back({"other-launch",
+                        fmt::format("{} by {} in {} and by {} in {}, which cannot be compared",
+                                    counted(static_cast<std::int64_t>(names.size()),
+                                            "case was measured", "cases were measured"),
+                                    name_of(before), comparison.before->name, name_of(after),
+                                    comparison.after->name),
+                        fmt::format("measure both sides with --launch-mode {}", name_of(before))});
+  }
+}
+
+}  // namespace
+
+const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each) {
+  return each.before == nullptr ? *comparison.before : *comparison.after;
+}
+
+std::optional<LaunchMode> other_launch(const RunComparison& comparison,
+                                       const CaseComparison& each) {
+  Case other = each.definition;
+  other.launch =
+      each.definition.launch == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
+  const std::vector<CaseFigures>& cases = lacking_run(comparison, each).cases;
+  const bool known = std::any_of(cases.begin(), cases.end(), [&](const CaseFigures& figures) {
+    return figures.definition == other;
+  });
+  return known ? std::optional(other.launch) : std::nullopt;
+}
+
+std::vector<Warning> cautions_of(const RunComparison& comparison) {
+  std::vector<Warning> cautions;
+  add_single_launches(cautions, comparison);
+  add_run(cautions, *comparison.before);
+  if (comparison.after != comparison.before) add_run(cautions, *comparison.after);
+  add_ranks(cautions, comparison);
+  add_launch_modes(cautions, comparison);
+  add_paths(cautions, comparison);
+  add_groups(cautions, comparison);
+  add_buffers(cautions, comparison);
+  add_changes(cautions, comparison.changes);
+  return cautions;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "linkgain/record/record.hpp"
+
+/// Which variables were in force while a variant was measured, and who had set them.
+namespace linkgain {
+
+/// A variant's variables by allow-list as its worker saw them; empty where that is not known.
+const Environment& in_force(const Record& record, std::size_t variant);
+
+/// A variable that the caller set in force for a variant, not the variant itself; empty where it is
+/// not set.
+std::string inherited(const Record& record, std::size_t variant, const std::string& name);
+
+/// "NCCL_P2P_DISABLE=1": the caller's variable that forbids P2P altogether in this variant; empty
+/// where none does.
+std::string forbidden_by_caller(const Record& record, std::size_t variant);
+
+/// A variable as the variant's worker saw it, else as the variant sets it; empty where it is not
+/// set.
+std::string variable_of(const Record& record, const std::string& variant,
+                        std::string_view variable);
+
+/// Whether NCCL_P2P_DISABLE is on in a variant, whoever set it.
+bool is_p2p_off(const Record& record, const std::string& variant);
+
+/// Whether the variants differ in a switch of NCCL's that opens or closes a path. Algorithms and
+/// protocols go down whatever path there is.
+bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other);
+
+}  // namespace linkgain
