@@ -192,7 +192,9 @@ TEST_F(NcclTestsProgramTest, JsonHoldsWhatTheTableDoes) {
   for (std::size_t i = 0; i < own.rows.size(); ++i) {
     const Json& result = document.at("results").at(i);
     EXPECT_EQ(result.at("size"), own.rows[i].size.value);
-    EXPECT_NEAR(result.at("in_place").at("time"), own.rows[i].in_place.time.value * 1e6, 0.0051);
+    // The table has fewer decimals of a longer time, as on a host that is busy otherwise.
+    const double shown = own.rows[i].in_place.time.value * 1e6;
+    EXPECT_NEAR(result.at("in_place").at("time"), shown, 0.0051 + 1e-5 * shown);
     EXPECT_EQ(result.at("out_of_place").at("nwrong"), 0.0);
   }
   EXPECT_EQ(document.at("out_of_bounds").at("okay"), "true");
