@@ -113,8 +113,9 @@ TEST_F(RunProgram, ShowsPairsAsMatrices) {
   for (const std::string& text : {report(), file("report.md")}) {
     const std::vector<std::string> lines = lines_of(text);
     EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
-    EXPECT_THAT(lines, Contains(HasSubstr("us with shared-memory:")));
-    EXPECT_THAT(lines, Contains(HasSubstr("us with tcp:")));
+    // In us, or in ms on a host that is busy otherwise.
+    EXPECT_THAT(lines, Contains(HasSubstr("s with shared-memory:")));
+    EXPECT_THAT(lines, Contains(HasSubstr("s with tcp:")));
     EXPECT_THAT(lines, Contains(StartsWith("| rank 2    | ")).Times(2));
     EXPECT_THAT(lines, Contains(testing::AnyOf(HasSubstr("with tcp: rank "),
                                                HasSubstr("50 % with tcp: "))));
