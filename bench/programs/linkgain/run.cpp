@@ -221,7 +221,7 @@ void print_result(const RunOptions& options, const Record& record, const RunDire
 /// `--list` and `--dry-run`: starts and writes nothing.
 int preview(const RunOptions& options) {
   if (options.list) {
-    fmt::print("{}", choices_text(build_info().nccl_version));
+    fmt::print("{}", choices_text());
     return 0;
   }
   std::optional<Hosts> hosts;
