@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <nccl_device.h>
 
 #include "kernels/peer/lsa_pointers.hpp"
@@ -21,19 +20,14 @@ ncclDevCommRequirements no_requirements() {
 #endif
 }
 
-/// Looked up, as a program must start with a library too old to have it.
-template <typename Function>
-Function* find(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
-}
-
 }  // namespace
 
 int device_api_version() { return NCCL_VERSION_CODE; }
 
-int find_lsa_team(ncclComm* communicator, LsaTeam& team) {
-  const auto create = find<decltype(ncclDevCommCreate)>("ncclDevCommCreate");
-  const auto destroy = find<decltype(ncclDevCommDestroy)>("ncclDevCommDestroy");
+int find_lsa_team(ncclComm* communicator, void* dev_comm_create, void* dev_comm_destroy,
+                  LsaTeam& team) {
+  const auto create = reinterpret_cast<decltype(&ncclDevCommCreate)>(dev_comm_create);
+  const auto destroy = reinterpret_cast<decltype(&ncclDevCommDestroy)>(dev_comm_destroy);
   if (create == nullptr || destroy == nullptr) return ncclInvalidUsage;
   const ncclDevCommRequirements requirements = no_requirements();
   ncclDevComm device_communicator{};

@@ -20,8 +20,11 @@ struct LsaTeam {
 
 /// Collective over the communicator: makes a device communicator without multicast and barriers, to
 /// see whether there can be one, and lets it go again, as the mapping of memory is the window's. An
-/// ncclResult_t: ncclInvalidUsage, on every rank, where the communicator has no symmetric memory.
-int find_lsa_team(ncclComm* communicator, LsaTeam& team);
+/// ncclResult_t: ncclInvalidUsage, on every rank, where the communicator has no symmetric memory or
+/// a function is null. `dev_comm_create` and `dev_comm_destroy` are the library's ncclDevCommCreate
+/// and ncclDevCommDestroy.
+int find_lsa_team(ncclComm* communicator, void* dev_comm_create, void* dev_comm_destroy,
+                  LsaTeam& team);
 
 /// Writes to pointers[i], in memory of the device, where it finds the window's memory of the team's
 /// rank i, by work on the stream. Valid as long as the window is registered.

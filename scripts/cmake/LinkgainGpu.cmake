@@ -43,7 +43,14 @@ if(NOT LINKGAIN_GPU STREQUAL "OFF")
     set(CMAKE_CUDA_STANDARD 17)
     find_package(CUDAToolkit REQUIRED)
     find_package(NCCL 2.19)
-    # Its library is opened when a program trains.
+    if(NCCL_LIBRARY AND NOT LINKGAIN_RELEASE)
+      # Where the loader looks for what programs open, after LD_LIBRARY_PATH.
+      cmake_path(GET NCCL_LIBRARY PARENT_PATH _nccl_folder)
+      if(NOT _nccl_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+        list(APPEND CMAKE_INSTALL_RPATH ${_nccl_folder})
+      endif()
+    endif()
+    # cuBLASLt's library is opened when a program trains.
     find_path(CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_MATH_INCLUDE_DIR})
     mark_as_advanced(CUBLASLT_INCLUDE_DIR)
     if(NOT NCCL_FOUND)

@@ -5,6 +5,7 @@
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -146,6 +147,42 @@ TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
   EXPECT_THAT(description.at("capabilities").at("operations"),
               IsSupersetOf({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
                             "alltoall", "gather", "scatter", "send_recv", "ping_pong"}));
+}
+
+/// What `linkgain-bench --describe` says of its software with that LINKGAIN_NCCL.
+Json software_with(const std::string& nccl) {
+  ProgramRequest request;
+  request.arguments = {LINKGAIN_BENCH, "--describe"};
+  request.environment["LINKGAIN_NCCL"] = nccl;
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  return Json::parse(outcome.output).at("machine").at("software");
+}
+
+TEST(BenchDescribe, SaysWhichNcclWasOpenedOrWhyNone) {
+  const Json software = software_with(NCCL_DOUBLE);
+  if (software.at("nccl_header").is_null()) GTEST_SKIP() << "built without CUDA and NCCL";
+  EXPECT_EQ(software.at("nccl_library"), "2.19.3");
+  EXPECT_EQ(software.at("nccl_path"), std::filesystem::canonical(NCCL_DOUBLE).string());
+  EXPECT_EQ(software.at("nccl_found_by"), "LINKGAIN_NCCL");
+  EXPECT_TRUE(software.at("nccl_missing").is_null());
+  const Json without = software_with("/nowhere/libnccl.so.2");
+  EXPECT_TRUE(without.at("nccl_library").is_null());
+  EXPECT_THAT(without.at("nccl_missing"), HasSubstr("/nowhere/libnccl.so.2"));
+  EXPECT_EQ(without.at("nccl_header"), software.at("nccl_header"));
+}
+
+TEST_F(BenchProgram, WithoutNcclRunsMpiAndRefusesGpus) {
+  ProgramRequest request =
+      bench(2, {"--only", "all_reduce", "--sizes", "64", "--benchmark_min_time=0.001"});
+  request.environment["LINKGAIN_NCCL"] = "/nowhere/libnccl.so.2";
+  EXPECT_EQ(run_program(request).status, 0);
+  std::ranges::replace(request.arguments, std::string("mpi"), std::string("nccl"));
+  const Outcome refused = run_program(request);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.error, HasSubstr("--backend mpi"));
+  if (software_with("").at("nccl_header").is_null()) return;
+  EXPECT_THAT(refused.error, AllOf(HasSubstr("/nowhere/libnccl.so.2"), HasSubstr("LINKGAIN_NCCL")));
 }
 
 }  // namespace

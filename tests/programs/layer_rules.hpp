@@ -89,7 +89,7 @@ inline constexpr std::array kThirdParty{
     ThirdParty{"CLI/*", "cases manual nccl_tests linkgain linkgain_bench",
                Visibility::private_header},
     ThirdParty{"nccl_device*", "kernels", Visibility::private_header},
-    ThirdParty{"nccl*", "backends", Visibility::private_header},
+    ThirdParty{"nccl*", "gpu backends", Visibility::public_header},
     ThirdParty{"cublas*", "gpu", Visibility::private_header},
     ThirdParty{"cuda*", "kernels gpu backends proof", Visibility::public_header},
     ThirdParty{"driver_types.h", "kernels gpu backends", Visibility::public_header},
@@ -104,7 +104,8 @@ inline constexpr std::string_view kEverywhereOnHosts = "fmt/";
 
 /// What the operating system has; every other header with a folder or ".h" needs a row above.
 inline constexpr std::string_view kSystemHeaders =
-    "dirent.h dlfcn.h fcntl.h glob.h netdb.h poll.h pthread.h pwd.h sched.h signal.h spawn.h "
+    "dirent.h dlfcn.h fcntl.h glob.h link.h netdb.h poll.h pthread.h pwd.h sched.h signal.h "
+    "spawn.h "
     "stdio_ext.h termios.h unistd.h";
 inline constexpr std::string_view kSystemFolders = "arpa linux net netinet sys";
 

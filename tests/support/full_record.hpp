@@ -52,16 +52,16 @@ inline auto members(const PairLink& value) {
   return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const Software& value) {
-  const auto& [a, b, c, d, e, f, g, h] = value;
-  return std::tie(a, b, c, d, e, f, g, h);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
 }
 inline auto members(const Machine& value) {
   const auto& [a, b, c, d, e, f, g] = value;
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
 }
 inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = value;
@@ -138,7 +138,10 @@ inline Machine full_machine() {
                    .cuda_driver = "13.0",
                    .cuda_runtime = "12.9",
                    .nccl_header = "2.28.3",
-                   .nccl_library = "2.28.9"},
+                   .nccl_library = "2.28.9",
+                   .nccl_path = "/opt/nccl/libnccl.so.2.28.9",
+                   .nccl_found_by = "NCCL_HOME",
+                   .nccl_missing = {}},
       .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{43.5, 34.75, CopyRates{55.375, 55.25}}},
                 {1, "node2", 12, "16,17", bare, {}},
                 {2, "node2", 13, "", std::nullopt, {}}},
@@ -255,6 +258,9 @@ inline Record full_record() {
                      .schedule = Schedule::sequential,
                      .variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}, {"net", {}}},
                      .environment_in_force = {{{"NCCL_ALGO", "Ring,Tree"}}, {}, {}},
+                     .nccl_in_force = {{"2.28.9", "/opt/nccl/libnccl.so.2.28.9", "NCCL_HOME"},
+                                       {"2.21.5", "/opt/old/libnccl.so.2", "LINKGAIN_NCCL"},
+                                       {}},
                      .launches = 2,
                      .precision = 0.02,
                      .budget = Seconds{900.5},

@@ -23,7 +23,6 @@ inline Site with_gpus(int gpus) {
   site.gpu_memory_bytes = 140 * kGiB;
   site.host_memory_bytes = 64 * kGiB;
   site.has_nccl = true;
-  site.nccl_version = "2.28.3";
   if (gpus < 2) site.no_gpus_reason = "there is one GPU";
   return site;
 }

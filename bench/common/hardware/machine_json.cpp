@@ -114,7 +114,10 @@ Out write_software(const Software& software) {
           {"cuda_driver", nullable(software.cuda_driver)},
           {"cuda_runtime", nullable(software.cuda_runtime)},
           {"nccl_header", nullable(software.nccl_header)},
-          {"nccl_library", nullable(software.nccl_library)}};
+          {"nccl_library", nullable(software.nccl_library)},
+          {"nccl_path", nullable(software.nccl_path)},
+          {"nccl_found_by", nullable(software.nccl_found_by)},
+          {"nccl_missing", nullable(software.nccl_missing)}};
 }
 
 Software read_software(const In& json) {
@@ -127,6 +130,9 @@ Software read_software(const In& json) {
   software.cuda_runtime = optional_at<std::string>(json, "cuda_runtime");
   software.nccl_header = optional_at<std::string>(json, "nccl_header");
   software.nccl_library = optional_at<std::string>(json, "nccl_library");
+  software.nccl_path = optional_at<std::string>(json, "nccl_path");
+  software.nccl_found_by = optional_at<std::string>(json, "nccl_found_by");
+  software.nccl_missing = optional_at<std::string>(json, "nccl_missing");
   return software;
 }
 

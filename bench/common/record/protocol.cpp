@@ -259,12 +259,10 @@ bool may_be_recorded(std::string_view variable) {
   for (std::string_view family : {"NCCL_", "OMPI_MCA_", "CUBLAS_", "CUBLASLT_"}) {
     if (variable.starts_with(family)) return true;
   }
-  static constexpr std::array<std::string_view, 6> kOthers{"CUDA_VISIBLE_DEVICES",
-                                                           "CUDA_DEVICE_ORDER",
-                                                           "CUDA_LAUNCH_BLOCKING",
-                                                           "CUDA_DEVICE_MAX_CONNECTIONS",
-                                                           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-                                                           "NVIDIA_TF32_OVERRIDE"};
+  static constexpr std::array<std::string_view, 7> kOthers{
+      "LINKGAIN_NCCL",        "CUDA_VISIBLE_DEVICES",        "CUDA_DEVICE_ORDER",
+      "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+      "NVIDIA_TF32_OVERRIDE"};
   return std::find(kOthers.begin(), kOthers.end(), variable) != kOthers.end();
 }
 

@@ -402,6 +402,9 @@ Out write_settings(const Settings& settings) {
           {"budget_s", nullable(seconds_of(settings.budget))},
           {"sample_target_s", settings.sample_target.value},
           {"require_healthy", settings.require_healthy}};
+  out["nccl_in_force"] = array_of(settings.nccl_in_force, [](const OpenedNccl& nccl) {
+    return Out{{"version", nccl.version}, {"path", nccl.path}, {"found_by", nccl.found_by}};
+  });
   if (!settings.label.empty()) out["label"] = settings.label;
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
@@ -423,6 +426,11 @@ Settings read_settings(const In& json) {
                                         : arguments->get<std::vector<std::string>>()};
   });
   settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
+  if (const In* nccl = member_of(json, "nccl_in_force")) {
+    settings.nccl_in_force = vector_of<OpenedNccl>(*nccl, [](const In& each) {
+      return OpenedNccl{each.at("version"), each.at("path"), each.at("found_by")};
+    });
+  }
   settings.launches = json.at("launches");
   settings.precision = optional_at<double>(json, "precision");
   if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};

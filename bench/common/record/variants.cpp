@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
@@ -20,12 +21,11 @@ int version_code(std::string_view version) {
   return std::stoi(parts[0]) * 10000 + std::stoi(parts[1]) * 100 + patch;
 }
 
-/// P2P off, and every other path to NVLink shut: NVLS and symmetric windows ignore
-/// NCCL_P2P_DISABLE.
-Environment without_nvlink(std::string_view nccl_version) {
-  Environment environment{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
-  if (has_window_switch(nccl_version)) environment["NCCL_WIN_ENABLE"] = "0";
-  return environment;
+/// P2P off, and every other path to NVLink shut: NVLS and, from 2.28.7 on, symmetric windows ignore
+/// NCCL_P2P_DISABLE. Which NCCL there will be is not known before workers run; an older one ignores
+/// what it does not know.
+Environment without_nvlink() {
+  return {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}, {"NCCL_WIN_ENABLE", "0"}};
 }
 
 std::vector<Variant> mpi_variants(bool several_hosts) {
@@ -72,6 +72,30 @@ Environment parse_assignments(std::string_view text, std::string_view whole) {
   return environment;
 }
 
+/// `nccl=PATH` as the variable that has it opened: by workers their own, by programs the loader's.
+void set_nccl(Environment& environment, BackendKind backend) {
+  const auto given = environment.find("nccl");
+  if (given == environment.end()) return;
+  if (backend == BackendKind::mpi) {
+    throw UsageError("a variant's nccl=PATH goes with the nccl backend");
+  }
+  if (given->second.empty()) {
+    throw UsageError("a variant's nccl= names no library",
+                     "give a file or its folder, as in new:nccl=/opt/nccl/lib/libnccl.so.2");
+  }
+  const std::filesystem::path path = std::filesystem::absolute(given->second);
+  environment.erase(given);
+  if (backend == BackendKind::exec) {
+    std::error_code ignored;
+    const bool folder = std::filesystem::is_directory(path, ignored);
+    const std::string others = value_of(current_environment(), "LD_LIBRARY_PATH");
+    environment["LD_LIBRARY_PATH"] =
+        (folder ? path : path.parent_path()).string() + (others.empty() ? "" : ":" + others);
+  } else {
+    environment["LINKGAIN_NCCL"] = path.string();
+  }
+}
+
 }  // namespace
 
 bool has_window_switch(std::string_view nccl_version) {
@@ -86,10 +110,10 @@ bool has_log_switch(std::string_view nccl_version) {
 
 std::vector<Variant> built_in_variants(const VariantContext& context) {
   if (context.backend == BackendKind::mpi) return mpi_variants(context.several_hosts);
-  Environment net = without_nvlink(context.nccl_version);
+  Environment net = without_nvlink();
   net["NCCL_SHM_DISABLE"] = "1";
   return {{"p2p", {}},
-          {"host", without_nvlink(context.nccl_version)},
+          {"host", without_nvlink()},
           {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}},
           {"net", net}};
 }
@@ -117,13 +141,38 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
     if (match != known.end()) {
       throw UsageError(fmt::format("variant '{}' is built in: give yours another name", name));
     }
-    return {name, parse_assignments(text.substr(colon + 1), text)};
+    Environment environment = parse_assignments(text.substr(colon + 1), text);
+    set_nccl(environment, context.backend);
+    return {name, environment};
   }
   if (match != known.end()) return *match;
   std::vector<std::string_view> names;
   for (const Variant& variant : known) names.push_back(variant.name);
   throw UsageError(unknown_name("variant", name, names),
                    "a variant of your own is written name:VARIABLE=value");
+}
+
+std::string nccl_text(const OpenedNccl& nccl) {
+  if (nccl.path.empty()) return nccl.version;
+  return fmt::format("{}, {} ({})", nccl.version, nccl.path, nccl.found_by);
+}
+
+std::string nccl_text(const Software& software) {
+  OpenedNccl nccl{software.nccl_library.value_or(""), software.nccl_path.value_or(""),
+                  software.nccl_found_by.value_or("")};
+  const std::string header = software.nccl_header.value_or("");
+  if (nccl.version.empty() && !header.empty()) nccl.version = "not loaded";
+  if (!header.empty() && header != software.nccl_library) {
+    nccl.version += fmt::format(" (built with {})", header);
+  }
+  return nccl_text(nccl);
+}
+
+bool nccl_differs(const Settings& settings) {
+  const std::vector<OpenedNccl>& all = settings.nccl_in_force;
+  return std::ranges::any_of(all, [&](const OpenedNccl& each) {
+    return each.path != all.front().path || each.version != all.front().version;
+  });
 }
 
 void require_distinct(const std::vector<Variant>& variants) {

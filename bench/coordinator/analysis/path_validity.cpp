@@ -59,6 +59,15 @@ std::string used_nvlink(const Case& definition, const VariantResult& result) {
   return fmt::format("{:.3g} GB in {} operations", sent / 1e9, evidence.operations);
 }
 
+/// Of the variant's library, or where that is not recorded of the machine's.
+std::string nccl_version_of(const Record& record, const std::string& variant) {
+  const Settings& settings = record.settings;
+  for (std::size_t i = 0; i < settings.nccl_in_force.size(); ++i) {
+    if (settings.variants[i].name == variant) return settings.nccl_in_force[i].version;
+  }
+  return record.machine.software.nccl_library.value_or("");
+}
+
 /// What is still open for bytes on NVLink where P2P is off.
 std::string close_nvlink(const Record& record, const Case& definition, const std::string& variant) {
   if (is_own_work(definition)) {
@@ -69,7 +78,7 @@ std::string close_nvlink(const Record& record, const Case& definition, const std
   if (variable_of(record, variant, "NCCL_NVLS_ENABLE") != "0") {
     return "set NCCL_NVLS_ENABLE=0: NVLink multicast (NVLS) ignores NCCL_P2P_DISABLE";
   }
-  if (has_window_switch(record.machine.software.nccl_library.value_or("")) &&
+  if (has_window_switch(nccl_version_of(record, variant)) &&
       variable_of(record, variant, "NCCL_WIN_ENABLE") != "0") {
     return "set NCCL_WIN_ENABLE=0: from NCCL 2.28.7 on symmetric windows ignore "
            "NCCL_P2P_DISABLE";

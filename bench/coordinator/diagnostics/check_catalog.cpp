@@ -144,9 +144,8 @@ constexpr CheckEntry kCatalog[] = {
      "older within the same major version.",
      "Update the driver, or build with the older CUDA."},
     {"nccl-version", software,
-     "problem: NCCL's header and library differ in the major version. warning: they differ "
-     "otherwise, so that another NCCL than the one built against is measured.",
-     "See which library is loaded (ldd linkgain-bench, LD_LIBRARY_PATH)."},
+     "problem: no NCCL could be opened, or its major version is not that of the header.",
+     "Install NCCL 2.19 or later, or name its file in LINKGAIN_NCCL."},
     {"nccl-known-bugs", software,
      "warning: NCCL 2.28.0 to 2.28.6 may give wrong sums for small all-reduces on symmetric "
      "memory.",

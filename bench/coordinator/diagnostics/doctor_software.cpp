@@ -85,24 +85,21 @@ Finding check_nccl_versions(const Software& software) {
   const Check check(kGroup, "nccl-version", kHost);
   const auto header = parse_version(software.nccl_header);
   const auto library = parse_version(software.nccl_library);
+  constexpr const char* kAdvice =
+      "install NCCL 2.19 or later (NVIDIA's package libnccl2, or pip's nvidia-nccl-cu12, "
+      "nvidia-nccl-cu13), or name its file in LINKGAIN_NCCL";
+  if (software.nccl_missing) {
+    return check.problem("none was opened", *software.nccl_missing, kAdvice);
+  }
   if (!header && !library) return check.not_checkable("linkgain-bench was built without NCCL");
   if (!header || !library) return check.not_checkable("NCCL does not report its version");
-  const std::string value =
-      fmt::format("header {}, library {}", *software.nccl_header, *software.nccl_library);
-  const char* advice =
-      "see which library is loaded (ldd linkgain-bench, LD_LIBRARY_PATH) and build against that "
-      "one";
+  std::string value =
+      fmt::format("library {}, header {}", *software.nccl_library, *software.nccl_header);
+  if (software.nccl_path) {
+    value += fmt::format("; {} ({})", *software.nccl_path, software.nccl_found_by.value_or(""));
+  }
   if (library->major_part != header->major_part) {
-    return check.problem(value, "functions and structures differ between major versions", advice);
-  }
-  if (*library < *header) {
-    return check.warning(value, "the library lacks what the newer header promises", advice);
-  }
-  if (*library != *header) {
-    return check.warning(value,
-                         "another NCCL than the one built against is measured; its device "
-                         "functions are not used then",
-                         advice);
+    return check.problem(value, "functions and structures differ between major versions", kAdvice);
   }
   return check.ok(value);
 }

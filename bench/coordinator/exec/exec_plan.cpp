@@ -19,11 +19,7 @@
 namespace linkgain {
 namespace {
 
-/// The program's NCCL is not known before it runs: every switch that any version has is set, and
-/// older ones ignore what they do not know.
-VariantContext variant_context() {
-  return {.backend = BackendKind::nccl, .nccl_version = "2.28.7", .several_hosts = false};
-}
+constexpr VariantContext kContext{.backend = BackendKind::exec, .several_hosts = false};
 
 /// "NAME:rest" of an option that belongs to a variant.
 std::pair<std::string, std::string> named_value(const std::string& text,
@@ -37,7 +33,7 @@ std::pair<std::string, std::string> named_value(const std::string& text,
 }
 
 bool is_built_in(std::string_view name) {
-  return std::ranges::any_of(built_in_variants(variant_context()),
+  return std::ranges::any_of(built_in_variants(kContext),
                              [=](const Variant& each) { return each.name == name; });
 }
 
@@ -51,11 +47,11 @@ Variant read_variant(const ExecOptions& options, const std::string& text) {
   const bool plain = text.find(':') == std::string::npos;
   if (plain && !is_built_in(text) && is_named(options, text)) {
     // The rules for names are parse_variant()'s.
-    Variant variant = parse_variant(text + ":NAME=", variant_context());
+    Variant variant = parse_variant(text + ":NAME=", kContext);
     variant.environment.clear();
     return variant;
   }
-  return parse_variant(text, variant_context());
+  return parse_variant(text, kContext);
 }
 
 Variant& variant_named(std::vector<Variant>& variants, const std::string& name,
@@ -81,7 +77,7 @@ void require_gpus(const std::string& gpus, const std::string& text) {
 std::vector<Variant> read_variants(const ExecOptions& options) {
   std::vector<Variant> variants;
   for (const std::string& text : options.variants) variants.push_back(read_variant(options, text));
-  if (variants.empty()) variants = default_variants(variant_context());
+  if (variants.empty()) variants = default_variants(kContext);
   require_distinct(variants);
   for (const std::string& text : options.arguments) {
     const auto [name, words] = named_value(text, "--args");

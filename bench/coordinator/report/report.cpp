@@ -11,6 +11,7 @@
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
+#include "linkgain/record/variants.hpp"
 #include "linkgain/report/screen.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -200,14 +201,6 @@ void add_item(std::string& text, std::string_view what, const std::optional<std:
   }
 }
 
-std::string nccl_versions(const Software& software) {
-  const std::string library = software.nccl_library.value_or("");
-  const std::string header = software.nccl_header.value_or("");
-  return header.empty() || header == library
-             ? library
-             : fmt::format("{} (built with {})", library.empty() ? "not loaded" : library, header);
-}
-
 std::string cuda_versions(const Software& software) {
   std::vector<std::string> words;
   if (software.cuda_runtime.has_value()) {
@@ -350,6 +343,9 @@ std::string variants_section(const Record& record) {
       text += fmt::format("  - in force: {}\n",
                           in_force.empty() ? "nothing set" : "`" + in_force + "`");
     }
+    if (nccl_differs(settings)) {
+      text += fmt::format("  - NCCL: {}\n", one_line(nccl_text(settings.nccl_in_force[i])));
+    }
   }
   return text;
 }
@@ -371,7 +367,7 @@ std::string machine_section(const Record& record) {
   add_item(text, "MPI", software.mpi);
   add_item(text, "NVIDIA driver", software.driver);
   add_item(text, "CUDA", cuda_versions(software));
-  add_item(text, "NCCL", nccl_versions(software));
+  add_item(text, "NCCL", nccl_text(software));
   if (!machine.links.empty()) {
     add_item(text, "P2P possible between all pairs", answer(all_pairs(machine.links, allows_p2p)));
     add_item(text, "NVLink between all pairs", answer(all_pairs(machine.links, joined_by_nvlink)));

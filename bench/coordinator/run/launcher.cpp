@@ -84,7 +84,9 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
   std::vector<std::string> names;
   for (const auto& [name, value] : current) {
     const bool affects = protocol::may_be_recorded(name) && !name.starts_with("OMPI_MCA_");
-    if (affects || name == "LD_LIBRARY_PATH") names.push_back(name);
+    const bool finds_libraries =
+        name == "LD_LIBRARY_PATH" || name == "VIRTUAL_ENV" || name == "CONDA_PREFIX";
+    if (affects || finds_libraries) names.push_back(name);
   }
   return names;
 }

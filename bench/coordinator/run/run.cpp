@@ -427,12 +427,21 @@ bool Run::on_same_gpus(const Launch& launch) const {
 
 void Run::take_settings(const VariantJob& job) {
   const protocol::HelloReply& reply = job.hello;
-  record_.settings.environment_in_force[static_cast<std::size_t>(job.variant)] = reply.environment;
+  const auto variant = static_cast<std::size_t>(job.variant);
+  record_.settings.environment_in_force[variant] = reply.environment;
+  const Software& software = reply.machine.software;
+  if (software.nccl_library) {
+    record_.settings.nccl_in_force.resize(plan_.variants.size());
+    record_.settings.nccl_in_force[variant] = {*software.nccl_library,
+                                               software.nccl_path.value_or(""),
+                                               software.nccl_found_by.value_or("")};
+    if (!has_log_switch(*software.nccl_library)) {
+      settings_.traffic.why_no_algorithm = kCallsNotLogged;
+    }
+  }
   if (machine_known_) return;
   record_.machine = reply.machine;
   settings_.traffic.several_hosts = !on_one_host(reply.machine);
-  const std::optional<std::string>& nccl = reply.machine.software.nccl_library;
-  if (nccl && !has_log_switch(*nccl)) settings_.traffic.why_no_algorithm = kCallsNotLogged;
   machine_known_ = true;
   const std::string launches =
       plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);

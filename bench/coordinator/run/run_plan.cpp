@@ -148,9 +148,8 @@ std::vector<Selection> choose_selections(const RunOptions& options, BackendKind 
   return selections;
 }
 
-std::vector<Variant> choose_variants(const RunOptions& options, const Site& site,
-                                     const RunPlan& plan) {
-  const VariantContext context{plan.backend, site.nccl_version, plan.hosts > 1};
+std::vector<Variant> choose_variants(const RunOptions& options, const RunPlan& plan) {
+  const VariantContext context{plan.backend, plan.hosts > 1};
   if (options.variants.empty()) return default_variants(context);
   std::vector<Variant> variants;
   for (const std::string& text : options.variants) {
@@ -485,7 +484,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
     throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
                      "omit --require-healthy");
   }
-  plan.variants = choose_variants(options, site, plan);
+  plan.variants = choose_variants(options, plan);
   plan.ranks = plan.backend == BackendKind::mpi ? choose_mpi_ranks(options, hosts)
                                                 : choose_nccl_ranks(options, site, hosts);
   if (plan.backend == BackendKind::mpi && !hosts && plan.ranks > site.processors) {

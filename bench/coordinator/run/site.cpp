@@ -132,7 +132,6 @@ Site survey_site(const std::optional<Hosts>& hosts) {
   site.shared_memory_bytes = free_shared_memory();
   site.processes = startable_processes();
   site.has_nccl = build_info().has_nccl;
-  site.nccl_version = build_info().nccl_version;
   site.nccl_missing = build_info().nccl_missing;
   const std::shared_ptr<Nvml> nvml = Nvml::open(&site.no_gpus_reason);
   if (!nvml) return site;

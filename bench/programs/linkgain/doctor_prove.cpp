@@ -30,13 +30,11 @@ constexpr Seconds kRungLimit{10.0};
 constexpr std::size_t kLinesLookedAt = 50;
 
 /// With P2P as far as the driver grants it, whatever the user's environment says, or without.
-Environment environment_for(ProofRung rung, const Survey& survey) {
+Environment environment_for(ProofRung rung) {
   if (rung != ProofRung::control) {
     return {{"NCCL_P2P_DISABLE", "0"}, {"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_NVLS_ENABLE", "0"}};
   }
-  VariantContext context;
-  context.nccl_version = survey.software.worker.value().nccl_library.value_or("");
-  return parse_variant("host", context).environment;
+  return parse_variant("host", {}).environment;
 }
 
 /// One rung between two GPUs: two ranks, from their start to their end.
@@ -51,7 +49,7 @@ class RungJob {
     request.worker_arguments = {
         "--prove", std::string(name_of(rung)), "--gpus",
         fmt::format("{},{}", cuda_index(survey, pair.first), cuda_index(survey, pair.second))};
-    request.variant_environment = environment_for(rung, survey);
+    request.variant_environment = environment_for(rung);
     request.variant_environment["NCCL_DEBUG"] = "INFO";
     request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
     request.variant_environment["NCCL_DEBUG_FILE"] = (folder_ / "nccl.%h.%p").string();
@@ -112,9 +110,9 @@ class RungJob {
 /// Why there can be no jobs; empty where there can.
 std::string obstacle(const SoftwareSurvey& software) {
   if (!software.worker.measured()) return "no proof: " + software.worker.reason();
-  if (!software.worker.value().nccl_library) {
-    return "no proof: linkgain-bench was built without CUDA and NCCL";
-  }
+  const Software& worker = software.worker.value();
+  if (worker.nccl_missing) return "no proof: " + *worker.nccl_missing;
+  if (!worker.nccl_library) return "no proof: linkgain-bench was built without CUDA and NCCL";
   if (!software.mpirun.measured()) return "no proof: " + software.mpirun.reason();
   return {};
 }

@@ -79,8 +79,7 @@ RunPlan preview_plan(const RunOptions& options, Site site) {
   plan.warnings.push_back(
       {"assumed-gpus",
        fmt::format("this machine cannot run it ({}): the plan is that of a machine with {} GPUs. "
-                   "Not known are their memory, whether they allow several jobs at once, and the "
-                   "version of NCCL, on which variables may depend",
+                   "Not known are their memory and whether they allow several jobs at once",
                    lack, plan.ranks),
        "name other GPUs with --np or --gpus"});
   return plan;
@@ -109,7 +108,7 @@ std::string plan_text(const RunPlan& plan) {
   return text;
 }
 
-std::string choices_text(std::string_view nccl_version) {
+std::string choices_text() {
   std::string text;
   const auto add = [&](std::string_view head, std::string_view option, std::string_view value) {
     text += row(head, fmt::format("{}", fmt::join(words_of_option(option, value), ", ")));
@@ -125,7 +124,7 @@ std::string choices_text(std::string_view nccl_version) {
   add("Strategies:", "--strategy", "NAME,...");
   add("Precisions:", "--training-precision", "NAME,...");
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
-    const VariantContext context{backend, std::string(nccl_version), false};
+    const VariantContext context{backend, false};
     text += fmt::format("\nVariants of the {} backend, and the variables they set:\n",
                         name_of(backend)) +
             rows_of(built_in_variants(context));

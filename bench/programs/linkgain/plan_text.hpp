@@ -21,8 +21,7 @@ RunPlan preview_plan(const RunOptions& options, Site site);
 /// warnings.
 std::string plan_text(const RunPlan& plan);
 
-/// `--list`: the names that options of `linkgain run` take. `nccl_version` decides which variables
-/// variants set.
-std::string choices_text(std::string_view nccl_version);
+/// `--list`: the names that options of `linkgain run` take.
+std::string choices_text();
 
 }  // namespace linkgain

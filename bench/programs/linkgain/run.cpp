@@ -194,7 +194,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
 /// `--list` and `--dry-run`: starts and writes nothing.
 int preview(const RunOptions& options) {
   if (options.list) {
-    fmt::print("{}", choices_text(build_info().nccl_version));
+    fmt::print("{}", choices_text());
     return 0;
   }
   std::optional<Hosts> hosts;

@@ -9,7 +9,6 @@ struct BuildInfo {
   std::string version;  ///< "0.1.0+04a4051", with "-dirty" where the sources differ from the commit
   std::string text;     ///< "nccl+mpi, CUDA 13.0, NCCL 2.28.9, sm_90, RelWithDebInfo"
   bool has_nccl = false;     ///< the nccl backend was built
-  std::string nccl_version;  ///< of header and library found, "2.28.9"; empty without the backend
   std::string nccl_missing;  ///< why it was not built; empty when it was
 };
 const BuildInfo& build_info();

@@ -232,6 +232,14 @@ struct ProgramPlan {
 /// Length of a timed batch, unless another one is asked for.
 inline constexpr Seconds kDefaultSampleTarget{0.005};
 
+/// The NCCL that the workers of a variant opened.
+struct OpenedNccl {
+  std::string version;   ///< "2.28.3"; empty where there was none
+  std::string path;      ///< its file
+  std::string found_by;  ///< what named it, "LINKGAIN_NCCL" or "loader"
+  bool operator==(const OpenedNccl&) const = default;
+};
+
 struct Settings {
   std::vector<std::string> argv;
   BackendKind backend = BackendKind::nccl;
@@ -239,7 +247,8 @@ struct Settings {
   Schedule schedule = Schedule::paired;
   std::vector<Variant> variants;
   std::vector<Environment>
-      environment_in_force;  ///< per variant, by allow-list, as the worker saw it
+      environment_in_force;                 ///< per variant, by allow-list, as the worker saw it
+  std::vector<OpenedNccl> nccl_in_force{};  ///< per variant; empty in older records
   int launches = 1;
   /// Half width that every ratio's interval was to have; absent: default_precision() of the case.
   std::optional<double> precision;

@@ -12,7 +12,6 @@ namespace linkgain {
 /// What a variant's variables depend on.
 struct VariantContext {
   BackendKind backend = BackendKind::nccl;
-  std::string nccl_version;    ///< from 2.28.7 on there is NCCL_WIN_ENABLE
   bool several_hosts = false;  ///< the ranks are on more than one
 };
 
@@ -33,8 +32,19 @@ bool has_log_switch(std::string_view nccl_version);
 std::vector<Variant> default_variants(const VariantContext& context);
 
 /// A built-in name, or `name:VARIABLE=value,VARIABLE=value` (a part without `=` continues the value
-/// before it, so values may hold commas). Throws UsageError.
+/// before it, so values may hold commas). `nccl=PATH`, a file or its folder, has the variant use
+/// that NCCL: of workers it sets LINKGAIN_NCCL, of programs (BackendKind::exec) LD_LIBRARY_PATH.
+/// Throws UsageError.
 Variant parse_variant(std::string_view text, const VariantContext& context);
+
+/// "2.28.9, /opt/nccl/libnccl.so.2 (LINKGAIN_NCCL)"; less of it where less is known.
+std::string nccl_text(const OpenedNccl& nccl);
+
+/// The same of a machine, with the version of the header where that is another one.
+std::string nccl_text(const Software& software);
+
+/// Whether variants used other libraries, so that the machine's does not stand for all.
+bool nccl_differs(const Settings& settings);
 
 /// Throws UsageError on fewer than one variant, or on two of one name.
 void require_distinct(const std::vector<Variant>& variants);

@@ -46,7 +46,6 @@ struct Site {
   std::optional<std::int64_t> processes;  ///< and threads that may still be started
   bool exclusive_compute_mode = false;
   bool has_nccl = false;  ///< this build has the nccl backend
-  std::string nccl_version;
   std::string nccl_missing;
   std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in
   std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given

@@ -165,7 +165,7 @@ TEST(MayBeRecorded, OnlyWhatAffectsTheMeasurement) {
   for (const char* name :
        {"NCCL_ALGO", "NCCL_", "OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
         "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-        "NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_LOG_LEVEL"}) {
+        "NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_LOG_LEVEL", "LINKGAIN_NCCL"}) {
     EXPECT_TRUE(may_be_recorded(name)) << name;
   }
   for (const char* name : {"", "PATH", "HOME", "NCCL", "MY_NCCL_ALGO", "CUDA_VISIBLE_DEVICES_2",

@@ -2,40 +2,35 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-Variant nccl(std::string_view text) { return parse_variant(text, {BackendKind::nccl, "2.28.3"}); }
+Variant nccl(std::string_view text) { return parse_variant(text, {BackendKind::nccl}); }
 
 TEST(BuiltInVariants, OfNcclSetExactlyTheseVariables) {
-  const Environment host{{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
+  const Environment host{
+      {"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}, {"NCCL_WIN_ENABLE", "0"}};
   Environment net = host;
   net["NCCL_SHM_DISABLE"] = "1";
   const std::vector<Variant> expected{
       {"p2p", {}}, {"host", host}, {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}}, {"net", net}};
-  EXPECT_EQ(built_in_variants({BackendKind::nccl, "2.28.3"}), expected);
+  EXPECT_EQ(built_in_variants({BackendKind::nccl}), expected);
 }
 
-TEST(BuiltInVariants, ShutWindowsFromTheVersionThatHasTheSwitch) {
-  const auto has_switch = [](std::string_view version, std::size_t variant) {
-    return built_in_variants({BackendKind::nccl, std::string(version)})[variant].environment.count(
-               "NCCL_WIN_ENABLE") == 1;
-  };
+TEST(NcclVersions, HaveTheSwitchesOfWindowsAndOfTheLogFromTheirFirst) {
   for (const char* version : {"", "2.19.3", "2.28", "2.28.3", "2.28.6", "2.9.6"}) {
-    EXPECT_FALSE(has_switch(version, 1)) << version;
+    EXPECT_FALSE(has_window_switch(version)) << version;
+  }
+  for (const char* version : {"2.28.7", "2.28.10", "2.29.1", "2.30.7", "3.0.0"}) {
+    EXPECT_TRUE(has_window_switch(version)) << version;
   }
   for (const char* version : {"", "2.9.6", "2.23.4"}) EXPECT_FALSE(has_log_switch(version));
   for (const char* version : {"2.24.3", "2.28.3", "3.0.0"}) EXPECT_TRUE(has_log_switch(version));
-  for (const char* version : {"2.28.7", "2.28.10", "2.29.1", "2.30.7", "3.0.0"}) {
-    EXPECT_TRUE(has_switch(version, 1)) << version;
-    EXPECT_TRUE(has_switch(version, 3)) << version;
-    EXPECT_FALSE(has_switch(version, 0)) << version;
-    EXPECT_FALSE(has_switch(version, 2)) << version;
-  }
-  const Variant host = built_in_variants({BackendKind::nccl, "2.28.7"})[1];
-  EXPECT_EQ(host.environment.at("NCCL_WIN_ENABLE"), "0");
 }
 
 TEST(BuiltInVariants, OfMpiSetExactlyTheseVariables) {
@@ -45,33 +40,33 @@ TEST(BuiltInVariants, OfMpiSetExactlyTheseVariables) {
        {{"OMPI_MCA_pml", "ob1"},
         {"OMPI_MCA_btl", "self,tcp"},
         {"OMPI_MCA_btl_tcp_if_include", "lo"}}}};
-  EXPECT_EQ(built_in_variants({BackendKind::mpi, ""}), expected);
+  EXPECT_EQ(built_in_variants({BackendKind::mpi}), expected);
 }
 
 TEST(BuiltInVariants, OfMpiLetTcpGoFromHostToHost) {
-  const VariantContext across{BackendKind::mpi, "", true};
+  const VariantContext across{BackendKind::mpi, true};
   const std::vector<Variant> expected{
       {"shared-memory", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,vader,tcp"}}},
       {"tcp", {{"OMPI_MCA_pml", "ob1"}, {"OMPI_MCA_btl", "self,tcp"}}}};
   EXPECT_EQ(built_in_variants(across), expected);
-  EXPECT_EQ(built_in_variants({BackendKind::nccl, "2.28.9", true}),
-            built_in_variants({BackendKind::nccl, "2.28.9", false}))
+  EXPECT_EQ(built_in_variants({BackendKind::nccl, true}),
+            built_in_variants({BackendKind::nccl, false}))
       << "NCCL finds its own way";
 }
 
 TEST(DefaultVariants, AreTheFirstTwo) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
-    const std::vector<Variant> all = built_in_variants({backend, "2.28.9"});
-    const std::vector<Variant> two = default_variants({backend, "2.28.9"});
+    const std::vector<Variant> all = built_in_variants({backend});
+    const std::vector<Variant> two = default_variants({backend});
     EXPECT_EQ(two, std::vector<Variant>(all.begin(), all.begin() + 2));
   }
 }
 
 TEST(ParseVariant, KnowsTheBuiltInOnes) {
-  for (const Variant& variant : built_in_variants({BackendKind::nccl, "2.28.3"})) {
+  for (const Variant& variant : built_in_variants({BackendKind::nccl})) {
     EXPECT_EQ(nccl(variant.name), variant);
   }
-  EXPECT_EQ(parse_variant("tcp", {BackendKind::mpi, ""}).environment.size(), 3U);
+  EXPECT_EQ(parse_variant("tcp", {BackendKind::mpi}).environment.size(), 3U);
 }
 
 TEST(ParseVariant, ReadsAssignments) {
@@ -87,10 +82,25 @@ TEST(ParseVariant, ReadsAssignments) {
 TEST(ParseVariant, ValuesMayHoldCommas) {
   EXPECT_EQ(nccl("two:NCCL_ALGO=Ring,Tree,NCCL_PROTO=LL,LL128,Simple"),
             (Variant{"two", {{"NCCL_ALGO", "Ring,Tree"}, {"NCCL_PROTO", "LL,LL128,Simple"}}}));
-  EXPECT_EQ(parse_variant("vader:OMPI_MCA_btl=self,vader", {BackendKind::mpi, ""})
+  EXPECT_EQ(parse_variant("vader:OMPI_MCA_btl=self,vader", {BackendKind::mpi})
                 .environment.at("OMPI_MCA_btl"),
             "self,vader");
   EXPECT_EQ(nccl("end:NCCL_ALGO=Ring,").environment.at("NCCL_ALGO"), "Ring,");
+}
+
+TEST(ParseVariant, NamesAnNcclForWorkersAndForPrograms) {
+  EXPECT_EQ(nccl("new:nccl=/opt/nccl,NCCL_ALGO=Ring"),
+            (Variant{"new", {{"LINKGAIN_NCCL", "/opt/nccl"}, {"NCCL_ALGO", "Ring"}}}));
+  const std::string relative = nccl("new:nccl=here/libnccl.so.2").environment.at("LINKGAIN_NCCL");
+  EXPECT_EQ(relative, std::filesystem::absolute("here/libnccl.so.2").string())
+      << "ranks may start in another folder";
+  const auto of_program = [](const char* text) {
+    return parse_variant(text, {BackendKind::exec}).environment.at("LD_LIBRARY_PATH");
+  };
+  ::setenv("LD_LIBRARY_PATH", "/opt/other", 1);
+  EXPECT_EQ(of_program("new:nccl=/opt/nccl/libnccl.so.2"), "/opt/nccl:/opt/other");
+  ::unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(of_program("new:nccl=/usr"), "/usr") << "a folder";
 }
 
 TEST(ParseVariant, RefusesWhatIsNoVariant) {
@@ -103,13 +113,38 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.refuse_each({"ring:", "ring:NCCL_ALGO", "ring:=Ring", "ring:,A=1", "ring:a b=1"}, nccl);
   answers.about("unknown, or built in");
   answers.refuse_each({"hots", "host:NCCL_ALGO=Ring"}, nccl);
-  answers.refuse("p2p over MPI", [] { parse_variant("p2p", {BackendKind::mpi, "2.28.3"}); });
+  answers.refuse("p2p over MPI", [] { parse_variant("p2p", {BackendKind::mpi}); });
+  answers.about("an NCCL that is none");
+  answers.refuse_each({"new:nccl=", "new:A=1,nccl="}, nccl);
+  answers.refuse("for MPI", [] { parse_variant("new:nccl=/opt/nccl", {BackendKind::mpi}); });
   answers.about("together");
   answers.refuse("none", [] { require_distinct({}); });
   answers.refuse("a, b and a", [] {
     require_distinct({{"a", {}}, {"b", {}}, {"a", {{"A", "1"}}}});
   });
   answers.expect_golden("variants_refused.txt");
+}
+
+TEST(NcclText, NamesVersionFileAndWhatNamedIt) {
+  EXPECT_EQ(nccl_text(OpenedNccl{"2.28.9", "", ""}), "2.28.9");
+  Software software;
+  EXPECT_EQ(nccl_text(software), "");
+  software.nccl_header = "2.28.9";
+  software.nccl_library = "2.28.9";
+  software.nccl_path = "/opt/libnccl.so.2";
+  software.nccl_found_by = "loader";
+  EXPECT_EQ(nccl_text(software), "2.28.9, /opt/libnccl.so.2 (loader)");
+  software.nccl_library = "2.21.5";
+  EXPECT_EQ(nccl_text(software), "2.21.5 (built with 2.28.9), /opt/libnccl.so.2 (loader)");
+}
+
+TEST(NcclText, TellsWhetherVariantsDiffer) {
+  Settings settings;
+  EXPECT_FALSE(nccl_differs(settings));
+  settings.nccl_in_force = {{"2.28.9", "/a", "loader"}, {"2.28.9", "/a", "NCCL_HOME"}};
+  EXPECT_FALSE(nccl_differs(settings));
+  settings.nccl_in_force[1].path = "/b";
+  EXPECT_TRUE(nccl_differs(settings));
 }
 
 TEST(RequireDistinct, TakesTwoNames) { EXPECT_NO_THROW(require_distinct({{"a", {}}, {"b", {}}})); }

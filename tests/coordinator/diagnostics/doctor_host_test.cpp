@@ -105,16 +105,22 @@ TEST(DoctorSoftware, DriverOfAWorkerThatFails) {
 }
 
 TEST(DoctorSoftware, NcclHeaderAndLibrary) {
-  expect_finding(healthy_survey(), "nccl-version", "host", ok, "header 2.28.9, library 2.28.9");
+  expect_finding(healthy_survey(), "nccl-version", "host", ok, "library 2.28.9, header 2.28.9");
   Software mixed = software();
   mixed.nccl_library = "2.30.7";
-  expect_finding(with_software(mixed), "nccl-version", "host", warning, "library 2.30.7");
-  mixed.nccl_library = "2.27.5";
-  expect_finding(with_software(mixed), "nccl-version", "host", warning, "library 2.27.5");
+  mixed.nccl_path = "/opt/nccl/libnccl.so.2";
+  mixed.nccl_found_by = "LINKGAIN_NCCL";
+  expect_finding(with_software(mixed), "nccl-version", "host", ok,
+                 "header 2.28.9; /opt/nccl/libnccl.so.2 (LINKGAIN_NCCL)");
+  mixed.nccl_library = "2.19.3";
+  expect_finding(with_software(mixed), "nccl-version", "host", ok, "library 2.19.3");
   mixed.nccl_library = "3.0.1";
   expect_finding(with_software(mixed), "nccl-version", "host", problem, "library 3.0.1");
   mixed.nccl_library = "unknown";
   expect_finding(with_software(mixed), "nccl-version", "host", not_checkable, "does not report");
+  mixed.nccl_library.reset();
+  mixed.nccl_missing = "NCCL could not be loaded: libnccl.so.2: no such file";
+  expect_finding(with_software(mixed), "nccl-version", "host", problem, "none was opened");
 }
 
 TEST(DoctorSoftware, NcclKnownBugs) {

@@ -16,7 +16,6 @@ Site roomy() {
   Site site;
   site.gpus = 4;
   site.has_nccl = true;
-  site.nccl_version = "2.28.3";
   site.gpu_memory_bytes = 140 * kGiB;
   site.free_gpu_memory.assign(4, 139 * kGiB);
   site.host_memory_bytes = 1024 * kGiB;

@@ -140,18 +140,19 @@ TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {
 TEST(Launcher, RanksOfOtherHostsGetWhatAffectsThem) {
   const Environment current{{"CUDA_VISIBLE_DEVICES", "4,5"},      {"HOME", "/root"},
                             {"LD_LIBRARY_PATH", "/opt/nccl/lib"}, {"NCCL_ALGO", "Tree"},
-                            {"NCCL_SOCKET_IFNAME", "eth1"},       {"OMPI_MCA_btl", "self,tcp"}};
+                            {"NCCL_SOCKET_IFNAME", "eth1"},       {"OMPI_MCA_btl", "self,tcp"},
+                            {"VIRTUAL_ENV", "/opt/torch"}};
   LaunchRequest request = two_ranks();
   request.hostfile = "hosts";
   request.variant_environment = {{"NCCL_ALGO", "Ring"}};
   request.forwarded = variables_to_forward(current);
   EXPECT_THAT(request.forwarded, ElementsAre("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "NCCL_ALGO",
-                                             "NCCL_SOCKET_IFNAME"));
-  EXPECT_THAT(
-      command(request),
-      ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "--hostfile", "hosts", "-x",
-                  "NCCL_ALGO", "-x", "CUDA_VISIBLE_DEVICES", "-x", "LD_LIBRARY_PATH", "-x",
-                  "NCCL_SOCKET_IFNAME", "/opt/bin/linkgain-bench", "--serve", "--backend=mpi"));
+                                             "NCCL_SOCKET_IFNAME", "VIRTUAL_ENV"));
+  EXPECT_THAT(command(request),
+              ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "--hostfile", "hosts", "-x",
+                          "NCCL_ALGO", "-x", "CUDA_VISIBLE_DEVICES", "-x", "LD_LIBRARY_PATH", "-x",
+                          "NCCL_SOCKET_IFNAME", "-x", "VIRTUAL_ENV", "/opt/bin/linkgain-bench",
+                          "--serve", "--backend=mpi"));
 }
 
 class WithPath : public testing::Test {

@@ -20,7 +20,6 @@ Site two_gpus(std::int64_t memory) {
   Site site;
   site.gpus = 2;
   site.has_nccl = true;
-  site.nccl_version = "2.28.3";
   site.gpu_memory_bytes = memory;
   site.host_memory_bytes = 1024 * kGiB;
   return site;

@@ -81,8 +81,8 @@ class SizeMeasurement {
   Seconds time_nccl() {
     return time([&](std::int64_t slot) {
       auto* const input = static_cast<char*>(nccl_data_.data()) + 2 * slot * pitch_;
-      check(ncclAllReduce(input, input + pitch_, static_cast<std::size_t>(elements()), ncclFloat,
-                          ncclSum, communicator_, stream_.get()));
+      check(nccl().all_reduce(input, input + pitch_, static_cast<std::size_t>(elements()),
+                              ncclFloat, ncclSum, communicator_, stream_.get()));
     });
   }
 

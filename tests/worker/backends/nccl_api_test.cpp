@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/base/errors.hpp"
 #include "nccl/api.hpp"
 
 namespace linkgain::test {
@@ -17,6 +18,20 @@ TEST(NcclApi, OnlyNcclTestsHasSettingsOfACommunicator) {
             NCCL_CONFIG_UNDEF_INT);
   EXPECT_EQ(communicator_config(CommunicatorSettings::as_nccl_tests).nvlinkCentricSched, 1);
 #endif
+}
+
+TEST(NcclApi, BuffersThatTheLibraryLacksAreRefusedWithBothVersions) {
+  const gpu::NcclLibrary old(NCCL_DOUBLE, "a test");
+  for (const Buffers kind : {Buffers::plain, Buffers::allocated, Buffers::registered}) {
+    EXPECT_NO_THROW(require_buffers(old, kind)) << name_of(kind);
+  }
+  try {
+    require_buffers(old, Buffers::symmetric);
+    FAIL() << "no exception";
+  } catch (const MachineError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("need NCCL 2.27"), HasSubstr("is 2.19.3")));
+    EXPECT_THAT(error.advice(), HasSubstr("--buffers symmetric"));
+  }
 }
 
 TEST(DeviceApi, Of228NeedsTheVeryLibraryItWasCompiledWith) {

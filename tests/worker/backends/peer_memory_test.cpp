@@ -39,7 +39,7 @@ class PeerMemoryTest : public RankTest {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     session->barrier();
-    EXPECT_EQ(ncclCommDestroy(communicator_.release()), ncclSuccess);
+    EXPECT_EQ(nccl().comm_destroy(communicator_.release()), ncclSuccess);
   }
 
   PeerMemory make(PeerTransport path) const {

@@ -1,11 +1,11 @@
 #include "nccl/api.hpp"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <stdexcept>
+#include <string_view>
 
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -18,17 +18,48 @@ namespace linkgain {
 namespace {
 
 std::string describe(ncclResult_t code, const std::source_location& where) {
-  const char* last = ncclGetLastError(nullptr);
+  const char* last = nccl().get_last_error(nullptr);
   const std::string detail = last != nullptr && *last != '\0' ? fmt::format(": {}", last) : "";
-  return fmt::format("NCCL: {}{}, at {}", ncclGetErrorString(code), detail, gpu::place_of(where));
+  return fmt::format("NCCL: {}{}, at {}", nccl().get_error_string(code), detail,
+                     gpu::place_of(where));
 }
 
-ncclDataType_t float8_type([[maybe_unused]] DataType type) {
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 24, 0)
-  return type == DataType::float8e4m3 ? ncclFloat8e4m3 : ncclFloat8e5m2;
-#else
-  throw MachineError("this NCCL has no float8 types", "build with NCCL 2.24 or later");
-#endif
+/// As nccl.h numbers them from 2.24 on, whatever the header compiled against.
+ncclDataType_t float8_type(DataType type) {
+  constexpr int kFirst = 22400;
+  constexpr int kE4m3 = 10;
+  constexpr int kE5m2 = 11;
+  if (nccl().version() < kFirst) {
+    throw MachineError(
+        fmt::format("float8 types need NCCL 2.24, the library is {}", nccl_library_version()),
+        "load NCCL 2.24 or later (LINKGAIN_NCCL), or leave float8 types out");
+  }
+  return static_cast<ncclDataType_t>(type == DataType::float8e4m3 ? kE4m3 : kE5m2);
+}
+
+/// What buffers of a kind are called, and the first NCCL with all that they need.
+struct BufferNeeds {
+  std::string_view name;
+  std::string_view since;
+  bool present = true;
+};
+
+BufferNeeds needs_of(const gpu::NcclLibrary& library, Buffers kind) {
+  const bool allocates = library.mem_alloc != nullptr && library.mem_free != nullptr;
+  const bool registers = library.comm_register != nullptr && library.comm_deregister != nullptr;
+  const bool has_windows =
+      library.comm_window_register != nullptr && library.comm_window_deregister != nullptr;
+  switch (kind) {
+    case Buffers::plain:
+      return {};
+    case Buffers::allocated:
+      return {"allocated", "2.19", allocates};
+    case Buffers::registered:
+      return {"registered", "2.19", allocates && registers};
+    case Buffers::symmetric:
+      return {"symmetric", "2.27", allocates && has_windows};
+  }
+  throw std::logic_error("unhandled kind of buffers");
 }
 
 constexpr int kFirstWithDeviceApi = 22800;
@@ -74,14 +105,7 @@ ncclDataType_t nccl_type(DataType type) {
 }
 
 NcclExchanges nccl_exchanges() {
-  NcclExchanges found;
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
-  // Looked up, as the library loaded may be older than the header.
-  found.alltoall = reinterpret_cast<decltype(&ncclAlltoAll)>(::dlsym(RTLD_DEFAULT, "ncclAlltoAll"));
-  found.gather = reinterpret_cast<decltype(&ncclGather)>(::dlsym(RTLD_DEFAULT, "ncclGather"));
-  found.scatter = reinterpret_cast<decltype(&ncclScatter)>(::dlsym(RTLD_DEFAULT, "ncclScatter"));
-#endif
-  return found.present() ? found : NcclExchanges{};
+  return nccl().exchanges.present() ? nccl().exchanges : NcclExchanges{};
 }
 
 ncclConfig_t communicator_config([[maybe_unused]] CommunicatorSettings settings) {
@@ -92,81 +116,53 @@ ncclConfig_t communicator_config([[maybe_unused]] CommunicatorSettings settings)
   return config;
 }
 
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
-
-namespace {
-
-/// Looked up, as the library loaded may be older than the header. Null where it lacks them.
-auto window_register() {
-  return reinterpret_cast<decltype(&ncclCommWindowRegister)>(
-      ::dlsym(RTLD_DEFAULT, "ncclCommWindowRegister"));
-}
-
-auto window_deregister() {
-  return reinterpret_cast<decltype(&ncclCommWindowDeregister)>(
-      ::dlsym(RTLD_DEFAULT, "ncclCommWindowDeregister"));
-}
-
-}  // namespace
-
-void require_windows() {
-  if (window_register() != nullptr && window_deregister() != nullptr) return;
+void require_buffers(const gpu::NcclLibrary& library, Buffers kind) {
+  const BufferNeeds needs = needs_of(library, kind);
+  if (needs.present) return;
   throw MachineError(
-      fmt::format("symmetric buffers need NCCL 2.27, the library is {}", nccl_library_version()),
-      "load the NCCL that linkgain was built with, or leave --buffers symmetric out");
+      fmt::format("{} buffers need NCCL {}, the library is {}", needs.name, needs.since,
+                  nccl_version_text(library.version())),
+      fmt::format("load a later NCCL (LINKGAIN_NCCL), or leave --buffers {} out", needs.name));
 }
 
 void* register_window(ncclComm_t communicator, void* memory, Bytes size) {
-  ncclWindow_t window = nullptr;
-  check(window_register()(communicator, memory, static_cast<std::size_t>(size.value), &window,
-                          NCCL_WIN_COLL_SYMMETRIC));
+  constexpr int kCollectiveSymmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
+  void* window = nullptr;
+  check(nccl().comm_window_register(communicator, memory, static_cast<std::size_t>(size.value),
+                                    &window, kCollectiveSymmetric));
   return window;
 }
 
 void deregister_window(ncclComm_t communicator, void* window) noexcept {
-  window_deregister()(communicator, static_cast<ncclWindow_t>(window));
-}
-
-#else
-
-void require_windows() {
-  throw MachineError(
-      fmt::format("symmetric buffers need NCCL 2.27, this is {}", nccl_header_version()),
-      "build with NCCL 2.27 or later, or leave --buffers symmetric out");
-}
-
-void* register_window(ncclComm_t, void*, Bytes) {
-  require_windows();
-  return nullptr;
-}
-
-void deregister_window(ncclComm_t, void*) noexcept {}
-
-#endif
-
-LogSwitch nccl_log_switch() {
-  return reinterpret_cast<LogSwitch>(::dlsym(RTLD_DEFAULT, "ncclResetDebugInit"));
+  nccl().comm_window_deregister(communicator, window);
 }
 
 std::string nccl_version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
-std::string nccl_library_version() {
-  int version = 0;
-  check(ncclGetVersion(&version));
-  return nccl_version_text(version);
-}
+std::string nccl_library_version() { return nccl_version_text(nccl().version()); }
 
 std::string nccl_header_version() { return nccl_version_text(NCCL_VERSION_CODE); }
 
+void describe_nccl_library(Software& software) {
+  software.nccl_header = nccl_header_version();
+  try {
+    software.nccl_library = nccl_library_version();
+    software.nccl_path = nccl().path();
+    software.nccl_found_by = nccl().found_by();
+  } catch (const MachineError& error) {
+    software.nccl_missing = error.what();
+  }
+}
+
 Communicator make_communicator(Session& session, CommunicatorSettings settings) {
   ncclUniqueId id{};
-  if (session.is_root()) check(ncclGetUniqueId(&id));
+  if (session.is_root()) check(nccl().get_unique_id(&id));
   session.broadcast(&id, sizeof id);
   ncclComm_t communicator = nullptr;
   ncclConfig_t config = communicator_config(settings);
-  check(ncclCommInitRankConfig(&communicator, session.ranks(), id, session.rank(), &config));
+  check(nccl().comm_init_rank_config(&communicator, session.ranks(), id, session.rank(), &config));
   return Communicator(communicator);
 }
 
@@ -183,14 +179,13 @@ std::optional<std::string> device_api_mismatch(int compiled, int loaded) {
 #ifdef LINKGAIN_HAVE_DEVICE_API
 
 std::optional<std::string> device_api_problem() {
-  int loaded = 0;
-  check(ncclGetVersion(&loaded));
-  return device_api_mismatch(kernels::device_api_version(), loaded);
+  return device_api_mismatch(kernels::device_api_version(), nccl().version());
 }
 
 void require_lsa_team(ncclComm_t communicator, int ranks, int rank) {
   kernels::LsaTeam team;
-  const auto status = static_cast<ncclResult_t>(kernels::find_lsa_team(communicator, team));
+  const auto status = static_cast<ncclResult_t>(
+      kernels::find_lsa_team(communicator, nccl().dev_comm_create, nccl().dev_comm_destroy, team));
   if (status == ncclInvalidUsage) throw MachineError("NCCL has no symmetric memory here");
   check(status);
   if (team.ranks != ranks || team.rank != rank) {

@@ -2,7 +2,6 @@
 
 #include <nccl.h>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -12,13 +11,19 @@
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case.hpp"
+#include "linkgain/gpu/nccl_library.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/session.hpp"
 
 /// All that depends on NCCL's version is here, that of its device API too: kernels that
-/// reach other ranks' memory through the pointers of a window (LSA pointers).
+/// reach other ranks' memory through the pointers of a window (LSA pointers). What a function needs
+/// that the library loaded lacks is a MachineError with the reason.
 namespace linkgain {
+
+using gpu::nccl;
+using gpu::NcclExchanges;
 
 /// A call of NCCL failed.
 class NcclError : public MachineError {
@@ -31,31 +36,19 @@ class NcclError : public MachineError {
 void check(ncclResult_t status,
            const std::source_location& where = std::source_location::current());
 
-/// Throws MachineError where the header compiled against has no such type (float8 before 2.24).
+/// Throws MachineError where the library loaded has no such type (float8 before 2.24).
 ncclDataType_t nccl_type(DataType type);
 
 /// What ncclCommInitRankConfig() takes for such a communicator. nccl-tests asks for scheduling by
 /// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
 ncclConfig_t communicator_config(CommunicatorSettings settings);
 
-/// NCCL's own functions for what is otherwise sends and receives in one group.
-struct NcclExchanges {
-  using Alltoall = ncclResult_t (*)(const void* input, void* output, std::size_t count,
-                                    ncclDataType_t, ncclComm_t, cudaStream_t);
-  using Rooted = ncclResult_t (*)(const void* input, void* output, std::size_t count,
-                                  ncclDataType_t, int root, ncclComm_t, cudaStream_t);
-  Alltoall alltoall = nullptr;
-  Rooted gather = nullptr;
-  Rooted scatter = nullptr;
-
-  bool present() const { return alltoall != nullptr && gather != nullptr && scatter != nullptr; }
-};
-
-/// None of them where the header compiled against or the library loaded has not all (before 2.28).
+/// None of them where the library loaded has not all (before 2.28).
 NcclExchanges nccl_exchanges();
 
-/// Throws MachineError where the header compiled against has no windows (before 2.27).
-void require_windows();
+/// Throws MachineError where the library has no such memory: windows before 2.27, the others before
+/// 2.19.
+void require_buffers(const gpu::NcclLibrary& library, Buffers kind);
 
 /// Collective: registers memory of ncclMemAlloc, as much on every rank, as a symmetric window of
 /// the communicator. Where the communicator supports none (P2P is off) NCCL may return null, or
@@ -64,10 +57,6 @@ void require_windows();
 void* register_window(ncclComm_t communicator, void* memory, Bytes size);
 void deregister_window(ncclComm_t communicator, void* window) noexcept;
 
-/// NCCL's function that has it read its log's settings again (from 2.24 on; declared in nccl.h, but
-/// on its way out of the API), or null where this library has none.
-LogSwitch nccl_log_switch();
-
 /// NCCL's integer 22803 as "2.28.3".
 std::string nccl_version_text(int version);
 
@@ -75,8 +64,11 @@ std::string nccl_version_text(int version);
 std::string nccl_library_version();
 std::string nccl_header_version();
 
+/// Versions of header and library, the library's file and what named it; where there is none, why.
+void describe_nccl_library(Software& software);
+
 struct DestroyCommunicator {
-  void operator()(ncclComm_t communicator) const noexcept { ncclCommDestroy(communicator); }
+  void operator()(ncclComm_t communicator) const noexcept { nccl().comm_destroy(communicator); }
 };
 
 /// Owns a communicator of NCCL's.

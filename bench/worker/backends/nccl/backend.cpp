@@ -210,7 +210,7 @@ class NcclBackend : public Backend {
   }
 
   void do_describe(Software& software) const override { describe_nccl(software); }
-  LogSwitch do_log_switch() const override { return nccl_log_switch(); }
+  LogSwitch do_log_switch() const override { return nccl().reset_debug_init; }
   std::optional<Path> do_path() const override { return std::nullopt; }
 
   Session& session_;
@@ -227,8 +227,7 @@ class NcclBackend : public Backend {
 void describe_nccl(Software& software) {
   software.cuda_runtime = gpu::runtime_version();
   software.cuda_driver = gpu::driver_version();
-  software.nccl_header = nccl_header_version();
-  software.nccl_library = nccl_library_version();
+  describe_nccl_library(software);
 }
 
 std::vector<GpuInfo> visible_gpus() {
@@ -261,6 +260,7 @@ int load_links(Seconds time) {
 
 std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
                                            CommunicatorSettings settings) {
+  nccl();  // where there is none, that is the reason, not what CUDA lacks as well
   return std::make_unique<NcclBackend>(session, gpus, settings);
 }
 

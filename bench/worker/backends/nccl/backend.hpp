@@ -15,7 +15,8 @@ namespace linkgain {
 std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
                                            CommunicatorSettings settings);
 
-/// Versions of CUDA and NCCL, header and library.
+/// Versions of CUDA and NCCL, header and library, and which file that is; where no NCCL can be
+/// opened, why.
 void describe_nccl(Software& software);
 
 /// Copies between pinned host memory and every visible GPU, both ways at once, for about that long,

@@ -28,8 +28,8 @@ BatchTimer::BatchTimer() : alignment_(Bytes{2 * sizeof(float)}) {
 
 void BatchTimer::line_up(ncclComm_t communicator, const gpu::Stream& stream) {
   float* alignment = static_cast<float*>(alignment_.data());
-  check(
-      ncclAllReduce(alignment, alignment + 1, 1, ncclFloat32, ncclSum, communicator, stream.get()));
+  check(nccl().all_reduce(alignment, alignment + 1, 1, ncclFloat32, ncclSum, communicator,
+                          stream.get()));
 }
 
 Seconds BatchTimer::time(ncclComm_t communicator, const gpu::Stream& stream,

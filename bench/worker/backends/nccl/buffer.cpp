@@ -17,15 +17,15 @@ NcclBuffer::NcclBuffer(Bytes size, Buffers kind, ncclComm_t communicator)
     plain_.emplace(size);
     return;
   }
-  if (kind == Buffers::symmetric) require_windows();
+  require_buffers(nccl(), kind);
   if (size.value == 0) return;
   const auto bytes = static_cast<std::size_t>(size.value);
   void* memory = nullptr;
-  check(ncclMemAlloc(&memory, bytes));
+  check(nccl().mem_alloc(&memory, bytes));
   memory_.reset(memory);
   if (kind != Buffers::registered) return;
   void* handle = nullptr;
-  check(ncclCommRegister(communicator, memory, bytes, &handle));
+  check(nccl().comm_register(communicator, memory, bytes, &handle));
   registration_.reset(handle);
 }
 
@@ -36,12 +36,12 @@ void NcclBuffer::prepare() {
 
 void NcclBuffer::Free::operator()(void* memory) const noexcept {
   const gpu::AddressRange range = gpu::range_of(memory, size);
-  ncclMemFree(memory);
+  nccl().mem_free(memory);
   gpu::retire(range);
 }
 
 void NcclBuffer::Deregister::operator()(void* handle) const noexcept {
-  ncclCommDeregister(communicator, handle);
+  nccl().comm_deregister(communicator, handle);
 }
 
 void NcclBuffer::CloseWindow::operator()(void* window) const noexcept {

@@ -16,7 +16,7 @@ class NcclBuffer {
  public:
   /// Local to the rank: memory of cudaMalloc for Buffers::plain, else of ncclMemAlloc, for
   /// Buffers::registered registered. Throws CudaError or NcclError, and MachineError where this
-  /// NCCL has no windows for Buffers::symmetric.
+  /// NCCL has no such memory.
   NcclBuffer(Bytes size, Buffers kind, ncclComm_t communicator);
 
   /// Collective: for Buffers::symmetric makes the memory, of the same size on every rank, a window;

@@ -18,14 +18,14 @@ namespace {
 /// Calls that NCCL carries out at once. The group is closed on every way out.
 template <typename Work>
 void in_group(Work work) {
-  check(ncclGroupStart());
+  check(nccl().group_start());
   try {
     work();
   } catch (...) {
-    ncclGroupEnd();
+    nccl().group_end();
     throw;
   }
-  check(ncclGroupEnd());
+  check(nccl().group_end());
 }
 
 /// The operations on these buffers, each put into the stream.
@@ -49,26 +49,27 @@ struct Enqueuing {
   void* output_from(int rank) const { return static_cast<char*>(output) + part_offset(rank); }
 
   void all_reduce() const {
-    check(ncclAllReduce(input, output, whole(), call.type, call.reduction, call.communicator,
-                        call.stream));
-  }
-
-  void all_gather() const {
-    check(ncclAllGather(input, output, part(), call.type, call.communicator, call.stream));
-  }
-
-  void reduce_scatter() const {
-    check(ncclReduceScatter(input, output, part(), call.type, call.reduction, call.communicator,
+    check(nccl().all_reduce(input, output, whole(), call.type, call.reduction, call.communicator,
                             call.stream));
   }
 
+  void all_gather() const {
+    check(nccl().all_gather(input, output, part(), call.type, call.communicator, call.stream));
+  }
+
+  void reduce_scatter() const {
+    check(nccl().reduce_scatter(input, output, part(), call.type, call.reduction, call.communicator,
+                                call.stream));
+  }
+
   void broadcast() const {
-    check(ncclBroadcast(input, output, whole(), call.type, c.root, call.communicator, call.stream));
+    check(nccl().broadcast(input, output, whole(), call.type, c.root, call.communicator,
+                           call.stream));
   }
 
   void reduce() const {
-    check(ncclReduce(input, output, whole(), call.type, call.reduction, c.root, call.communicator,
-                     call.stream));
+    check(nccl().reduce(input, output, whole(), call.type, call.reduction, c.root,
+                        call.communicator, call.stream));
   }
 
   void alltoall() const {
@@ -130,11 +131,11 @@ struct Enqueuing {
   }
 
   void send(const void* data, std::size_t count, int receiver) const {
-    check(ncclSend(data, count, call.type, receiver, call.communicator, call.stream));
+    check(nccl().send(data, count, call.type, receiver, call.communicator, call.stream));
   }
 
   void receive(void* data, std::size_t count, int sender) const {
-    check(ncclRecv(data, count, call.type, sender, call.communicator, call.stream));
+    check(nccl().recv(data, count, call.type, sender, call.communicator, call.stream));
   }
 };
 
@@ -168,13 +169,13 @@ class NcclReduction {
       return;
     }
     std::uint64_t factor = factor_bits(type, rank);
-    check(ncclRedOpCreatePreMulSum(&reduction_, &factor, nccl_type(type), ncclScalarHostImmediate,
-                                   communicator));
+    check(nccl().red_op_create_pre_mul_sum(&reduction_, &factor, nccl_type(type),
+                                           ncclScalarHostImmediate, communicator));
     made_for_ = communicator;
   }
 
   ~NcclReduction() {
-    if (made_for_ != nullptr) ncclRedOpDestroy(reduction_, made_for_);
+    if (made_for_ != nullptr) nccl().red_op_destroy(reduction_, made_for_);
   }
 
   NcclReduction(const NcclReduction&) = delete;

@@ -15,8 +15,8 @@ class NcclTrainingCommunication : public TrainingCommunication {
   NcclTrainingCommunication(ncclComm_t communicator, cudaStream_t model_stream,
                             gpu::StreamPriority priority)
       : communicator_(communicator), model_stream_(model_stream), stream_(priority) {
-    check(ncclCommUserRank(communicator, &rank_));
-    check(ncclCommCount(communicator, &ranks_));
+    check(nccl().comm_user_rank(communicator, &rank_));
+    check(nccl().comm_count(communicator, &ranks_));
   }
 
  private:
@@ -29,8 +29,8 @@ class NcclTrainingCommunication : public TrainingCommunication {
     void* const data = memory.at(range.offset);
     const ncclDataType_t type = nccl_type(memory.type);
     return enqueue([&] {
-      check(ncclAllReduce(data, data, static_cast<std::size_t>(range.count), type, ncclSum,
-                          communicator_, stream_.get()));
+      check(nccl().all_reduce(data, data, static_cast<std::size_t>(range.count), type, ncclSum,
+                              communicator_, stream_.get()));
     });
   }
 
@@ -41,9 +41,9 @@ class NcclTrainingCommunication : public TrainingCommunication {
     const ParameterRange shard = shard_of(range, rank_, ranks_);
     const ncclDataType_t type = nccl_type(memory.type);
     return enqueue([&] {
-      check(ncclReduceScatter(memory.at(range.offset), memory.at(shard.offset),
-                              static_cast<std::size_t>(shard.count), type, ncclSum, communicator_,
-                              stream_.get()));
+      check(nccl().reduce_scatter(memory.at(range.offset), memory.at(shard.offset),
+                                  static_cast<std::size_t>(shard.count), type, ncclSum,
+                                  communicator_, stream_.get()));
     });
   }
 
@@ -53,9 +53,9 @@ class NcclTrainingCommunication : public TrainingCommunication {
     const ParameterRange shard = shard_of(range, rank_, ranks_);
     const ncclDataType_t type = nccl_type(memory.type);
     return enqueue([&] {
-      check(ncclAllGather(memory.at(shard.offset), memory.at(range.offset),
-                          static_cast<std::size_t>(shard.count), type, communicator_,
-                          stream_.get()));
+      check(nccl().all_gather(memory.at(shard.offset), memory.at(range.offset),
+                              static_cast<std::size_t>(shard.count), type, communicator_,
+                              stream_.get()));
     });
   }
 
@@ -84,7 +84,7 @@ class NcclTrainingCommunication : public TrainingCommunication {
   /// NCCL moves data by itself; what it has come across is told here instead of never.
   void do_progress() override {
     ncclResult_t state = ncclSuccess;
-    check(ncclCommGetAsyncError(communicator_, &state));
+    check(nccl().comm_get_async_error(communicator_, &state));
     check(state);
   }
 
