@@ -255,16 +255,10 @@ std::string exec_card(const Record& record) {
   std::string text = with_end(one_line(describe_ranks(record.machine)), end_text(record), kStyle);
   text += card_circumstances(record, counted(std::ssize(record.runs), "run", "runs"));
   const std::string end = in_lines(answer_of(record), kStyle) + "$ " + command_text(record) + "\n";
-  std::vector<const CaseResult*> results = measured(record);
+  const CaseResult* const main = main_result(record);
+  if (main != nullptr)
+    text += table_of(record, {main}).text(kStyle.columns, Table::FirstColumn::cut);
   constexpr std::size_t kFences = 2;
-  const std::size_t used = line_count(text + end) + kFences;
-  const std::size_t height = std::max<std::size_t>(1, record.settings.variants.size());
-  while (results.size() > 1 && used + 1 + results.size() * height > kMostCardLines) {
-    results.pop_back();
-  }
-  if (!results.empty()) {
-    text += table_of(record, results).text(kStyle.columns, Table::FirstColumn::cut);
-  }
   text += card_warnings(record, line_count(text + end) + kFences);
   return fenced(text + end);
 }

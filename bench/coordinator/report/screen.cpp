@@ -422,7 +422,7 @@ std::string card_circumstances(const Record& record, std::string_view runs) {
   if (software.driver) parts.push_back("driver " + *software.driver);
   if (software.cuda_runtime) parts.push_back("CUDA " + *software.cuda_runtime);
   if (!record.machine.kernel.empty()) parts.push_back(record.machine.kernel);
-  parts.push_back("linkgain " + software.linkgain);
+  if (!software.linkgain.empty()) parts.push_back("linkgain " + software.linkgain);
   parts.emplace_back(runs);
   return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
 }
