@@ -74,7 +74,9 @@ function(linkgain_library name)
   endif()
   add_library(linkgain_${name} STATIC ${arg_SOURCES} ${arg_GENERATED})
   target_include_directories(linkgain_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(linkgain_${name} PUBLIC linkgain_options ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  target_compile_features(linkgain_${name} PUBLIC cxx_std_20)
+  target_link_libraries(linkgain_${name} PUBLIC $<BUILD_INTERFACE:linkgain_options> ${arg_LINKS}
+    PRIVATE ${arg_PRIVATE_LINKS})
   linkgain_precompile(linkgain_${name} ${arg_LINKS} ${arg_PRIVATE_LINKS})
 endfunction()
 

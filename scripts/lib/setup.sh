@@ -44,8 +44,11 @@ readonly cluster_tools=(
   'slurm-client|command|srun|Slurm'\''s commands'
   'iproute2|command|ip|ip'
   'python3-venv|package|python3-venv|Python'\''s virtual environments'
+  'lmod|package|lmod|Lmod'
 )
 readonly reframe_version=4.10.4
+# Kubernetes' own schemas, and Grafana's own classes of a dashboard.
+readonly validators=('kubernetes-validate==1.37.0' 'grafana-foundation-sdk==1769699998!10.1.0')
 
 prefix=${LINKGAIN_PREFIX:-}
 may_install=yes
@@ -213,6 +216,20 @@ install_reframe() {
   run_step "installing ReFrame $reframe_version" "$1/logs/reframe.log" bash -c \
     'python3 -m venv "$0" && "$0/bin/pip" install "ReFrame-HPC==$1"' "$environment" "$reframe_version" ||
     say "going on without ReFrame: its test is left out"
+}
+
+# install_validators BUILD: from PyPI into BUILD/validators, where they are missing and may be installed.
+install_validators() {
+  local environment=$1/validators
+  [[ ! -x $environment/bin/python ]] || return 0
+  if [[ $may_install == no ]]; then
+    say "going on without schemas of Kubernetes and Grafana: their tests are left out"
+    return 0
+  fi
+  # shellcheck disable=SC2016 # $0 and $@ are the arguments
+  run_step "installing schemas of Kubernetes and Grafana" "$1/logs/validators.log" bash -c \
+    'python3 -m venv "$0" && "$0/bin/pip" install "$@" || { rm -rf "$0"; exit 1; }' "$environment" "${validators[@]}" ||
+    say "going on without schemas of Kubernetes and Grafana: their tests are left out"
 }
 
 # unpack_promtool FOLDER: from Debian's package prometheus. That is not installed, since it would start a

@@ -78,6 +78,49 @@ for program in linkgain linkgain-bench; do
   fi
 done
 
+for file in linkgain/slurm/node-check.sbatch linkgain/reframe/linkgain_check.py linkgain/kubernetes/node-check.yaml \
+  linkgain/prometheus/linkgain-alerts.yml linkgain/grafana/linkgain.json; do
+  if [[ ! -s $work/installed/share/$file ]]; then
+    printf 'FAILED: cmake --install gives no share/%s\n' "$file"
+    failures=$((failures + 1))
+  fi
+done
+
+# A module file finds the programs wherever its tree was moved to.
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build_dir/CMakeCache.txt")
+mv "$work/installed" "$work/moved"
+# module_shows TOOL COMMAND...: what the module file does, as COMMAND prints it for a shell
+module_shows() {
+  local name=$1
+  shift
+  "$@" >"$work/module.log" 2>&1 || true
+  expect "$work/moved/bin" "$work/module.log" "$name puts the moved programs on PATH"
+  expect "$work/moved/share/linkgain" "$work/module.log" "$name says where the scripts lie"
+}
+modules=$work/moved/share/modulefiles
+for modulecmd in /usr/lib/*/modulecmd.tcl; do
+  [[ ! -e $modulecmd ]] ||
+    module_shows 'Environment Modules' env MODULEPATH="$modules" tclsh "$modulecmd" bash load "linkgain/$version"
+done
+lmod=/usr/share/lmod/lmod/libexec/lmod
+[[ ! -e $lmod ]] || module_shows Lmod env MODULEPATH="$modules" "$lmod" bash load "linkgain/$version"
+
+# A program of somebody else's reads records by the installed package. One that was built with sanitizers needs them.
+linker_flags=
+! grep -q '^LINKGAIN_SANITIZE:BOOL=ON' "$build_dir/CMakeCache.txt" || linker_flags='-fsanitize=address,undefined'
+if cmake -S "$source_dir/tests/programs/record_consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/moved" \
+  -DCMAKE_EXE_LINKER_FLAGS="$linker_flags" >"$work/consumer.log" 2>&1 &&
+  cmake --build "$work/consumer" >>"$work/consumer.log" 2>&1; then
+  ASAN_OPTIONS=detect_leaks=0 "$work/consumer/fastest_case" "$source_dir/results/2xH200-node-1/record.json" \
+    >"$work/fastest.log" 2>&1 || true
+  expect 'with p2p: ' "$work/fastest.log" 'a program that links linkgain::record reads a record'
+else
+  printf 'FAILED: a program that links linkgain::record is not built:\n'
+  tail -n 15 "$work/consumer.log"
+  failures=$((failures + 1))
+fi
+mv "$work/moved" "$work/installed"
+
 # Whoever can write into the folder that a program is started in must not choose its libraries.
 mkdir "$work/planted"
 printf '#include <cstdio>\n#include <cstdlib>\n__attribute__((constructor)) static void tell() {\n'\

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "programs.hpp"
+#include "support/other_readers.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -45,6 +46,29 @@ TEST(DoctorProgram, SpeaksToPeople) {
   EXPECT_THAT(lines_of(outcome.output).back(), AllOf(HasSubstr("warning"), HasSubstr(" ok, ")));
   EXPECT_EQ(outcome.error, "");
   EXPECT_LT(outcome.seconds, 3.0);
+}
+
+/// On every machine of the double, for what a sample may not have.
+TEST(DoctorProgram, WritesFilesForOtherPrograms) {
+  const ScratchFolder folder;
+  for (const std::string scenario : {"h200x2", "rtx3090-nv4", "p2p-refused", "no-driver"}) {
+    const Outcome outcome = run_program(
+        doctor(folder, scenario, {"--json", "--junit", "d.xml", "--prometheus", "d.prom"}));
+    const Json json = Json::parse(outcome.output);
+    const std::string metrics = read_text(folder.path() / "d.prom");
+    EXPECT_THAT(metrics,
+                HasSubstr("linkgain_doctor_exit_status " + std::to_string(outcome.status) + "\n"));
+    EXPECT_THAT(metrics, HasSubstr("findings{verdict=\"problem\"} " +
+                                   std::to_string(json["counts"]["problem"].get<int>()) + "\n"));
+    EXPECT_THAT(series_twice(metrics), testing::IsEmpty()) << scenario;
+    if (has_promtool()) {
+      EXPECT_EQ(promtool_complaints(metrics), "");
+    }
+    EXPECT_THAT(
+        read_text(folder.path() / "d.xml"),
+        HasSubstr("name=\"linkgain doctor\" tests=\"" + std::to_string(json["findings"].size())));
+  }
+  EXPECT_EQ(run_program(doctor(folder, "h200x2", {"--junit", "no/such/d.xml"})).status, 2);
 }
 
 TEST(DoctorProgram, ShowsWhatIsOkOnlyWhenAsked) {

@@ -1,6 +1,6 @@
 // Writes the records of a made-up cluster, as large as real ones: fleet_generator DIR NODES CASES
 // GPUS ROUNDS. Node 7 has a slow pair of GPUs, node 11 a record that is cut off, node 13 takes
-// another path; all others are healthy.
+// another path, node 17 has wrong data; all others are healthy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +28,7 @@ void spoil(Record& record, int number) {
   for (CaseResult& result : record.cases) {
     VariantResult& first = result.variants[0];
     if (number == 13) first.path = Path::host_memory;
+    if (number == 17) first.verification->wrong = 12;
     const auto& pair = result.definition.pair;
     if (number == 7 && pair && pair->from == 0 && pair->to == 1) first.time->value *= 1.3;
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "programs.hpp"
+#include "support/other_readers.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -14,9 +15,9 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr int kNodes = 60;
+constexpr int kNodes = 64;
 
-/// Sixty nodes of four GPUs with thirty cases.
+/// Nodes of four GPUs with thirty cases; fleet_generator.cpp says which are bad.
 class FleetProgram : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -39,7 +40,7 @@ class FleetProgram : public testing::Test {
 std::unique_ptr<ScratchFolder> FleetProgram::folder_;
 
 TEST_F(FleetProgram, PutsTheWorstNodesFirst) {
-  const Outcome outcome = fleet({"nodes", "--expect", "node[00001-00061]", "--json"});
+  const Outcome outcome = fleet({"nodes", "--expect", "node[00001-00065]", "--json"});
   EXPECT_EQ(outcome.status, 1) << outcome.error;
   const Json json = Json::parse(outcome.output);
   ASSERT_THAT(json.at("nodes"), SizeIs(kNodes + 1));
@@ -47,13 +48,14 @@ TEST_F(FleetProgram, PutsTheWorstNodesFirst) {
     const Json& node = json.at("nodes").at(i);
     return node.at("host").get<std::string>() + " " + node.at("state").get<std::string>();
   };
-  EXPECT_EQ(line(0), "node00061 missing");
-  EXPECT_EQ(line(1), "node00011 unreadable");
-  EXPECT_EQ(line(2), "node00013 other path");
-  EXPECT_EQ(line(3), "node00007 slow");
-  EXPECT_EQ(line(4), "node00001 ok");
-  EXPECT_EQ(json.at("nodes").at(3).at("blame"), "GPU0–GPU1");
-  EXPECT_EQ(json.at("drain"), Json({"node00013", "node00007"}));
+  EXPECT_EQ(line(0), "node00017 wrong data");
+  EXPECT_EQ(line(1), "node00065 missing");
+  EXPECT_EQ(line(2), "node00011 unreadable");
+  EXPECT_EQ(line(3), "node00013 other path");
+  EXPECT_EQ(line(4), "node00007 slow");
+  EXPECT_EQ(line(5), "node00001 ok");
+  EXPECT_EQ(json.at("nodes").at(4).at("blame"), "GPU0–GPU1");
+  EXPECT_EQ(json.at("drain"), Json({"node00017", "node00013", "node00007"}));
 }
 
 TEST_F(FleetProgram, PrintsALineForEachNode) {
@@ -61,15 +63,47 @@ TEST_F(FleetProgram, PrintsALineForEachNode) {
   EXPECT_EQ(outcome.status, 1) << outcome.error;
   EXPECT_THAT(outcome.error, IsEmpty());
   const std::vector<std::string> lines = lines_of(outcome.output);
-  ASSERT_GT(lines.size(), 60U);
+  ASSERT_GT(lines.size(), std::size_t{kNodes});
   EXPECT_LE(widest_line(outcome.output), kTerminalColumns) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("7.8 %"));
-  EXPECT_THAT(lines[1], AllOf(StartsWith("  node00011  unreadable"), HasSubstr("cut off")));
-  EXPECT_THAT(lines[3],
+  EXPECT_THAT(lines[1], AllOf(StartsWith("  node00017  wrong data"), HasSubstr("30 cases")));
+  EXPECT_THAT(lines[2], AllOf(StartsWith("  node00011  unreadable"), HasSubstr("cut off")));
+  EXPECT_THAT(lines[4],
               AllOf(StartsWith("  node00007  slow"), HasSubstr("1.3"), HasSubstr("GPU0–GPU1")));
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("60 nodes: 1 unreadable, "),
-                                    HasSubstr("nodename='node[00007,00013]' state=drain")));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("64 nodes: 1 wrong data, "),
+                                    HasSubstr("nodename='node[00007,00013,00017]' state=drain")));
   EXPECT_THAT(lines_of(fleet({"nodes", "--format", "csv"}).output), SizeIs(1 + kNodes));
+}
+
+/// Names in the lines of a gauge whose value is 1.
+std::vector<std::string> nodes_with(const std::string& metrics, const std::string& gauge) {
+  std::vector<std::string> nodes;
+  const std::string begin = gauge + "{node=\"";
+  for (const std::string& line : lines_of(metrics)) {
+    if (!line.starts_with(begin) || !line.ends_with(" 1")) continue;
+    nodes.push_back(line.substr(begin.size(), line.find('"', begin.size()) - begin.size()));
+  }
+  return nodes;
+}
+
+/// What a nightly job leaves to Prometheus names the nodes that the table suggests to drain.
+TEST_F(FleetProgram, TellsPrometheusWhatToDrain) {
+  const Outcome outcome =
+      fleet({"nodes", "--expect", "node[00001-00065]", "--prometheus", "fleet.prom"});
+  EXPECT_EQ(outcome.status, 1) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("nodename='node[00007,00013,00017]' state=drain"));
+  const std::string metrics = read_text(folder_->path() / "fleet.prom");
+  EXPECT_THAT(nodes_with(metrics, "linkgain_fleet_node_drain"),
+              testing::UnorderedElementsAre("node00007", "node00013", "node00017"));
+  for (const char* count : {"{state=\"missing\"} 1", "{state=\"unreadable\"} 1",
+                            "{state=\"wrong data\"} 1", "{state=\"ok\"} 60"}) {
+    EXPECT_THAT(metrics, HasSubstr(std::string("\nlinkgain_fleet_nodes") + count + "\n"));
+  }
+  EXPECT_THAT(metrics, HasSubstr("node_slowdown_ratio{node=\"node00007\"} 1.3"));
+  EXPECT_THAT(series_twice(metrics), IsEmpty());
+  if (has_promtool()) {
+    EXPECT_EQ(promtool_complaints(metrics), "");
+  }
 }
 
 TEST_F(FleetProgram, OfHealthyNodesEndsWithSuccess) {

@@ -38,6 +38,8 @@ inline constexpr std::array kLibraries{
     Library{"manual", "common", "base"},
     Library{"record", "common", "cases hardware statistics"},
     Library{"telemetry", "common", "record"},
+    // What nccl-tests prints needs neither ranks nor GPUs; its mode, which does, is the program's.
+    Library{"nccl_tests", "common", "record"},
     Library{"kernels", "", ""},
     Library{"gpu", "worker", "telemetry kernels"},
     // Not gpu: what it knows of devices it is told by the backend, so that it is tested without
@@ -47,8 +49,6 @@ inline constexpr std::array kLibraries{
     Library{"proof", "worker", "runtime gpu"},
     Library{"model", "worker", "gpu"},
     Library{"workloads", "worker", "runtime model"},
-    // What nccl-tests prints needs neither ranks nor GPUs; its mode, which does, is the program's.
-    Library{"nccl_tests", "worker", "record"},
     Library{"process", "coordinator", "base"},
     Library{"analysis", "coordinator", "telemetry"},
     Library{"run", "coordinator", "analysis process"},
@@ -59,7 +59,8 @@ inline constexpr std::array kLibraries{
     Library{"baseline", "coordinator", "report"},
     Library{"fleet", "coordinator", "analysis tables"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
-    Library{"linkgain", "programs", "manual run exec compare baseline fleet diagnostics"},
+    Library{"formats", "coordinator", "report nccl_tests diagnostics"},
+    Library{"linkgain", "programs", "manual run formats exec compare baseline fleet diagnostics"},
     Library{"linkgain_bench", "programs", "manual backends proof workloads nccl_tests"},
 };
 
@@ -79,7 +80,8 @@ struct ThirdParty {
 
 inline constexpr std::array kThirdParty{
     ThirdParty{"nlohmann/json_fwd.hpp", "base hardware record baseline", Visibility::public_header},
-    ThirdParty{"nlohmann/*", "base hardware record compare baseline fleet diagnostics nccl_tests",
+    ThirdParty{"nlohmann/*",
+               "base hardware record compare baseline fleet diagnostics nccl_tests formats",
                Visibility::public_header},
     ThirdParty{"valijson/*", "base", Visibility::source},
     ThirdParty{"hwloc*", "telemetry diagnostics", Visibility::private_header},

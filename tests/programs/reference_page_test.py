@@ -69,6 +69,14 @@ class Reference(unittest.TestCase):
             with self.subTest(command):
                 self.assertEqual(names(section(PAGE, f"### linkgain {command}")), columns)
 
+    def test_metrics_and_labels_are_those_written(self):
+        text = "".join(sources("tests/coordinator/*/golden/*.prom"))
+        written = {}
+        for name, braces in re.findall(r"^(linkgain_\w+)(?:\{(.*)\})? ", text, re.M):
+            written.setdefault(name, set()).update(re.findall(r'(\w+)="', braces))
+        rows = re.findall(r"^\| `(linkgain_\w+)` \| (.*?) ?\|", section(PAGE, "## Prometheus"), re.M)
+        self.assertEqual({name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}, written)
+
     def test_the_outline_of_the_record_is_the_schemas(self):
         schema = json.loads((ROOT / "bench/common/record/record.schema.json").read_text())
         outline = section(PAGE, "## JSON").split("| Key |")[1]

@@ -150,6 +150,7 @@ test_node_check_writes_a_record_per_node_then_fleet() {
   expect_output 'node1'
   expect_output 'node2'
   [[ -s $work/checked/fleet.txt ]] || complain "there is no fleet.txt"
+  grep -q '^linkgain_fleet_node_drain{node="' "$work/checked/linkgain_fleet.prom" || complain "no node in linkgain_fleet.prom"
 }
 
 test_node_check_compares_nodes_with_a_baseline() {
@@ -267,8 +268,9 @@ test_health_check_leaves_alone_what_others_drained() {
   run env SLURMD_NODENAME=node2 "$work/health-check"
   expect_status 0
   echo no-driver >"$work/scenario"
-  run env SLURMD_NODENAME=node2 "$work/health-check" --dry-run
+  run env SLURMD_NODENAME=node2 "$work/health-check" --dry-run --prometheus "$work/doctor.prom"
   expect_status 1
+  grep -q '^linkgain_doctor_exit_status [13]$' "$work/doctor.prom" || complain "no status in doctor.prom"
   expect_output 'the driver shows 0 of 2 GPUs'
   node_is node2 idle || complain "--dry-run drained node2"
   run env SLURMD_NODENAME=node3 "$work/health-check"

@@ -46,6 +46,9 @@ const std::vector<OptionWords>& table() {
       {"--launcher", "PROGRAM", {"mpirun", "srun"}},
       {"--metric", "METRIC", {"time", "busbw", "algbw"}},
       {"--format", "FORMAT", {"table", "md", "csv", "json"}},
+      {"--format",
+       "REPORT",
+       {"table", "md", "csv", "json", "card", "google-benchmark", "nccl-tests", "nccl-tests-json"}},
       {"--format", "TEXT", {"nccl-tests"}},
   };
   return rows;

@@ -10,6 +10,8 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/junit.hpp"
+#include "linkgain/tables/prometheus.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -335,46 +337,22 @@ std::string check_csv(const CheckResult& result) {
 
 namespace {
 
-bool is_skipped(const CaseCheck& check) {
-  return is_open(check.verdict) || check.verdict == RegressionVerdict::added;
-}
-
-/// "\n   <failure ...>" or the like; empty where all is well.
-std::string outcome_element(const CaseCheck& check) {
-  const std::string text = xml_escaped(sentence(check));
-  if (fails(check.verdict)) {
-    return fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>", name_of(check.verdict),
-                       text, text);
-  }
-  if (is_skipped(check)) return fmt::format("<skipped message=\"{}\"/>", text);
-  return fmt::format("<system-out>{}</system-out>", text);
-}
-
-std::string test_case(const CaseCheck& check) {
-  return fmt::format("  <testcase classname=\"linkgain.{}\" name=\"{}\">\n   {}\n  </testcase>\n",
-                     xml_escaped(check.variant), xml_escaped(case_name(check.definition)),
-                     outcome_element(check));
-}
-
-template <typename Condition>
-std::ptrdiff_t count_where(const CheckResult& result, Condition condition) {
-  return std::count_if(result.cases.begin(), result.cases.end(), condition);
+JunitOutcome junit_outcome(const CaseCheck& check) {
+  if (fails(check.verdict)) return JunitOutcome::failed;
+  const bool open = is_open(check.verdict) || check.verdict == RegressionVerdict::added;
+  return open ? JunitOutcome::skipped : JunitOutcome::passed;
 }
 
 }  // namespace
 
 std::string check_junit(const CheckResult& result) {
-  const std::string counts = fmt::format(
-      "name=\"linkgain check\" tests=\"{}\" failures=\"{}\" errors=\"0\"", result.cases.size(),
-      count_where(result, [](const CaseCheck& check) { return fails(check.verdict); }));
-  std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {}>\n <testsuite {} "
-      "skipped=\"{}\">\n"
-      "  <properties>\n   <property name=\"subject\" value=\"{}\"/>\n  </properties>\n",
-      counts, counts, count_where(result, is_skipped), xml_escaped(subject_text(result)));
-  for (const CaseCheck& check : result.cases) text += test_case(check);
-  text += fmt::format("  <system-out>{}</system-out>\n", xml_escaped(summary_text(result)));
-  return text + " </testsuite>\n</testsuites>\n";
+  JunitSuite suite{"linkgain check", subject_text(result), summary_text(result), {}};
+  for (const CaseCheck& check : result.cases) {
+    suite.cases.push_back({"linkgain." + check.variant, case_name(check.definition),
+                           junit_outcome(check), std::string(name_of(check.verdict)),
+                           sentence(check)});
+  }
+  return junit_text(suite);
 }
 
 namespace {
@@ -385,10 +363,6 @@ struct CaseMetric {
   const char* help;
   std::function<std::optional<double>(const CaseCheck&)> value;
 };
-
-std::string head(const std::string& name, const std::string& help) {
-  return fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
-}
 
 const std::vector<CaseMetric>& case_metrics() {
   static const std::vector<CaseMetric> metrics{
@@ -411,32 +385,36 @@ const std::vector<CaseMetric>& case_metrics() {
   return metrics;
 }
 
-/// The series of one metric, all together as the format wants it; nothing where none has a value.
-std::string series_of(const CaseMetric& metric, const CheckResult& result) {
-  std::string series;
-  for (const CaseCheck& check : result.cases) {
-    if (check.verdict == RegressionVerdict::added) continue;
-    const std::optional<double> value = metric.value(check);
-    if (!value) continue;
-    series += fmt::format("{}{{case=\"{}\",variant=\"{}\"}} {:.6g}\n", metric.name,
-                          prometheus_escaped(case_name(check.definition)),
-                          prometheus_escaped(check.variant), *value);
+/// When the latest of what was checked began.
+std::optional<double> latest_start(const CheckResult& result) {
+  std::optional<double> latest;
+  for (const BaselineSource& source : result.sources) {
+    latest = std::max(latest, timestamp_of(source.started));
   }
-  return series.empty() ? series : head(metric.name, metric.help) + series;
+  return latest;
 }
 
 }  // namespace
 
 std::string check_prometheus(const CheckResult& result) {
-  std::string text = head("linkgain_check_exit_status", "0 passed, 1 failed, 7 inconclusive.");
-  text += fmt::format("linkgain_check_exit_status {}\n", static_cast<int>(exit_code_of(result)));
-  text += head("linkgain_check_cases", "Cases and variants by verdict.");
+  PrometheusText text;
+  text.gauge("linkgain_check_exit_status", "0 passed, 1 failed, 7 inconclusive.");
+  text.value(static_cast<int>(exit_code_of(result)));
+  text.gauge("linkgain_check_started_timestamp_seconds", "When the latest run checked began.");
+  text.value(latest_start(result));
+  text.gauge("linkgain_check_cases", "Cases and variants by verdict.");
   for (const RegressionVerdict verdict : kRegressionVerdicts) {
-    text += fmt::format("linkgain_check_cases{{verdict=\"{}\"}} {}\n", name_of(verdict),
-                        count_of(result, verdict));
+    text.value(count_of(result, verdict), {{"verdict", name_of(verdict)}});
   }
-  for (const CaseMetric& metric : case_metrics()) text += series_of(metric, result);
-  return text;
+  for (const CaseMetric& metric : case_metrics()) {
+    text.gauge(metric.name, metric.help);
+    for (const CaseCheck& check : result.cases) {
+      if (check.verdict == RegressionVerdict::added) continue;
+      const std::string name = case_name(check.definition);
+      text.value(metric.value(check), {{"case", name}, {"variant", check.variant}});
+    }
+  }
+  return text.text();
 }
 
 }  // namespace linkgain

@@ -8,9 +8,6 @@
 namespace linkgain {
 namespace {
 
-constexpr CheckVerdict kVerdicts[] = {CheckVerdict::ok, CheckVerdict::warning,
-                                      CheckVerdict::problem, CheckVerdict::not_checkable};
-
 json::Out write_finding(const Finding& finding) {
   return {{"group", name_of(finding.group)}, {"id", finding.id},
           {"subject", finding.subject},      {"verdict", name_of(finding.verdict)},
@@ -64,7 +61,7 @@ ExitCode exit_code_of(const Diagnosis& diagnosis) {
 
 std::string to_json(const Diagnosis& diagnosis) {
   json::Out counts = json::Out::object();
-  for (const CheckVerdict verdict : kVerdicts) {
+  for (const CheckVerdict verdict : kCheckVerdicts) {
     counts[std::string(name_of(verdict))] =
         std::ranges::count(diagnosis.findings, verdict, &Finding::verdict);
   }

@@ -243,6 +243,19 @@ std::string exec_screen(const Record& record, const std::string& footer, const S
   return style.utf8 ? text : in_ascii(std::move(text));
 }
 
+std::string exec_card(const Record& record) {
+  constexpr ScreenStyle kStyle{.columns = kCardColumns};
+  std::string text = with_end(one_line(describe_ranks(record.machine)), end_text(record), kStyle);
+  text += card_circumstances(record, counted(std::ssize(record.runs), "run", "runs"));
+  const std::string end = in_lines(answer_of(record), kStyle) + "$ " + command_text(record) + "\n";
+  const CaseResult* const main = main_result(record);
+  if (main != nullptr)
+    text += table_of(record, {main}).text(kStyle.columns, Table::FirstColumn::cut);
+  constexpr std::size_t kFences = 2;
+  text += card_warnings(record, line_count(text + end) + kFences);
+  return fenced(text + end);
+}
+
 std::string exec_details(const Record& record) {
   const std::vector<const CaseResult*> results = measured(record);
   std::string text;

@@ -250,6 +250,7 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
   FleetNode node;
   node.host = record.machine.host;
   node.record = record.path;
+  node.started = record.started;
   node.machine = describe_machine(record.machine);
   Findings findings;
   look_at_run(record, findings);
@@ -435,6 +436,13 @@ bool is_to_drain(NodeState state) {
       return false;
   }
   throw std::invalid_argument("no such state");
+}
+
+ExitCode exit_code_of(const FleetReport& report) {
+  const bool trouble = std::any_of(report.nodes.begin(), report.nodes.end(), [](const auto& node) {
+    return node.state != NodeState::ok && node.state != NodeState::not_judged;
+  });
+  return trouble ? ExitCode::problem_found : ExitCode::success;
 }
 
 std::string_view name_of(NodeState state) {

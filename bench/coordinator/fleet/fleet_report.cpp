@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "linkgain/base/hostlist.hpp"
@@ -11,6 +14,7 @@
 #include "linkgain/fleet/fleet.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/prometheus.hpp"
 #include "linkgain/tables/table.hpp"
 
 namespace linkgain {
@@ -126,6 +130,74 @@ std::string fleet_csv(const FleetReport& report) {
     text += fmt::format("{}\n", fmt::join(fields, ","));
   }
   return text;
+}
+
+namespace {
+
+/// A gauge with its help, and its value for a node where it has one.
+struct NodeMetric {
+  const char* name;
+  const char* help;
+  std::optional<double> (*value)(const FleetNode& node);
+};
+
+constexpr std::array kNodeMetrics{
+    NodeMetric{"linkgain_fleet_node_drain", "1 where fleet suggests to drain the node.",
+               [](const FleetNode& node) -> std::optional<double> {
+                 return is_to_drain(node.state) ? 1.0 : 0.0;
+               }},
+    NodeMetric{"linkgain_fleet_node_slowdown_ratio",
+               "Time of its worst slow case over its peers' median.",
+               [](const FleetNode& node) { return node.slowdown; }},
+    NodeMetric{"linkgain_fleet_node_slow_cases", "Cases slower than its peers'.",
+               [](const FleetNode& node) -> std::optional<double> { return node.slow_cases; }},
+    NodeMetric{"linkgain_fleet_node_judged_cases", "Cases compared with its peers'.",
+               [](const FleetNode& node) -> std::optional<double> { return node.judged_cases; }},
+    NodeMetric{"linkgain_fleet_node_disturbed_samples",
+               "Samples taken while others worked on its GPUs.",
+               [](const FleetNode& node) -> std::optional<double> {
+                 if (!node.neighbours) return std::nullopt;
+                 return node.disturbed_samples;
+               }},
+    NodeMetric{"linkgain_fleet_node_started_timestamp_seconds", "When its run began.",
+               [](const FleetNode& node) { return timestamp_of(node.started); }},
+};
+
+/// One of each name, the worst: series must differ.
+std::vector<const FleetNode*> nodes_by_name(const FleetReport& report) {
+  std::set<std::string> named;
+  std::vector<const FleetNode*> nodes;
+  for (const FleetNode& node : report.nodes) {
+    if (named.insert(node.host).second) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::string fleet_prometheus(const FleetReport& report) {
+  PrometheusText text;
+  text.gauge("linkgain_fleet_exit_status",
+             "0 nothing found, 1 a node is neither ok nor not judged.");
+  text.value(static_cast<int>(exit_code_of(report)));
+  text.gauge("linkgain_fleet_nodes", "Nodes by state.");
+  for (const NodeState state : kNodeStates) {
+    text.value(static_cast<double>(std::ranges::count(report.nodes, state, &FleetNode::state)),
+               {{"state", name_of(state)}});
+  }
+  const std::vector<const FleetNode*> nodes = nodes_by_name(report);
+  text.gauge("linkgain_fleet_node_info", "State of each node and where it is slow.");
+  for (const FleetNode* node : nodes) {
+    text.value(1.0, {{"node", node->host},
+                     {"state", name_of(node->state)},
+                     {"machine", node->machine},
+                     {"blame", node->blame}});
+  }
+  for (const NodeMetric& metric : kNodeMetrics) {
+    text.gauge(metric.name, metric.help);
+    for (const FleetNode* node : nodes) text.value(metric.value(*node), {{"node", node->host}});
+  }
+  return text.text();
 }
 
 namespace {

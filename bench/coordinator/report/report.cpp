@@ -18,6 +18,7 @@
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
+#include "repetition.hpp"
 
 namespace linkgain {
 namespace {
@@ -378,31 +379,6 @@ std::string machine_section(const Record& record) {
     text += fmt::format("\n{}", ranks_table(machine));
   }
   return text.empty() ? text : "## Machine\n\n" + text;
-}
-
-std::string shell_line(std::vector<std::string> words) {
-  std::ranges::transform(words, words.begin(), shell_quoted);
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-/// The command line with what was in force by default, and may be another default elsewhere.
-std::string repetition(const Settings& settings) {
-  if (settings.program) return shell_line(settings.argv);
-  const std::string budget = settings.budget ? fmt::format("{:g}", settings.budget->value) : "";
-  std::vector<std::string> words = settings.argv;
-  for (const auto& [option, value] :
-       {std::pair("--backend", std::string(name_of(settings.backend))),
-        std::pair("--profile", settings.profile),
-        std::pair("--schedule", std::string(name_of(settings.schedule))),
-        std::pair("--launches", std::to_string(settings.launches)),
-        std::pair("--budget", budget)}) {
-    const bool given =
-        std::ranges::any_of(settings.argv, [&, name = std::string(option)](auto& word) {
-          return word == name || word.starts_with(name + "=");
-        });
-    if (!given && !value.empty()) words.insert(words.end(), {option, value});
-  }
-  return shell_line(words);
 }
 
 std::string repeat_section(const Record& record) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <vector>
 
 #include "case_table.hpp"
@@ -16,6 +17,7 @@
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "repetition.hpp"
 
 namespace linkgain {
 namespace {
@@ -367,6 +369,84 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
   text += path + warning_lines(summary.record, std::min(kMostWarnings, room), style);
   text += footer + "\n" + end;
   return style.utf8 ? text : in_ascii(std::move(text));
+}
+
+namespace {
+
+constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
+
+/// The guide's table; of columns that are empty there are none.
+std::string card_rows(const CaseSummary& each) {
+  constexpr auto kRight = Table::Alignment::right;
+  const auto some = [&](auto has) {
+    return std::any_of(each.variants.begin(), each.variants.begin() + 2, has);
+  };
+  const bool busbw = some([](const VariantSummary& v) { return v.result->busbw.has_value(); });
+  const bool counted_bytes =
+      some([](const VariantSummary& v) { return v.nvlink_share.has_value(); });
+  std::vector<Table::Column> columns{{std::string(words_of(each.contrast).title)},
+                                     {label_of(each.definition()), kRight}};
+  if (busbw) columns.push_back({"busbw", kRight});
+  columns.push_back({"Path"});
+  if (counted_bytes) columns.push_back({"NVLink traffic", kRight});
+  Table table(columns);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const VariantSummary& variant = each.variants[i];
+    const VariantResult& result = *variant.result;
+    const bool right = result.time && !variant.wrong_data;
+    std::vector<std::string> cells{
+        name_in_rows(each, i),
+        right ? readable_time(*result.time) : value_of(each.definition(), result)};
+    if (busbw) cells.push_back(right && result.busbw ? readable_bandwidth(*result.busbw) : "");
+    cells.emplace_back(readable_path(result.path));
+    if (counted_bytes && variant.nvlink_share) {
+      cells.push_back(rounded_percent(*variant.nvlink_share, 1) + " of expected");
+    }
+    table.add_row(cells);
+  }
+  return table.text(kCardColumns, Table::FirstColumn::cut);
+}
+
+/// Without the folder that the program lay in.
+std::string card_command(Settings settings) {
+  if (settings.argv.empty()) return {};
+  settings.argv.front() = std::filesystem::path(settings.argv.front()).filename();
+  return "$ " + one_line(repetition(settings)) + "\n";
+}
+
+}  // namespace
+
+std::string card_circumstances(const Record& record, std::string_view runs) {
+  const Software& software = record.machine.software;
+  std::vector<std::string> parts;
+  if (software.driver) parts.push_back("driver " + *software.driver);
+  if (software.cuda_runtime) parts.push_back("CUDA " + *software.cuda_runtime);
+  if (!record.machine.kernel.empty()) parts.push_back(record.machine.kernel);
+  if (!software.linkgain.empty()) parts.push_back("linkgain " + software.linkgain);
+  parts.emplace_back(runs);
+  return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
+}
+
+std::string card_warnings(const Record& record, std::size_t used) {
+  const std::size_t room = kMostCardLines - std::min(kMostCardLines, used);
+  return warning_lines(record, std::min(kMostWarnings, room), kCardStyle);
+}
+
+std::string card(const RunSummary& summary) {
+  const Record& record = summary.record;
+  const std::vector<const CaseSummary*> rows = cases_of_rows(summary);
+  const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
+  std::string text = machine_line(summary, kCardStyle);
+  const LaunchRange& launches = summary.launches;
+  text += card_circumstances(
+      record, launches.is_one() ? counted(launches.most, "launch", "launches")
+                                : fmt::format("{} to {} launches", launches.least, launches.most));
+  if (first != nullptr) text += card_rows(*first);
+  text += in_lines(answer(summary, first), kCardStyle);
+  const std::string command = card_command(record.settings);
+  constexpr std::size_t kFences = 2;
+  text += card_warnings(record, line_count(text + command) + kFences);
+  return fenced(text + command);
 }
 
 std::string answer_in_markdown(const RunSummary& summary) {

@@ -49,6 +49,17 @@ std::string with_end(const std::string& text, const std::string& end, const Scre
          "\n";
 }
 
+std::string fenced(std::string lines) {
+  constexpr std::size_t kFences = 2;
+  std::ranges::replace(lines, '`', '\'');
+  while (line_count(lines) + kFences > kMostCardLines) {
+    const std::size_t last = lines.rfind('\n', lines.size() - 2);
+    const std::size_t before = lines.rfind('\n', last - 1);
+    lines.erase(before, last - before);
+  }
+  return "```text\n" + lines + "```\n";
+}
+
 std::size_t line_count(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }

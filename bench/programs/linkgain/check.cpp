@@ -66,10 +66,8 @@ void declare(CommandLine& line, CheckOptions& options) {
       ->default_str("the baseline's of each case")
       ->type_name("SHARE");
   add_output_format(line, options.format);
-  const auto file = [](const std::string& name) { return std::filesystem::path(name); };
-  line.deferred.add("--junit", options.junit, file, "Write JUnit XML")->type_name("FILE");
-  line.deferred.add("--prometheus", options.prometheus, file, "Write a textfile for node_exporter")
-      ->type_name("FILE");
+  add_file(line, "--junit", options.junit, kJunitHelp);
+  add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
 }
 
 /// `linkgain check`: compares records with a baseline, prints the result and writes the files asked

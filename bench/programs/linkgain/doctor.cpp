@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
 #include "linkgain/diagnostics/survey.hpp"
+#include "linkgain/formats/diagnosis_files.hpp"
+#include "linkgain/record/journal.hpp"
 #include "linkgain/run/launcher.hpp"
 #include "linkgain/run/program_inquiry.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -36,6 +40,8 @@ struct DoctorOptions {
   bool verbose = false;
   std::vector<std::string> only;  ///< ids of checks; empty: all
   std::string explain;            ///< id of a check to be explained instead
+  std::optional<std::filesystem::path> junit;
+  std::optional<std::filesystem::path> prometheus;
   bool color = true;
 };
 
@@ -107,10 +113,13 @@ void declare(CommandLine& line, DoctorOptions& options) {
       .add("--explain", options.explain, parse_check,
            "Say what a check means and what to do, and end")
       ->type_name("CHECK");
+  add_file(line, "--junit", options.junit, kJunitHelp);
+  add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
   add_no_color(line, options.color);
 }
 
-/// `linkgain doctor`: checks this machine and prints what it found. Returns the exit code.
+/// `linkgain doctor`: checks this machine, writes the files asked for and prints what it found.
+/// Returns the exit code; throws UsageError where a file cannot be written.
 int carry_out(const DoctorOptions& options) {
   if (!options.explain.empty()) {
     fmt::print("{}", in_locale(explanation_of(find_check(options.explain), terminal_columns())));
@@ -126,6 +135,10 @@ int carry_out(const DoctorOptions& options) {
     std::erase_if(diagnosis.findings, [&](const Finding& finding) {
       return std::ranges::find(options.only, finding.id) == options.only.end();
     });
+  }
+  if (options.junit) write_file_atomically(*options.junit, diagnosis_junit(diagnosis));
+  if (options.prometheus) {
+    write_file_atomically(*options.prometheus, diagnosis_prometheus(diagnosis));
   }
   fmt::print("{}", options.json
                        ? to_json(diagnosis)

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "linkgain/analysis/rank_blame.hpp"
@@ -21,12 +21,14 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain fleet results/nodes                 every record below the directory\n"
-    "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv";
+    "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv\n"
+    "  linkgain fleet nodes --prometheus /var/lib/node_exporter/linkgain_fleet.prom";
 
 struct FleetCommandOptions {
   std::vector<std::filesystem::path> records;  ///< files, or directories with records below them
   OutputFormat format = OutputFormat::table;
   FleetOptions fleet;
+  std::optional<std::filesystem::path> prometheus;
 };
 
 /// Samples are read of so many slow nodes, the worst first: they are most of a record.
@@ -61,10 +63,6 @@ std::string text_of(const FleetReport& report, OutputFormat format) {
   return {};
 }
 
-bool is_trouble(const FleetNode& node) {
-  return node.state != NodeState::ok && node.state != NodeState::not_judged;
-}
-
 void declare(CommandLine& line, FleetCommandOptions& options) {
   line.app
       .add_option("records", options.records,
@@ -84,11 +82,13 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
            DeferredOptions::Empty::is_value, "5%")
       ->type_name("SHARE");
   add_output_format(line, options.format);
+  add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
 }
 
-/// `linkgain fleet`: prints a line for each node. Returns 1 where a node should be drained or is
-/// missing or unreadable, else 0; throws UsageError where something named is not there or holds no
-/// record.
+/// `linkgain fleet`: prints a line for each node, and writes the file asked for by way of a
+/// temporary one beside it. Returns 1 where a node should be drained or is missing or unreadable,
+/// else 0; throws UsageError where something named is not there or holds no record, or the file
+/// cannot be written.
 int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
   FleetNames names;
@@ -97,9 +97,9 @@ int carry_out(const FleetCommandOptions& options) {
     throw UsageError("no record is there", "give records, or directories with records below them");
   }
   blame_ranks(report, options.fleet.tolerance);
+  if (options.prometheus) write_file_atomically(*options.prometheus, fleet_prometheus(report));
   fmt::print("{}", text_of(report, options.format));
-  const bool trouble = std::any_of(report.nodes.begin(), report.nodes.end(), is_trouble);
-  return static_cast<int>(trouble ? ExitCode::problem_found : ExitCode::success);
+  return static_cast<int>(exit_code_of(report));
 }
 
 const Registration kRegistration(Subcommand<FleetCommandOptions>{

@@ -9,7 +9,11 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/fleet/run_list.hpp"
+#include "linkgain/formats/csv.hpp"
+#include "linkgain/formats/google_benchmark_json.hpp"
+#include "linkgain/formats/nccl_tests_tables.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/screen.hpp"
 #include "linkgain/tables/terminal_text.hpp"
@@ -24,21 +28,63 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain report                                    the latest run in results/\n"
-    "  linkgain report record.json --format csv > run.csv";
+    "  linkgain report record.json --format csv > run.csv\n"
+    "  linkgain report --card                             for an issue or a forum\n"
+    "  linkgain report record.json --format nccl-tests --variant host";
+
+/// As --format names them, in the order of its words.
+enum class ReportFormat {
+  table,
+  markdown,
+  csv,
+  json,
+  card,
+  google_benchmark,
+  nccl_tests,
+  nccl_tests_json
+};
 
 struct ReportOptions {
   std::filesystem::path record;  ///< empty: of the latest run
-  OutputFormat format = OutputFormat::markdown;
+  ReportFormat format = ReportFormat::markdown;
+  RecordSelection selection;  ///< of formats that know one variant
   bool color = true;
   bool pager = true;
 };
+
+/// Throws UsageError where a selection was given to a format that has the whole run.
+void require_selecting_format(const ReportOptions& options) {
+  const bool selects = options.format == ReportFormat::google_benchmark ||
+                       options.format == ReportFormat::nccl_tests ||
+                       options.format == ReportFormat::nccl_tests_json;
+  const RecordSelection& selection = options.selection;
+  if (selects || (selection.variant.empty() && selection.operations.empty())) return;
+  throw UsageError(
+      "--variant and --only go with --format google-benchmark, nccl-tests and "
+      "nccl-tests-json only",
+      "the other formats have the whole run");
+}
 
 void declare(CommandLine& line, ReportOptions& options) {
   line.app.add_option("record", options.record,
                       "record.json, a run's folder, or a journal that a crash left; the latest run "
                       "in results/ if none is given");
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  add_output_format(line, options.format, terminal ? OutputFormat::table : OutputFormat::markdown);
+  const ReportFormat usual = terminal ? ReportFormat::table : ReportFormat::markdown;
+  add_format_words(
+      line, "REPORT", static_cast<std::size_t>(usual), {"json", "card"},
+      [&options](std::size_t place) { options.format = static_cast<ReportFormat>(place); });
+  line.deferred
+      .add(
+          "--variant", options.selection.variant, [](const std::string& name) { return name; },
+          "Of which variant google-benchmark, nccl-tests and nccl-tests-json are")
+      ->default_str("the run's first")
+      ->type_name("NAME");
+  line.deferred
+      .add_list("--only", options.selection.operations, parse_operation,
+                "Operations that these three have")
+      ->type_name("OP,...");
+  line.deferred.then([&options] { require_selecting_format(options); });
   add_no_color(line, options.color);
   line.app.add_flag_callback(
       "--no-pager", [&options] { options.pager = false; },
@@ -61,17 +107,30 @@ int carry_out(const ReportOptions& options) {
   Record record = read_record(path);
   summarise(record);
   switch (options.format) {
-    case OutputFormat::table:
+    case ReportFormat::table:
       show(table_report(record, path, options.color), options.pager);
       break;
-    case OutputFormat::markdown:
+    case ReportFormat::markdown:
       fmt::print("{}", document_text(markdown_of(record)));
       break;
-    case OutputFormat::csv:
+    case ReportFormat::csv:
       fmt::print("{}", csv(RunSummary(record)));
       break;
-    case OutputFormat::json:
+    case ReportFormat::json:
       fmt::print("{}", to_json_without_samples(record));
+      break;
+    case ReportFormat::card:
+      fmt::print("{}", document_text(record.settings.program ? exec_card(record)
+                                                             : card(RunSummary(record))));
+      break;
+    case ReportFormat::google_benchmark:
+      fmt::print("{}", google_benchmark_json(record, options.selection));
+      break;
+    case ReportFormat::nccl_tests:
+      fmt::print("{}", nccl_tests_tables(record, options.selection));
+      break;
+    case ReportFormat::nccl_tests_json:
+      fmt::print("{}", nccl_tests_document(record, options.selection));
       break;
   }
   return 0;

@@ -200,17 +200,30 @@ Request parse_command_line(int argc, const char* const* argv) {
   return text_request(help_text(app));
 }
 
-void add_output_format(CommandLine& line, OutputFormat& format, OutputFormat usual) {
-  const auto json = std::make_shared<bool>(false);
+void add_format_words(CommandLine& line, const char* value, std::size_t usual,
+                      const std::vector<std::string>& short_forms,
+                      std::function<void(std::size_t)> set) {
+  const std::vector<std::string> words = words_of_option("--format", value);
+  const std::vector<std::string_view> names(words.begin(), words.end());
+  const auto chosen = std::make_shared<std::string>();  // by a flag, which outweighs --format
+  const auto place = std::make_shared<std::size_t>();
   const auto parse = [=](const std::string& text) {
-    if (*json) return OutputFormat::json;
-    return static_cast<OutputFormat>(place_of_word(text, "--format", "FORMAT"));
+    return place_of_word(chosen->empty() ? text : *chosen, "--format", value);
   };
   line.deferred
-      .add("--format", format, parse, "table, md, csv or json", DeferredOptions::Empty::is_value,
-           words_of_option("--format", "FORMAT")[static_cast<std::size_t>(usual)])
-      ->type_name("FORMAT");
-  line.app.add_flag("--json", *json, "The same as --format json");
+      .add("--format", *place, parse, listed(names, "or"), DeferredOptions::Empty::is_value,
+           words[usual])
+      ->type_name(value);
+  line.deferred.then([=] { set(*place); });
+  for (const std::string& word : short_forms) {
+    line.app.add_flag_callback(
+        "--" + word, [=] { *chosen = word; }, "The same as --format " + word);
+  }
+}
+
+void add_output_format(CommandLine& line, OutputFormat& format) {
+  add_format_words(line, "FORMAT", 0, {"json"},
+                   [&format](std::size_t place) { format = static_cast<OutputFormat>(place); });
 }
 
 CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share) {
@@ -248,6 +261,12 @@ CLI::Option* add_label(CommandLine& line, std::string& label) {
            "A name for the run, by which `linkgain list` and `linkgain compare` find it",
            DeferredOptions::Empty::is_value)
       ->type_name("NAME");
+}
+
+CLI::Option* add_file(CommandLine& line, const char* name,
+                      std::optional<std::filesystem::path>& file, const char* help) {
+  const auto parse = [](const std::string& path) { return std::filesystem::path(path); };
+  return line.deferred.add(name, file, parse, help)->type_name("FILE");
 }
 
 void add_no_color(CommandLine& line, bool& color) {

@@ -77,12 +77,17 @@ class Registration {
                std::function<std::function<Request()>(CommandLine& line)> declare);
 };
 
-/// How `compare`, `check`, `fleet` and `report` print.
+/// How `compare`, `check` and `fleet` print.
 enum class OutputFormat { table, markdown, csv, json };
 
 /// Adds --format with its default, and --json.
-void add_output_format(CommandLine& line, OutputFormat& format,
-                       OutputFormat usual = OutputFormat::table);
+void add_output_format(CommandLine& line, OutputFormat& format);
+
+/// Adds --format, whose words are those of option_words for this name of a value, and a flag for
+/// each word of `short_forms`: "card" by --card. `set` is given the place of the word that counts.
+void add_format_words(CommandLine& line, const char* value, std::size_t usual,
+                      const std::vector<std::string>& short_forms,
+                      std::function<void(std::size_t)> set);
 
 /// "--ci-width", "--budget", "--out" and "--label" of what measures; their groups and defaults are
 /// the command's.
@@ -90,6 +95,12 @@ CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share);
 CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget);
 CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out);
 CLI::Option* add_label(CommandLine& line, std::string& label);
+
+/// "--junit", "--prometheus": a file for other programs, written beside what is printed.
+CLI::Option* add_file(CommandLine& line, const char* name,
+                      std::optional<std::filesystem::path>& file, const char* help);
+inline constexpr const char* kJunitHelp = "Write JUnit XML";
+inline constexpr const char* kPrometheusHelp = "Write a textfile for node_exporter";
 
 /// "--no-color".
 void add_no_color(CommandLine& line, bool& color);

@@ -8,6 +8,7 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/record/benchmark_context.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
 #include "linkgain/workloads/training_operation.hpp"
@@ -22,24 +23,6 @@ void refuse(Session& session, ProtocolChannel& channel, const Error& error) {
   if (!session.is_root() || !channel.read_line()) return;
   channel.write_line(protocol::encode(
       protocol::ErrorReply{error.what(), error.advice(), static_cast<int>(error.exit_code())}));
-}
-
-std::vector<std::pair<std::string, std::string>> context_of(const protocol::HelloReply& hello) {
-  const Software& software = hello.machine.software;
-  std::vector<std::pair<std::string, std::string>> context{
-      {"linkgain", fmt::format("{} ({})", software.linkgain, software.build)},
-      {"machine", fmt::format("{}, {}", hello.machine.host, describe_ranks(hello.machine))},
-      {"mpi", software.mpi},
-      {"backend", std::string(name_of(hello.backend))}};
-  if (software.nccl_library) context.emplace_back("nccl", *software.nccl_library);
-  if (software.driver) context.emplace_back("driver", *software.driver);
-  std::string variables;
-  for (const auto& [name, value] : hello.environment) {
-    const bool chooses_path = name == "OMPI_MCA_btl" || name == "OMPI_MCA_pml";
-    if (name.starts_with("NCCL_") || chooses_path) variables += fmt::format(" {}={}", name, value);
-  }
-  if (!variables.empty()) context.emplace_back("environment", variables.substr(1));
-  return context;
 }
 
 /// The backend's operations, and those that are built on it.
@@ -96,7 +79,8 @@ int benchmark_mode(Session& session, const WorkerOptions& options) {
   ExitCode outcome = ExitCode::success;
   try {
     outcome = run_benchmarks(collective_sweep(engine, cases, options.sample_target),
-                             {options.benchmark_arguments, context_of(hello)});
+                             {options.benchmark_arguments,
+                              benchmark_context(hello.machine, hello.backend, hello.environment)});
   } catch (const UsageError&) {
     engine.lead(protocol::Shutdown{});
     throw;

@@ -239,6 +239,7 @@ class Table {
       c.in_place = true;
       row.in_place = clock_.measure(c, program_.checks_in_place);
     }
+    row.iterations = options_.iterations;
     print(nccl_tests_line(row));
     report_.rows.push_back(std::move(row));
   }

@@ -26,9 +26,9 @@ std::string check_csv(const CheckResult& result);
 /// baseline are skipped too.
 std::string check_junit(const CheckResult& result);
 
-/// Prometheus' text format, for node_exporter's textfile collector: counts by verdict, exit status,
-/// and for each case and variant times, shift with its interval, and whether it failed or stays
-/// open. What is not known has no series.
+/// Prometheus' text format, for node_exporter's textfile collector: exit status, when the latest
+/// run began, counts by verdict, and for each case and variant times, shift with its interval, and
+/// whether it failed or stays open. What is not known has no series.
 std::string check_prometheus(const CheckResult& result);
 
 }  // namespace linkgain

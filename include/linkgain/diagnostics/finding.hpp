@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@
 namespace linkgain {
 
 enum class CheckVerdict { ok, warning, problem, not_checkable };
+inline constexpr std::array kCheckVerdicts{CheckVerdict::ok, CheckVerdict::warning,
+                                           CheckVerdict::problem, CheckVerdict::not_checkable};
 
 /// "ok", "warning", "problem", "not checkable".
 std::string_view name_of(CheckVerdict verdict);

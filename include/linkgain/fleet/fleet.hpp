@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/tables/table.hpp"
 
@@ -24,6 +26,11 @@ enum class NodeState {
   ok,
 };
 
+inline constexpr std::array kNodeStates{
+    NodeState::wrong_data, NodeState::incomplete, NodeState::missing,   NodeState::unreadable,
+    NodeState::other_path, NodeState::slow,       NodeState::unhealthy, NodeState::odd_machine,
+    NodeState::not_judged, NodeState::ok};
+
 /// "wrong data", "incomplete", ...
 std::string_view name_of(NodeState state);
 
@@ -34,6 +41,7 @@ bool is_to_drain(NodeState state);
 struct FleetNode {
   std::string host;
   std::filesystem::path record;  ///< empty where there is none
+  std::string started;           ///< UTC; empty where there is no record that can be read
   NodeState state = NodeState::ok;
   std::string machine;  ///< "8 x NVIDIA H200", "4 ranks on AMD EPYC 9654"
   /// How many times longer than its peers' median its worst case takes; absent where nothing is
@@ -74,6 +82,9 @@ struct FleetReport {
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
+/// problem_found where a node is neither ok nor not judged, else success.
+ExitCode exit_code_of(const FleetReport& report);
+
 /// A smaller share of samples that were throttled is told, but is no reason to drain.
 inline constexpr double kUnhealthyShare = 0.01;
 
@@ -83,6 +94,11 @@ std::string fleet_report(const FleetReport& report, TableStyle style,
 
 /// A row for each node; units stand in the names, all digits are kept.
 std::string fleet_csv(const FleetReport& report);
+
+/// Prometheus' text format, for node_exporter's textfile collector: exit status, nodes by state,
+/// and for each node its state, whether to drain it, slowdown, cases, others' work, and when its
+/// run began. What is not known has no series.
+std::string fleet_prometheus(const FleetReport& report);
 
 /// One JSON document, schema "linkgain.fleet/1".
 std::string to_json(const FleetReport& report);

@@ -29,6 +29,7 @@ struct NcclTestsRow {
   int root = -1;
   NcclTestsResult out_of_place{};
   NcclTestsResult in_place{};
+  std::int64_t iterations = 0;  ///< of each half
 };
 
 /// All that is told of the measurement of one program.

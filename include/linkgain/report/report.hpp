@@ -15,12 +15,6 @@ std::string markdown_details(const RunSummary& summary);
 /// Warnings, variants, machine, how to repeat it: what every kind of run has.
 std::string circumstances(const Record& record);
 
-/// One row per case and variant below one header row, for spreadsheets and scripts. Columns keep
-/// their names and order; new ones are added at the end. Units stand in the names; not measured is
-/// empty. A ratio is the row's variant against the first one, and stands whatever paths the two
-/// took.
-std::string csv(const RunSummary& summary);
-
 /// The record's answer in Markdown that reads well raw: for the largest size of every curve that
 /// the first variant and another one measured, a table with a row per variant, then what the
 /// difference is or why there is none to give. Curves of several pairs have one such table, of the

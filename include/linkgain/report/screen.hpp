@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "linkgain/report/run_summary.hpp"
 #include "linkgain/tables/screen_text.hpp"
@@ -18,6 +19,18 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
 /// The record's warnings, `most` of them, a line each: a wrong path first; the last line says how
 /// many more there are.
 std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style);
+
+/// The same to be pasted into an issue or a forum, in a block of at most kMostCardLines lines: the
+/// machine and its software; NVLink, Y and N, times, bandwidths, paths and NVLink's bytes; the
+/// answer; warnings as far as there is room; the command. It has no host names but those of the
+/// command.
+std::string card(const RunSummary& summary);
+
+/// "driver 580.95.05, CUDA 12.8, linkgain 0.1.0; 8 launches in 43 s": what a card says of a run.
+std::string card_circumstances(const Record& record, std::string_view runs);
+
+/// Warnings of a card whose other lines are `used`, its fences counted.
+std::string card_warnings(const Record& record, std::size_t used);
 
 /// That sentence, and the table of operations, in Markdown.
 std::string answer_in_markdown(const RunSummary& summary);

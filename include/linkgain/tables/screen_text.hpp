@@ -34,6 +34,14 @@ std::string in_lines(std::string_view text, const ScreenStyle& style);
 /// `text` and, at the right edge of at most 80 columns, `end`; two lines where both do not fit.
 std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style);
 
+/// What can be pasted into a page of Markdown and reads the same there as in plain text.
+inline constexpr std::size_t kMostCardLines = 12;
+inline constexpr std::size_t kCardColumns = 100;
+
+/// Lines as a block of code in Markdown, of at most kMostCardLines: of more, those before the last
+/// are left out. Backticks become apostrophes.
+std::string fenced(std::string lines);
+
 std::size_t line_count(const std::string& text);
 
 }  // namespace linkgain

@@ -116,6 +116,12 @@ TEST(ExecScreen, HasRowsForEachMetricAsFarAsTheyFit) {
 
 TEST(ExecMarkdown, HasAllOfIt) { expect_golden(exec_markdown(several_metrics()), "report.md"); }
 
+TEST(ExecCard, FitsIntoAnIssue) {
+  const std::string cards = exec_card(training()) + exec_card(several_metrics());
+  EXPECT_LE(line_count(cards), 2 * kMostCardLines);
+  test::expect_golden(cards, "cards.txt");
+}
+
 /// The sentence at the end.
 std::string answer_of(const Record& record) {
   const std::string text = exec_screen(record, "", {.columns = 1000});

@@ -4,6 +4,7 @@
 #include "linkgain/fleet/fleet.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
+#include "support/other_readers.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -31,6 +32,9 @@ FleetReport sample_report() {
   slow.worst_variant = "p2p";
   slow.slow_cases = 14;
   slow.blame = "GPU3";
+  slow.started = "2026-11-20T16:40:00Z";
+  slow.neighbours = 1;
+  slow.disturbed_samples = 3;
   FleetNode missing = node_of("node099", NodeState::missing, {"no record of it was given"});
   missing.record.clear();
   missing.machine.clear();
@@ -70,6 +74,25 @@ TEST(FleetReport, OfNothingSaysSo) {
   texts.add("no node", fleet_report({}, TableStyle::text));
   texts.add("a healthy node", fleet_report(healthy, TableStyle::text));
   expect_golden(texts.text(), "fleet_healthy.txt");
+}
+
+TEST(FleetPrometheus, HasAFamilyForEachMetric) {
+  expect_golden(fleet_prometheus(sample_report()), "fleet.prom");
+}
+
+/// Machines of one name are one node to Prometheus, as they are to a scheduler.
+TEST(FleetPrometheus, HasNoSeriesTwice) {
+  FleetReport report = sample_report();
+  report.nodes.push_back(node_of("node017", NodeState::ok, {}));
+  const std::string text = fleet_prometheus(report);
+  EXPECT_EQ(series_twice(text), std::vector<std::string>{});
+  EXPECT_NE(text.find("\nlinkgain_fleet_node_drain{node=\"node017\"} 1\n"), std::string::npos);
+}
+
+TEST(FleetPrometheus, PassesPromtool) {
+  if (!has_promtool()) GTEST_SKIP() << kNoPromtool;
+  EXPECT_EQ(promtool_complaints(fleet_prometheus(sample_report())), "");
+  EXPECT_EQ(promtool_complaints(fleet_prometheus({})), "");
 }
 
 TEST(FleetCsv, HasARowForEachNode) { expect_golden(fleet_csv(sample_report()), "fleet.csv"); }

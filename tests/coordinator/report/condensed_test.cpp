@@ -11,6 +11,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
+#include "linkgain/formats/csv.hpp"
 #include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"

@@ -117,5 +117,34 @@ TEST(Screen, EveryRecordOfTheTreeFits) {
   }
 }
 
+/// In Markdown and in plain text: a block of code of at most 12 lines.
+TEST(Card, FitsIntoAnIssue) {
+  Situations cards;
+  const auto add = [&](const std::string& situation, const Record& record) {
+    const std::string text = card(RunSummary(record));
+    const std::vector<std::string> lines = split(text, '\n');
+    EXPECT_LE(lines.size() - 1, kMostCardLines) << text;
+    EXPECT_EQ(lines.front(), "```text");
+    EXPECT_EQ(lines[lines.size() - 2], "```");
+    EXPECT_EQ(text.find('`', 3), text.size() - 4) << text;
+    for (std::size_t i = 1; i + 3 < lines.size(); ++i) {
+      EXPECT_LE(display_width(lines[i]), kCardColumns) << lines[i];
+    }
+    cards.add(situation, text);
+  };
+  for (const char* folder : {"2xH200-default", "2xH200-node-1", "4xH200-training"}) {
+    add(folder, recorded(folder));
+  }
+  add("wrong data", wrong_data_record());
+  add("the same path", phb_record());
+  add("MPI in CPU memory", mpi_record());
+  Record warned = h200_record();
+  for (int i = 0; i < 9; ++i) warned.warnings.push_back({"w", "```\nwarning of a `job`", ""});
+  add("many warnings", warned);
+  Record nothing = two_gpus();
+  add("nothing measured", nothing);
+  expect_golden(cards.text(), "cards.txt");
+}
+
 }  // namespace
 }  // namespace linkgain::test

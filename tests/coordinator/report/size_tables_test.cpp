@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/formats/csv.hpp"
 #include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"

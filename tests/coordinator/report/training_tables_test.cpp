@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/formats/csv.hpp"
 #include "linkgain/report/report.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"

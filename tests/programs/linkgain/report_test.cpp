@@ -13,12 +13,25 @@ ReportOptions report_with(const std::vector<std::string>& arguments) {
 
 TEST(CommandLine, OfReport) {
   EXPECT_EQ(report_with({"a/record.json"}).record, "a/record.json");
-  EXPECT_EQ(report_with({"r"}).format, OutputFormat::markdown);
+  EXPECT_EQ(report_with({"r"}).format, ReportFormat::markdown);
   EXPECT_EQ(report_with({}).record, "");
-  EXPECT_EQ(report_with({"r", "--format", "table"}).format, OutputFormat::table);
-  EXPECT_EQ(report_with({"r", "--format", "csv"}).format, OutputFormat::csv);
-  EXPECT_EQ(report_with({"r", "--format", "json"}).format, OutputFormat::json);
-  EXPECT_EQ(report_with({"r", "--json"}).format, OutputFormat::json);
+  EXPECT_EQ(report_with({"r", "--format", "table"}).format, ReportFormat::table);
+  EXPECT_EQ(report_with({"r", "--format", "csv"}).format, ReportFormat::csv);
+  EXPECT_EQ(report_with({"r", "--format", "json"}).format, ReportFormat::json);
+  EXPECT_EQ(report_with({"r", "--json"}).format, ReportFormat::json);
+  EXPECT_EQ(report_with({"r", "--card"}).format, ReportFormat::card);
+  EXPECT_EQ(report_with({"r", "--format", "card"}).format, ReportFormat::card);
+}
+
+TEST(CommandLine, OfReportSelectsForFormatsOfOneVariant) {
+  for (const char* format : {"google-benchmark", "nccl-tests", "nccl-tests-json"}) {
+    const ReportOptions options =
+        report_with({"r", "--format", format, "--variant", "host", "--only", "all_reduce,reduce"});
+    EXPECT_EQ(options.selection.variant, "host");
+    EXPECT_EQ(options.selection.operations.size(), 2U);
+  }
+  EXPECT_NE(test::refusal({"report", "r", "--variant", "host"}), "accepted");
+  EXPECT_NE(test::refusal({"report", "r", "--format", "csv", "--only", "reduce"}), "accepted");
 }
 
 }  // namespace

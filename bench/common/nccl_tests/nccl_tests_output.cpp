@@ -83,7 +83,7 @@ Json result_json(const NcclTestsResult& result) {
   return json;
 }
 
-Json row_json(const NcclTestsRow& row, int iterations) {
+Json row_json(const NcclTestsRow& row) {
   Json json;
   json["size"] = row.size.value;
   json["count"] = row.elements;
@@ -92,7 +92,7 @@ Json row_json(const NcclTestsRow& row, int iterations) {
   json["root"] = fmt::format("{:6}", row.root);
   json["out_of_place"] = result_json(row.out_of_place);
   json["in_place"] = result_json(row.in_place);
-  json["actual_iterations"] = iterations;
+  json["actual_iterations"] = row.iterations;
   json["experiment_name"] = "";
   return json;
 }
@@ -242,7 +242,7 @@ std::string nccl_tests_json(const NcclTestsReport& report, const std::string& en
   json["config"] = config_json(report);
   json["results"] = Json::array();
   for (const NcclTestsRow& row : report.rows) {
-    json["results"].push_back(row_json(row, report.options.iterations));
+    json["results"].push_back(row_json(row));
   }
   json["out_of_bounds"]["count"] = report.failed_checks;
   json["out_of_bounds"]["okay"] = report.failed_checks > 0 ? "false" : "true";

@@ -1,3 +1,5 @@
+#include "linkgain/formats/csv.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,13 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/report/training_records.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"
 #include "support/pair_records.hpp"
 #include "support/sample_records.hpp"
-#include "training_records.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -1,3 +1,5 @@
+#include "linkgain/formats/csv.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,6 @@
 
 #include "linkgain/analysis/disturbance.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {

@@ -1,0 +1,93 @@
+#include "linkgain/formats/diagnosis_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "linkgain/tables/junit.hpp"
+#include "linkgain/tables/prometheus.hpp"
+
+namespace linkgain {
+namespace {
+
+JunitOutcome junit_outcome(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::problem:
+      return JunitOutcome::failed;
+    case CheckVerdict::not_checkable:
+      return JunitOutcome::skipped;
+    case CheckVerdict::ok:
+    case CheckVerdict::warning:
+      return JunitOutcome::passed;
+  }
+  return JunitOutcome::passed;
+}
+
+std::optional<double> severity_of(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::ok:
+      return 0.0;
+    case CheckVerdict::warning:
+      return 1.0;
+    case CheckVerdict::problem:
+      return 2.0;
+    case CheckVerdict::not_checkable:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::ptrdiff_t count_of(const Diagnosis& diagnosis, CheckVerdict verdict) {
+  return std::ranges::count(diagnosis.findings, verdict, &Finding::verdict);
+}
+
+/// "problem: NV4, reads refused; why: ...; do: ..."
+std::string sentence(const Finding& finding) {
+  std::string text = fmt::format("{}: {}", name_of(finding.verdict), finding.value);
+  if (!finding.why.empty()) text += "; why: " + finding.why;
+  if (!finding.advice.empty()) text += "; do: " + finding.advice;
+  return text;
+}
+
+}  // namespace
+
+std::string diagnosis_junit(const Diagnosis& diagnosis) {
+  std::string summary;
+  for (const CheckVerdict verdict : kCheckVerdicts) {
+    summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count_of(diagnosis, verdict),
+                           name_of(verdict));
+  }
+  JunitSuite suite{
+      "linkgain doctor", fmt::format("{}, {}", diagnosis.host, diagnosis.checked), summary, {}};
+  for (const Finding& finding : diagnosis.findings) {
+    suite.cases.push_back({fmt::format("linkgain.doctor.{}", name_of(finding.group)),
+                           fmt::format("{} {}", finding.id, finding.subject),
+                           junit_outcome(finding.verdict), std::string(name_of(finding.verdict)),
+                           sentence(finding)});
+  }
+  return junit_text(suite);
+}
+
+std::string diagnosis_prometheus(const Diagnosis& diagnosis) {
+  PrometheusText text;
+  text.gauge("linkgain_doctor_exit_status",
+             "0 no problem, 1 a problem, 3 nothing could be checked.");
+  text.value(static_cast<int>(exit_code_of(diagnosis)));
+  text.gauge("linkgain_doctor_checked_timestamp_seconds", "When the machine was checked.");
+  text.value(timestamp_of(diagnosis.checked));
+  text.gauge("linkgain_doctor_findings", "Findings by verdict.");
+  for (const CheckVerdict verdict : kCheckVerdicts) {
+    text.value(static_cast<double>(count_of(diagnosis, verdict)), {{"verdict", name_of(verdict)}});
+  }
+  text.gauge("linkgain_doctor_check_severity",
+             "0 ok, 1 warning, 2 problem; no series where it could not be checked.");
+  for (const Finding& finding : diagnosis.findings) {
+    text.value(
+        severity_of(finding.verdict),
+        {{"check", finding.id}, {"group", name_of(finding.group)}, {"subject", finding.subject}});
+  }
+  return text.text();
+}
+
+}  // namespace linkgain

@@ -1,0 +1,27 @@
+# What `cmake --install` puts where: programs, what clusters run and read, and the package for programs that read
+# records (component development).
+include(CMakePackageConfigHelpers)
+
+install(TARGETS linkgain linkgain-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+install(PROGRAMS scripts/slurm/all-nodes.sbatch scripts/slurm/health-check scripts/slurm/node-check.sbatch
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/linkgain/slurm)
+install(DIRECTORY scripts/grafana scripts/kubernetes scripts/prometheus scripts/reframe
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/linkgain PATTERN __pycache__ EXCLUDE)
+install(FILES scripts/modulefiles/linkgain DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/linkgain
+  RENAME ${PROJECT_VERSION})
+
+# linkgain::record and what it is made of. Its users see headers, fmt and nlohmann/json, nothing of how it was built.
+set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/linkgain)
+foreach(_library base statistics hardware gpt2 cases record)
+  set_target_properties(linkgain_${_library} PROPERTIES EXPORT_NAME ${_library})
+  install(TARGETS linkgain_${_library} EXPORT linkgainTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(DIRECTORY include/linkgain/${_library} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/linkgain
+    COMPONENT development)
+endforeach()
+install(EXPORT linkgainTargets NAMESPACE linkgain:: DESTINATION ${_package} COMPONENT development)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/linkgainConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES scripts/cmake/linkgainConfig.cmake ${PROJECT_BINARY_DIR}/linkgainConfigVersion.cmake
+  DESTINATION ${_package} COMPONENT development)

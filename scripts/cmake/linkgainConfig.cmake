@@ -1,0 +1,5 @@
+# find_package(linkgain): the target linkgain::record reads records. The programs need none of this.
+include(CMakeFindDependencyMacro)
+find_dependency(fmt)
+find_dependency(nlohmann_json)
+include(${CMAKE_CURRENT_LIST_DIR}/linkgainTargets.cmake)
