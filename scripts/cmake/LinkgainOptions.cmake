@@ -7,6 +7,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
+# MPI's wrapper names the library of its C++ interface too, which we do not use and Open MPI 5 has not.
+target_link_options(linkgain_options INTERFACE -Wl,--as-needed)
 # Programs find NCCL where it was found when they were linked. Where they are to be installed with another list of
 # folders CMake pads that of the build tree with an empty one, which stands for the current folder.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
@@ -35,6 +37,14 @@ if(LINKGAIN_SANITIZE)
     $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   target_link_options(linkgain_options INTERFACE -fsanitize=address,undefined
     $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+endif()
+
+# Of the libraries that another machine may lack none is loaded: LinkgainDependencies.cmake takes their archives.
+if(LINKGAIN_PORTABLE)
+  target_compile_definitions(linkgain_options INTERFACE FMT_HEADER_ONLY)
+  target_link_options(linkgain_options INTERFACE -static-libgcc)
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH OFF)
+  set(CMAKE_BUILD_WITH_INSTALL_RPATH OFF)
 endif()
 
 # linkgain_precompile(TARGET LINKS...): the heaviest of the headers that its sources include, read once for all targets
@@ -89,5 +99,5 @@ function(linkgain_manual_of program)
   add_custom_command(TARGET ${program} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${_share}
     COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:${program}> --write-manual ${_share} VERBATIM)
-  install(DIRECTORY ${_share}/ DESTINATION ${CMAKE_INSTALL_DATADIR})
+  install(DIRECTORY ${_share}/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT ${program})
 endfunction()

@@ -249,10 +249,12 @@ Reply decode_reply(std::string_view line) { return decode<Reply>(line, read_repl
 bool may_be_recorded(std::string_view variable) {
   // Open MPI's launcher sets these for its processes; they say nothing of the run and name its
   // host's addresses and directories.
-  static constexpr std::array<std::string_view, 9> kLaunchersOwn{
-      "OMPI_MCA_orte_", "OMPI_MCA_ess",   "OMPI_MCA_plm",          "OMPI_MCA_pmix",
-      "OMPI_MCA_shmem", "OMPI_MCA_rmaps", "OMPI_MCA_initial_wdir", "OMPI_MCA_mpi_oversubscribe",
-      "OMPI_MCA_ras"};
+  static constexpr std::array<std::string_view, 14> kLaunchersOwn{
+      "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_plm", "OMPI_MCA_pmix", "OMPI_MCA_shmem",
+      "OMPI_MCA_rmaps", "OMPI_MCA_initial_wdir", "OMPI_MCA_mpi_oversubscribe", "OMPI_MCA_ras",
+      // Of Open MPI 5.
+      "OMPI_MCA_prte_", "OMPI_MCA_PREFIXES", "OMPI_MCA_mca_base_component_path",
+      "OMPI_MCA_num_procs", "OMPI_MCA_cpu_type"};
   for (std::string_view own : kLaunchersOwn) {
     if (variable.starts_with(own)) return false;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <system_error>
@@ -51,13 +52,18 @@ std::vector<std::string> mpirun_options(const LaunchRequest& request) {
   return options;
 }
 
-/// Open MPI refuses the first one beside one of the others.
-constexpr const char* kSessionFolder = "OMPI_MCA_orte_tmpdir_base";
+/// Of Open MPI 4 and 5; each ignores the other's.
+constexpr std::array kSessionFolders{"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"};
 
+/// Open MPI 4 refuses its first one beside one of the others.
 bool names_session_folder(const Environment& environment) {
-  return environment.contains(kSessionFolder) ||
-         environment.contains("OMPI_MCA_orte_local_tmpdir_base") ||
-         environment.contains("OMPI_MCA_orte_remote_tmpdir_base");
+  static constexpr std::array kNames{kSessionFolders[0],
+                                     kSessionFolders[1],
+                                     "OMPI_MCA_orte_local_tmpdir_base",
+                                     "OMPI_MCA_orte_remote_tmpdir_base",
+                                     "PRTE_MCA_prte_local_tmpdir_base",
+                                     "PRTE_MCA_prte_remote_tmpdir_base"};
+  return std::ranges::any_of(kNames, [&](const char* name) { return environment.contains(name); });
 }
 
 }  // namespace
@@ -102,7 +108,7 @@ Environment base_environment(const Environment& current, const LaunchRequest& re
   } else if (request.hostfile) {
     if (current.contains("SLURM_JOB_ID")) environment["SLURM_OVERLAP"] = "1";
   } else if (!request.session_folder.empty() && !names_session_folder(environment)) {
-    environment[kSessionFolder] = request.session_folder.string();
+    for (const char* name : kSessionFolders) environment[name] = request.session_folder.string();
   }
   return environment;
 }

@@ -32,13 +32,12 @@ constexpr std::array kSizeVariables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COM
 /// Whether a launcher of one rank left this variable, by which an mpirun within would take itself
 /// for a part of that job and refuse to start. Other OMPI_MCA_* are the user's.
 bool is_of_outer_job(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> kStarts{"PMIX_",
-                                                           "PMI_",
-                                                           "OMPI_MCA_orte_",
-                                                           "OMPI_MCA_ess",
-                                                           "OMPI_MCA_pmix",
-                                                           "OMPI_MCA_initial_wdir",
-                                                           "OMPI_MCA_mpi_oversubscribe"};
+  static constexpr std::array<std::string_view, 12> kStarts{
+      "PMIX_", "PMI_", "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
+      "OMPI_MCA_mpi_oversubscribe",
+      // Of Open MPI 5.
+      "PRTE_", "OMPI_MCA_PREFIXES", "OMPI_MCA_mca_base_component_path", "OMPI_MCA_num_procs",
+      "OMPI_MCA_cpu_type"};
   if (name.starts_with("OMPI_") && !name.starts_with("OMPI_MCA_")) return true;
   return std::ranges::any_of(kStarts,
                              [=](std::string_view start) { return name.starts_with(start); });
@@ -88,11 +87,11 @@ int usual_ranks(const WorkerOptions& options) {
 }
 
 /// Kept on this host, whatever allocation there is around it; ranks bind themselves near their
-/// GPUs. Quiet: a rank that refuses says why itself, and mpirun's twelve lines would follow.
+/// GPUs.
 std::vector<std::string> mpirun_line(int ranks) {
-  std::vector<std::string> line{"mpirun",    "-np",  fmt::to_string(ranks),
-                                "--bind-to", "none", "--quiet",
-                                "--mca",     "ras",  "^slurm,tm,lsf,gridengine,alps"};
+  std::vector<std::string> line{
+      "mpirun", "-np", fmt::to_string(ranks),          "--bind-to", "none",
+      "--mca",  "ras", "^slurm,tm,lsf,gridengine,alps"};
   if (::geteuid() == 0) line.push_back("--allow-run-as-root");
   if (ranks > usable_cores()) line.push_back("--oversubscribe");
   return line;
@@ -219,6 +218,9 @@ int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments
   if (ranks_of_launcher(environment) > 0) {
     std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
   }
+  // A rank that refuses says why itself; mpirun's twelve lines would follow. Open MPI 5 knows
+  // neither this nor --quiet.
+  environment["OMPI_MCA_orte_execute_quiet"] = "1";
   std::vector<std::string> variables;
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
   return run_to_end(*mpirun, pointers(line), pointers(variables));

@@ -170,7 +170,8 @@ TEST(MayBeRecorded, OnlyWhatAffectsTheMeasurement) {
   }
   for (const char* name : {"", "PATH", "HOME", "NCCL", "MY_NCCL_ALGO", "CUDA_VISIBLE_DEVICES_2",
                            "AWS_SECRET_ACCESS_KEY", "OMPI_COMM_WORLD_RANK", "nccl_algo",
-                           "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES", "CUBLAS", "OMPI_MCA_ras"}) {
+                           "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES", "CUBLAS", "OMPI_MCA_ras",
+                           "OMPI_MCA_PREFIXES", "OMPI_MCA_num_procs", "OMPI_MCA_cpu_type"}) {
     EXPECT_FALSE(may_be_recorded(name)) << name;
   }
 }

@@ -114,10 +114,11 @@ TEST(Launcher, RanksOfSrunMeetOnARingUnlessAnotherWayIsSet) {
 TEST(Launcher, AJobOnOneHostHasASessionFolderOfItsOwn) {
   LaunchRequest request = two_ranks();
   request.session_folder = "/tmp/linkgain-1/0-1";
-  const Environment own{{"OMPI_MCA_orte_tmpdir_base", "/tmp/linkgain-1/0-1"}};
+  const Environment own{{"OMPI_MCA_orte_tmpdir_base", "/tmp/linkgain-1/0-1"},
+                        {"PRTE_MCA_prte_tmpdir_base", "/tmp/linkgain-1/0-1"}};
   EXPECT_EQ(base_environment({}, request), own);
   for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "OMPI_MCA_orte_local_tmpdir_base",
-                           "OMPI_MCA_orte_remote_tmpdir_base"}) {
+                           "OMPI_MCA_orte_remote_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"}) {
     const Environment users{{name, "/scratch"}};
     EXPECT_EQ(base_environment(users, request), users);
   }

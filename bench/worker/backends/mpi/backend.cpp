@@ -191,7 +191,7 @@ std::string control_variable(const char* name) {
 }
 
 /// The path that Open MPI's selection leaves: with pml ob1 messages go by the BTLs named and no
-/// other, within a host by vader where it is one of them.
+/// other, within a host by vader, which Open MPI 5 calls sm, where it is one of them.
 std::optional<Path> selected_path(const Session& session) {
   int provided = 0;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
@@ -201,7 +201,7 @@ std::optional<Path> selected_path(const Session& session) {
   if (pml != "ob1") return std::nullopt;
   std::set<std::string> btls;
   for (const std::string& part : split(btl, ',')) {
-    if (part != "self") btls.insert(part);
+    if (part != "self") btls.insert(part == "sm" ? "vader" : part);
   }
   if (btls == std::set<std::string>{"vader"}) return Path::host_memory;
   if (btls == std::set<std::string>{"tcp"}) return Path::network;
