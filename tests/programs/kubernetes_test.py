@@ -123,7 +123,7 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(len(calls), 4)
         for name, words in calls:
             with self.subTest(name):
-                done = subprocess.run([LINKGAIN, words[1], "--help"], capture_output=True, text=True, timeout=60,
+                done = subprocess.run([LINKGAIN, words[1], "--help"], capture_output=True, text=True, timeout=300,
                                       check=True)
                 for option in words:
                     if option.startswith("--"):

@@ -270,7 +270,7 @@ test_health_check_leaves_alone_what_others_drained() {
   echo no-driver >"$work/scenario"
   run env SLURMD_NODENAME=node2 "$work/health-check" --dry-run --prometheus "$work/doctor.prom"
   expect_status 1
-  grep -q '^linkgain_doctor_exit_status [13]$' "$work/doctor.prom" || complain "no status in doctor.prom"
+  grep -q '^linkgain_doctor_gpus 0$' "$work/doctor.prom" || complain "doctor.prom does not say that there is no GPU"
   expect_output 'the driver shows 0 of 2 GPUs'
   node_is node2 idle || complain "--dry-run drained node2"
   run env SLURMD_NODENAME=node3 "$work/health-check"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"
@@ -42,6 +43,17 @@ std::ptrdiff_t count_of(const Diagnosis& diagnosis, CheckVerdict verdict) {
   return std::ranges::count(diagnosis.findings, verdict, &Finding::verdict);
 }
 
+/// Absent where nobody looked for the driver.
+std::optional<double> gpus_that_respond(const Diagnosis& diagnosis) {
+  const std::vector<Finding>& findings = diagnosis.findings;
+  if (std::ranges::find(findings, "gpu-driver", &Finding::id) == findings.end()) {
+    return std::nullopt;
+  }
+  return static_cast<double>(std::ranges::count_if(findings, [](const Finding& finding) {
+    return finding.id == "gpu-responds" && finding.verdict == CheckVerdict::ok;
+  }));
+}
+
 /// "problem: NV4, reads refused; why: ...; do: ..."
 std::string sentence(const Finding& finding) {
   std::string text = fmt::format("{}: {}", name_of(finding.verdict), finding.value);
@@ -76,6 +88,8 @@ std::string diagnosis_prometheus(const Diagnosis& diagnosis) {
   text.value(static_cast<int>(exit_code_of(diagnosis)));
   text.gauge("linkgain_doctor_checked_timestamp_seconds", "When the machine was checked.");
   text.value(timestamp_of(diagnosis.checked));
+  text.gauge("linkgain_doctor_gpus", "GPUs that respond.");
+  text.value(gpus_that_respond(diagnosis));
   text.gauge("linkgain_doctor_findings", "Findings by verdict.");
   for (const CheckVerdict verdict : kCheckVerdicts) {
     text.value(static_cast<double>(count_of(diagnosis, verdict)), {{"verdict", name_of(verdict)}});

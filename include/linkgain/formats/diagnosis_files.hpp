@@ -12,7 +12,7 @@ namespace linkgain {
 std::string diagnosis_junit(const Diagnosis& diagnosis);
 
 /// Prometheus' text format, for node_exporter's textfile collector: exit status, when it was
-/// checked, findings by verdict, and a severity for each that could be checked.
+/// checked, GPUs that respond, findings by verdict, and a severity for each that could be checked.
 std::string diagnosis_prometheus(const Diagnosis& diagnosis);
 
 }  // namespace linkgain

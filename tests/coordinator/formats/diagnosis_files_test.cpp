@@ -38,6 +38,16 @@ TEST(DiagnosisPrometheus, LeavesOutWhatCouldNotBeChecked) {
   EXPECT_THAT(text, Not(HasSubstr("check=\"xid\"")));
 }
 
+/// A node without its driver has no problem that a check could name.
+TEST(DiagnosisPrometheus, CountsGpusThatRespond) {
+  Diagnosis diagnosis = sick_workstation();
+  EXPECT_THAT(diagnosis_prometheus(diagnosis), HasSubstr("\nlinkgain_doctor_gpus 2\n"));
+  std::erase_if(diagnosis.findings, [](const Finding& each) { return each.id == "gpu-responds"; });
+  EXPECT_THAT(diagnosis_prometheus(diagnosis), HasSubstr("\nlinkgain_doctor_gpus 0\n"));
+  std::erase_if(diagnosis.findings, [](const Finding& each) { return each.id == "gpu-driver"; });
+  EXPECT_THAT(diagnosis_prometheus(diagnosis), Not(HasSubstr("linkgain_doctor_gpus"))) << "--only";
+}
+
 TEST(DiagnosisPrometheus, PassesPromtool) {
   if (!has_promtool()) GTEST_SKIP() << kNoPromtool;
   for (const Diagnosis& diagnosis : {sick_workstation(), healthy_server(), Diagnosis{}}) {
