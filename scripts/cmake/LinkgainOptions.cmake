@@ -36,6 +36,10 @@ if(LINKGAIN_SANITIZE)
   target_link_options(linkgain_options INTERFACE -fsanitize=address,undefined
     $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
+# libFuzzer learns from it what an input reaches.
+if(LINKGAIN_FUZZ)
+  target_compile_options(linkgain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
 
 # linkgain_precompile(TARGET LINKS...): the heaviest of the headers that its sources include, read once for all targets
 # that link the same of the packages below. Only where LINKGAIN_PRECOMPILE is on: a source that forgets an include of

@@ -18,6 +18,15 @@ TEST(BuiltInVariants, OfNcclSetExactlyTheseVariables) {
   EXPECT_EQ(built_in_variants({BackendKind::nccl, "2.28.3"}), expected);
 }
 
+TEST(NcclVersionCode, IsNcclsOwn) {
+  EXPECT_EQ(nccl_version_code("2.28.7"), 22807);
+  EXPECT_EQ(nccl_version_code("2.28.9+cuda13.0"), 22809);
+  EXPECT_EQ(nccl_version_code("2.9"), 20900);
+  for (const char* text : {"", "2", ".28.9", "2.x.1", "2.28.7.1", "2.28.", "2.-1.0", "99999.1.1"}) {
+    EXPECT_EQ(nccl_version_code(text), std::nullopt) << text;
+  }
+}
+
 TEST(BuiltInVariants, ShutWindowsFromTheVersionThatHasTheSwitch) {
   const auto has_switch = [](std::string_view version, std::size_t variant) {
     return built_in_variants({BackendKind::nccl, std::string(version)})[variant].environment.count(
