@@ -5,6 +5,7 @@
 #include "replay.hpp"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -33,8 +35,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kUsage = 2;
-/// Processor time that one input may take, and memory that all of them may.
+/// Processor time that one input may take, how long it may wait, and memory that all of them may
+/// take.
 constexpr int kMostSeconds = 20;
+constexpr unsigned kMostWait = 80;
 constexpr long kMostKib = 2L << 20;
 /// A failing input of up to so many bytes is printed, too.
 constexpr std::size_t kMostPrinted = 2000;
@@ -63,8 +67,9 @@ double processor_seconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-/// SIGPROF, which nobody handles, ends an input that takes too long.
+/// SIGPROF or SIGALRM, which nobody handles, ends an input that takes too long.
 void start_watch() {
+  alarm(kMostWait);
   itimerval limit{};
   limit.it_value.tv_sec = kMostSeconds;
   setitimer(ITIMER_PROF, &limit, nullptr);
@@ -146,10 +151,14 @@ std::string printable(std::string_view bytes) {
 
 std::string described(int status) {
   if (!WIFSIGNALED(status)) return "exit status " + std::to_string(WEXITSTATUS(status));
+  const std::string how = std::string("signal ") + strsignal(WTERMSIG(status));
   if (WTERMSIG(status) == SIGPROF) {
-    return "more than " + std::to_string(kMostSeconds) + " s of processor time";
+    return how + ": more than " + std::to_string(kMostSeconds) + " s of processor time";
   }
-  return std::string("signal ") + strsignal(WTERMSIG(status));
+  if (WTERMSIG(status) == SIGALRM) {
+    return how + ": it waits for more than " + std::to_string(kMostWait) + " s";
+  }
+  return how;
 }
 
 /// Keeps the input that ended the child, and says where.
@@ -182,6 +191,7 @@ int replay(const Request& request) {
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot fork");
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     [&]() noexcept { run_all(request, inputs, progress); }();
     std::exit(0);  // as other programs, so that leaks are looked for
   }

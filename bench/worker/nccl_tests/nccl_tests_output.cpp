@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <stdexcept>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/record/variants.hpp"
 
 namespace linkgain {
