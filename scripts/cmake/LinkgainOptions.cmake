@@ -38,6 +38,10 @@ if(LINKGAIN_SANITIZE)
   target_link_options(linkgain_options INTERFACE -fsanitize=address,undefined
     $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
+# libFuzzer learns from it what an input reaches.
+if(LINKGAIN_FUZZ)
+  target_compile_options(linkgain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
 
 # Of the libraries that another machine may lack none is loaded: LinkgainDependencies.cmake takes their archives.
 if(LINKGAIN_PORTABLE)

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "linkgain/base/json.hpp"
 #include "support/program.hpp"
 
 namespace linkgain::test {

@@ -423,6 +423,40 @@ test_stress_builds_every_fault() {
   expect_no_call 'LINKGAIN_MUTANT=no-acquire'
 }
 
+test_fuzz_runs_every_target_to_its_end_or_its_time() {
+  mkdir -p "$work/tree/tests/fuzz"
+  touch "$work/tree/tests/fuzz/"{sizes,record,planted}_fuzz.cpp
+  double sizes_fuzz <<<'echo "#9 NEW    cov: 41 ft: 7"; echo "#10 DONE   cov: 42 ft: 7"
+    echo "stat::number_of_executed_units: 10"; exit "$(cat "$work/ends" 2>/dev/null || echo 0)"'
+  double record_fuzz <<<'trap "echo stat::number_of_executed_units: 77; exit" USR1; while :; do :; done'
+  run scripts/validation/fuzz --programs "$work/bin" --keep "$work/keep" --failures "$work/out" --inputs 10 --seconds 1
+  expect_status 0
+  [[ $output =~ sizes\ +10\ +0\.0\ +42\ +0\ +ok ]] || complain 'no line of sizes'
+  [[ $output =~ record\ +77\ +[0-9.]+\ +\?\ +0\ +ok ]] || complain 'no line of record'
+  expect_no_output planted
+  expect_call 'sizes_fuzz -runs=10'
+  expect_call "$work/keep/sizes $work/tree/tests/fuzz/corpus/sizes"
+  expect_no_call '^cmake'
+  echo 77 >"$work/ends"
+  run scripts/validation/fuzz --programs "$work/bin" --failures "$work/out" --only sizes
+  expect_status 1
+  expect_output "FAILED, see $work/out/sizes.log"
+}
+
+test_fuzz_builds_with_clang() {
+  mkdir -p "$work/tree/tests/fuzz"
+  touch "$work/tree/tests/fuzz/sizes_fuzz.cpp"
+  run scripts/validation/fuzz
+  expect_status 3
+  double clang++ <<<':'
+  double sizes_fuzz <<<'echo "stat::number_of_executed_units: 10"'
+  double cmake <<<'[[ $1 == --build ]] || exit 0; mkdir -p "$2/bin"; cp "$work/bin/sizes_fuzz" "$2/bin/"'
+  run scripts/validation/fuzz
+  expect_status 0
+  expect_call '--preset fuzz'
+  expect_call '--target fuzzers'
+}
+
 test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
   local log
   mkdir -p "$work/staged/usr/include"
@@ -465,14 +499,15 @@ test_wrong_options_start_nothing() {
     'validation/compare-nccl-tests --operations all_gather,, x' 'validation/compare-nccl-tests --buffers registered x' \
     'validation/compare-nccl-tests --resume x' 'validation/compare-nccl-tests --seconds x x' \
     'validation/compare-nccl-tests --limit speed x' 'validation/stress-all-reduce --only nothing' \
-    'validation/stress-all-reduce --ranks' 'validation/check-spills --all'; do
+    'validation/stress-all-reduce --ranks' 'validation/check-spills --all' 'validation/fuzz --only nothing' \
+    'validation/fuzz --seconds 0'; do
     # shellcheck disable=SC2086 # words
     run scripts/$words
     expect_status 2
   done
   expect_no_call '^\(cmake\|apt-get\|mpirun\)'
   for words in quickstart test validation/gpu-check lint validation/compare-nccl-tests validation/stress-all-reduce \
-    validation/check-spills; do
+    validation/check-spills validation/fuzz; do
     run "scripts/$words" --help
     expect_status 0
     expect_output "usage: scripts/$words"

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "linkgain/base/json.hpp"
 #include "programs.hpp"
 #include "support/token_file.hpp"
 

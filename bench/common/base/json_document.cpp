@@ -1,8 +1,9 @@
-#include "linkgain/base/json_document.hpp"
+// clang-format off: valijson reads whole numbers, too, so that this header comes before it
+#include "linkgain/base/json.hpp"
+// clang-format on
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -10,6 +11,7 @@
 #include <valijson/validator.hpp>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json_document.hpp"
 
 namespace linkgain::json {
 namespace {

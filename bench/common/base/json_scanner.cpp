@@ -5,7 +5,8 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <nlohmann/json.hpp>
+
+#include "linkgain/base/json.hpp"
 
 namespace linkgain {
 namespace {

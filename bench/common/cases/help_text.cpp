@@ -66,8 +66,8 @@ Options options_in(const CLI::App& app, const std::string& group) {
   Options options = app.get_options([&](const CLI::Option* option) {
     return option->nonpositional() && option->get_group() == group;
   });
-  std::ranges::stable_partition(
-      options, [&](const CLI::Option* option) { return option != app.get_help_ptr(); });
+  std::stable_partition(options.begin(), options.end(),
+                        [&](const CLI::Option* option) { return option != app.get_help_ptr(); });
   return options;
 }
 

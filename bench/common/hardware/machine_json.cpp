@@ -1,9 +1,9 @@
 #include "linkgain/hardware/machine_json.hpp"
 
 #include <array>
-#include <stdexcept>
 #include <string>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 
 namespace linkgain::json {
@@ -171,7 +171,7 @@ std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label) {
                               Ancestor::node, Ancestor::sys}) {
     if (*label == label_of(each)) return each;
   }
-  throw std::invalid_argument("no such ancestor: " + *label);
+  throw UsageError("no such ancestor: " + *label);
 }
 
 Out write_ancestor(const std::optional<Ancestor>& ancestor) {

@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <stdexcept>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/text.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/record/variants.hpp"
 
 namespace linkgain {
 namespace {
@@ -20,8 +20,8 @@ namespace {
 /// Of the library that is measured, which is not always NCCL.
 std::string versions(const protocol::HelloReply& hello) {
   const Software& software = hello.machine.software;
-  const auto header = nccl_version_code(software.nccl_header);
-  const auto library = nccl_version_code(software.nccl_library);
+  const auto header = nccl_version_code(software.nccl_header.value_or(""));
+  const auto library = nccl_version_code(software.nccl_library.value_or(""));
   if (header && library) return fmt::format("nccl-headers={} nccl-library={}", *header, *library);
   return fmt::format("backend={} ({}, in CPU memory)", name_of(hello.backend), software.mpi);
 }
@@ -139,13 +139,6 @@ Json config_json(const NcclTestsReport& report) {
 
 }  // namespace
 
-std::optional<int> nccl_version_code(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const std::vector<std::string> parts = split(*text, '.');
-  if (parts.size() != 3) return std::nullopt;
-  return std::stoi(parts[0]) * 10000 + std::stoi(parts[1]) * 100 + std::stoi(parts[2]);
-}
-
 std::string nccl_tests_host(const std::string& host) { return host.substr(0, host.find('.')); }
 
 std::string nccl_tests_pci_id(const std::string& id) {
@@ -237,7 +230,7 @@ std::string nccl_tests_json(const NcclTestsReport& report, const std::string& en
   for (const auto& [name, value] : report.hello.environment) {
     json["env"].push_back(fmt::format("{}={}", name, value));
   }
-  const auto library = nccl_version_code(report.hello.machine.software.nccl_library);
+  const auto library = nccl_version_code(report.hello.machine.software.nccl_library.value_or(""));
   json["nccl_version"] = library ? Json(*library) : Json();
   json["config"] = config_json(report);
   json["results"] = Json::array();

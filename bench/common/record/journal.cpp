@@ -46,7 +46,7 @@ int create(const std::filesystem::path& path) {
 }
 
 /// More cases than any run has.
-constexpr std::int64_t kMostCases = 1'000'000;
+constexpr std::int64_t kMostCases = 100'000;
 
 /// Replaces case `index` and its samples by those of one journal line. `sequence` counts samples.
 /// Cases may come in any order: those before it have no variants until their own line.

@@ -20,6 +20,8 @@ template <typename... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Out write_command(const Command& command) {
   Out out{{"command", name_of(command)}};

@@ -4,22 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/whole_number.hpp"
 
 namespace linkgain {
 namespace {
-
-/// "2.28.7" as 22807, NCCL's own encoding; 0 where the text is no version.
-int version_code(std::string_view version) {
-  const std::vector<std::string> parts = split(version, '.');
-  if (parts.size() < 2) return 0;
-  const int patch = parts.size() > 2 ? std::stoi(parts[2]) : 0;
-  return std::stoi(parts[0]) * 10000 + std::stoi(parts[1]) * 100 + patch;
-}
 
 /// P2P off, and every other path to NVLink shut: NVLS and, from 2.28.7 on, symmetric windows ignore
 /// NCCL_P2P_DISABLE. Which NCCL there will be is not known before workers run; an older one ignores
@@ -98,14 +92,26 @@ void set_nccl(Environment& environment, BackendKind backend) {
 
 }  // namespace
 
+std::optional<int> nccl_version_code(std::string_view version) {
+  constexpr int kMost = 9999;
+  std::array<int, 3> numbers{};
+  const std::vector<std::string> parts = split(version.substr(0, version.find('+')), '.');
+  if (parts.size() < 2 || parts.size() > numbers.size()) return std::nullopt;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    numbers[i] = whole_number<int>(parts[i]).value_or(-1);
+    if (numbers[i] < 0 || numbers[i] > kMost) return std::nullopt;
+  }
+  return numbers[0] * 10000 + numbers[1] * 100 + numbers[2];
+}
+
 bool has_window_switch(std::string_view nccl_version) {
   constexpr int kFirst = 22807;
-  return version_code(nccl_version) >= kFirst;
+  return nccl_version_code(nccl_version) >= kFirst;
 }
 
 bool has_log_switch(std::string_view nccl_version) {
   constexpr int kFirst = 22400;
-  return version_code(nccl_version) >= kFirst;
+  return nccl_version_code(nccl_version) >= kFirst;
 }
 
 std::vector<Variant> built_in_variants(const VariantContext& context) {

@@ -19,6 +19,7 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/base/whole_number.hpp"
 
 namespace linkgain {
 namespace {
@@ -131,7 +132,8 @@ int usable_cores() {
 std::optional<std::int64_t> available_memory() {
   const auto text = field_of("/proc/meminfo", "MemAvailable");
   if (!text) return std::nullopt;
-  return std::stoll(*text) * 1024;
+  const auto kib = whole_number<std::int64_t>(text->substr(0, text->find(' ')));
+  return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
 std::optional<std::int64_t> free_shared_memory() {

@@ -7,6 +7,9 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
+
+#include "linkgain/base/whole_number.hpp"
 
 namespace linkgain {
 namespace {
@@ -42,11 +45,9 @@ void read_processors(const std::filesystem::path& proc, HostLoad& load) {
     std::istringstream words(line);
     std::string name;
     words >> name;
-    const bool is_processor = name.size() > 3 && name.starts_with("cpu") &&
-                              name.find_first_not_of("0123456789", 3) == std::string::npos;
-    if (!is_processor) continue;
-    const std::size_t number = std::stoul(name.substr(3));
-    if (number >= CPU_SETSIZE || !CPU_ISSET(number, &usable)) continue;
+    if (!name.starts_with("cpu")) continue;
+    const auto number = whole_number<std::size_t>(std::string_view(name).substr(3));
+    if (!number || *number >= CPU_SETSIZE || !CPU_ISSET(*number, &usable)) continue;
     std::array<double, kColumns> ticks{};
     for (double& each : ticks) words >> each;
     const double busy = ticks[user] + ticks[nice] + ticks[system] + ticks[irq] + ticks[softirq];
@@ -76,7 +77,11 @@ std::int64_t involuntary_switches(const std::filesystem::path& process) {
   constexpr std::string_view kName = "nonvoluntary_ctxt_switches:";
   std::ifstream file(process / "status");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(kName)) return std::stoll(line.substr(kName.size()));
+    if (!line.starts_with(kName)) continue;
+    std::istringstream number(line.substr(kName.size()));
+    std::int64_t switches = 0;
+    number >> switches;
+    return switches;
   }
   return 0;
 }

@@ -8,12 +8,12 @@
 #include <charconv>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/whole_file.hpp"
 #include "linkgain/cases/backend.hpp"
@@ -88,15 +88,15 @@ CaseFigures case_of(const std::string& name, const std::string& variant,
   figures.name = name;
   figures.definition = parse_case_name(name);
   figures.variant = variant;
-  const bool measured = !repetitions.times.empty() || repetitions.median.has_value();
-  const double time =
-      !repetitions.times.empty() ? median(repetitions.times) : repetitions.median.value_or(0.0);
-  if (!repetitions.failure.empty() || !measured || !(time > 0.0)) {
+  std::vector<double> times = repetitions.times;
+  if (times.empty()) times.push_back(repetitions.median.value_or(0.0));
+  const bool measured = std::ranges::all_of(times, [](double each) { return each > 0.0; });
+  if (!repetitions.failure.empty() || !measured) {
     figures.no_time = repetitions.failure.empty() ? "not measured" : repetitions.failure;
     return figures;
   }
-  figures.time = Seconds{time};
-  figures.launches = {{0, Seconds{time}}};
+  figures.time = Seconds{median(times)};
+  figures.launches = {{0, *figures.time}};
   figures.sample_error = log_median_error(repetitions.times);
   figures.algbw = algorithm_bandwidth(figures.definition, *figures.time);
   figures.busbw = bus_bandwidth(figures.definition, *figures.time);
@@ -242,7 +242,11 @@ Case pattern_of(const Json& document, const std::vector<std::string>& arguments)
   Case pattern;
   pattern.operation = operation_of(arguments);
   const Json& config = document.at("config");
-  pattern.ranks = static_cast<int>(config.at("devices").size());
+  const std::size_t ranks = config.at("devices").size();
+  if (ranks < 1 || ranks > kMostRanks) {
+    throw UsageError(fmt::format("it names {} devices, 1 to {} can be", ranks, kMostRanks));
+  }
+  pattern.ranks = static_cast<int>(ranks);
   if (config.value("graph", 0) > 0) pattern.launch = LaunchMode::graph;
   const std::string registration = registration_of(arguments);
   if (registration == "1") pattern.buffers = Buffers::registered;
@@ -253,6 +257,7 @@ Case pattern_of(const Json& document, const std::vector<std::string>& arguments)
 Case case_of(const Json& row, const Case& pattern) {
   Case c = pattern;
   c.size = Bytes{row.at("size")};
+  if (c.size.value < 0) throw UsageError(fmt::format("a row has a size of {} bytes", c.size.value));
   c.type = parse_nccl_tests_type(row.at("type").get<std::string>());
   if (has_reduction(c.operation)) c.reduction = parse_reduction(row.at("redop").get<std::string>());
   if (has_root(c.operation)) c.root = root_of(row);

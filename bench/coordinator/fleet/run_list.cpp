@@ -120,8 +120,7 @@ std::filesystem::path find_run(const std::filesystem::path& named,
         "name the directory of the one that is meant");
   }
   std::ranges::sort(labels);
-  const auto again = std::ranges::unique(labels);
-  labels.erase(again.begin(), again.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   throw UsageError(fmt::format("'{}' is neither a file nor the folder or label of a run in {}",
                                label, folder.string()),
                    labels.empty() ? "no run there has one: linkgain run --label NAME gives it"

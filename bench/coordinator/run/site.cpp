@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -77,7 +78,7 @@ std::vector<Nvml::Device> visible_devices(const Nvml& nvml, const CudaSettings& 
 
 Hosts parse_hostfile(std::string_view text) {
   std::set<std::string> names;
-  int slots = 0;
+  std::int64_t slots = 0;
   bool all_stated = true;
   bool repeated = false;
   std::istringstream lines{std::string(text)};
@@ -93,11 +94,14 @@ Hosts parse_hostfile(std::string_view text) {
     repeated = !names.insert(name).second || repeated;
     const std::optional<int> stated = slots_of(words, number);
     slots += stated.value_or(1);
+    if (slots > std::numeric_limits<int>::max()) {
+      throw no_hostfile(fmt::format("line {}: more slots than linkgain can count", number));
+    }
     all_stated = all_stated && stated.has_value();
   }
   if (names.empty()) throw no_hostfile("there is no host in it");
   Hosts hosts{static_cast<int>(names.size()), std::nullopt};
-  if (all_stated || repeated) hosts.slots = slots;
+  if (all_stated || repeated) hosts.slots = static_cast<int>(slots);
   return hosts;
 }
 

@@ -16,6 +16,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/nccl_tests/nccl_tests_cases.hpp"
 #include "linkgain/nccl_tests/nccl_tests_output.hpp"
+#include "linkgain/record/variants.hpp"
 #include "linkgain/runtime/engine.hpp"
 #include "linkgain/runtime/fault.hpp"
 
@@ -30,8 +31,8 @@ bool has_float8(Session& session, const Backend& backend) {
   backend.describe(software);
   const std::optional<GpuInfo> gpu = backend.gpu();
   const bool has = gpu && std::stoi(gpu->compute_capability) >= 9 &&
-                   nccl_version_code(software.nccl_header) >= kFirstNcclWithFloat8 &&
-                   nccl_version_code(software.nccl_library) >= kFirstNcclWithFloat8;
+                   nccl_version_code(software.nccl_header.value_or("")) >= kFirstNcclWithFloat8 &&
+                   nccl_version_code(software.nccl_library.value_or("")) >= kFirstNcclWithFloat8;
   return session.max(has ? 0.0 : 1.0) < 0.5;
 }
 

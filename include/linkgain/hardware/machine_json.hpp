@@ -10,7 +10,7 @@
 /// The JSON form of a machine and what is read of it.
 namespace linkgain::json {
 
-/// Of its label; absent for none. Throws std::invalid_argument for any other.
+/// Of its label; absent for none. Throws UsageError for any other.
 std::optional<Ancestor> ancestor_of(const std::optional<std::string>& label);
 Out write_ancestor(const std::optional<Ancestor>& ancestor);
 

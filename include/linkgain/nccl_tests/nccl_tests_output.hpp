@@ -43,9 +43,6 @@ struct NcclTestsReport {
   int failed_checks = 0;  ///< checks that found wrong data, each rank's for itself
 };
 
-/// "2.28.3" as NCCL's own 22803; absent for an absent one.
-std::optional<int> nccl_version_code(const std::optional<std::string>& text);
-
 /// A host's name as far as its first dot.
 std::string nccl_tests_host(const std::string& host);
 /// "00000000:00:06.0" as "0000:00:06".

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ struct VariantContext {
 /// mpi: shared-memory, tcp. With several hosts MPI's ranks talk TCP from host to host in both, over
 /// whatever interfaces Open MPI chooses; on one, tcp is over its loopback interface.
 std::vector<Variant> built_in_variants(const VariantContext& context);
+
+/// "2.28.7" and "2.28.7+cuda13.0" as 22807, NCCL's own encoding; absent where the text is no
+/// version.
+std::optional<int> nccl_version_code(std::string_view version);
 
 /// Whether this NCCL has symmetric windows that NCCL_WIN_ENABLE=0, and not NCCL_P2P_DISABLE=1,
 /// keeps off NVLink: 2.28.7 and later.

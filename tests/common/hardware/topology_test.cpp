@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "linkgain/base/json.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {

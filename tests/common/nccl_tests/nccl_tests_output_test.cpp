@@ -6,9 +6,9 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "programs/nccl_tests_table.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"

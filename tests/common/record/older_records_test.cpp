@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "linkgain/base/json.hpp"
 #include "support/full_record.hpp"
 
 /// Records of the time before a member came in.

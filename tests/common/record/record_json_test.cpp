@@ -3,9 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/record/journal.hpp"
 #include "support/full_record.hpp"
 #include "support/situations.hpp"

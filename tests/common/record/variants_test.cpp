@@ -22,6 +22,15 @@ TEST(BuiltInVariants, OfNcclSetExactlyTheseVariables) {
   EXPECT_EQ(built_in_variants({BackendKind::nccl}), expected);
 }
 
+TEST(NcclVersionCode, IsNcclsOwn) {
+  EXPECT_EQ(nccl_version_code("2.28.7"), 22807);
+  EXPECT_EQ(nccl_version_code("2.28.9+cuda13.0"), 22809);
+  EXPECT_EQ(nccl_version_code("2.9"), 20900);
+  for (const char* text : {"", "2", ".28.9", "2.x.1", "2.28.7.1", "2.28.", "2.-1.0", "99999.1.1"}) {
+    EXPECT_EQ(nccl_version_code(text), std::nullopt) << text;
+  }
+}
+
 TEST(NcclVersions, HaveTheSwitchesOfWindowsAndOfTheLogFromTheirFirst) {
   for (const char* version : {"", "2.19.3", "2.28", "2.28.3", "2.28.6", "2.9.6"}) {
     EXPECT_FALSE(has_window_switch(version)) << version;

@@ -58,6 +58,18 @@ TEST_F(HostLoadTest, ReadsPressureAndStolenTimeOfUsableProcessors) {
   EXPECT_THAT(load.stolen_s, Optional(DoubleNear(50 * tick_ * CPU_COUNT(&usable), 1e-9)));
 }
 
+TEST_F(HostLoadTest, TakesNothingFromLinesWithoutNumbers) {
+  write("pressure/cpu", "some avg10=1.00 total=\n");
+  write("stat", "cpu99999999999999999999 1 2 3\ncpux 1 2 3\n");
+  write("11/stat", "11 (a) R");
+  write("11/status", "nonvoluntary_ctxt_switches:\n");
+  const HostLoad load = read({11});
+  EXPECT_EQ(load.pressure_s, std::nullopt);
+  EXPECT_EQ(load.busy_s, std::nullopt);
+  EXPECT_EQ(load.own_s, 0.0);
+  EXPECT_EQ(load.involuntary_switches, 0);
+}
+
 TEST_F(HostLoadTest, AddsUpProcesses) {
   for (const char* pid : {"11", "12"}) {
     write(std::string(pid) + "/stat",

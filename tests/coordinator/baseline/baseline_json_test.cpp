@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"

@@ -1,8 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "linkgain/base/json.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"

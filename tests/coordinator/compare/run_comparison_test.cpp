@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "compared_runs.hpp"
+#include "linkgain/base/json.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 
 namespace linkgain::test {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "linkgain/base/json.hpp"
 
 namespace linkgain::test {
 namespace {

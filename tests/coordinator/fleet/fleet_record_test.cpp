@@ -5,9 +5,9 @@
 
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
 #include "support/full_record.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "fleet_fixture.hpp"
+#include "linkgain/base/json.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -113,7 +113,8 @@ TEST(Hostfile, NamesTheLineThatIsNone) {
 
 TEST(Hostfile, SaysWhatItRefuses) {
   std::string text;
-  for (const char* each : {"", "# node1", "node1\nslots=4", "node1 slots=two"}) {
+  for (const char* each :
+       {"", "# node1", "node1\nslots=4", "node1 slots=two", "node1 slots=2147483647\nnode2"}) {
     text += "---\n" + std::string(each) + "\n" + refusal(each) + "\n";
   }
   expect_golden(text, "refused_hostfiles.txt");

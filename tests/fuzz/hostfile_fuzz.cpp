@@ -1,0 +1,18 @@
+// An Open MPI hostfile.
+#include "fuzz_target.hpp"
+#include "linkgain/run/site.hpp"
+
+namespace linkgain {
+namespace {
+
+void read(std::string_view text) {
+  const Hosts hosts = parse_hostfile(text);
+  if (hosts.count < 1 || hosts.slots.value_or(1) < 1) throw std::logic_error("no host, or no slot");
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return linkgain::fuzz::run(data, size, linkgain::read);
+}

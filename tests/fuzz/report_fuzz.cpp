@@ -1,0 +1,31 @@
+// What `report` prints of a record, in all its forms.
+#include "fuzz_target.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/exec/exec_report.hpp"
+#include "linkgain/record/record.hpp"
+#include "linkgain/report/report.hpp"
+#include "linkgain/report/screen.hpp"
+
+namespace linkgain {
+namespace {
+
+void read(std::string_view text) {
+  Record record = parse_record(text, "input");
+  summarise(record);
+  const RunSummary summary(record);
+  csv(summary);
+  if (record.settings.program) {
+    exec_screen(record, "footer", ScreenStyle{});
+    exec_markdown(record);
+  } else {
+    screen(summary, "footer", ScreenStyle{});
+    markdown_report(summary);
+  }
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return linkgain::fuzz::run(data, size, linkgain::read);
+}
