@@ -13,10 +13,10 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/process/process.hpp"
+#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/job.hpp"
 #include "linkgain/run/launcher.hpp"
-#include "linkgain/run/run_directory.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/run/gpu_lookout.hpp"
 #include "linkgain/run/job.hpp"
 #include "linkgain/run/run_directory.hpp"
