@@ -16,8 +16,8 @@ std::string exec_screen(const Record& record, const std::string& footer, const S
 /// The same in Markdown, whole, and what every report has of the circumstances.
 std::string exec_markdown(const Record& record);
 
-/// The same to be pasted into an issue or a forum, in a block of at most kMostCardLines lines: of the
-/// metric alone that the sentence is about.
+/// The same to be pasted into an issue or a forum, in a block of at most kMostCardLines lines: of
+/// the metric alone that the sentence is about.
 std::string exec_card(const Record& record);
 
 /// What exec_markdown() has more than exec_screen().
