@@ -1,6 +1,7 @@
 // NCCL's log: transports, tuned calls, and the pattern of its file's name, which is the first line
 // here.
 #include "fuzz_target.hpp"
+#include "linkgain/cases/traffic.hpp"
 #include "linkgain/telemetry/call_log.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
@@ -14,7 +15,7 @@ void read(std::string_view text) {
   for (const std::optional<bool> nvlink :
        {std::optional<bool>(), std::optional(false), std::optional(true)}) {
     path_of(transports, nvlink);
-    for (const TunedCall& call : calls) path_of(transports, nvlink, call.plan.algorithm);
+    for (const TunedCall& call : calls) path_of(transports, nvlink, algorithm_called(call.plan.algorithm));
   }
   for (const TunedCall& call : calls) {
     Case c;

@@ -2,6 +2,7 @@
 #include "fuzz_target.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/exec/exec_report.hpp"
+#include "linkgain/formats/csv.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/report/screen.hpp"

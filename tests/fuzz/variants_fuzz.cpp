@@ -21,8 +21,9 @@ void require_round_trip(const Variant& variant, const VariantContext& context) {
 }
 
 void read(std::string_view text) {
-  const VariantContext context{BackendKind::nccl, std::string(fuzz::take_line(text)), false};
-  const VariantContext mpi{BackendKind::mpi, "", true};
+  nccl_version_code(fuzz::take_line(text));
+  const VariantContext context{BackendKind::nccl, false};
+  const VariantContext mpi{BackendKind::mpi, true};
   built_in_variants(context);
   std::vector<Variant> variants;
   while (!text.empty()) {
