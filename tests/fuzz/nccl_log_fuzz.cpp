@@ -15,7 +15,8 @@ void read(std::string_view text) {
   for (const std::optional<bool> nvlink :
        {std::optional<bool>(), std::optional(false), std::optional(true)}) {
     path_of(transports, nvlink);
-    for (const TunedCall& call : calls) path_of(transports, nvlink, algorithm_called(call.plan.algorithm));
+    for (const TunedCall& call : calls)
+      path_of(transports, nvlink, algorithm_called(call.plan.algorithm));
   }
   for (const TunedCall& call : calls) {
     Case c;
