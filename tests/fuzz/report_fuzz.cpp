@@ -4,7 +4,7 @@
 #include "linkgain/exec/exec_report.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/report/screen.hpp"
+#include "linkgain/screen/screen.hpp"
 
 namespace linkgain {
 namespace {
