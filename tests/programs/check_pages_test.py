@@ -33,7 +33,7 @@ FAULTS = {
 
 
 def check(*arguments):
-    return subprocess.run([SCRIPT, "--quick", "--linkgain", os.environ["LINKGAIN"], *arguments], text=True,
+    return subprocess.run([SCRIPT, "--quick", "--build", os.environ["LINKGAIN_BUILD"], *arguments], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
 
 

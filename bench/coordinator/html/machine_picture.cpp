@@ -170,12 +170,11 @@ class HostPicture {
   std::string bus(double y) const {
     const std::string& label = links_.begin()->first;
     const std::string rate = rate_text(ranks_);
-    const std::string each = ordered_.size() > 2 ? "every pair by " : "";
-    std::string text = svg_text(
-        kPictureWidth / 2.0, y - 8.0, Anchor::middle,
-        fitted(fmt::format("{}{} (NVLink{}{})", each, label, rate.empty() ? "" : ", ", rate),
-               kInner),
-        "title");
+    const std::string name =
+        fmt::format("{}NVLink{}{}{}", ordered_.size() > 2 ? "every pair: " : "",
+                    label == "NVLink" ? "" : " " + label, rate.empty() ? "" : ", ", rate);
+    std::string text =
+        svg_text(kPictureWidth / 2.0, y - 8.0, Anchor::middle, fitted(name, kInner), "title");
     const std::size_t last = std::min(ordered_.size(), kMostInRow) - 1;
     text += svg_line(middle_of(0), y, middle_of(last), y, "nvlink");
     for (std::size_t i = 0; i <= last; ++i) {

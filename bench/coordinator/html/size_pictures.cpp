@@ -221,7 +221,8 @@ std::string figures_of(const Family& family, const IntervalsOfRuns& intervals, s
                 .y = {std::move(unit), quantity, Spacing::logarithmic}};
   };
   Plot bandwidth = plot_of("bus bandwidth", "GB/s", Quantity::bandwidth);
-  if (moves_its_size(definition.operation)) {
+  const bool is_latency = definition.operation == OperationKind::latency;
+  if (moves_its_size(definition.operation) && !is_latency) {
     add_variants(bandwidth, family, Shown::bandwidth, intervals);
     add_limits(bandwidth, family);
   }

@@ -52,6 +52,7 @@ class Browser:
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(domain + ".enable")
+        self.send("Performance.enable", timeDomain="threadTicks")
         return self
 
     def __exit__(self, *_):
@@ -120,6 +121,11 @@ class Browser:
             message = self.receive(deadline)
             if "method" in message:
                 self.events.append(message)
+
+    def cpu_s(self):
+        """Seconds that the page's thread has computed since it was opened; other work of the machine is not in them."""
+        metrics = {each["name"]: each["value"] for each in self.send("Performance.getMetrics")["metrics"]}
+        return metrics["TaskDuration"]
 
     def complaints(self):
         """What the browser wrote to its console since the page was opened."""

@@ -7,6 +7,7 @@
 
 #include "linkgain/record/journal.hpp"
 #include "support/golden.hpp"
+#include "support/profile_record.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain {
@@ -66,6 +67,15 @@ TEST(RunPage, ShowsKernelsBesideNccl) {
   const std::string page = run_page(recorded("2xH200-kernels"));
   EXPECT_THAT(page, HasSubstr("our kernel, p2p against host"));
   EXPECT_THAT(page, HasSubstr("NCCL, p2p"));
+}
+
+TEST(RunPage, OfTheFullProfileOnEightGpusIsSmall) {
+  constexpr std::size_t kMost = 3'000'000;
+  Record record = profile_record(Profile::full, 8, 2, kFewestSamples);
+  summarise(record);
+  const std::string page = run_page(record);
+  EXPECT_LT(page.size(), kMost);
+  EXPECT_THAT(page, HasSubstr("GPU7"));
 }
 
 TEST(RunPage, OfSeveralRecordsHasASeriesForEach) {
