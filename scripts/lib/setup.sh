@@ -46,6 +46,10 @@ readonly cluster_tools=(
   'python3-venv|package|python3-venv|Python'\''s virtual environments'
   'lmod|package|lmod|Lmod'
 )
+# For tests that open report.html: some 15 s and 300 MB.
+readonly browser_tools=(
+  'chromium-headless-shell|command|chromium-headless-shell|a headless Chromium'
+)
 readonly reframe_version=4.10.4
 # Kubernetes' own schemas, and Grafana's own classes of a dashboard.
 readonly validators=('kubernetes-validate==1.37.0' 'grafana-foundation-sdk==1769699998!10.1.0')

@@ -5,7 +5,7 @@
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/report/screen.hpp"
+#include "linkgain/screen/screen.hpp"
 
 namespace linkgain {
 namespace {

@@ -343,7 +343,7 @@ TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {
   made.environment["NCCL_SECRET"] = "nccl_secret";
   const Outcome outcome = run_program(made);
   EXPECT_EQ(outcome.status, 0) << outcome.error;
-  for (const char* file : {"record.json", "report.md", "run.log"}) {
+  for (const char* file : {"record.json", "report.md", "report.html", "run.log"}) {
     EXPECT_THAT(read_text(folder_.path() / "out" / file), Not(HasSubstr("_secret\""))) << file;
   }
   const std::string text = record().dump();

@@ -78,10 +78,12 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
               Contains(StartsWith("| Shared memory | all_reduce 64 KiB | busbw ")));
 
   // A machine with other work may need more launches than were asked for.
-  EXPECT_THAT(names_in(folder_.path() / "out"),
-              IsSupersetOf({"record.json", "report.md", "run.log", "shared-memory-1.log",
-                            "shared-memory-2.log", "tcp-1.log", "tcp-2.log"}));
+  EXPECT_THAT(
+      names_in(folder_.path() / "out"),
+      IsSupersetOf({"record.json", "report.md", "report.html", "run.log", "shared-memory-1.log",
+                    "shared-memory-2.log", "tcp-1.log", "tcp-2.log"}));
   EXPECT_EQ(file("report.md"), report());
+  EXPECT_EQ(file("report.html"), report({"--format", "html"}));
   EXPECT_THAT(lines_of(report({"--format", "csv"})), SizeIs(1 + 2 * 2));
   EXPECT_THAT(report({"--format", "csv"}), StartsWith("case,operation,"));
 

@@ -45,10 +45,11 @@ const std::vector<OptionWords>& table() {
       {"--schedule", "HOW", names_of(kSchedules)},
       {"--launcher", "PROGRAM", {"mpirun", "srun"}},
       {"--metric", "METRIC", {"time", "busbw", "algbw"}},
-      {"--format", "FORMAT", {"table", "md", "csv", "json"}},
+      {"--format", "FORMAT", {"table", "md", "csv", "json", "html"}},
       {"--format",
        "REPORT",
-       {"table", "md", "csv", "json", "card", "google-benchmark", "nccl-tests", "nccl-tests-json"}},
+       {"table", "md", "csv", "json", "card", "google-benchmark", "nccl-tests", "nccl-tests-json",
+        "html"}},
       {"--format", "TEXT", {"nccl-tests"}},
   };
   return rows;

@@ -13,7 +13,7 @@
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/report/screen.hpp"
+#include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"

@@ -201,6 +201,7 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
     if (!(value.seconds > 0.0F) || static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
     ++node.judged_cases;
     const double excess = std::log(static_cast<double>(value.seconds)) - figure.centre;
+    node.ratios.push_back({value.name, std::exp(excess)});
     if (excess <= slow_bound(figure, options.tolerance)) continue;
     slow.push_back(value.name);
     if (excess <= worst) continue;

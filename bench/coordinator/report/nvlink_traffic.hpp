@@ -11,8 +11,4 @@ namespace linkgain {
 /// counted.
 std::string nvlink_traffic_sentence(const CaseSummary& each);
 
-/// The report's section with a row for every case and variant, or for every variant where the
-/// summary is condensed; empty where nothing was counted.
-std::string nvlink_traffic_section(const RunSummary& summary);
-
 }  // namespace linkgain

@@ -1,4 +1,4 @@
-#include "repetition.hpp"
+#include "linkgain/report/repetition.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -12,29 +12,15 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/report/screen.hpp"
+#include "linkgain/report/answer.hpp"
+#include "linkgain/report/repetition.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "nvlink_traffic.hpp"
-#include "repetition.hpp"
 
 namespace linkgain {
 namespace {
-
-std::string title(const Record& record) {
-  const Machine& machine = record.machine;
-  const std::string ranks = machine.ranks.empty() ? "no ranks" : describe_ranks(machine);
-  const std::string_view backend =
-      record.settings.backend == BackendKind::mpi ? ", MPI in CPU memory" : "";
-  const std::string wall =
-      record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
-  return fmt::format("# linkgain: {}{}\n\nMeasured on {} at {}{}: {}.\n", one_line(ranks), backend,
-                     machine.host.empty() ? "an unnamed host" : machine.host,
-                     record.started.empty() ? "an unknown time" : record.started, wall,
-                     name_of(record.status));
-}
 
 /// "34–48 °C", or "SM 1980 MHz" where both ends are alike.
 template <typename T>
@@ -314,6 +300,52 @@ std::string ranks_table(const Machine& machine) {
   return table.markdown();
 }
 
+std::string shell_line(std::vector<std::string> words) {
+  std::ranges::transform(words, words.begin(), shell_quoted);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// The command line with what was in force by default, and may be another default elsewhere.
+std::string repetition(const Settings& settings) {
+  if (settings.program) return shell_line(settings.argv);
+  const std::string budget = settings.budget ? fmt::format("{:g}", settings.budget->value) : "";
+  std::vector<std::string> words = settings.argv;
+  for (const auto& [option, value] :
+       {std::pair("--backend", std::string(name_of(settings.backend))),
+        std::pair("--profile", settings.profile), std::pair("--schedule", settings.schedule),
+        std::pair("--launches", std::to_string(settings.launches)),
+        std::pair("--budget", budget)}) {
+    const bool given =
+        std::ranges::any_of(settings.argv, [&, name = std::string(option)](auto& word) {
+          return word == name || word.starts_with(name + "=");
+        });
+    if (!given && !value.empty()) words.insert(words.end(), {option, value});
+  }
+  return shell_line(words);
+}
+
+/// One below the other, a blank line before each.
+std::string joined_sections(const std::vector<std::string>& sections) {
+  std::string text;
+  for (const std::string& section : sections) text += section.empty() ? section : "\n" + section;
+  return text;
+}
+
+}  // namespace
+
+std::string report_head(const Record& record) {
+  const Machine& machine = record.machine;
+  const std::string ranks = machine.ranks.empty() ? "no ranks" : describe_ranks(machine);
+  const std::string_view backend =
+      record.settings.backend == BackendKind::mpi ? ", MPI in CPU memory" : "";
+  const std::string wall =
+      record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
+  return fmt::format("# linkgain: {}{}\n\nMeasured on {} at {}{}: {}.\n", one_line(ranks), backend,
+                     machine.host.empty() ? "an unnamed host" : machine.host,
+                     record.started.empty() ? "an unknown time" : record.started, wall,
+                     name_of(record.status));
+}
+
 std::string warnings_section(const Record& record) {
   if (record.warnings.empty()) return {};
   std::string text = "## Warnings\n\n";
@@ -397,15 +429,6 @@ std::string repeat_section(const Record& record) {
   return text;
 }
 
-/// One below the other, a blank line before each.
-std::string joined_sections(const std::vector<std::string>& sections) {
-  std::string text;
-  for (const std::string& section : sections) text += section.empty() ? section : "\n" + section;
-  return text;
-}
-
-}  // namespace
-
 std::string health_line(const RunSummary& summary) {
   const std::string health =
       summary.health ? fmt::format("Health: {}\n", describe(*summary.health)) : std::string();
@@ -426,7 +449,8 @@ std::string circumstances(const Record& record) {
 }
 
 std::string markdown_report(const RunSummary& summary) {
-  return title(summary.record) + "\n" + answer_in_markdown(summary) + markdown_details(summary);
+  return report_head(summary.record) + "\n" + answer_in_markdown(summary) +
+         markdown_details(summary);
 }
 
 }  // namespace linkgain

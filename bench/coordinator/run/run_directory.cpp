@@ -42,8 +42,8 @@ bool is_job_log(const std::string& name) {
 
 bool is_of_a_run(const std::string& name) {
   return name == RunDirectory::kRecord || name == RunDirectory::kReport ||
-         name == RunDirectory::kJournal || name == RunDirectory::kLog ||
-         name == RunDirectory::kRuns || is_job_log(name);
+         name == RunDirectory::kPage || name == RunDirectory::kJournal ||
+         name == RunDirectory::kLog || name == RunDirectory::kRuns || is_job_log(name);
 }
 
 }  // namespace

@@ -15,41 +15,10 @@ namespace {
 
 constexpr std::size_t kReadableColumns = 100;
 
-/// What Markdown marks code and strong words with says nothing on a terminal.
-std::string without_marks(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '`') continue;
-    if (text.substr(i).starts_with("**")) {
-      ++i;
-      continue;
-    }
-    plain += text[i];
-  }
-  return plain;
-}
-
 std::string trimmed(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(' ');
   return begin == std::string::npos ? ""
                                     : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-/// "| a | b\|c |" as "a" and "b|c".
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells(1);
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    if (line.substr(i).starts_with("\\|")) {
-      cells.back() += line[++i];
-    } else if (line[i] == '|') {
-      cells.emplace_back();
-    } else {
-      cells.back() += line[i];
-    }
-  }
-  cells.pop_back();
-  for (std::string& cell : cells) cell = without_marks(trimmed(cell));
-  return cells;
 }
 
 /// When a column is left out, in ascending order; 0: never.
@@ -61,9 +30,15 @@ int leave_out_of(const std::string& title, std::size_t column, std::size_t colum
   return static_cast<int>(kFirst.size() + columns - column);
 }
 
+std::vector<std::string> plain_cells(std::string_view line) {
+  std::vector<std::string> cells = markdown_cells(line);
+  for (std::string& cell : cells) cell = without_marks(cell);
+  return cells;
+}
+
 std::string table_text(const std::vector<std::string>& lines, std::size_t columns) {
-  const std::vector<std::string> titles = cells_of(lines[0]);
-  const std::vector<std::string> rules = cells_of(lines[1]);
+  const std::vector<std::string> titles = plain_cells(lines[0]);
+  const std::vector<std::string> rules = plain_cells(lines[1]);
   std::vector<Table::Column> table_columns;
   for (std::size_t i = 0; i < titles.size(); ++i) {
     const bool right = rules[i].ends_with(':');
@@ -71,7 +46,7 @@ std::string table_text(const std::vector<std::string>& lines, std::size_t column
                              false, leave_out_of(titles[i], i, titles.size())});
   }
   Table table(table_columns);
-  for (std::size_t i = 2; i < lines.size(); ++i) table.add_row(cells_of(lines[i]));
+  for (std::size_t i = 2; i < lines.size(); ++i) table.add_row(plain_cells(lines[i]));
   return table.text(columns, Table::FirstColumn::cut);
 }
 
@@ -87,6 +62,35 @@ std::string line_text(const std::string& line, std::size_t columns) {
 }
 
 }  // namespace
+
+std::string without_marks(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '`') continue;
+    if (text.substr(i).starts_with("**")) {
+      ++i;
+      continue;
+    }
+    plain += text[i];
+  }
+  return plain;
+}
+
+std::vector<std::string> markdown_cells(std::string_view line) {
+  std::vector<std::string> cells(1);
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    if (line.substr(i).starts_with("\\|")) {
+      cells.back() += line[++i];
+    } else if (line[i] == '|') {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  cells.pop_back();
+  for (std::string& cell : cells) cell = trimmed(cell);
+  return cells;
+}
 
 std::string terminal_text(const std::string& markdown, std::size_t columns) {
   std::string text;

@@ -45,6 +45,8 @@ std::string text_of(const CheckResult& result, OutputFormat format) {
       return check_csv(result);
     case OutputFormat::json:
       return to_json(result);
+    case OutputFormat::html:
+      return check_page(result);
   }
   return {};
 }

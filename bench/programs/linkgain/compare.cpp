@@ -50,6 +50,8 @@ std::string text_of(const std::vector<RunComparison>& comparisons,
       return comparison_csv(comparisons);
     case OutputFormat::json:
       return to_json(comparisons);
+    case OutputFormat::html:
+      return comparison_page(comparisons, options.metric);
   }
   return {};
 }

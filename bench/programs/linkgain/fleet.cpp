@@ -49,7 +49,7 @@ void blame_ranks(FleetReport& report, double tolerance) {
   }
 }
 
-std::string text_of(const FleetReport& report, OutputFormat format) {
+std::string text_of(const FleetReport& report, const FleetNames& names, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
       return with_colored_verdicts(fleet_report(report, TableStyle::text, terminal_columns()));
@@ -59,6 +59,8 @@ std::string text_of(const FleetReport& report, OutputFormat format) {
       return fleet_csv(report);
     case OutputFormat::json:
       return to_json(report);
+    case OutputFormat::html:
+      return fleet_page(report, names);
   }
   return {};
 }
@@ -98,7 +100,7 @@ int carry_out(const FleetCommandOptions& options) {
   }
   blame_ranks(report, options.fleet.tolerance);
   if (options.prometheus) write_file_atomically(*options.prometheus, fleet_prometheus(report));
-  fmt::print("{}", text_of(report, options.format));
+  fmt::print("{}", text_of(report, names, options.format));
   return static_cast<int>(exit_code_of(report));
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "linkgain/fleet/run_list.hpp"
+#include "linkgain/html/page.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 
@@ -37,6 +38,9 @@ std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& optio
       return run_list_csv(runs);
     case OutputFormat::json:
       return run_list_json(runs);
+    case OutputFormat::html:
+      return html_text(page_of_markdown("# linkgain: runs in " + options.folder.string() + "\n\n" +
+                                        run_list(runs, options.folder, TableStyle::markdown)));
   }
   return {};
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
@@ -14,8 +16,10 @@
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/formats/google_benchmark_json.hpp"
 #include "linkgain/formats/nccl_tests_tables.hpp"
+#include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/report/screen.hpp"
+#include "linkgain/run/run_directory.hpp"
+#include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/terminal_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_result.hpp"
@@ -30,7 +34,8 @@ constexpr const char* kFooter =
     "  linkgain report                                    the latest run in results/\n"
     "  linkgain report record.json --format csv > run.csv\n"
     "  linkgain report --card                             for an issue or a forum\n"
-    "  linkgain report record.json --format nccl-tests --variant host";
+    "  linkgain report record.json --format nccl-tests --variant host\n"
+    "  linkgain report before.json after.json --format html > runs.html";
 
 /// As --format names them, in the order of its words.
 enum class ReportFormat {
@@ -41,11 +46,12 @@ enum class ReportFormat {
   card,
   google_benchmark,
   nccl_tests,
-  nccl_tests_json
+  nccl_tests_json,
+  html
 };
 
 struct ReportOptions {
-  std::filesystem::path record;  ///< empty: of the latest run
+  std::vector<std::filesystem::path> records;  ///< empty: of the latest run
   ReportFormat format = ReportFormat::markdown;
   RecordSelection selection;  ///< of formats that know one variant
   bool color = true;
@@ -66,9 +72,9 @@ void require_selecting_format(const ReportOptions& options) {
 }
 
 void declare(CommandLine& line, ReportOptions& options) {
-  line.app.add_option("record", options.record,
+  line.app.add_option("record", options.records,
                       "record.json, a run's folder, or a journal that a crash left; the latest run "
-                      "in results/ if none is given");
+                      "in results/ if none is given. Several stand on one page of --format html");
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   const ReportFormat usual = terminal ? ReportFormat::table : ReportFormat::markdown;
   add_format_words(
@@ -99,39 +105,78 @@ std::string table_report(const Record& record, const std::filesystem::path& path
   return screen_of(record, footer, style) + terminal_text(details_of(record), width);
 }
 
-/// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where
-/// the record cannot be read.
-int carry_out(const ReportOptions& options) {
-  const std::filesystem::path path =
-      options.record.empty() ? latest_run() : find_run(options.record);
-  Record record = read_record(path);
-  summarise(record);
+/// A page of one run, or of several in common.
+std::string page_of_all(const std::vector<NamedRecord>& records) {
+  const auto is_of_exec = [](const NamedRecord& each) {
+    return each.record.settings.program.has_value();
+  };
+  if (records.size() > 1) {
+    if (std::ranges::none_of(records, is_of_exec)) return runs_page(records);
+    throw UsageError("a record of linkgain exec has no curve to show beside another one's",
+                     "give it alone, or compare the two: linkgain compare BEFORE AFTER");
+  }
+  return page_of(records.front().record);
+}
+
+/// Runs are told apart by their labels or folders where these differ, else by their paths.
+void name_by_folder(std::vector<NamedRecord>& records) {
+  std::set<std::string> names;
+  std::vector<std::string> found;
+  for (const NamedRecord& each : records) {
+    const std::filesystem::path path = each.name;
+    const bool in_folder =
+        path.filename() == RunDirectory::kRecord || path.filename() == RunDirectory::kJournal;
+    const std::string& label = each.record.settings.label;
+    found.push_back(!label.empty()                        ? label
+                    : in_folder && path.has_parent_path() ? path.parent_path().filename().string()
+                                                          : path.stem().string());
+    names.insert(found.back());
+  }
+  if (names.size() < records.size()) return;
+  for (std::size_t i = 0; i < records.size(); ++i) records[i].name = found[i];
+}
+
+std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& options) {
+  const Record& record = records.front().record;
   switch (options.format) {
     case ReportFormat::table:
-      show(table_report(record, path, options.color), options.pager);
-      break;
+      return table_report(record, records.front().name, options.color);
     case ReportFormat::markdown:
-      fmt::print("{}", document_text(markdown_of(record)));
-      break;
+      return document_text(markdown_of(record));
     case ReportFormat::csv:
-      fmt::print("{}", csv(RunSummary(record)));
-      break;
+      return csv(RunSummary(record));
     case ReportFormat::json:
-      fmt::print("{}", to_json_without_samples(record));
-      break;
+      return to_json_without_samples(record);
     case ReportFormat::card:
-      fmt::print("{}", document_text(record.settings.program ? exec_card(record)
-                                                             : card(RunSummary(record))));
-      break;
+      return document_text(record.settings.program ? exec_card(record) : card(RunSummary(record)));
     case ReportFormat::google_benchmark:
-      fmt::print("{}", google_benchmark_json(record, options.selection));
-      break;
+      return google_benchmark_json(record, options.selection);
     case ReportFormat::nccl_tests:
-      fmt::print("{}", nccl_tests_tables(record, options.selection));
-      break;
+      return nccl_tests_tables(record, options.selection);
     case ReportFormat::nccl_tests_json:
-      fmt::print("{}", nccl_tests_document(record, options.selection));
-      break;
+      return nccl_tests_document(record, options.selection);
+    case ReportFormat::html:
+      name_by_folder(records);
+      return page_of_all(records);
+  }
+  return {};
+}
+
+/// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where a
+/// record cannot be read.
+int carry_out(const ReportOptions& options) {
+  if (options.records.size() > 1 && options.format != ReportFormat::html) {
+    throw UsageError("only --format html shows several records",
+                     "give one record, or linkgain compare BEFORE AFTER");
+  }
+  std::vector<NamedRecord> records =
+      read_named_records(options.records.empty() ? std::vector{latest_run()} : options.records);
+  for (NamedRecord& each : records) summarise(each.record);
+  const std::string text = text_of(records, options);
+  if (options.format == ReportFormat::table) {
+    show(text, options.pager);
+  } else {
+    fmt::print("{}", text);
   }
   return 0;
 }

@@ -22,6 +22,7 @@
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
+#include "linkgain/screen/screen.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "plan_text.hpp"
 #include "progress.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "linkgain/exec/exec_report.hpp"
+#include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/report.hpp"
 #include "subcommand.hpp"
@@ -11,6 +12,10 @@ namespace linkgain {
 
 std::string markdown_of(const Record& record) {
   return record.settings.program ? exec_markdown(record) : markdown_report(RunSummary(record));
+}
+
+std::string page_of(const Record& record) {
+  return record.settings.program ? exec_page(record) : run_page(record);
 }
 
 std::string screen_of(const Record& record, const std::string& footer, const ScreenStyle& style) {
@@ -30,6 +35,7 @@ void write_result(const Record& record, const RunDirectory& directory) {
   write_file_atomically(directory.record(), to_json(record));
   std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
   write_file_atomically(directory.report(), markdown_of(record));
+  write_file_atomically(directory.page(), page_of(record));
 }
 
 void print_result(const Record& record, const RunDirectory& directory, bool json, bool color) {

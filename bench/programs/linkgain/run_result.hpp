@@ -6,14 +6,17 @@
 #include <string>
 
 #include "linkgain/record/record.hpp"
-#include "linkgain/report/screen.hpp"
 #include "linkgain/run/run_directory.hpp"
+#include "linkgain/screen/screen.hpp"
 
 /// What `run`, `exec` and `report` print and keep of a record, whichever of the first two measured
 /// it.
 namespace linkgain {
 
 std::string markdown_of(const Record& record);
+
+/// As a page that stands alone.
+std::string page_of(const Record& record);
 
 /// The last screen, which ends with `footer`.
 std::string screen_of(const Record& record, const std::string& footer, const ScreenStyle& style);
@@ -28,7 +31,7 @@ struct CloseFile {
 using LogFile = std::unique_ptr<std::FILE, CloseFile>;
 LogFile open_log(const RunDirectory& directory);
 
-/// Writes record and report in place of the journal.
+/// Writes record, report and page in place of the journal.
 void write_result(const Record& record, const RunDirectory& directory);
 
 /// Prints the record as JSON, without samples, or the last screen.

@@ -11,7 +11,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/cases/option_parsers.hpp"
-#include "linkgain/report/screen.hpp"
+#include "linkgain/screen/screen.hpp"
 
 /// What a subcommand's file needs: how it registers itself, and what several of them share.
 namespace linkgain {
@@ -78,7 +78,7 @@ class Registration {
 };
 
 /// How `compare`, `check` and `fleet` print.
-enum class OutputFormat { table, markdown, csv, json };
+enum class OutputFormat { table, markdown, csv, json, html };
 
 /// Adds --format with its default, and --json.
 void add_output_format(CommandLine& line, OutputFormat& format);

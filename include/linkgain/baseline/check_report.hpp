@@ -17,6 +17,10 @@ std::string check_table(const CheckResult& result, std::size_t width = kTerminal
 /// of the cases that fail, are open or suspiciously fast.
 std::string check_markdown(const CheckResult& result);
 
+/// check_markdown() as a page that stands alone, with a picture of what lies furthest from the
+/// baseline and a table of every case.
+std::string check_page(const CheckResult& result);
+
 /// One row per case and variant below one header row. Shifts are shares of the reference; what is
 /// not known is empty.
 std::string check_csv(const CheckResult& result);

@@ -17,6 +17,10 @@ namespace linkgain {
 std::string comparison_report(const std::vector<RunComparison>& comparisons, Metric metric,
                               TableStyle style, std::size_t width = kTerminalColumns);
 
+/// comparison_report() as a page that stands alone, with pictures of the largest differences of the
+/// last comparison and of speed-ups over size. There is one comparison at least.
+std::string comparison_page(const std::vector<RunComparison>& comparisons, Metric metric);
+
 /// A row for each comparison, case and variant; units stand in the names, all digits are kept.
 std::string comparison_csv(const std::vector<RunComparison>& comparisons);
 

@@ -20,6 +20,10 @@ std::string exec_markdown(const Record& record);
 /// the metric alone that the sentence is about.
 std::string exec_card(const Record& record);
 
+/// The same as a page that stands alone, with pictures of the values, of each run, and of the
+/// machine.
+std::string exec_page(const Record& record);
+
 /// What exec_markdown() has more than exec_screen().
 std::string exec_details(const Record& record);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,12 @@ std::string_view name_of(NodeState state);
 /// Whether the machine is to blame: all but missing, unreadable, not judged and ok.
 bool is_to_drain(NodeState state);
 
+/// A case of a node beside its peers.
+struct PeerRatio {
+  std::uint32_t name = 0;  ///< in FleetNames
+  double ratio = 1.0;      ///< time over the peers' median
+};
+
 /// One line of the fleet.
 struct FleetNode {
   std::string host;
@@ -51,8 +58,9 @@ struct FleetNode {
   std::string worst_variant;
   int slow_cases = 0;
   int judged_cases = 0;
-  int disturbed_samples = 0;  ///< taken while others worked
-  int level_changes = 0;      ///< cases whose times changed level within a launch
+  std::vector<PeerRatio> ratios;  ///< of the judged cases
+  int disturbed_samples = 0;      ///< taken while others worked
+  int level_changes = 0;          ///< cases whose times changed level within a launch
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours;
   std::string blame;                  ///< "GPU3", "GPU0–GPU1"; empty where none stands out
@@ -91,6 +99,9 @@ inline constexpr double kUnhealthyShare = 0.01;
 /// A line for each node, the worst first; then which to drain, with Slurm's command, and counts.
 std::string fleet_report(const FleetReport& report, TableStyle style,
                          std::size_t width = kTerminalColumns);
+
+/// fleet_report() as a page that stands alone, with a heat map of nodes and cases.
+std::string fleet_page(const FleetReport& report, const FleetNames& names);
 
 /// A row for each node; units stand in the names, all digits are kept.
 std::string fleet_csv(const FleetReport& report);

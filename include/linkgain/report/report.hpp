@@ -15,6 +15,18 @@ std::string markdown_details(const RunSummary& summary);
 /// Warnings, variants, machine, how to repeat it: what every kind of run has.
 std::string circumstances(const Record& record);
 
+/// Parts of markdown_report(), each empty where there is nothing to say: title and when and where
+/// the run was; sections with a heading of the second level.
+std::string report_head(const Record& record);
+std::string warnings_section(const Record& record);
+std::string variants_section(const Record& record);
+std::string machine_section(const Record& record);
+std::string repeat_section(const Record& record);
+
+/// Such a section of what the links' counters say: a row for every case and variant, or for every
+/// variant where the summary is condensed.
+std::string nvlink_traffic_section(const RunSummary& summary);
+
 /// The record's answer in Markdown that reads well raw: for the largest size of every curve that
 /// the first variant and another one measured, a table with a row per variant, then what the
 /// difference is or why there is none to give. Curves of several pairs have one such table, of the

@@ -8,12 +8,14 @@
 
 namespace linkgain {
 
-/// The files of one run: record.json, report.md, run.log, journal.jsonl while it runs, and per
-/// variant and launch the job's output (p2p-1.log) and NCCL's log (nccl-p2p-1.<host>.<pid>.log).
+/// The files of one run: record.json, report.md, report.html, run.log, journal.jsonl while it runs,
+/// and per variant and launch the job's output (p2p-1.log) and NCCL's log
+/// (nccl-p2p-1.<host>.<pid>.log).
 class RunDirectory {
  public:
   static constexpr std::string_view kRecord = "record.json";
   static constexpr std::string_view kReport = "report.md";
+  static constexpr std::string_view kPage = "report.html";
   static constexpr std::string_view kLog = "run.log";
   static constexpr std::string_view kJournal = "journal.jsonl";
   static constexpr std::string_view kRuns = "runs";
@@ -27,6 +29,7 @@ class RunDirectory {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path record() const { return path_ / kRecord; }
   std::filesystem::path report() const { return path_ / kReport; }
+  std::filesystem::path page() const { return path_ / kPage; }
   std::filesystem::path log() const { return path_ / kLog; }
   std::filesystem::path journal() const { return path_ / kJournal; }
   /// Of the logs that `linkgain exec` keeps of each run of a program.

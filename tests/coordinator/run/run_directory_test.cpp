@@ -57,7 +57,7 @@ TEST_F(RunDirectoryTest, RefusesAFileInItsPlace) {
 }
 
 TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {
-  const std::vector<std::string> left{"record.json", "report.md", "journal.jsonl",
+  const std::vector<std::string> left{"record.json", "report.md", "report.html",  "journal.jsonl",
                                       "run.log",     "p2p-1.log", "my-own-12.log"};
   const std::vector<std::string> others{"notes.log", "notes-a.log", "check.md", "other.json"};
   for (const std::string& name : left) std::ofstream(folder_ / name) << "earlier " << name;

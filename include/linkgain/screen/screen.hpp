@@ -32,7 +32,4 @@ std::string card_circumstances(const Record& record, std::string_view runs);
 /// Warnings of a card whose other lines are `used`, its fences counted.
 std::string card_warnings(const Record& record, std::size_t used);
 
-/// That sentence, and the table of operations, in Markdown.
-std::string answer_in_markdown(const RunSummary& summary);
-
 }  // namespace linkgain

@@ -1,4 +1,4 @@
-#include "linkgain/report/screen.hpp"
+#include "linkgain/screen/screen.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

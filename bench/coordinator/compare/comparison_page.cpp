@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "comparison_tables.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/compare/comparison_report.hpp"
+#include "linkgain/html/page.hpp"
+#include "linkgain/html/plot.hpp"
+#include "linkgain/html/row_chart.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kMostRows = 30;
+
+std::string label_of(const CaseComparison& each) {
+  return each.variant.empty() ? case_label(each.definition)
+                              : fmt::format("{}, {}", case_label(each.definition), each.variant);
+}
+
+/// The largest differences of one comparison, the largest first.
+RowChart differences_of(const RunComparison& comparison) {
+  std::vector<const CaseComparison*> shown;
+  for (const CaseComparison& each : comparison.cases) {
+    if (each.speed_up) shown.push_back(&each);
+  }
+  std::ranges::stable_sort(shown, std::ranges::greater{}, [](const CaseComparison* each) {
+    return std::abs(std::log(each->speed_up->estimate));
+  });
+  const std::size_t all = shown.size();
+  shown.resize(std::min(all, kMostRows));
+  RowChart chart{
+      .title = fmt::format("Speed-up after the change: the largest {} of {}", shown.size(),
+                           counted(static_cast<std::int64_t>(all), "case", "cases")),
+      .description = "Time before over time after, with 95 % intervals.",
+      .axis = {"times as fast as before", Quantity::ratio, Spacing::logarithmic},
+      .reference = 1.0};
+  for (const CaseComparison* each : shown) {
+    chart.rows.push_back(
+        {.label = label_of(*each),
+         .value = each->speed_up->estimate,
+         .low = each->speed_up->low,
+         .high = each->speed_up->high,
+         .text = fmt::format("{} {}", axis_text(Quantity::ratio, each->speed_up->estimate),
+                             name_of(each->verdict))});
+  }
+  return chart;
+}
+
+/// Speed-ups over size, a plot for each curve of three sizes or more.
+std::string curves_of(const std::vector<RunComparison>& comparisons) {
+  std::vector<Plot> plots;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t run = 0; run < comparisons.size(); ++run) {
+    for (const CaseComparison& each : comparisons[run].cases) {
+      if (!each.speed_up || is_training(each.definition.operation) ||
+          is_program(each.definition.operation)) {
+        continue;
+      }
+      const auto [place, added] = places.try_emplace(curve_name(each.definition), plots.size());
+      if (added) {
+        plots.push_back({.title = curve_label(each.definition) + ": speed-up after the change",
+                         .description = "Time before over time after, by size.",
+                         .x = {"message size", Quantity::bytes, Spacing::logarithmic},
+                         .y = {"times as fast", Quantity::ratio, Spacing::logarithmic},
+                         .reference = 1.0});
+      }
+      Plot& plot = plots[place->second];
+      const std::string name = comparisons.size() == 1
+                                   ? each.variant
+                                   : fmt::format("{}: {}", run_label(run + 2), each.variant);
+      auto series = std::ranges::find(plot.series, name, &Plot::Series::name);
+      if (series == plot.series.end()) series = plot.series.insert(series, {name});
+      series->points.push_back({static_cast<double>(each.definition.size.value),
+                                each.speed_up->estimate, each.speed_up->low, each.speed_up->high});
+    }
+  }
+  constexpr std::size_t kFewestSizes = 3;
+  std::string html;
+  for (Plot& plot : plots) {
+    if (plot.series.front().points.size() < kFewestSizes) continue;
+    for (Plot::Series& series : plot.series) {
+      std::ranges::stable_sort(series.points, {}, &Plot::Point::x);
+    }
+    html += plot_figure(plot, fmt::format("curve-{}", &plot - plots.data()));
+  }
+  return html;
+}
+
+}  // namespace
+
+std::string comparison_page(const std::vector<RunComparison>& comparisons, Metric metric) {
+  HtmlPage report =
+      page_of_markdown(fmt::format("# linkgain compare: {} and {}\n\n## Result\n\n{}",
+                                   comparisons.front().before->name, comparisons.back().after->name,
+                                   comparison_report(comparisons, metric, TableStyle::markdown)));
+  const std::string figures =
+      row_chart_figure(differences_of(comparisons.back()), "differences") + curves_of(comparisons);
+  HtmlPage page{.title = report.title, .lead = {}, .sections = {report.sections.front()}};
+  page.add("pictures", "Differences",
+           figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures));
+  page.sections.insert(page.sections.end(), report.sections.begin() + 1, report.sections.end());
+  return html_text(page);
+}
+
+}  // namespace linkgain

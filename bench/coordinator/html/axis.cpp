@@ -1,0 +1,150 @@
+#include "linkgain/html/axis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr double kRoom = 0.04;  ///< beyond the outermost values, as a share of the range
+
+/// Without zeros at the end: "0.001", "200", "1.5".
+std::string short_number(double value) { return fmt::format("{:.4g}", value); }
+
+/// "10 us", "500 ns", "2 s".
+std::string round_time(double seconds) {
+  static constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+      {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+  for (const auto& [unit, name] : kUnits) {
+    if (seconds >= unit * 0.9999) return fmt::format("{} {}", short_number(seconds / unit), name);
+  }
+  return fmt::format("{} s", short_number(seconds));
+}
+
+std::string tick_label(Quantity quantity, double value) {
+  switch (quantity) {
+    case Quantity::bytes:
+      return readable_bytes(Bytes{std::llround(value)});
+    case Quantity::seconds:
+      return round_time(value);
+    case Quantity::ratio:
+      return short_number(value) + "x";
+    case Quantity::bandwidth:
+    case Quantity::number:
+      return short_number(value);
+  }
+  return {};
+}
+
+/// The least of 1, 2, 5, 10, … that is `least` or more.
+double round_step(double least) {
+  const double decade = std::pow(10.0, std::floor(std::log10(least)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * decade >= least * 0.9999) return factor * decade;
+  }
+  return 10.0 * decade;
+}
+
+std::vector<double> linear_values(double low, double high, int most) {
+  const double step = round_step((high - low) / most);
+  std::vector<double> values;
+  for (double value = std::ceil(low / step - 1e-9) * step; value <= high + step * 1e-9;
+       value += step) {
+    values.push_back(std::abs(value) < step * 1e-9 ? 0.0 : value);
+  }
+  return values;
+}
+
+/// Powers of `base` whose exponents are multiples of the least step that leaves few enough.
+std::vector<double> powers(double base, double low, double high, int most) {
+  const auto first = static_cast<int>(std::ceil(low / std::log10(base) - 1e-9));
+  const auto last = static_cast<int>(std::floor(high / std::log10(base) + 1e-9));
+  int step = 1;
+  while ((last - first) / step + 1 > most) ++step;
+  std::vector<double> values;
+  for (int exponent = first; exponent <= last; ++exponent) {
+    if (exponent % step == 0) values.push_back(std::pow(base, exponent));
+  }
+  return values;
+}
+
+/// 1, 2 and 5 of every decade.
+std::vector<double> thirds_of_decades(double low, double high) {
+  std::vector<double> values;
+  for (auto decade = static_cast<int>(std::floor(low)); decade <= high; ++decade) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double value = factor * std::pow(10.0, decade);
+      if (std::log10(value) >= low - 1e-9 && std::log10(value) <= high + 1e-9) {
+        values.push_back(value);
+      }
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string axis_text(Quantity quantity, double value) {
+  switch (quantity) {
+    case Quantity::bytes:
+      return readable_bytes(Bytes{std::llround(value)});
+    case Quantity::bandwidth:
+      return readable_bandwidth(value);
+    case Quantity::seconds:
+      return readable_time(Seconds{value});
+    case Quantity::ratio:
+      return fmt::format("{:.3g}x", value);
+    case Quantity::number:
+      return fmt::format("{:.4g}", value);
+  }
+  return {};
+}
+
+Scale::Scale(const Axis& axis, double least, double most, double length)
+    : axis_(axis), low_(position(least)), high_(position(most)), length_(length) {
+  if (high_ - low_ < 1e-9) {  // one value stands in the middle
+    const double around = axis_.spacing == Spacing::logarithmic
+                              ? 0.15
+                              : std::max(1.0, 0.1 * std::max(std::abs(low_), std::abs(high_)));
+    low_ -= around;
+    high_ += around;
+  }
+  const double room = kRoom * (high_ - low_);
+  low_ -= room;
+  high_ += room;
+}
+
+double Scale::position(double value) const {
+  return axis_.spacing == Spacing::logarithmic ? std::log10(value) : value;
+}
+
+double Scale::place(double value) const {
+  return (position(value) - low_) / (high_ - low_) * length_;
+}
+
+std::vector<Tick> Scale::ticks(int most) const {
+  std::vector<double> values;
+  if (axis_.spacing == Spacing::linear) {
+    values = linear_values(low_, high_, most);
+  } else {
+    const double base = axis_.quantity == Quantity::bytes ? 2.0 : 10.0;
+    values = powers(base, low_, high_, most);
+    if (base == 10.0) {
+      const std::vector<double> more = thirds_of_decades(low_, high_);
+      if (static_cast<int>(more.size()) <= most) values = more;
+    }
+    if (values.size() < 2 && base == 10.0) {
+      values = linear_values(std::pow(10.0, low_), std::pow(10.0, high_), most);
+    }
+  }
+  std::vector<Tick> ticks;
+  for (const double value : values) ticks.push_back({value, tick_label(axis_.quantity, value)});
+  return ticks;
+}
+
+}  // namespace linkgain

@@ -1,0 +1,70 @@
+#include "linkgain/html/heat_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "linkgain/html/page.hpp"
+#include "linkgain/tables/escaping.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr int kShades = 5;
+
+struct Range {
+  double none = 0.0;
+  double full = 0.0;
+};
+
+Range range_of(const HeatMap& map) {
+  std::optional<double> least;
+  std::optional<double> most;
+  for (const auto& row : map.cells) {
+    for (const HeatMap::Cell& cell : row) {
+      if (!cell.value) continue;
+      least = std::min(least.value_or(*cell.value), *cell.value);
+      most = std::max(most.value_or(*cell.value), *cell.value);
+    }
+  }
+  const double none = map.none.value_or(least.value_or(0.0));
+  return {none, std::max(most.value_or(none), map.full.value_or(none))};
+}
+
+/// From 0 to kShades.
+int shade_of(double value, const Range& range) {
+  if (range.full <= range.none) return 0;
+  const double share = (value - range.none) / (range.full - range.none);
+  return std::clamp(static_cast<int>(std::lround(share * kShades)), 0, kShades);
+}
+
+}  // namespace
+
+std::string heat_map_table(const HeatMap& map) {
+  const Range range = range_of(map);
+  std::string head = fmt::format("<th scope=\"col\">{}</th>", xml_escaped(map.corner));
+  for (const std::string& column : map.columns) {
+    head += fmt::format("<th scope=\"col\">{}</th>", xml_escaped(column));
+  }
+  std::string body;
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    body += fmt::format("<tr><th scope=\"row\">{}</th>", xml_escaped(map.rows[row]));
+    for (const HeatMap::Cell& cell : map.cells[row]) {
+      const std::string shade =
+          cell.value ? fmt::format(" class=\"h{}\"", shade_of(*cell.value, range)) : "";
+      const std::string note =
+          cell.note.empty() ? "" : fmt::format("<br/><small>{}</small>", xml_escaped(cell.note));
+      body += fmt::format("<td{}>{}{}</td>", shade, xml_escaped(cell.text), note);
+    }
+    body += "</tr>\n";
+  }
+  const std::string caption = xml_escaped(map.caption);
+  return fmt::format(
+      "<div class=\"scroll heat\" role=\"group\" aria-label=\"{0}\" tabindex=\"0\">\n<table>\n"
+      "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n"
+      "</div>\n",
+      caption, head, body);
+}
+
+}  // namespace linkgain

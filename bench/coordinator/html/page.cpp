@@ -1,0 +1,94 @@
+#include "linkgain/html/page.hpp"
+
+#include <fmt/format.h>
+
+#include "linkgain/base/build_info.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "style.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Should any text ever escape its quotes, a browser still fetches and runs nothing.
+constexpr const char* kPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+std::string contents(const HtmlPage& page) {
+  std::string items;
+  for (const HtmlPage::Section& section : page.sections) {
+    items +=
+        fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, xml_escaped(section.name));
+  }
+  return fmt::format("<nav aria-label=\"Contents\">\n<ul>\n{}</ul>\n</nav>\n", items);
+}
+
+std::string cell(const HtmlTable& table, std::size_t column, const std::string& html) {
+  const std::string_view number = table.columns[column].right ? " class=\"n\"" : "";
+  return column == 0 && !html.empty() ? fmt::format("<th scope=\"row\"{}>{}</th>", number, html)
+                                      : fmt::format("<td{}>{}</td>", number, html);
+}
+
+}  // namespace
+
+void HtmlPage::add(std::string_view id, std::string_view name, std::string body) {
+  if (!body.empty()) sections.push_back({std::string(id), std::string(name), std::move(body)});
+}
+
+std::string html_text(const HtmlPage& page) {
+  std::string sections;
+  for (const HtmlPage::Section& section : page.sections) {
+    sections += fmt::format(
+        "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}"
+        "</section>\n",
+        section.id, xml_escaped(section.name), section.body);
+  }
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+      "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n<title>{}</title>\n"
+      "<link rel=\"icon\" href=\"data:,\"/>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n"
+      "<h1>{}</h1>\n{}</header>\n{}<main>\n{}</main>\n"
+      "<footer><p>Written by linkgain {}. This file needs no network and runs no script.</p>"
+      "</footer>\n</body>\n</html>\n",
+      kPolicy, xml_escaped(page.title), kPageStyle, xml_escaped(page.title), page.lead,
+      contents(page), sections, xml_escaped(build_info().version));
+}
+
+std::string folded(std::string_view summary, const std::string& html) {
+  if (html.empty()) return {};
+  return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n", xml_escaped(summary),
+                     html);
+}
+
+std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
+                   const std::string& table) {
+  return fmt::format("<figure>\n<figcaption>{}</figcaption>\n{}{}{}</figure>\n",
+                     xml_escaped(caption), picture, legend,
+                     folded(fmt::format("Table: {}", caption), table));
+}
+
+std::string html_text(const HtmlTable& table) {
+  std::string head;
+  for (const HtmlTable::Column& column : table.columns) {
+    const std::string_view number = column.right ? " class=\"n\"" : "";
+    head += column.title.empty()
+                ? "<td></td>"
+                : fmt::format("<th scope=\"col\"{}>{}</th>", number, xml_escaped(column.title));
+  }
+  std::string body;
+  for (const std::vector<std::string>& row : table.rows) {
+    body += "<tr>";
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      body += cell(table, i, i < row.size() ? row[i] : std::string());
+    }
+    body += "</tr>\n";
+  }
+  const std::string caption = xml_escaped(table.caption);
+  return fmt::format(
+      "<div class=\"scroll\" role=\"group\" aria-label=\"{0}\" tabindex=\"0\">\n<table>\n"
+      "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n"
+      "</div>\n",
+      caption, head, body);
+}
+
+}  // namespace linkgain

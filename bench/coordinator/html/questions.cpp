@@ -1,0 +1,258 @@
+#include "questions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/report/answer.hpp"
+#include "linkgain/report/report.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string paragraph(const std::string& text) {
+  return fmt::format("<p>{}</p>\n", xml_escaped(text));
+}
+
+std::string list(const std::vector<std::string>& items) {
+  if (items.empty()) return {};
+  std::string html;
+  for (const std::string& item : items) html += fmt::format("<li>{}</li>\n", xml_escaped(item));
+  return fmt::format("<ul>\n{}</ul>\n", html);
+}
+
+/// "all_reduce 1 GiB takes 3.31 ms instead of 41.85 ms: 12.6x (12.4x to 12.9x)."
+std::string times_text(const CaseSummary& each) {
+  const Comparison& comparison = each.comparisons.front();
+  const RatioText text = readable_ratio(*comparison.ratio);
+  return fmt::format("{} takes {} instead of {}: {} as fast{}.", answer_label(each.definition()),
+                     readable_time(*comparison.first->time), readable_time(*comparison.other->time),
+                     text.estimate,
+                     text.low ? fmt::format(", between {} and {}", *text.low, *text.high) : "");
+}
+
+std::string how_much(const RunSummary& summary, const CaseSummary* shown) {
+  std::vector<std::string> items;
+  if (shown != nullptr && shown->comparisons.front().has_speed_up()) {
+    items.push_back(times_text(*shown));
+  }
+  for (const CaseSummary* training : summary.trainings) {
+    if (training == shown || training->comparisons.empty() ||
+        !training->comparisons.front().has_speed_up()) {
+      continue;
+    }
+    items.push_back(times_text(*training));
+    break;
+  }
+  return items.empty() ? paragraph(answer_sentence(summary, shown)) : list(items);
+}
+
+std::string which_path(const CaseSummary* shown) {
+  return paragraph(shown == nullptr ? "Nothing was measured with two variants."
+                                    : path_sentence(*shown));
+}
+
+std::string what_is_wrong(const RunSummary& summary) {
+  const Record& record = summary.record;
+  std::vector<std::string> wrong;
+  const auto wrong_cases = std::ranges::count_if(summary.cases, &CaseSummary::has_wrong_data);
+  if (wrong_cases > 0) {
+    wrong.push_back(fmt::format("WRONG DATA in {}.", counted(wrong_cases, "case", "cases")));
+  }
+  if (std::ranges::any_of(record.warnings, is_wrong_path)) {
+    wrong.emplace_back("The bytes took another path than they should have.");
+  }
+  if (record.status != RunStatus::complete) {
+    wrong.push_back(fmt::format("The run is not complete: {}.", name_of(record.status)));
+  }
+  if (summary.health && summary.health->unhealthy_samples > 0) {
+    wrong.push_back(fmt::format("{}.", throttling_text(*summary.health)));
+  }
+  std::string html =
+      wrong.empty()
+          ? paragraph(
+                "No: the run is complete, no data are wrong, and no GPU is known to have been "
+                "throttled.")
+          : paragraph("Yes.") + list(wrong);
+  if (record.warnings.empty()) return html + paragraph("There is no warning.");
+  std::set<std::string> codes;
+  for (const Warning& warning : record.warnings) codes.insert(xml_escaped(warning.code));
+  return html + fmt::format("<p><a href=\"#warnings\">{}</a> to read: {}.</p>\n",
+                            counted(static_cast<std::int64_t>(record.warnings.size()), "warning",
+                                    "warnings"),
+                            fmt::join(codes, ", "));
+}
+
+/// A size at which the first variant and another one were measured.
+struct SizeOfCurve {
+  Bytes size;
+  const Comparison* comparison = nullptr;
+
+  double ratio() const { return comparison->ratio->estimate; }
+  bool pays() const {
+    return comparison->outcome == Outcome::less_time ||
+           (comparison->outcome == Outcome::no_interval && ratio() > 1.0);
+  }
+  std::string text() const {
+    return fmt::format("{} ({})", readable_bytes(size),
+                       readable_ratio(*comparison->ratio).estimate);
+  }
+};
+
+/// Of the first curve of the operation that stands for the run.
+std::vector<SizeOfCurve> sizes_of(const RunSummary& summary, const CaseSummary& shown) {
+  std::vector<SizeOfCurve> sizes;
+  for (const Curve& curve : summary.curves_by_size) {
+    if (curve.definition().operation != shown.definition().operation) continue;
+    for (const CaseSummary* each : curve.cases) {
+      if (each->comparisons.empty() || !each->comparisons.front().has_speed_up()) continue;
+      sizes.push_back({each->definition().size, &each->comparisons.front()});
+    }
+    break;
+  }
+  return sizes;
+}
+
+/// The place from which on `holds` does up to the largest size.
+template <typename Holds>
+std::size_t from_which_on(const std::vector<SizeOfCurve>& sizes, Holds holds) {
+  std::size_t place = sizes.size();
+  while (place > 0 && holds(sizes[place - 1])) --place;
+  return place;
+}
+
+std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
+  const std::vector<SizeOfCurve> sizes =
+      shown == nullptr ? std::vector<SizeOfCurve>{} : sizes_of(summary, *shown);
+  if (sizes.empty()) {
+    return paragraph("Not measured: no operation has sizes with both variants by two paths.");
+  }
+  const std::string what = spoken_operation(shown->definition());
+  const std::string variant = variant_title(*shown, 0);
+  const SizeOfCurve& largest = sizes.back();
+  if (sizes.size() == 1) {
+    return paragraph(fmt::format("One size of {} was measured: {}.", what, largest.text()));
+  }
+  const std::size_t first = from_which_on(sizes, [](const SizeOfCurve& s) { return s.pays(); });
+  if (first == sizes.size()) {
+    return paragraph(
+        fmt::format("Not shown: at the largest size of {}, {}, {} is not clearly "
+                    "faster.",
+                    what, largest.text(), variant));
+  }
+  const std::string text =
+      first == 0 ? fmt::format("At every measured size of {}, from {} to {}.", what,
+                               sizes.front().text(), largest.text())
+                 : fmt::format("From {} on, up to {}: every such {} is faster with {}.",
+                               sizes[first].text(), largest.text(), what, variant);
+  constexpr double kTwice = 2.0;
+  const std::size_t twice =
+      from_which_on(sizes, [](const SizeOfCurve& size) { return size.ratio() >= kTwice; });
+  std::string html = paragraph(text);
+  if (twice > first && twice < sizes.size()) {
+    html += paragraph(fmt::format("Twice as fast or more from {} on.", sizes[twice].text()));
+  }
+  if (largest.comparison->outcome == Outcome::no_interval) {
+    html += paragraph("One launch has no interval: small differences may be chance.");
+  }
+  return html;
+}
+
+/// How much of the output was checked.
+std::string checked_text(const RunSummary& summary) {
+  std::int64_t results = 0;
+  std::int64_t checked = 0;
+  std::int64_t wrong = 0;
+  for (const CaseSummary& each : summary.cases) {
+    for (const VariantSummary& variant : each.variants) {
+      if (!variant.result->time) continue;
+      ++results;
+      if (!variant.result->verification) continue;
+      ++checked;
+      if (variant.wrong_data) ++wrong;
+    }
+  }
+  return fmt::format("Data: every element of {} of {} was checked; {} wrong.", checked,
+                     counted(results, "result", "results"),
+                     wrong == 0 ? "none" : fmt::to_string(wrong));
+}
+
+std::string launches_text(const RunSummary& summary) {
+  const LaunchRange& launches = summary.launches;
+  if (launches.most <= 1) {
+    return "Repetition: one launch of each variant, so there is no confidence interval; "
+           "--launches 6 gives one.";
+  }
+  const auto compared = std::ranges::count_if(summary.cases, &CaseSummary::is_compared);
+  const auto converged = std::ranges::count_if(summary.cases, [](const CaseSummary& each) {
+    return each.is_compared && each.result->converged;
+  });
+  return fmt::format(
+      "Repetition: {} launches of each variant; {} of {} reached the precision "
+      "asked for.",
+      launches.is_one() ? fmt::format("{}", launches.most)
+                        : fmt::format("{} to {}", launches.least, launches.most),
+      converged, counted(compared, "case", "cases"));
+}
+
+/// In how many results the links' counters say which path the bytes took.
+std::string evidence_text(const RunSummary& summary) {
+  std::int64_t judged = 0;
+  std::int64_t disagree = 0;
+  for (const CaseSummary& each : summary.cases) {
+    for (const VariantSummary& variant : each.variants) {
+      if (!variant.nvlink_share) continue;
+      ++judged;
+      const bool carried = *variant.nvlink_share > kAllNvlink;
+      if (carried != (variant.result->path == Path::nvlink)) ++disagree;
+    }
+  }
+  if (judged == 0) return "Path: NVLink's counters were not read, or could not judge.";
+  return fmt::format(
+      "Path: the bytes that NVLink's counters saw were compared with {}; {}.",
+      counted(judged, "result", "results"),
+      disagree == 0 ? "all agree with the path" : fmt::format("{} disagree", disagree));
+}
+
+std::string can_be_trusted(const RunSummary& summary) {
+  std::vector<std::string> items{checked_text(summary), launches_text(summary)};
+  if (summary.record.settings.backend == BackendKind::mpi) {
+    items.emplace_back("These are MPI transfers in CPU memory, not GPU figures.");
+  } else {
+    items.push_back(evidence_text(summary));
+  }
+  std::string lines = health_line(summary);
+  for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n')) {
+    items.push_back(lines.substr(0, end) + ".");
+    lines.erase(0, end + 1);
+  }
+  return list(items);
+}
+
+}  // namespace
+
+std::string questions(const RunSummary& summary) {
+  const std::vector<const CaseSummary*> cases = answer_cases(summary);
+  const CaseSummary* const shown = cases.empty() ? nullptr : cases.front();
+  std::string cards;
+  const auto add = [&](std::string_view question, const std::string& answer) {
+    cards += fmt::format("<div class=\"card\">\n<h3>{}</h3>\n{}</div>\n", question, answer);
+  };
+  add("How much faster?", how_much(summary, shown));
+  add("Which path?", which_path(shown));
+  add("Is anything wrong?", what_is_wrong(summary));
+  add("At which size does it pay?", at_which_size(summary, shown));
+  add("Can it be trusted?", can_be_trusted(summary));
+  return fmt::format("<div class=\"cards\">\n{}</div>\n", cards);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,192 @@
+#include "linkgain/html/run_page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <list>
+#include <utility>
+#include <vector>
+
+#include "linkgain/html/machine_picture.hpp"
+#include "linkgain/html/page.hpp"
+#include "linkgain/report/answer.hpp"
+#include "linkgain/report/report.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "questions.hpp"
+#include "run_pictures.hpp"
+
+namespace linkgain {
+namespace {
+
+/// "p2p (nothing set) and host (NCCL_P2P_DISABLE=1)".
+std::string variants_text(const Settings& settings) {
+  std::vector<std::string> parts;
+  for (const Variant& variant : settings.variants) {
+    std::vector<std::string> words;
+    for (const auto& [name, value] : variant.environment) words.push_back(name + "=" + value);
+    parts.push_back(
+        fmt::format("{} ({})", variant.name,
+                    words.empty() ? "nothing set" : fmt::format("{}", fmt::join(words, " "))));
+  }
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
+
+std::string introduction(const Record& record) {
+  if (record.settings.variants.size() < 2) return {};
+  return fmt::format(
+      "<p>linkgain timed the same operations with each variant in turn: {}. A variant is a set of "
+      "environment variables that opens or closes a path between the {}.</p>\n",
+      xml_escaped(variants_text(record.settings)),
+      record.settings.backend == BackendKind::mpi ? "ranks" : "GPUs");
+}
+
+std::string answer_html(const RunSummary& summary) {
+  const std::vector<const CaseSummary*> cases = answer_cases(summary);
+  const CaseSummary* const first = cases.empty() ? nullptr : cases.front();
+  std::string html = fmt::format("<p class=\"answer\"><strong>{}</strong></p>\n",
+                                 xml_escaped(answer_sentence(summary, first)));
+  if (first != nullptr) {
+    html += fmt::format(
+        "<div class=\"tables\">\n{}{}</div>\n",
+        html_of_markdown(two_row_table(*first, {}).markdown(), "Time with and without"),
+        html_of_markdown(answer_table(cases, {}).markdown(), "Each operation, 95 % intervals"));
+  }
+  return html + introduction(summary.record) + questions(summary);
+}
+
+/// Each with what is to be done about it; `run` in front where there are several.
+std::string warnings_html(const std::string& run, const Record& record) {
+  std::string items;
+  for (const Warning& warning : record.warnings) {
+    items += fmt::format(
+        "<li><strong>{}{}</strong>: {}{}</li>\n", run.empty() ? "" : xml_escaped(run + ", "),
+        xml_escaped(warning.code), xml_escaped(warning.text),
+        warning.advice.empty() ? "" : fmt::format("<br/>Advice: {}", xml_escaped(warning.advice)));
+  }
+  return items.empty() ? items : fmt::format("<ul class=\"warnings\">\n{}</ul>\n", items);
+}
+
+/// What stands below the heading of a section in Markdown.
+std::string body_of(const std::string& section) {
+  const HtmlPage page = page_of_markdown(section);
+  return page.sections.empty() ? std::string() : page.sections.front().body;
+}
+
+std::string machine_html(const Record& record, const std::string& id) {
+  return machine_figure(record, id) +
+         folded("Software, rates and ranks", body_of(machine_section(record)));
+}
+
+constexpr const char* kWords =
+    "<dl>\n"
+    "<dt>NVLink</dt><dd>A direct link between GPUs.</dd>\n"
+    "<dt>P2P</dt><dd>Peer to peer: a GPU reads and writes another GPU's memory. Without it bytes "
+    "go through the host's memory.</dd>\n"
+    "<dt>all_reduce</dt><dd>Every GPU gets the sum of all GPUs' data; a training does it in every "
+    "step.</dd>\n"
+    "<dt>send_recv, copy_push, copy_pull</dt><dd>Data go from one GPU to another: by NCCL, or by "
+    "a plain copy that the sender or the receiver makes.</dd>\n"
+    "<dt>Latency</dt><dd>The time of the smallest message, one way.</dd>\n"
+    "<dt>Bus bandwidth, busbw</dt><dd>Bytes that the busiest link must carry, over the time: it "
+    "compares with what the link can carry.</dd>\n"
+    "<dt>Speed-up</dt><dd>Time with the other variant over time with the first one. Above 1x the "
+    "first one is faster.</dd>\n"
+    "<dt>95 % CI</dt><dd>Confidence interval: had the run been repeated often, 95 of 100 such "
+    "intervals would hold the true value.</dd>\n"
+    "<dt>Launch</dt><dd>One start of a variant's job. Only launches are independent of each "
+    "other.</dd>\n"
+    "<dt>Exposed communication</dt><dd>What a training step takes longer than one without "
+    "communication.</dd>\n"
+    "</dl>\n";
+
+std::string size_tables_html(const RunSummary& summary) {
+  const std::string tables = size_tables(summary);
+  return tables.empty() ? tables
+                        : folded("All figures by size, with marks", html_of_markdown(tables));
+}
+
+std::string pairs_html(const RunSummary& summary) {
+  const std::string tables = pair_tables(summary);
+  return tables.empty()
+             ? tables
+             : pair_pictures(summary) + folded("All figures by pair", html_of_markdown(tables));
+}
+
+std::string training_html(const RunSummary& summary, const ShownRun& run) {
+  if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
+  return training_picture({&run, 1}) +
+         folded("All figures of trainings and of the largest sizes",
+                html_of_markdown(headline(summary), "Trainings and largest sizes"));
+}
+
+/// A row for each run: what it is of and what it says.
+std::string runs_table(std::span<const ShownRun> runs) {
+  HtmlTable table{.caption = "Runs on this page",
+                  .columns = {{"Run"}, {"Machine"}, {"Measured"}, {"Answer"}}};
+  for (const ShownRun& run : runs) {
+    const Record& record = run.summary->record;
+    const std::vector<const CaseSummary*> cases = answer_cases(*run.summary);
+    table.rows.push_back(
+        {xml_escaped(run.name),
+         xml_escaped(fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine))),
+         xml_escaped(fmt::format("{}, {}", record.started, name_of(record.status))),
+         xml_escaped(answer_sentence(*run.summary, cases.empty() ? nullptr : cases.front()))});
+  }
+  return html_text(table);
+}
+
+}  // namespace
+
+std::string run_page(const Record& record) {
+  const RunSummary summary(record);
+  const ShownRun run{{}, &summary};
+  HtmlPage page = page_of_markdown(report_head(record));
+  page.add("answer", "The answer", answer_html(summary));
+  page.add("warnings", "Warnings", warnings_html({}, record));
+  page.add("machine", "Machine", machine_html(record, "gpus"));
+  page.add("sizes", "By size", size_pictures({&run, 1}) + size_tables_html(summary));
+  page.add("pairs", "Pairs", pairs_html(summary));
+  page.add("training", "Training", training_html(summary, run));
+  const std::string health = html_of_markdown(health_line(summary));
+  page.add("health", "Health", health.empty() ? health : health + health_pictures(summary));
+  page.add("traffic", "NVLink traffic",
+           folded("What the links' counters say of each case",
+                  body_of(nvlink_traffic_section(summary))));
+  page.add("variants", "Variants", body_of(variants_section(record)));
+  page.add("repeat", "Repeat it", body_of(repeat_section(record)));
+  page.add("words", "Words", kWords);
+  return html_text(page);
+}
+
+std::string runs_page(std::span<const NamedRecord> records) {
+  std::list<RunSummary> summaries;
+  std::vector<ShownRun> runs;
+  for (const NamedRecord& each : records) {
+    runs.push_back({each.name, &summaries.emplace_back(each.record)});
+  }
+  std::string warnings;
+  std::string machines;
+  std::string circumstances;
+  for (const ShownRun& run : runs) {
+    const Record& record = run.summary->record;
+    warnings += warnings_html(run.name, record);
+    machines += fmt::format("<div>\n<h3>{}</h3>\n{}</div>\n", xml_escaped(run.name),
+                            machine_html(record, fmt::format("gpus-{}", machines.size())));
+    circumstances += fmt::format(
+        "<h3>{}</h3>\n{}{}{}", xml_escaped(run.name), html_of_markdown(health_line(*run.summary)),
+        body_of(variants_section(record)), body_of(repeat_section(record)));
+  }
+  HtmlPage page{.title = fmt::format("linkgain: {} runs", runs.size()),
+                .lead = "<p>Each picture shows every run that has such cases.</p>\n"};
+  page.add("answer", "The answers", runs_table(runs));
+  page.add("warnings", "Warnings", warnings);
+  page.add("machine", "Machines", fmt::format("<div class=\"figures\">\n{}</div>\n", machines));
+  page.add("sizes", "By size", size_pictures(runs));
+  page.add("training", "Training", training_picture(runs));
+  page.add("repeat", "Variants, and how to repeat it", circumstances);
+  page.add("words", "Words", kWords);
+  return html_text(page);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,197 @@
+#include "run_pictures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/html/heat_map.hpp"
+#include "linkgain/html/page.hpp"
+#include "linkgain/html/plot.hpp"
+#include "linkgain/html/row_chart.hpp"
+
+namespace linkgain {
+namespace {
+
+std::string_view text_of(PairState state) {
+  switch (state) {
+    case PairState::not_asked:
+      return "";
+    case PairState::not_measured:
+      return "not measured";
+    case PairState::skipped:
+      return "skipped";
+    case PairState::wrong_data:
+      return "WRONG DATA";
+    case PairState::measured:
+      return "";
+  }
+  return "";
+}
+
+HeatMap::Cell cell_of(const PairMatrix& matrix, const PairEntry& entry) {
+  if (entry.from == entry.to) return {"–"};
+  const std::optional<double> value = matrix.value(entry);
+  if (!value) return {std::string(text_of(entry.state)), {}, entry.label};
+  std::string text = matrix.by_bandwidth ? readable_bandwidth(*value) : readable_time({*value});
+  if (matrix.by_bandwidth) text = text.substr(0, text.find(' '));
+  return {text, *value, entry.label};
+}
+
+std::string heat_map_of(const RunSummary& summary, const PairsSummary& pairs,
+                        const PairMatrixSummary& each) {
+  const PairMatrix& matrix = each.matrix;
+  Case definition = pairs.cases.definition();
+  definition.pair.reset();
+  HeatMap map{
+      .caption = fmt::format("{}, each pair{}, with {}: {}. Darker is {}.", case_label(definition),
+                             pairs.is_symmetric ? " both ways at once" : "", matrix.variant,
+                             matrix.by_bandwidth ? "bus bandwidth in GB/s" : "time",
+                             matrix.by_bandwidth ? "faster" : "slower"),
+      .corner = "from \\ to"};
+  for (int from = 0; from < matrix.ranks; ++from) {
+    map.rows.push_back(gpu_label(summary.record.machine, from));
+    auto& cells = map.cells.emplace_back();
+    for (int to = 0; to < matrix.ranks; ++to) cells.push_back(cell_of(matrix, matrix.at(from, to)));
+  }
+  map.columns = map.rows;
+  // What does not tell pairs apart stays without a shade.
+  if (!each.values.empty() && !summary.differ(each.values)) {
+    map.none = std::ranges::max(each.values);
+  }
+  return heat_map_table(map);
+}
+
+/// Parts of a step; of a training without communication, and where none is left to be hidden, one.
+RowChart::Row training_row(const ShownRun& run, const CaseSummary& each,
+                           const VariantSummary& variant) {
+  const double step = variant.result->time->value;
+  const std::string name = run.name.empty() ? "" : run.name + ": ";
+  RowChart::Row row{.label = fmt::format("{}{}, {}", name, case_label(each.definition()),
+                                         variant.result->variant)};
+  row.text = readable_time(*variant.result->time);
+  const bool is_exposed = variant.exposed && variant.exposed->time.value > 0.0;
+  const double exposed = is_exposed ? variant.exposed->time.value : 0.0;
+  row.parts.push_back({"computing", step - exposed});
+  if (is_exposed) row.parts.push_back({"exposed communication", exposed});
+  if (variant.exposed && variant.exposed->low && variant.exposed->high) {
+    // Where computing ends is what is not known better.
+    row.low = step - variant.exposed->high->value;
+    row.high = step - variant.exposed->low->value;
+  }
+  return row;
+}
+
+/// One GPU's readings in the order of samples.
+struct Reading {
+  int sequence = 0;
+  Health health;
+};
+
+constexpr std::size_t kMostPoints = 150;  ///< of a curve; more are averaged
+
+template <typename Value>
+Plot::Series readings_of(const std::vector<Reading>& readings, std::string name, Value value) {
+  Plot::Series series{.name = std::move(name)};
+  const std::size_t step = (readings.size() + kMostPoints - 1) / kMostPoints;
+  for (std::size_t begin = 0; begin < readings.size(); begin += step) {
+    double sum = 0.0;
+    int count = 0;
+    for (std::size_t i = begin; i < std::min(readings.size(), begin + step); ++i) {
+      const auto reading = value(readings[i].health);
+      if (!reading) continue;
+      sum += static_cast<double>(*reading);
+      ++count;
+    }
+    if (count > 0) {
+      series.points.push_back({static_cast<double>(readings[begin].sequence), sum / count});
+    }
+  }
+  return series;
+}
+
+std::vector<std::vector<Reading>> readings_by_rank(const Record& record) {
+  std::vector<std::vector<Reading>> readings(record.machine.ranks.size());
+  for (const CaseResult& result : record.cases) {
+    for (const Sample& sample : result.samples) {
+      const std::size_t ranks = std::min(readings.size(), sample.health.size());
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        readings[rank].push_back({sample.sequence, sample.health[rank]});
+      }
+    }
+  }
+  for (auto& each : readings) std::ranges::stable_sort(each, {}, &Reading::sequence);
+  return readings;
+}
+
+template <typename Value>
+std::string health_picture(const Record& record, const std::vector<std::vector<Reading>>& readings,
+                           const std::string& what, const std::string& unit, const std::string& id,
+                           Value value) {
+  Plot plot{.title = what + " over the run",
+            .description = {},
+            .x = {"sample, in the order measured", Quantity::number, Spacing::linear},
+            .y = {unit, Quantity::number, Spacing::linear}};
+  for (std::size_t rank = 0; rank < readings.size(); ++rank) {
+    Plot::Series series = readings_of(
+        readings[rank], gpu_label(record.machine, record.machine.ranks[rank].rank), value);
+    if (series.points.empty()) continue;
+    const auto [least, most] = std::ranges::minmax(series.points, {}, &Plot::Point::y);
+    plot.description +=
+        fmt::format("{}{}: {:.0f} to {:.0f} {}.", plot.description.empty() ? "" : " ", series.name,
+                    least.y, most.y, unit);
+    plot.series.push_back(std::move(series));
+  }
+  return plot.series.empty() ? "" : plot_figure(plot, id);
+}
+
+}  // namespace
+
+std::string pair_pictures(const RunSummary& summary) {
+  std::string text;
+  std::set<OperationKind> seen;
+  for (const PairsSummary& pairs : summary.pairs) {
+    const bool is_first = seen.insert(pairs.cases.definition().operation).second;
+    if (summary.is_condensed && !is_first) continue;
+    for (const PairMatrixSummary& each : pairs.matrices) text += heat_map_of(summary, pairs, each);
+  }
+  return text.empty() ? text : fmt::format("<div class=\"figures\">\n{}</div>\n", text);
+}
+
+std::string training_picture(std::span<const ShownRun> runs) {
+  RowChart chart{.title = "Time of a training step",
+                 .description = {},
+                 .axis = {"time of a step", Quantity::seconds, Spacing::linear}};
+  for (const ShownRun& run : runs) {
+    for (const CaseSummary& each : run.summary->cases) {
+      if (!is_training(each.definition().operation)) continue;
+      for (const VariantSummary& variant : each.variants) {
+        if (variant.wrong_data || !variant.result->time) continue;
+        chart.rows.push_back(training_row(run, each, variant));
+        const RowChart::Row& row = chart.rows.back();
+        chart.description +=
+            fmt::format("{}{}: {}.", chart.description.empty() ? "" : " ", row.label, row.text);
+      }
+    }
+  }
+  return row_chart_figure(chart, "training");
+}
+
+std::string health_pictures(const RunSummary& summary) {
+  const Record& record = summary.record;
+  const auto readings = readings_by_rank(record);
+  const std::string figures =
+      health_picture(record, readings, "Temperature", "°C", "temperature",
+                     [](const Health& health) { return health.temperature_c; }) +
+      health_picture(record, readings, "Power", "W", "power",
+                     [](const Health& health) { return health.power_w; }) +
+      health_picture(record, readings, "SM clock", "MHz", "clock",
+                     [](const Health& health) { return health.sm_clock_mhz; });
+  return figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures);
+}
+
+}  // namespace linkgain

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "linkgain/report/run_summary.hpp"
+
+/// Parts of a run's page that show figures, as HTML. Where there are several runs all are in each.
+namespace linkgain {
+
+/// A run and how it is called beside others; alone it needs no name.
+struct ShownRun {
+  std::string name;
+  const RunSummary* summary = nullptr;
+};
+
+/// For each curve of two sizes or more bus bandwidth, time and speed-up over size; NCCL's operation
+/// and our kernel share theirs. Empty where there is none.
+std::string size_pictures(std::span<const ShownRun> runs);
+
+/// A heat map for each variant of the pairs' first family of each operation; where the summary is
+/// not condensed of all. Empty without pairs.
+std::string pair_pictures(const RunSummary& summary);
+
+/// What a step of each training computes, and what of its communication that does not hide.
+std::string training_picture(std::span<const ShownRun> runs);
+
+/// Temperature, power and SM clock of every GPU from the first sample to the last.
+std::string health_pictures(const RunSummary& summary);
+
+}  // namespace linkgain

@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/html/page.hpp"
+#include "linkgain/html/plot.hpp"
+#include "linkgain/record/limits.hpp"
+#include "linkgain/statistics/distributions.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "run_pictures.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Curves that share a picture: they differ in the run, and in whether a kernel of ours does it.
+struct Family {
+  struct Member {
+    const ShownRun* run = nullptr;
+    const Curve* curve = nullptr;
+  };
+  std::string name;
+  bool in_full = false;  ///< stands for its operation where the summary is condensed
+  std::vector<Member> members{};
+
+  Case definition() const { return members.front().curve->definition(); }
+  bool has_kernels() const {
+    return std::ranges::any_of(members,
+                               [](const Member& each) { return each.curve->definition().kernel; });
+  }
+  std::size_t sizes() const {
+    std::size_t most = 0;
+    for (const Member& each : members) most = std::max(most, each.curve->cases.size());
+    return most;
+  }
+};
+
+void add_curve(std::vector<Family>& families, const ShownRun& run, const Curve& curve,
+               bool in_full) {
+  Case definition = curve.definition();
+  definition.kernel = false;
+  const std::string name = curve_name(definition);
+  const auto known = std::ranges::find(families, name, &Family::name);
+  Family& family = known == families.end() ? families.emplace_back(Family{.name = name}) : *known;
+  family.in_full = family.in_full || in_full;
+  family.members.push_back({&run, &curve});
+}
+
+std::vector<Family> families_of(std::span<const ShownRun> runs) {
+  std::vector<Family> families;
+  for (const ShownRun& run : runs) {
+    for (const Curve& curve : run.summary->curves_by_size) add_curve(families, run, curve, true);
+    for (const CurveGroup& group : run.summary->curve_groups) {
+      for (const Curve& curve : group.curves) add_curve(families, run, curve, false);
+    }
+  }
+  std::erase_if(families, [](const Family& family) { return family.sizes() < 2; });
+  return families;
+}
+
+/// Intervals of times: what a run's launches say of each case and variant.
+class TimeIntervals {
+ public:
+  explicit TimeIntervals(const Record& record) : record_(record), means_(launch_means(record)) {}
+
+  /// 95 %, in seconds; absent where it is not known.
+  std::optional<Interval> of(const CaseSummary& each, std::size_t variant) const {
+    const auto place = static_cast<std::size_t>(each.result - record_.cases.data());
+    const std::optional<LaunchMean>& mean = means_[place][variant];
+    if (!mean || !mean->deviation || mean->launches < 2) return std::nullopt;
+    const double half = student_t_quantile(0.975, mean->deviation->degrees_of_freedom) *
+                        mean->deviation->deviation / std::sqrt(mean->launches);
+    return Interval{mean->time.value * std::exp(-half), mean->time.value * std::exp(half)};
+  }
+
+ private:
+  const Record& record_;
+  LaunchMeans means_;
+};
+
+/// By run: what is found out once for all pictures.
+using IntervalsOfRuns = std::map<const ShownRun*, TimeIntervals>;
+
+std::string library_of(const Family& family) {
+  if (is_copy(family.definition().operation)) return "copy engine";
+  const Record& record = family.members.front().run->summary->record;
+  return record.settings.backend == BackendKind::mpi ? "MPI" : "NCCL";
+}
+
+/// "p2p", "node1: our kernel, p2p".
+std::string series_name(const Family& family, const Family::Member& member,
+                        const std::string& variant) {
+  const std::string run = member.run->name.empty() ? "" : member.run->name + ": ";
+  if (!family.has_kernels()) return run + variant;
+  const bool is_kernel = member.curve->definition().kernel;
+  return fmt::format("{}{}, {}", run, is_kernel ? "our kernel" : library_of(family), variant);
+}
+
+/// Where each series begins and ends.
+std::string description_of(const Plot& plot) {
+  std::string text;
+  for (const Plot::Series& series : plot.series) {
+    if (series.points.empty()) continue;
+    const auto at = [&](const Plot::Point& point) {
+      return fmt::format("{} at {}", axis_text(plot.y.quantity, point.y),
+                         axis_text(plot.x.quantity, point.x));
+    };
+    text += fmt::format("{}{}: {} to {}.", text.empty() ? "" : " ", series.name,
+                        at(series.points.front()), at(series.points.back()));
+  }
+  for (const Plot::Limit& limit : plot.limits) {
+    text += fmt::format(" {}: {}.", limit.name, axis_text(plot.y.quantity, limit.y));
+  }
+  return text;
+}
+
+Axis size_axis() { return {"message size", Quantity::bytes, Spacing::logarithmic}; }
+
+void add_series(Plot& plot, Plot::Series series) {
+  if (!series.points.empty()) plot.series.push_back(std::move(series));
+}
+
+enum class Shown { time, bandwidth };
+
+std::optional<Plot::Point> point_of(const CaseSummary& each, std::size_t place, Shown shown,
+                                    const TimeIntervals& intervals) {
+  const VariantSummary& variant = each.variants[place];
+  const Case& definition = each.definition();
+  if (variant.wrong_data || !variant.result->time) return std::nullopt;
+  const std::optional<Interval> interval = intervals.of(each, place);
+  Plot::Point point{.x = static_cast<double>(definition.size.value),
+                    .y = variant.result->time->value};
+  if (interval) {
+    point.low = interval->low;
+    point.high = interval->high;
+  }
+  if (shown == Shown::time) return point;
+  if (!variant.result->busbw) return std::nullopt;
+  point.y = *variant.result->busbw;
+  if (interval) {
+    point.low = bus_bandwidth(definition, Seconds{interval->high});
+    point.high = bus_bandwidth(definition, Seconds{interval->low});
+  }
+  return point;
+}
+
+void add_variants(Plot& plot, const Family& family, Shown shown, const IntervalsOfRuns& intervals) {
+  for (const Family::Member& member : family.members) {
+    for (const std::string& name : member.curve->variants) {
+      Plot::Series series{.name = series_name(family, member, name)};
+      for (const CaseSummary* each : member.curve->cases) {
+        for (std::size_t i = 0; i < each->variants.size(); ++i) {
+          if (each->variants[i].result->variant != name) continue;
+          const auto point = point_of(*each, i, shown, intervals.at(member.run));
+          if (point) series.points.push_back(*point);
+        }
+      }
+      add_series(plot, std::move(series));
+    }
+  }
+}
+
+/// What the paths of the largest size can carry, each once.
+void add_limits(Plot& plot, const Family& family) {
+  std::set<std::string> known;
+  for (const Family::Member& member : family.members) {
+    const CaseSummary& largest = *member.curve->cases.back();
+    for (const VariantSummary& variant : largest.variants) {
+      if (!variant.result->time) continue;
+      const std::optional<Limit> limit =
+          limit_of(member.run->summary->record.machine, largest.definition(), variant.result->path);
+      if (!limit) continue;
+      // Of several runs the first one's: the same path differs by little between like machines.
+      if (known.insert(limit->what).second) {
+        plot.limits.push_back({"limit, " + limit->what, limit->gb_per_s});
+      }
+    }
+  }
+}
+
+void add_speed_ups(Plot& plot, const Family& family) {
+  for (const Family::Member& member : family.members) {
+    const std::vector<std::string>& variants = member.curve->variants;
+    for (std::size_t i = 1; i < variants.size(); ++i) {
+      Plot::Series series{.name = series_name(family, member, variants.front()) + " against " +
+                                  variants[i]};
+      for (const CaseSummary* each : member.curve->cases) {
+        for (const Comparison& comparison : each->comparisons) {
+          if (!comparison.has_speed_up() || comparison.other->variant != variants[i]) continue;
+          series.points.push_back({static_cast<double>(each->definition().size.value),
+                                   comparison.ratio->estimate, comparison.ratio->low,
+                                   comparison.ratio->high});
+        }
+      }
+      add_series(plot, std::move(series));
+    }
+  }
+}
+
+std::string figure_of(Plot plot, const std::string& id) {
+  if (plot.series.empty()) return {};
+  plot.description = description_of(plot);
+  return plot_figure(plot, id);
+}
+
+std::string figures_of(const Family& family, const IntervalsOfRuns& intervals, std::size_t number) {
+  const Case definition = family.definition();
+  Case plain = definition;
+  plain.kernel = false;
+  const std::string label = curve_label(plain);
+  const auto plot_of = [&](std::string_view what, std::string unit, Quantity quantity) {
+    return Plot{.title = fmt::format("{}: {}", label, what),
+                .description = {},
+                .x = size_axis(),
+                .y = {std::move(unit), quantity, Spacing::logarithmic}};
+  };
+  Plot bandwidth = plot_of("bus bandwidth", "GB/s", Quantity::bandwidth);
+  const bool is_latency = definition.operation == OperationKind::latency;
+  if (moves_its_size(definition.operation) && !is_latency) {
+    add_variants(bandwidth, family, Shown::bandwidth, intervals);
+    add_limits(bandwidth, family);
+  }
+  Plot time = plot_of("time of one operation", "time", Quantity::seconds);
+  add_variants(time, family, Shown::time, intervals);
+  Plot speed_up = plot_of("speed-up", "times as fast", Quantity::ratio);
+  add_speed_ups(speed_up, family);
+  speed_up.reference = 1.0;
+  const std::string figures = figure_of(speed_up, fmt::format("size-{}-speed", number)) +
+                              figure_of(bandwidth, fmt::format("size-{}-busbw", number)) +
+                              figure_of(time, fmt::format("size-{}-time", number));
+  return figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures);
+}
+
+std::string heading(int level, const std::string& text) {
+  return fmt::format("<h{0}>{1}</h{0}>\n", level, xml_escaped(text));
+}
+
+}  // namespace
+
+std::string size_pictures(std::span<const ShownRun> runs) {
+  const std::vector<Family> families = families_of(runs);
+  IntervalsOfRuns intervals;
+  for (const ShownRun& run : runs) intervals.emplace(&run, TimeIntervals(run.summary->record));
+  std::string text;
+  std::string more;
+  std::size_t number = 0;
+  std::size_t folded_families = 0;
+  for (const Family& family : families) {
+    Case definition = family.definition();
+    definition.kernel = false;
+    const std::string label = curve_label(definition);
+    const std::string figures = figures_of(family, intervals, ++number);
+    if (figures.empty()) continue;
+    if (family.in_full) {
+      text += heading(3, label) + figures;
+    } else {
+      more += heading(4, label) + figures;
+      ++folded_families;
+    }
+  }
+  if (more.empty()) return text;
+  return text + heading(3, "Other types, reductions and forms") +
+         folded(counted(static_cast<std::int64_t>(folded_families), "curve more", "curves more"),
+                more);
+}
+
+}  // namespace linkgain

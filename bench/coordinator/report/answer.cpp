@@ -1,0 +1,250 @@
+#include "linkgain/report/answer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "case_table.hpp"
+#include "less_time_sentences.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/number_format.hpp"
+
+namespace linkgain {
+namespace {
+
+/// In the order of the rows; others follow as they were measured.
+constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_recv,
+                                OperationKind::copy_push, OperationKind::copy_pull,
+                                OperationKind::latency};
+constexpr std::size_t kMostRows = 6;
+
+bool is_latency(OperationKind operation) {
+  return operation == OperationKind::latency || operation == OperationKind::load_latency;
+}
+
+/// What stands for the curve, among what was measured with the first variant and another one: the
+/// largest size, of latencies the smallest; null where there is none.
+const CaseSummary* compared_case(const Curve& curve) {
+  if (!is_latency(curve.definition().operation)) return curve.largest_compared();
+  const auto smallest = std::ranges::find_if(curve.cases, &CaseSummary::is_compared);
+  return smallest == curve.cases.end() ? nullptr : *smallest;
+}
+
+Color color_of(Outcome outcome) {
+  if (outcome == Outcome::wrong_data) return kRed;
+  if (outcome == Outcome::same_path || outcome == Outcome::no_difference) return kYellow;
+  return outcome == Outcome::less_time ? kGreen : kNoColor;
+}
+
+std::string speed_up_of(const Comparison& comparison) {
+  if (comparison.has_speed_up()) return readable_ratio(*comparison.ratio).estimate;
+  if (comparison.outcome == Outcome::wrong_data) return "wrong data";
+  return comparison.outcome == Outcome::same_path ? "same path" : "none";
+}
+
+/// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4 to
+/// 12.9)."; of one launch "made".
+std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
+  const bool named = each.contrast == Contrast::variant;
+  const std::string subject =
+      named ? comparison.first->variant : std::string(words_of(each.contrast).title);
+  const Case& definition = each.definition();
+  const std::string what =
+      is_training(definition.operation)
+          ? std::string("the GPT-2 training")
+          : fmt::format("{}{} of {}", is_latency(definition.operation) ? "the " : "",
+                        spoken_operation(definition), readable_bytes(definition.size));
+  const RatioText text = readable_ratio(*comparison.ratio);
+  const bool has_interval = text.low && text.high;
+  const std::string interval = has_interval ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
+                                            : "no confidence interval";
+  const std::string figures =
+      fmt::format("({} against {}; {})", answer_value(definition, *comparison.first),
+                  answer_value(definition, *comparison.other), interval);
+  const std::string than = named ? " than " + comparison.other->variant : "";
+  if (comparison.outcome == Outcome::no_difference) {
+    return fmt::format("{} makes no significant difference to {}: {} {}.", subject, what,
+                       text.estimate, figures);
+  }
+  const double ratio = comparison.ratio->estimate;
+  const bool latency = is_latency(definition.operation);
+  const auto [more, less] = latency ? std::pair("lower", "higher") : std::pair("faster", "slower");
+  constexpr double kTimes = 2.0;
+  const std::string change =
+      ratio >= kTimes
+          ? fmt::format("{} times {}", text.estimate.substr(0, text.estimate.find('x')), more)
+      : ratio >= 1.0
+          ? fmt::format("{} {}",
+                        readable_percent(latency ? 1.0 - 1.0 / ratio : ratio - 1.0, Whole::no),
+                        more)
+          : fmt::format("{} {}", readable_percent(1.0 / ratio - 1.0, Whole::no), less);
+  const auto [makes, once] =
+      has_interval ? std::pair("makes", "") : std::pair("made", " in one launch");
+  return fmt::format("{} {} {} {}{}{} {}.", subject, makes, what, change, than, once, figures);
+}
+
+std::string answer_of(const CaseSummary& each) {
+  const Comparison& comparison = each.comparisons.front();
+  if (comparison.has_speed_up()) return speed_up_sentence(each, comparison);
+  if (comparison.outcome == Outcome::same_path) {
+    return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
+                       variant_title(each, 0), variant_title(each, 1),
+                       readable_path(comparison.first->path));
+  }
+  return fmt::format("No conclusion: {} has no right results of both {} and {}.",
+                     answer_label(each.definition()), comparison.first->variant,
+                     comparison.other->variant);
+}
+
+/// Empty where all data are right.
+std::string wrong_data(const RunSummary& summary) {
+  const auto has_wrong = [](const CaseSummary& each) { return each.has_wrong_data; };
+  const auto first = std::ranges::find_if(summary.cases, has_wrong);
+  if (first == summary.cases.end()) return {};
+  const auto cases = static_cast<std::int64_t>(summary.cases.size());
+  const auto& variants = first->result->variants;
+  const auto variant = std::ranges::find_if(
+      variants, [](const VariantResult& each) { return has_wrong_data(each); });
+  return fmt::format("WRONG DATA in {} of {}. {} with {}: {}.",
+                     std::ranges::count_if(summary.cases, has_wrong),
+                     counted(cases, "case", "cases"), answer_label(first->definition()),
+                     variant->variant, describe_wrong(first->definition(), *variant->verification));
+}
+
+}  // namespace
+
+bool is_wrong_path(const Warning& warning) {
+  return warning.code == "wrong-path" || warning.code == "exec-path";
+}
+
+std::vector<const CaseSummary*> answer_cases(const RunSummary& summary) {
+  std::vector<const CaseSummary*> rows;
+  const auto add_first_of = [&](OperationKind operation) {
+    for (const Curve& curve : summary.headline) {
+      if (curve.definition().operation != operation) continue;
+      if (const CaseSummary* each = compared_case(curve)) return rows.push_back(each);
+    }
+  };
+  for (const OperationKind operation : kQuestions) add_first_of(operation);
+  const std::size_t trained = summary.trainings.empty() ? 0 : 1;
+  for (const OperationKind operation : kOperations) {
+    const bool known = std::ranges::find(kQuestions, operation) != kQuestions.end();
+    if (!known && rows.size() + trained < kMostRows) add_first_of(operation);
+  }
+  if (trained > 0 && summary.trainings.front()->is_compared) {
+    rows.push_back(summary.trainings.front());
+  }
+  return rows;
+}
+
+std::string answer_label(const Case& definition) {
+  std::string label = case_label(definition);
+  if (!definition.training) return label;
+  label = "GPT-2 step" + label.substr(name_of(definition.operation).size());
+  constexpr std::string_view kUsualModel = " gpt2";
+  const std::size_t model = label.find(kUsualModel);
+  const std::size_t end = model + kUsualModel.size();
+  const bool whole = model != std::string::npos && (end == label.size() || label[end] == ' ');
+  return whole ? label.erase(model, kUsualModel.size()) : label;
+}
+
+std::string row_name(const CaseSummary& each, std::size_t variant) {
+  if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
+  return variant == 0 ? "Y" : "N";
+}
+
+std::string answer_value(const Case& definition, const VariantResult& variant) {
+  constexpr std::int64_t kLeastForBandwidth = 1 << 20;
+  if (has_wrong_data(variant)) return "WRONG DATA";
+  if (!variant.time) return variant.skipped ? "skipped" : "not measured";
+  const bool large = definition.size.value >= kLeastForBandwidth;
+  return variant.busbw && large && !is_training(definition.operation)
+             ? readable_bandwidth(*variant.busbw)
+             : readable_time(*variant.time);
+}
+
+std::string contrast_title(Contrast contrast) { return std::string(words_of(contrast).title); }
+
+std::string variant_title(const CaseSummary& each, std::size_t variant) {
+  const std::vector<VariantResult>& variants = each.result->variants;
+  if (variants[0].variant == "p2p" && variants[1].variant == "host") {
+    return variant == 0 ? "P2P on" : "P2P off";
+  }
+  return variants[variant].variant;
+}
+
+Table two_row_table(const CaseSummary& each, const ScreenStyle& style) {
+  Table table({{std::string(words_of(each.contrast).title)},
+               {answer_label(each.definition()), Table::Alignment::right}});
+  for (std::size_t i = 0; i < 2; ++i) {
+    const VariantResult& variant = each.result->variants[i];
+    const bool wrong = has_wrong_data(variant);
+    const std::string value = variant.time && !wrong ? readable_time(*variant.time)
+                                                     : answer_value(each.definition(), variant);
+    table.add_row({row_name(each, i), painted(value, wrong ? kRed : kNoColor, style)});
+  }
+  return table;
+}
+
+Table answer_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
+  const CaseSummary& first = *cases.front();
+  constexpr auto kRight = Table::Alignment::right;
+  Table table({{.title = "Operation"},
+               {variant_title(first, 0), kRight, false, 3},
+               {variant_title(first, 1), kRight, false, 2},
+               {"Speed-up", kRight},
+               {"95 % CI", kRight, false, 1}});
+  for (const CaseSummary* each : cases) {
+    const Comparison& comparison = each->comparisons.front();
+    const auto value = [&](const VariantResult& variant) {
+      return painted(answer_value(each->definition(), variant),
+                     has_wrong_data(variant) ? kRed : kNoColor, style);
+    };
+    table.add_row(
+        {answer_label(each->definition()), value(*comparison.first), value(*comparison.other),
+         painted(speed_up_of(comparison), color_of(comparison.outcome), style),
+         comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio)) : ""});
+  }
+  return table;
+}
+
+std::string path_sentence(const CaseSummary& each) {
+  std::vector<std::string> paths;
+  std::vector<std::string> shares;
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const VariantSummary& variant = each.variants[i];
+    if (!variant.result->time) continue;
+    paths.push_back(
+        fmt::format("{} with {}", readable_path(variant.result->path), variant_title(each, i)));
+    if (variant.nvlink_share) shares.push_back(rounded_percent(*variant.nvlink_share, 1));
+  }
+  std::string text = fmt::format("{}.", fmt::join(paths, ", "));
+  if (!shares.empty() && shares.size() == paths.size()) {
+    text += fmt::format(" NVLink carried {} of the expected bytes.", fmt::join(shares, " and "));
+  }
+  return text;
+}
+
+std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case) {
+  const std::string wrong = wrong_data(summary);
+  if (!wrong.empty()) return wrong;
+  const std::string conclusion = headline_case != nullptr
+                                     ? answer_of(*headline_case)
+                                     : "No conclusion: nothing was measured with two variants.";
+  const bool wrong_path = std::ranges::any_of(summary.record.warnings, is_wrong_path);
+  return (wrong_path ? "WRONG PATH, see the warning. " : "") + conclusion;
+}
+
+std::string answer_in_markdown(const RunSummary& summary) {
+  const std::vector<const CaseSummary*> cases = answer_cases(summary);
+  if (cases.empty()) return fmt::format("**{}**\n", answer_sentence(summary, nullptr));
+  return fmt::format("**{}**\n\n{}", answer_sentence(summary, cases.front()),
+                     answer_table(cases, {}).markdown());
+}
+
+}  // namespace linkgain

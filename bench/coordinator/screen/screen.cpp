@@ -1,0 +1,225 @@
+#include "linkgain/screen/screen.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/report/answer.hpp"
+#include "linkgain/report/repetition.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kMostWarnings = 3;
+
+/// "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
+/// bandwidth by size, as a share of the limit where that is known. Empty below three sizes, of
+/// which the bars would show no more than the table does.
+std::string plot_of(const Curve& curve, const std::string& variant_name, const ScreenStyle& style) {
+  static constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::vector<const VariantResult*> points;
+  std::vector<Bytes> sizes;
+  double most = 0.0;
+  for (const CaseSummary* each : curve.cases) {
+    const VariantResult& variant = each->result->variants.front();
+    if (!variant.busbw || has_wrong_data(variant)) continue;
+    points.push_back(&variant);
+    sizes.push_back(each->definition().size);
+    most = std::max(most, *variant.busbw);
+  }
+  constexpr std::size_t kFewest = 3;
+  if (points.size() < kFewest || most <= 0.0) return {};
+  const VariantResult& largest = *points.back();
+  std::string end = readable_bandwidth(*largest.busbw);
+  if (largest.fraction_of_limit && *largest.fraction_of_limit > 0.0) {
+    const double limit = *largest.busbw / *largest.fraction_of_limit;
+    most = std::max(most, limit);
+    end = fmt::format("{:.4g} of {:.3g} GB/s ({})", *largest.busbw, limit,
+                      rounded_percent(*largest.fraction_of_limit, 0));
+  }
+  std::string plot;
+  for (const VariantResult* point : points) {
+    const auto level = static_cast<std::size_t>(*point->busbw / most * kBlocks.size());
+    plot += kBlocks[std::min(level, kBlocks.size() - 1)];
+  }
+  const Case definition = curve.definition();
+  const std::string bars =
+      fmt::format("{} {} {}", readable_bytes(sizes.front()), plot, readable_bytes(sizes.back()));
+  const std::string head = fmt::format("{}, {}", curve_label(definition), variant_name);
+  for (const std::string& line : {fmt::format("  {}  {}  {}", head, bars, end),
+                                  fmt::format("  {}  {}", bars, end), "  " + bars}) {
+    if (display_width(line) <= style.columns) return line + "\n";
+  }
+  return {};
+}
+
+std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
+  const Record& record = summary.record;
+  const Machine& machine = record.machine;
+  std::string text = machine.ranks.empty() ? "no ranks" : one_line(describe_ranks(machine));
+  if (record.settings.backend == BackendKind::mpi) text += ", MPI in CPU memory (no GPU figures)";
+  if (!machine.links.empty()) {
+    const std::string link = label_of(machine.links.front());
+    const bool alike = std::ranges::all_of(
+        machine.links, [&](const PairLink& each) { return label_of(each) == link; });
+    if (alike && !link.ends_with('?')) text += ", " + link;
+  }
+  if (machine.software.nccl_library) text += ", NCCL " + *machine.software.nccl_library;
+  const std::string end = record.status == RunStatus::complete && record.wall_seconds
+                              ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
+                              : fmt::format("not complete: {}", name_of(record.status));
+  return with_end(text, end, style);
+}
+
+/// Nothing where the case is the largest that was asked for.
+std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_case) {
+  for (const Curve& curve : summary.headline) {
+    if (std::ranges::find(curve.cases, &shown_case) == curve.cases.end()) continue;
+    const Bytes largest = curve.cases.back()->definition().size;
+    if (largest.value <= shown_case.definition().size.value) return {};
+    return fmt::format("No larger size, of up to {}, was measured with both.",
+                       readable_bytes(largest));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
+  std::vector<Warning> warnings = record.warnings;
+  std::ranges::stable_partition(warnings, is_wrong_path);
+  std::string text;
+  const std::size_t shown_warnings = std::min(warnings.size(), most);
+  const std::size_t more = warnings.size() - shown_warnings;
+  for (std::size_t i = 0; i < shown_warnings; ++i) {
+    const bool last = i + 1 == shown_warnings;
+    const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
+    constexpr std::string_view kLead = "warning:";
+    const std::size_t room = style.columns - kLead.size() - 1 - count.size();
+    const Color color = is_wrong_path(warnings[i]) ? kRed : kYellow;
+    text += painted(std::string(kLead), color, style) + " " + cut(warnings[i].text, room, style) +
+            count + "\n";
+  }
+  return text;
+}
+
+std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
+  const std::vector<const CaseSummary*> rows = answer_cases(summary);
+  const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
+  std::string text = machine_line(summary, style);
+  std::string plot;
+  std::string path;
+  if (first != nullptr) {
+    text += "\n" + two_row_table(*first, style).text(style.columns, Table::FirstColumn::cut) + "\n";
+    text += answer_table(rows, style).text(style.columns, Table::FirstColumn::cut);
+    for (const Curve& curve : summary.curves_by_size) {
+      if (curve.definition().operation != first->definition().operation) continue;
+      plot = plot_of(curve, variant_title(*first, 0), style);
+      break;
+    }
+    path = in_lines("Path: " + path_sentence(*first), style);
+    if (const std::string larger = larger_sizes(summary, *first); !larger.empty()) {
+      path += in_lines(larger, style);
+    }
+  }
+  const std::string end = "\n" + in_lines(answer_sentence(summary, first), style);
+  const std::size_t used = line_count(text + path + end) + 1;
+  std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
+  if (room > 1 && !plot.empty()) {
+    text += plot;
+    --room;
+  }
+  text += path + warning_lines(summary.record, std::min(kMostWarnings, room), style);
+  text += footer + "\n" + end;
+  return style.utf8 ? text : in_ascii(std::move(text));
+}
+
+namespace {
+
+constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
+
+/// The guide's table; of columns that are empty there are none.
+std::string card_rows(const CaseSummary& each) {
+  constexpr auto kRight = Table::Alignment::right;
+  const auto some = [&](auto has) {
+    return std::any_of(each.variants.begin(), each.variants.begin() + 2, has);
+  };
+  const bool busbw = some([](const VariantSummary& v) { return v.result->busbw.has_value(); });
+  const bool counted_bytes =
+      some([](const VariantSummary& v) { return v.nvlink_share.has_value(); });
+  std::vector<Table::Column> columns{{contrast_title(each.contrast)},
+                                     {answer_label(each.definition()), kRight}};
+  if (busbw) columns.push_back({"busbw", kRight});
+  columns.push_back({"Path"});
+  if (counted_bytes) columns.push_back({"NVLink traffic", kRight});
+  Table table(columns);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const VariantSummary& variant = each.variants[i];
+    const VariantResult& result = *variant.result;
+    const bool right = result.time && !variant.wrong_data;
+    std::vector<std::string> cells{
+        row_name(each, i),
+        right ? readable_time(*result.time) : answer_value(each.definition(), result)};
+    if (busbw) cells.push_back(right && result.busbw ? readable_bandwidth(*result.busbw) : "");
+    cells.emplace_back(readable_path(result.path));
+    if (counted_bytes && variant.nvlink_share) {
+      cells.push_back(rounded_percent(*variant.nvlink_share, 1) + " of expected");
+    }
+    table.add_row(cells);
+  }
+  return table.text(kCardColumns, Table::FirstColumn::cut);
+}
+
+/// Without the folder that the program lay in.
+std::string card_command(Settings settings) {
+  if (settings.argv.empty()) return {};
+  settings.argv.front() = std::filesystem::path(settings.argv.front()).filename();
+  return "$ " + one_line(repetition(settings)) + "\n";
+}
+
+}  // namespace
+
+std::string card_circumstances(const Record& record, std::string_view runs) {
+  const Software& software = record.machine.software;
+  std::vector<std::string> parts;
+  if (software.driver) parts.push_back("driver " + *software.driver);
+  if (software.cuda_runtime) parts.push_back("CUDA " + *software.cuda_runtime);
+  if (!record.machine.kernel.empty()) parts.push_back(record.machine.kernel);
+  if (!software.linkgain.empty()) parts.push_back("linkgain " + software.linkgain);
+  parts.emplace_back(runs);
+  return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
+}
+
+std::string card_warnings(const Record& record, std::size_t used) {
+  const std::size_t room = kMostCardLines - std::min(kMostCardLines, used);
+  return warning_lines(record, std::min(kMostWarnings, room), kCardStyle);
+}
+
+std::string card(const RunSummary& summary) {
+  const Record& record = summary.record;
+  const std::vector<const CaseSummary*> rows = answer_cases(summary);
+  const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
+  std::string text = machine_line(summary, kCardStyle);
+  const LaunchRange& launches = summary.launches;
+  text += card_circumstances(
+      record, launches.is_one() ? counted(launches.most, "launch", "launches")
+                                : fmt::format("{} to {} launches", launches.least, launches.most));
+  if (first != nullptr) text += card_rows(*first);
+  text += in_lines(answer_sentence(summary, first), kCardStyle);
+  const std::string command = card_command(record.settings);
+  constexpr std::size_t kFences = 2;
+  text += card_warnings(record, line_count(text + command) + kFences);
+  return fenced(text + command);
+}
+
+}  // namespace linkgain

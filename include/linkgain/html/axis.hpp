@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// Scales of pictures: from values to places, and which values are named.
+namespace linkgain {
+
+/// What an axis counts, which decides how its values are written and which of them are round.
+enum class Quantity {
+  bytes,      ///< powers of two: "64 KiB"
+  bandwidth,  ///< 1e9 bytes per second
+  seconds,    ///< "10 us"
+  ratio,      ///< "2x"
+  number,     ///< of samples, MHz, W, °C
+};
+
+enum class Spacing { linear, logarithmic };
+
+struct Axis {
+  std::string title;
+  Quantity quantity = Quantity::number;
+  Spacing spacing = Spacing::linear;
+};
+
+/// A value as the axis and the table behind a picture name it: "64 KiB", "324.3 GB/s", "9.71 us",
+/// "1.52x", "1980".
+std::string axis_text(Quantity quantity, double value);
+
+struct Tick {
+  double value = 0.0;
+  std::string label;
+};
+
+/// An axis with the range of values that it shows, over `length` units of a picture. Values on a
+/// logarithmic one are above 0.
+class Scale {
+ public:
+  /// Of values from `least` to `most`, which may be alike, with some room at both ends.
+  Scale(const Axis& axis, double least, double most, double length);
+
+  /// From 0 at the lower end to the length at the upper one.
+  double place(double value) const;
+  /// At most `most` values that are round, in ascending order, two at least where the range has
+  /// them.
+  std::vector<Tick> ticks(int most) const;
+
+ private:
+  double position(double value) const;
+
+  Axis axis_;
+  double low_;  ///< in the axis' own spacing
+  double high_;
+  double length_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace linkgain {
+
+/// A table whose cells are shaded by their values, which stand in them.
+struct HeatMap {
+  struct Cell {
+    std::string text;
+    std::optional<double> value{};  ///< absent: not shaded
+    std::string note{};             ///< below the text
+  };
+  std::string caption;
+  std::string corner;  ///< title of the rows' names
+  std::vector<std::string> columns{};
+  std::vector<std::string> rows{};
+  std::vector<std::vector<Cell>> cells{};  ///< by row
+  /// What a full shade is at least, so that small differences stay pale; absent: the largest value.
+  std::optional<double> full{};
+  /// What has no shade; absent: the smallest value.
+  std::optional<double> none{};
+};
+
+/// As an HTML table: the picture and what a screen reader reads are one.
+std::string heat_map_table(const HeatMap& map);
+
+}  // namespace linkgain

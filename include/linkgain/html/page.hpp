@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A page that stands alone: one file, nothing fetched, no script, readable by a screen reader, on
+/// paper, in the dark and on a phone.
+namespace linkgain {
+
+struct HtmlPage {
+  struct Section {
+    std::string id;    ///< unique on the page
+    std::string name;  ///< plain text
+    std::string body;  ///< HTML
+  };
+
+  std::string title;   ///< plain text
+  std::string lead{};  ///< HTML below the title
+  std::vector<Section> sections{};
+
+  /// Nothing where the body is empty.
+  void add(std::string_view id, std::string_view name, std::string body);
+};
+
+/// Well-formed as XML, too.
+std::string html_text(const HtmlPage& page);
+
+/// Markdown as reports of this project have it (headings, paragraphs, lists, tables, code, strong
+/// words), in HTML; whatever else is in it is text. A table's caption is the paragraph before it
+/// that ends in a colon, else the heading above it, else `caption`.
+std::string html_of_markdown(std::string_view markdown, std::string_view caption = {});
+
+/// A whole report of that kind: its first heading is the title, what follows the lead, and each
+/// heading of the second level begins a section.
+HtmlPage page_of_markdown(std::string_view markdown);
+
+/// What a reader opens to see.
+std::string folded(std::string_view summary, const std::string& html);
+
+/// A picture with its caption, what explains its marks, and the table behind it.
+std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
+                   const std::string& table);
+
+/// A table in a box that scrolls by itself where it is too wide. `rows` are of HTML.
+struct HtmlTable {
+  struct Column {
+    std::string title;  ///< plain text
+    bool right = false;
+  };
+  std::string caption;  ///< plain text
+  std::vector<Column> columns{};
+  std::vector<std::vector<std::string>> rows{};
+};
+std::string html_text(const HtmlTable& table);
+
+}  // namespace linkgain

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "linkgain/report/run_summary.hpp"
+#include "linkgain/tables/screen_text.hpp"
+#include "linkgain/tables/table.hpp"
+
+/// What a run says first, in whatever form it is read.
+namespace linkgain {
+
+/// What stands for each operation, and the training last: the largest size that was measured with
+/// the first variant and another one, of latencies the smallest. The first stands for the run.
+std::vector<const CaseSummary*> answer_cases(const RunSummary& summary);
+
+/// What the run says in a sentence: wrong data where there are any, else the speed-up of
+/// `headline_case`, which is null where answer_cases() has none.
+std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case);
+
+/// Of the case's first two variants, in the form of the guide: "NVLink", Y and N, and the time.
+Table two_row_table(const CaseSummary& each, const ScreenStyle& style);
+
+/// A row for each case: both variants, speed-up and its interval. There is one case at least.
+Table answer_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style);
+
+/// "NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the expected
+/// bytes."
+std::string path_sentence(const CaseSummary& each);
+
+/// "P2P on" and "P2P off" of the pair that every run has unless it names others, which says more
+/// than their names do.
+std::string variant_title(const CaseSummary& each, std::size_t variant);
+
+/// "all_reduce 1 GiB", "GPT-2 step fp32".
+std::string answer_label(const Case& definition);
+
+/// How the case's variant is called beside contrast_title(): "Y" and "N", or by its name.
+std::string row_name(const CaseSummary& each, std::size_t variant);
+std::string contrast_title(Contrast contrast);
+
+/// Bandwidth of what is large enough for one, else time.
+std::string answer_value(const Case& definition, const VariantResult& variant);
+
+bool is_wrong_path(const Warning& warning);
+
+/// answer_sentence() and answer_table().
+std::string answer_in_markdown(const RunSummary& summary);
+
+}  // namespace linkgain

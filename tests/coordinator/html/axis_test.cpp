@@ -1,0 +1,60 @@
+#include "linkgain/html/axis.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace linkgain {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> labels(const Axis& axis, double least, double most, int count = 6) {
+  std::vector<std::string> names;
+  for (const Tick& tick : Scale(axis, least, most, 400.0).ticks(count)) names.push_back(tick.label);
+  return names;
+}
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+TEST(Axis, NamesSizesByPowersOfTwo) {
+  const Axis axis{"size", Quantity::bytes, Spacing::logarithmic};
+  EXPECT_THAT(labels(axis, 8.0, kGiB),
+              ElementsAre("32 B", "1 KiB", "32 KiB", "1 MiB", "32 MiB", "1 GiB"));
+  EXPECT_THAT(labels(axis, 1 << 20, 8 << 20), ElementsAre("1 MiB", "2 MiB", "4 MiB", "8 MiB"));
+}
+
+TEST(Axis, NamesDecadesAndTheirThirds) {
+  const Axis axis{"GB/s", Quantity::bandwidth, Spacing::logarithmic};
+  EXPECT_THAT(labels(axis, 0.002, 450.0), ElementsAre("0.01", "0.1", "1", "10", "100"));
+  EXPECT_THAT(labels(axis, 20.0, 400.0), ElementsAre("20", "50", "100", "200"));
+  const Axis time{"time", Quantity::seconds, Spacing::logarithmic};
+  EXPECT_THAT(labels(time, 6e-6, 40e-3), ElementsAre("10 us", "100 us", "1 ms", "10 ms"));
+  const Axis ratio{"speed-up", Quantity::ratio, Spacing::logarithmic};
+  EXPECT_THAT(labels(ratio, 0.9, 12.6), ElementsAre("1x", "2x", "5x", "10x"));
+}
+
+TEST(Axis, NamesANarrowRangeByRoundSteps) {
+  const Axis ratio{"speed-up", Quantity::ratio, Spacing::logarithmic};
+  EXPECT_THAT(labels(ratio, 1.05, 1.15), ElementsAre("1.06x", "1.08x", "1.1x", "1.12x", "1.14x"));
+  const Axis watts{"W", Quantity::number, Spacing::linear};
+  EXPECT_THAT(labels(watts, 142.0, 678.0), ElementsAre("200", "300", "400", "500", "600"));
+  EXPECT_THAT(labels(watts, -0.4, 0.6), ElementsAre("-0.4", "-0.2", "0", "0.2", "0.4", "0.6"));
+}
+
+TEST(Axis, PlacesValuesWithRoomAtBothEnds) {
+  const Scale scale({"", Quantity::number, Spacing::logarithmic}, 1.0, 100.0, 200.0);
+  EXPECT_GT(scale.place(1.0), 0.0);
+  EXPECT_LT(scale.place(100.0), 200.0);
+  EXPECT_NEAR(scale.place(10.0), 100.0, 1e-9);
+}
+
+TEST(Axis, HasAPlaceForASingleValue) {
+  for (const Spacing spacing : {Spacing::linear, Spacing::logarithmic}) {
+    const Scale scale({"", Quantity::number, spacing}, 7.0, 7.0, 100.0);
+    EXPECT_NEAR(scale.place(7.0), 50.0, 1e-9);
+    EXPECT_FALSE(scale.ticks(5).empty());
+  }
+}
+
+}  // namespace
+}  // namespace linkgain

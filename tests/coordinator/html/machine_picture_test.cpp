@@ -1,0 +1,66 @@
+#include "linkgain/html/machine_picture.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/golden.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::test;
+using testing::HasSubstr;
+
+/// GPUs of one host whose first half is near one processor and whose second half near another.
+Record node_of(int gpus, int nvlinks) {
+  Record record;
+  record.machine.host = "node1";
+  record.machine.processor = "AMD EPYC <9654>";
+  for (int i = 0; i < gpus; ++i) {
+    GpuInfo gpu;
+    gpu.cuda_index = i;
+    gpu.name = "NVIDIA H100";
+    gpu.nvlink_links = 18;
+    gpu.nvlink_links_active = i == 3 ? 17 : 18;
+    gpu.nvlink_rate_gb_per_s = 26.562;
+    gpu.pcie_generation = 5;
+    gpu.pcie_width = 16;
+    record.machine.ranks.push_back({i, "node1", 10 + i, i < gpus / 2 ? "0-95" : "96-191", gpu, {}});
+  }
+  for (int from = 0; from < gpus; ++from) {
+    for (int to = from + 1; to < gpus; ++to) {
+      const bool near = (from < gpus / 2) == (to < gpus / 2);
+      const bool joined = nvlinks > 0 && (nvlinks == 18 || near);
+      record.machine.links.push_back(
+          {from, to, true, joined, near ? Ancestor::node : Ancestor::sys, joined ? nvlinks : 0});
+    }
+  }
+  return record;
+}
+
+TEST(MachinePicture, JoinsAllPairsByOneLine) {
+  expect_golden(machine_figure(node_of(8, 18), "gpus"), "machine_of_eight.html");
+}
+
+TEST(MachinePicture, ShowsPairsThatNvlinkJoins) {
+  expect_golden(machine_figure(node_of(4, 4), "gpus"), "machine_of_bridges.html");
+}
+
+TEST(MachinePicture, SaysThatThereIsNoNvlink) {
+  expect_golden(machine_figure(node_of(2, 0), "gpus"), "machine_without_nvlink.html");
+}
+
+TEST(MachinePicture, HasRanksInThePlaceOfGpusAndEveryHost) {
+  Record record;
+  for (int i = 0; i < 20; ++i) {
+    record.machine.ranks.push_back({i, i < 10 ? "node1" : "node2", i, "0-7", std::nullopt, {}});
+  }
+  const std::string html = machine_figure(record, "gpus");
+  for (const char* text : {"rank 0", "rank 19", "node1", "node2", ">network<"}) {
+    EXPECT_THAT(html, HasSubstr(text));
+  }
+  EXPECT_EQ(machine_figure(Record{}, "gpus"), "");
+}
+
+}  // namespace
+}  // namespace linkgain

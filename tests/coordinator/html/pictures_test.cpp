@@ -1,0 +1,123 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "linkgain/html/heat_map.hpp"
+#include "linkgain/html/plot.hpp"
+#include "linkgain/html/row_chart.hpp"
+#include "support/golden.hpp"
+#include "svg.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::test;
+using testing::HasSubstr;
+using testing::Not;
+
+Plot bandwidths() {
+  return {.title = "all_reduce: bus bandwidth",
+          .description = "p2p & host",
+          .x = {"message size", Quantity::bytes, Spacing::logarithmic},
+          .y = {"GB/s", Quantity::bandwidth, Spacing::logarithmic},
+          .series = {{"p2p", {{1 << 20, 69.0, 60.0, 80.0}, {1 << 24, 216.3}, {1 << 30, 324.3}}},
+                     {"<host>", {{1 << 20, 16.3}, {1 << 24, 24.3}}}},
+          .limits = {{"limit, NVLink payload", 450.0}, {"limit, host copy", 440.0}}};
+}
+
+TEST(Plot, ShowsSeriesIntervalsAndLimits) {
+  expect_golden(plot_figure(bandwidths(), "plot"), "plot.html");
+}
+
+TEST(Plot, LeavesOutWhatALogarithmicAxisHasNoPlaceFor) {
+  Plot plot = bandwidths();
+  plot.series.front().points[0].y = 0.0;
+  plot.series.front().points[1].low = 0.0;
+  plot.series.front().points[1].high = 300.0;
+  const std::string svg = plot_svg(plot, "plot");
+  for (const char* word : {"inf", "nan"}) EXPECT_THAT(svg, Not(HasSubstr(word)));
+  EXPECT_THAT(svg, Not(HasSubstr("p2p, 1 MiB")));
+  EXPECT_THAT(svg, HasSubstr("p2p, 16 MiB"));
+}
+
+TEST(Plot, MarksSomePointsOfALongSeries) {
+  Plot plot{.title = "t", .description = "d", .x = {"x"}, .y = {"y"}, .series = {{"s"}}};
+  for (int i = 0; i < 150; ++i) plot.series.front().points.push_back({double(i), 1.0});
+  const std::string svg = plot_svg(plot, "plot");
+  std::size_t marks = 0;
+  for (std::size_t at = svg.find("class=\"m "); at != std::string::npos;
+       at = svg.find("class=\"m ", at + 1)) {
+    ++marks;
+  }
+  EXPECT_GE(marks, 5U);
+  EXPECT_LE(marks, 40U);
+}
+
+TEST(Plot, SeriesDifferWithoutColour) {
+  Plot plot{.title = "t", .description = "d", .x = {"x"}, .y = {"y"}};
+  for (std::size_t i = 0; i < kSeriesStyles; ++i) {
+    plot.series.push_back({std::to_string(i), {{1.0, double(i)}}});
+  }
+  const std::string svg = plot_svg(plot, "plot");
+  std::vector<std::string> shapes;
+  for (std::size_t at = svg.find("class=\"m "); at != std::string::npos;
+       at = svg.find("class=\"m ", at + 1)) {
+    const std::size_t begin = svg.find('m', svg.find("d=\"M", at) + 4);
+    shapes.push_back(svg.substr(begin, svg.find('"', begin) - begin));
+  }
+  ASSERT_EQ(shapes.size(), kSeriesStyles);
+  std::ranges::sort(shapes);
+  EXPECT_EQ(std::ranges::adjacent_find(shapes), shapes.end());
+}
+
+TEST(RowChart, ShowsPartsAndValues) {
+  const RowChart steps{
+      .title = "Time of a training step",
+      .description = "d",
+      .axis = {"time of a step", Quantity::seconds, Spacing::linear},
+      .rows = {{.label = "p2p",
+                .parts = {{"computing", 0.078}, {"exposed communication", 0.002}},
+                .low = 0.0775,
+                .high = 0.0785,
+                .text = "80.00 ms"},
+               {.label = "host", .parts = {{"computing", 0.086}}, .text = "86.00 ms"}}};
+  const RowChart changes{.title = "Speed-up",
+                         .description = "d",
+                         .axis = {"times as fast", Quantity::ratio, Spacing::logarithmic},
+                         .rows = {{.label = "all_reduce <8 B>",
+                                   .value = 1.3,
+                                   .low = 1.1,
+                                   .high = 1.5,
+                                   .text = "1.3x faster"}},
+                         .reference = 1.0};
+  expect_golden(row_chart_figure(steps, "steps") + row_chart_figure(changes, "changes"),
+                "row_chart.html");
+  EXPECT_EQ(row_chart_figure({}, "none"), "");
+}
+
+TEST(HeatMap, ShadesByValue) {
+  const HeatMap map{.caption = "Pairs",
+                    .corner = "from \\ to",
+                    .columns = {"GPU0", "GPU1"},
+                    .rows = {"GPU0", "GPU1"},
+                    .cells = {{{"–"}, {"360.1", 360.1, "NV18"}}, {{"36.6", 36.6, "PHB"}, {"–"}}}};
+  expect_golden(heat_map_table(map), "heat_map.html");
+}
+
+TEST(HeatMap, LeavesLikeValuesPale) {
+  HeatMap map{.caption = "c",
+              .corner = "r",
+              .columns = {"a", "b"},
+              .rows = {"x"},
+              .cells = {{{"1.00x", 1.0}, {"1.01x", 1.01}}}};
+  map.none = 1.0;
+  map.full = 1.2;
+  EXPECT_THAT(heat_map_table(map), Not(HasSubstr("h5")));
+  map.cells[0][1].value = 2.0;
+  EXPECT_THAT(heat_map_table(map), HasSubstr("h5"));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,125 @@
+#include "linkgain/html/run_page.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "linkgain/record/journal.hpp"
+#include "support/golden.hpp"
+#include "support/profile_record.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using namespace linkgain::test;
+using testing::HasSubstr;
+using testing::Not;
+
+Record recorded(const std::string& folder) {
+  Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
+  summarise(record);
+  return record;
+}
+
+/// What the answer's section says, without its elements.
+std::string answer_of(const Record& record) {
+  const std::string page = run_page(record);
+  const std::size_t begin = page.find("<section id=\"answer\"");
+  std::string part = page.substr(begin, page.find("</section>", begin) - begin);
+  part = std::regex_replace(part, std::regex("</t[hd]><"), " | <");
+  return std::regex_replace(std::regex_replace(part, std::regex("<[^>]*>"), ""), std::regex("\n+"),
+                            "\n");
+}
+
+TEST(RunPage, AnswersTheFiveQuestions) {
+  Situations answers;
+  for (const char* folder : {"2xH200-default", "2xH200-full", "4xH200-default", "2xH200-training",
+                             "2xH200-kernels", "2xH200-node-1"}) {
+    answers.add(folder, answer_of(recorded(folder)));
+  }
+  Record record = recorded("2xH200-default");
+  record.status = RunStatus::job_lost;
+  record.cases[3].variants[0].verification->wrong = 12;
+  record.warnings.push_back({"wrong-path", "p2p took host memory", ""});
+  answers.add("wrong data, a wrong path and a lost job", answer_of(record));
+  Record empty;
+  answers.add("nothing measured", answer_of(empty));
+  answers.expect_golden("answers.txt");
+}
+
+TEST(RunPage, HasASectionForAllThatTheRecordHolds) {
+  const std::string page = run_page(recorded("4xH200-default"));
+  for (const char* id : {"answer", "machine", "sizes", "training", "health", "traffic", "variants",
+                         "repeat", "words"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<section id=\"") + id + "\"")) << id;
+  }
+}
+
+TEST(RunPage, ShadesPairs) {
+  const std::string page = run_page(recorded("2xH200-node-1"));
+  EXPECT_THAT(page, HasSubstr("<section id=\"pairs\""));
+  EXPECT_THAT(page, HasSubstr("bus bandwidth in GB/s. Darker is faster."));
+}
+
+TEST(RunPage, ShowsKernelsBesideNccl) {
+  const std::string page = run_page(recorded("2xH200-kernels"));
+  EXPECT_THAT(page, HasSubstr("our kernel, p2p against host"));
+  EXPECT_THAT(page, HasSubstr("NCCL, p2p"));
+}
+
+TEST(RunPage, OfTheFullProfileOnEightGpusIsSmall) {
+  constexpr std::size_t kMost = 3'000'000;
+  Record record = profile_record(Profile::full, 8, 2, kFewestSamples);
+  summarise(record);
+  const std::string page = run_page(record);
+  EXPECT_LT(page.size(), kMost);
+  EXPECT_THAT(page, HasSubstr("GPU7"));
+}
+
+TEST(RunPage, OfSeveralRecordsHasASeriesForEach) {
+  const std::vector<NamedRecord> records{{"before <1>", recorded("2xH200-node-1")},
+                                         {"after", recorded("2xH200-node-2")}};
+  const std::string page = runs_page(records);
+  EXPECT_THAT(page, HasSubstr("before &lt;1&gt;: p2p"));
+  EXPECT_THAT(page, HasSubstr("after: host"));
+  EXPECT_THAT(page, Not(HasSubstr("before <1>")));
+}
+
+TEST(RunPage, EscapesAllTextOfOthers) {
+  Record record = recorded("2xH200-default");
+  const std::string bad = "<b x=\"1\">&'";
+  record.machine.host = bad;
+  record.machine.processor = bad;
+  record.machine.kernel = bad;
+  record.started = bad;
+  record.settings.label = bad;
+  record.settings.argv = {"linkgain", bad};
+  record.settings.variants[0].environment["NCCL_ALGO"] = bad;
+  record.settings.environment_in_force[0]["NCCL_ALGO"] = bad;
+  record.warnings = {{bad, bad, bad}};
+  for (RankInfo& rank : record.machine.ranks) {
+    rank.host = bad;
+    rank.cpus = bad;
+    rank.gpu->name = bad;
+    rank.gpu->pci_bus_id = bad;
+  }
+  for (CaseResult& result : record.cases) {
+    for (VariantResult& variant : result.variants) {
+      if (variant.variant == "host") variant.variant = bad;
+      if (variant.verification) {
+        variant.verification->wrong = variant.variant == bad ? 1 : 0;
+        variant.verification->first_wrong = bad;
+      }
+      variant.limit = bad;
+      if (variant.evidence) variant.evidence->reason = bad;
+    }
+  }
+  EXPECT_THAT(run_page(record), Not(HasSubstr("<b ")));
+  const std::vector<NamedRecord> twice{{bad, record}, {"other", record}};
+  EXPECT_THAT(runs_page(twice), Not(HasSubstr("<b ")));
+}
+
+}  // namespace
+}  // namespace linkgain

@@ -1,0 +1,23 @@
+// Writes the record of a made-up run of a profile, as large as a real one: profile_generator FILE
+// PROFILE GPUS.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "support/profile_record.hpp"
+
+int main(int argc, char** argv) {
+  using namespace linkgain;
+  if (argc != 4) {
+    fmt::print(stderr, "usage: profile_generator FILE PROFILE GPUS\n");
+    return 2;
+  }
+  constexpr int kLaunches = 8;
+  const Profile profile = parse_profile(argv[2]);
+  const Record record =
+      test::profile_record(profile, std::atoi(argv[3]), kLaunches, kFewestSamples);
+  std::ofstream(argv[1], std::ios::binary) << to_json(record);
+  return 0;
+}
