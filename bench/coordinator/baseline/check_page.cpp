@@ -45,8 +45,7 @@ RowChart shifts_of(const CheckResult& result) {
         .text = fmt::format("{} {}", axis_text(Quantity::ratio, std::exp(*check->shift)),
                             name_of(check->verdict))};
     if (check->interval) {
-      row.low = std::exp(check->interval->low);
-      row.high = std::exp(check->interval->high);
+      row.interval = Interval{std::exp(check->interval->low), std::exp(check->interval->high)};
     }
     chart.rows.push_back(std::move(row));
   }

@@ -44,8 +44,7 @@ RowChart differences_of(const RunComparison& comparison) {
     chart.rows.push_back(
         {.label = label_of(*each),
          .value = each->speed_up->estimate,
-         .low = each->speed_up->low,
-         .high = each->speed_up->high,
+         .interval = each->speed_up->interval,
          .text = fmt::format("{} {}", axis_text(Quantity::ratio, each->speed_up->estimate),
                              name_of(each->verdict))});
   }
@@ -77,7 +76,7 @@ std::string curves_of(const std::vector<RunComparison>& comparisons) {
       auto series = std::ranges::find(plot.series, name, &Plot::Series::name);
       if (series == plot.series.end()) series = plot.series.insert(series, {name});
       series->points.push_back({static_cast<double>(each.definition.size.value),
-                                each.speed_up->estimate, each.speed_up->low, each.speed_up->high});
+                                each.speed_up->estimate, each.speed_up->interval});
     }
   }
   constexpr std::size_t kFewestSizes = 3;

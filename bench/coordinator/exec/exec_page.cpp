@@ -36,8 +36,7 @@ RowChart values_of(const CaseResult& result, const std::vector<std::optional<Lau
                           mean->deviation->deviation / std::sqrt(mean->launches);
       const double one = from_sample(metric, Seconds{mean->time.value * std::exp(-half)});
       const double other = from_sample(metric, Seconds{mean->time.value * std::exp(half)});
-      row.low = std::min(one, other);
-      row.high = std::max(one, other);
+      row.interval = Interval{std::min(one, other), std::max(one, other)};
     }
     chart.description += fmt::format("{}{}: {}.", i == 0 ? "" : " ", row.label, row.text);
     chart.rows.push_back(std::move(row));
@@ -55,7 +54,7 @@ Plot runs_of(const CaseResult& result) {
   for (const VariantResult& variant : result.variants) plot.series.push_back({variant.variant});
   for (const Sample& sample : result.samples) {
     plot.series[static_cast<std::size_t>(sample.variant)].points.push_back(
-        {static_cast<double>(sample.launch + 1), from_sample(metric, sample.time())});
+        {static_cast<double>(sample.launch + 1), from_sample(metric, sample.time()), {}});
   }
   std::erase_if(plot.series, [](const Plot::Series& series) { return series.points.empty(); });
   return plot;

@@ -95,7 +95,7 @@ std::map<std::string, std::vector<const PairLink*>> nvlinks_of(
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     for (std::size_t j = i + 1; j < ranks.size(); ++j) {
       const PairLink* const link = find_link(machine, ranks[i]->rank, ranks[j]->rank);
-      if (link != nullptr && over_nvlink(*link).value_or(false)) {
+      if (link != nullptr && joined_by_nvlink(*link).value_or(false)) {
         links[link_label(machine, *link)].push_back(link);
       }
     }
@@ -322,7 +322,7 @@ std::string description_of(const Machine& machine) {
   }
   if (!machine.links.empty()) {
     sentences.push_back(fmt::format("P2P possible between all pairs: {}.",
-                                    yes_or_no(all_pairs(machine.links, &PairLink::p2p))));
+                                    yes_or_no(all_pairs(machine.links, allows_p2p))));
   }
   return fmt::format("{}", fmt::join(sentences, " "));
 }

@@ -73,8 +73,9 @@ class Frame {
     for (const Plot::Series& series : plot.series) {
       for (const Plot::Point& point : series.points) {
         range.add(point.y);
-        for (const auto& end : {point.low, point.high}) {
-          if (end && fits(plot.y, *end)) range.add(*end);
+        if (!point.interval) continue;
+        for (const double end : {point.interval->low, point.interval->high}) {
+          if (fits(plot.y, end)) range.add(end);
         }
       }
     }
@@ -137,10 +138,10 @@ std::string intervals(const Plot& plot, const Plot::Series& series, std::size_t 
   constexpr double kVisible = 2.0;
   std::string path;
   for (const Plot::Point& point : series.points) {
-    if (!point.low || !point.high || !fits(plot.y, *point.low)) continue;
+    if (!point.interval || !fits(plot.y, point.interval->low)) continue;
     const double x = frame.x(point.x);
-    const double low = frame.y(*point.low);
-    const double high = frame.y(*point.high);
+    const double low = frame.y(point.interval->low);
+    const double high = frame.y(point.interval->high);
     if (low - high < kVisible) continue;
     path += fmt::format("M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h6M{3:.1f} {2:.1f}h6", x, low,
                         high, x - 3.0);
@@ -150,9 +151,9 @@ std::string intervals(const Plot& plot, const Plot::Series& series, std::size_t 
 
 std::string value_text(const Axis& axis, const Plot::Point& point) {
   const std::string value = axis_text(axis.quantity, point.y);
-  return point.low && point.high
-             ? fmt::format("{} ({} to {})", value, axis_text(axis.quantity, *point.low),
-                           axis_text(axis.quantity, *point.high))
+  return point.interval
+             ? fmt::format("{} ({} to {})", value, axis_text(axis.quantity, point.interval->low),
+                           axis_text(axis.quantity, point.interval->high))
              : value;
 }
 

@@ -32,11 +32,11 @@ Scale scale_of(const RowChart& chart) {
   if (chart.reference) values.push_back(*chart.reference);
   for (const RowChart::Row& row : chart.rows) {
     if (!row.parts.empty()) values.insert(values.end(), {0.0, end_of(row)});
-    for (const auto& value : {row.value, row.low, row.high}) {
-      if (value && (chart.axis.spacing == Spacing::linear || *value > 0.0)) {
-        values.push_back(*value);
-      }
-    }
+    if (row.value) values.push_back(*row.value);
+    if (row.interval) values.insert(values.end(), {row.interval->low, row.interval->high});
+  }
+  if (chart.axis.spacing == Spacing::logarithmic) {
+    std::erase_if(values, [](double value) { return value <= 0.0; });
   }
   if (values.empty()) values.push_back(1.0);
   const auto [least, most] = std::ranges::minmax(values);
@@ -60,9 +60,9 @@ std::string part_style(const std::vector<std::string>& names, const std::string&
 }
 
 std::string interval(const RowChart::Row& row, double y, const Scale& scale) {
-  if (!row.low || !row.high) return {};
-  const double low = kLeft + scale.place(*row.low);
-  const double high = kLeft + scale.place(*row.high);
+  if (!row.interval) return {};
+  const double low = kLeft + scale.place(row.interval->low);
+  const double high = kLeft + scale.place(row.interval->high);
   if (high - low < kVisible) return {};
   return fmt::format(
       "<path class=\"i ink\" d=\"M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v8M{1:.1f} "
@@ -132,8 +132,8 @@ std::string table_of(const RowChart& chart, const std::vector<std::string>& name
   for (const std::string& name : names) table.columns.push_back({name, true});
   const auto text_of = [&](double value) { return axis_text(chart.axis.quantity, value); };
   table.columns.push_back({chart.axis.title, true});
-  const bool has_intervals =
-      std::ranges::any_of(chart.rows, [](const RowChart::Row& row) { return row.low.has_value(); });
+  const bool has_intervals = std::ranges::any_of(
+      chart.rows, [](const RowChart::Row& row) { return row.interval.has_value(); });
   if (has_intervals) table.columns.push_back({"95 % interval", true});
   for (const RowChart::Row& row : chart.rows) {
     std::vector<std::string> cells{xml_escaped(row.label)};
@@ -142,8 +142,9 @@ std::string table_of(const RowChart& chart, const std::vector<std::string>& name
       cells.push_back(part == row.parts.end() ? "" : text_of(part->size));
     }
     cells.push_back(xml_escaped(row.text));
-    if (row.low && row.high) {
-      cells.push_back(fmt::format("{} to {}", text_of(*row.low), text_of(*row.high)));
+    if (row.interval) {
+      cells.push_back(
+          fmt::format("{} to {}", text_of(row.interval->low), text_of(row.interval->high)));
     }
     table.rows.push_back(std::move(cells));
   }

@@ -74,14 +74,14 @@ RowChart::Row training_row(const ShownRun& run, const CaseSummary& each,
   RowChart::Row row{.label = fmt::format("{}{}, {}", name, case_label(each.definition()),
                                          variant.result->variant)};
   row.text = readable_time(*variant.result->time);
-  const bool is_exposed = variant.exposed && variant.exposed->time.value > 0.0;
-  const double exposed = is_exposed ? variant.exposed->time.value : 0.0;
+  const bool is_exposed = variant.exposed && variant.exposed->value > 0.0;
+  const double exposed = is_exposed ? variant.exposed->value : 0.0;
   row.parts.push_back({"computing", step - exposed});
   if (is_exposed) row.parts.push_back({"exposed communication", exposed});
-  if (variant.exposed && variant.exposed->low && variant.exposed->high) {
+  if (variant.exposed && variant.exposed->interval) {
     // Where computing ends is what is not known better.
-    row.low = step - variant.exposed->high->value;
-    row.high = step - variant.exposed->low->value;
+    row.interval =
+        Interval{step - variant.exposed->interval->high, step - variant.exposed->interval->low};
   }
   return row;
 }
@@ -108,7 +108,7 @@ Plot::Series readings_of(const std::vector<Reading>& readings, std::string name,
       ++count;
     }
     if (count > 0) {
-      series.points.push_back({static_cast<double>(readings[begin].sequence), sum / count});
+      series.points.push_back({static_cast<double>(readings[begin].sequence), sum / count, {}});
     }
   }
   return series;

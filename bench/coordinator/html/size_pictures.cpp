@@ -136,16 +136,13 @@ std::optional<Plot::Point> point_of(const CaseSummary& each, std::size_t place, 
   const std::optional<Interval> interval = intervals.of(each, place);
   Plot::Point point{.x = static_cast<double>(definition.size.value),
                     .y = variant.result->time->value};
-  if (interval) {
-    point.low = interval->low;
-    point.high = interval->high;
-  }
+  point.interval = interval;
   if (shown == Shown::time) return point;
   if (!variant.result->busbw) return std::nullopt;
   point.y = *variant.result->busbw;
   if (interval) {
-    point.low = bus_bandwidth(definition, Seconds{interval->high});
-    point.high = bus_bandwidth(definition, Seconds{interval->low});
+    point.interval = Interval{bus_bandwidth(definition, Seconds{interval->high}),
+                              bus_bandwidth(definition, Seconds{interval->low})};
   }
   return point;
 }
@@ -194,8 +191,7 @@ void add_speed_ups(Plot& plot, const Family& family) {
         for (const Comparison& comparison : each->comparisons) {
           if (!comparison.has_speed_up() || comparison.other->variant != variants[i]) continue;
           series.points.push_back({static_cast<double>(each->definition().size.value),
-                                   comparison.ratio->estimate, comparison.ratio->low,
-                                   comparison.ratio->high});
+                                   comparison.ratio->estimate, comparison.ratio->interval});
         }
       }
       add_series(plot, std::move(series));

@@ -300,30 +300,6 @@ std::string ranks_table(const Machine& machine) {
   return table.markdown();
 }
 
-std::string shell_line(std::vector<std::string> words) {
-  std::ranges::transform(words, words.begin(), shell_quoted);
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-/// The command line with what was in force by default, and may be another default elsewhere.
-std::string repetition(const Settings& settings) {
-  if (settings.program) return shell_line(settings.argv);
-  const std::string budget = settings.budget ? fmt::format("{:g}", settings.budget->value) : "";
-  std::vector<std::string> words = settings.argv;
-  for (const auto& [option, value] :
-       {std::pair("--backend", std::string(name_of(settings.backend))),
-        std::pair("--profile", settings.profile), std::pair("--schedule", settings.schedule),
-        std::pair("--launches", std::to_string(settings.launches)),
-        std::pair("--budget", budget)}) {
-    const bool given =
-        std::ranges::any_of(settings.argv, [&, name = std::string(option)](auto& word) {
-          return word == name || word.starts_with(name + "=");
-        });
-    if (!given && !value.empty()) words.insert(words.end(), {option, value});
-  }
-  return shell_line(words);
-}
-
 /// One below the other, a blank line before each.
 std::string joined_sections(const std::vector<std::string>& sections) {
   std::string text;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/html/axis.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 
@@ -14,8 +15,7 @@ struct Plot {
   struct Point {
     double x = 0.0;
     double y = 0.0;
-    std::optional<double> low{};  ///< 95 % interval of y
-    std::optional<double> high{};
+    std::optional<Interval> interval{};  ///< of y, 95 %
   };
   struct Series {
     std::string name;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/html/axis.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 
@@ -18,11 +19,10 @@ struct RowChart {
   };
   struct Row {
     std::string label;
-    std::vector<Part> parts{};      ///< from 0 on
-    std::optional<double> value{};  ///< of a row without parts
-    std::optional<double> low{};    ///< 95 % interval of the value, or of the end of the bar
-    std::optional<double> high{};
-    std::string text{};  ///< what stands beside it: "79.6 ms"
+    std::vector<Part> parts{};           ///< from 0 on
+    std::optional<double> value{};       ///< of a row without parts
+    std::optional<Interval> interval{};  ///< 95 %, of the value or of where a part ends
+    std::string text{};                  ///< what stands beside it: "79.6 ms"
   };
 
   std::string title;

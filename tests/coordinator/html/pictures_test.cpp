@@ -22,7 +22,8 @@ Plot bandwidths() {
           .description = "p2p & host",
           .x = {"message size", Quantity::bytes, Spacing::logarithmic},
           .y = {"GB/s", Quantity::bandwidth, Spacing::logarithmic},
-          .series = {{"p2p", {{1 << 20, 69.0, 60.0, 80.0}, {1 << 24, 216.3}, {1 << 30, 324.3}}},
+          .series = {{"p2p",
+                      {{1 << 20, 69.0, Interval{60.0, 80.0}}, {1 << 24, 216.3}, {1 << 30, 324.3}}},
                      {"<host>", {{1 << 20, 16.3}, {1 << 24, 24.3}}}},
           .limits = {{"limit, NVLink payload", 450.0}, {"limit, host copy", 440.0}}};
 }
@@ -34,8 +35,7 @@ TEST(Plot, ShowsSeriesIntervalsAndLimits) {
 TEST(Plot, LeavesOutWhatALogarithmicAxisHasNoPlaceFor) {
   Plot plot = bandwidths();
   plot.series.front().points[0].y = 0.0;
-  plot.series.front().points[1].low = 0.0;
-  plot.series.front().points[1].high = 300.0;
+  plot.series.front().points[1].interval = Interval{0.0, 300.0};
   const std::string svg = plot_svg(plot, "plot");
   for (const char* word : {"inf", "nan"}) EXPECT_THAT(svg, Not(HasSubstr(word)));
   EXPECT_THAT(svg, Not(HasSubstr("p2p, 1 MiB")));
@@ -79,8 +79,7 @@ TEST(RowChart, ShowsPartsAndValues) {
       .axis = {"time of a step", Quantity::seconds, Spacing::linear},
       .rows = {{.label = "p2p",
                 .parts = {{"computing", 0.078}, {"exposed communication", 0.002}},
-                .low = 0.0775,
-                .high = 0.0785,
+                .interval = Interval{0.0775, 0.0785},
                 .text = "80.00 ms"},
                {.label = "host", .parts = {{"computing", 0.086}}, .text = "86.00 ms"}}};
   const RowChart changes{.title = "Speed-up",
@@ -88,8 +87,7 @@ TEST(RowChart, ShowsPartsAndValues) {
                          .axis = {"times as fast", Quantity::ratio, Spacing::logarithmic},
                          .rows = {{.label = "all_reduce <8 B>",
                                    .value = 1.3,
-                                   .low = 1.1,
-                                   .high = 1.5,
+                                   .interval = Interval{1.1, 1.5},
                                    .text = "1.3x faster"}},
                          .reference = 1.0};
   expect_golden(row_chart_figure(steps, "steps") + row_chart_figure(changes, "changes"),
