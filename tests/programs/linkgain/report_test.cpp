@@ -12,10 +12,13 @@ ReportOptions report_with(const std::vector<std::string>& arguments) {
 }
 
 TEST(CommandLine, OfReport) {
-  EXPECT_EQ(report_with({"a/record.json"}).record, "a/record.json");
+  using Paths = std::vector<std::filesystem::path>;
+  EXPECT_EQ(report_with({"a/record.json"}).records, Paths{"a/record.json"});
+  EXPECT_EQ(report_with({"a", "b", "--format", "html"}).records, (Paths{"a", "b"}));
   EXPECT_EQ(report_with({"r"}).format, ReportFormat::markdown);
-  EXPECT_EQ(report_with({}).record, "");
+  EXPECT_EQ(report_with({}).records, Paths{});
   EXPECT_EQ(report_with({"r", "--format", "table"}).format, ReportFormat::table);
+  EXPECT_EQ(report_with({"r", "--format", "html"}).format, ReportFormat::html);
   EXPECT_EQ(report_with({"r", "--format", "csv"}).format, ReportFormat::csv);
   EXPECT_EQ(report_with({"r", "--format", "json"}).format, ReportFormat::json);
   EXPECT_EQ(report_with({"r", "--json"}).format, ReportFormat::json);
