@@ -1,5 +1,5 @@
 // clang-format off: valijson reads whole numbers, too, so that this header comes before it
-#include "linkgain/base/json.hpp"
+#include "linkgain/base/json_library.hpp"
 // clang-format on
 
 #include <fmt/format.h>

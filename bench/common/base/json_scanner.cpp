@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "linkgain/base/json.hpp"
+#include "linkgain/base/json_library.hpp"
 
 namespace linkgain {
 namespace {
