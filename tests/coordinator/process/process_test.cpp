@@ -278,7 +278,7 @@ TEST_F(ProcessEndTest, OrphansOfAnEndedProgramGoToo) {
 }
 
 TEST_F(ProcessEndTest, ARememberedOrphanWithoutTheMarkerGoesToo) {
-  Process process(script("setsid env -i sh -c 'echo $$; sleep 1000; :' & cat", folder_));
+  Process process(script("setsid env -i sh -c 'echo $$; exec sleep 1000' & cat", folder_));
   const pid_t orphan = read_id(process);
   process.remember_tree();
   kill(process.id(), SIGKILL);
