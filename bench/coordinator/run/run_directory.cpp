@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cctype>
-#include <cstdlib>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -75,11 +75,12 @@ void set_aside_earlier_run(const std::filesystem::path& folder) {
   }
 }
 
-RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site)
-    : RunDirectory(options.out ? *options.out : default_path(plan, site)) {}
+RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
+                           std::optional<FolderLock> lock)
+    : RunDirectory(options.out ? *options.out : default_path(plan, site), std::move(lock)) {}
 
-RunDirectory::RunDirectory(const std::filesystem::path& path)
-    : path_(std::filesystem::absolute(path)) {
+RunDirectory::RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock)
+    : path_(std::filesystem::absolute(path)), lock_(std::move(lock)) {
   std::error_code problem;
   std::filesystem::create_directories(path_, problem);
   if (problem) {
@@ -90,6 +91,7 @@ RunDirectory::RunDirectory(const std::filesystem::path& path)
     throw UsageError(fmt::format("cannot write into {}", path_.string()),
                      "name a directory that can be written with --out DIR");
   }
+  if (!lock_) lock_.emplace(path_);
   remove_old_logs();
 }
 
@@ -111,23 +113,6 @@ std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch
 
 std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) const {
   return (path_ / (nccl_log_prefix(variant, launch) + "%h.%p.log")).string();
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-  if (error) throw UsageError("TMPDIR names no folder", "set it to one, or leave it out");
-  std::string name = (parent / "linkgain-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw UsageError("cannot make a folder in " + parent.string(),
-                     "set TMPDIR to one that can be written");
-  }
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
 }
 
 }  // namespace linkgain

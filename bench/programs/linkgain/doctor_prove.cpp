@@ -16,7 +16,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/job.hpp"
 #include "linkgain/run/launcher.hpp"
-#include "linkgain/run/run_directory.hpp"
+#include "linkgain/run/temporary_folder.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/exec/exec_report.hpp"
-#include "linkgain/record/journal.hpp"
 #include "linkgain/report/report.hpp"
 #include "subcommand.hpp"
 
@@ -23,13 +23,8 @@ std::string details_of(const Record& record) {
 }
 
 LogFile open_log(const RunDirectory& directory) {
-  return LogFile(std::fopen(directory.log().c_str(), "ae"));
-}
-
-void write_result(const Record& record, const RunDirectory& directory) {
-  write_file_atomically(directory.record(), to_json(record));
-  std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
-  write_file_atomically(directory.report(), markdown_of(record));
+  const int file = open_to_write(directory.log(), WriteMode::append);
+  return LogFile(file < 0 ? nullptr : ::fdopen(file, "a"));
 }
 
 void print_result(const Record& record, const RunDirectory& directory, bool json, bool color) {

@@ -21,15 +21,12 @@ std::string screen_of(const Record& record, const std::string& footer, const Scr
 /// What a terminal has below it.
 std::string details_of(const Record& record);
 
-/// The lines of a run's log are appended to it.
+/// The lines of a run's log are appended to it; null where it cannot be written.
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using LogFile = std::unique_ptr<std::FILE, CloseFile>;
 LogFile open_log(const RunDirectory& directory);
-
-/// Writes record and report in place of the journal.
-void write_result(const Record& record, const RunDirectory& directory);
 
 /// Prints the record as JSON, without samples, or the last screen.
 void print_result(const Record& record, const RunDirectory& directory, bool json, bool color);

@@ -8,8 +8,7 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/whole_file.hpp"
-#include "support/scoped_environment.hpp"
+#include "linkgain/base/regular_file.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -67,31 +66,13 @@ TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {
   set_aside_earlier_run(folder_);
   for (const std::string& name : left) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
-    EXPECT_EQ(whole_file(folder_ / (name + ".old")), "earlier " + name);
+    EXPECT_EQ(read_regular_file(folder_ / (name + ".old")).value(), "earlier " + name);
   }
-  for (const std::string& name : others) EXPECT_EQ(whole_file(folder_ / name), "other") << name;
+  for (const std::string& name : others)
+    EXPECT_EQ(read_regular_file(folder_ / name).value(), "other") << name;
   set_aside_earlier_run(folder_);
-  EXPECT_EQ(whole_file(folder_ / "record.json.old"), "earlier record.json");
+  EXPECT_EQ(read_regular_file(folder_ / "record.json.old").value(), "earlier record.json");
   EXPECT_NO_THROW(set_aside_earlier_run(folder_ / "none"));
-}
-
-TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
-  std::filesystem::path path;
-  {
-    const TemporaryFolder folder;
-    path = folder.path();
-    ASSERT_TRUE(std::filesystem::is_directory(path));
-    EXPECT_NE(TemporaryFolder().path(), path);
-    std::filesystem::create_directories(path / "0-1" / "ompi.node.0");
-  }
-  EXPECT_FALSE(std::filesystem::exists(path));
-}
-
-TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
-  for (const char* place : {"/proc", "/nowhere/at/all"}) {
-    const ScopedEnvironment nowhere("TMPDIR", place);
-    EXPECT_THROW(TemporaryFolder(), UsageError) << place;
-  }
 }
 
 }  // namespace
