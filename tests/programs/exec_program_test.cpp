@@ -287,6 +287,44 @@ TEST_F(ExecProgram, ShowsOutputWhereAskedTo) {
   EXPECT_THAT(run({"--show-output"}, {"echo", "hello"}).error, HasSubstr("hello"));
 }
 
+/// A file of this process's own that can be loaded.
+std::filesystem::path loadable() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/libstdc++.so") != std::string::npos) return line.substr(line.find('/'));
+  }
+  return {};
+}
+
+TEST_F(ExecProgram, GivesVariantsLibrariesOfTheirOwn) {
+  for (const char* version : {"2.27.5+cuda12.9", "2.28.9+cuda13.0"}) {
+    const auto folder = folder_.path() / version / "nvidia/nccl/lib";
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy(loadable(), folder / "libnccl.so.2");
+    std::ofstream(folder / "libnccl.so.2", std::ios::app) << "NCCL version " << version << "\n";
+  }
+  const std::vector<std::string> options{"--variant", "old:nccl=2.27.5+cuda12.9", "--variant",
+                                         "new-host:host,nccl=2.28.9+cuda13.0"};
+  const std::string loads = "import ctypes, time; ctypes.CDLL('libnccl.so.2'); time.sleep(0.6)";
+  const Outcome outcome = run(options, {"python3", "-c", loads});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Json settings = record().at("settings");
+  EXPECT_EQ(settings.at("software_in_force")[0].at("nccl_library"), "2.27.5+cuda12.9");
+  EXPECT_EQ(settings.at("software_in_force")[1].at("nccl_path"),
+            settings.at("variants")[1].at("nccl"));
+  EXPECT_EQ(settings.at("environment_in_force")[1].at("NCCL_WIN_ENABLE"), "0");
+  EXPECT_THAT(warning_codes(), Not(Contains("exec-nccl-not-replaced")));
+  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"),
+              HasSubstr("- NCCL: 2.28.9+cuda13.0, `"));
+  // By its full path a program gets what it asks for.
+  const std::string fixed =
+      "import ctypes, time; ctypes.CDLL('./2.27.5+cuda12.9/nvidia/nccl/lib/libnccl.so.2'); "
+      "time.sleep(0.6)";
+  run(options, {"python3", "-c", fixed});
+  EXPECT_THAT(warning_codes(), Contains("exec-nccl-not-replaced"));
+  EXPECT_EQ(run({"--variant", "x:worker=/bin/true"}, {"true"}).status, 2);
+}
+
 TEST_F(ExecProgram, DryRunStartsNothing) {
   const Outcome outcome = run({"--dry-run", "--seed", "1", "--prepare", "touch made"},
                               {"sh", "-c", "touch made {round}"});

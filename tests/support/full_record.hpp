@@ -52,16 +52,16 @@ inline auto members(const PairLink& value) {
   return std::tie(a, b, c, d, e, f);
 }
 inline auto members(const Software& value) {
-  const auto& [a, b, c, d, e, f, g, h] = value;
-  return std::tie(a, b, c, d, e, f, g, h);
+  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 inline auto members(const Machine& value) {
   const auto& [a, b, c, d, e, f, g] = value;
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
 }
 inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = value;
@@ -138,7 +138,9 @@ inline Machine full_machine() {
                    .cuda_driver = "13.0",
                    .cuda_runtime = "12.9",
                    .nccl_header = "2.28.3",
-                   .nccl_library = "2.28.9"},
+                   .nccl_library = "2.28.9",
+                   .nccl_path = "/usr/lib/libnccl.so.2.28.9",
+                   .nccl_build = "2.28.9+cuda13.0"},
       .ranks = {{0, "node1", 11, "0-15", gpu, HostCopyRates{43.5, 34.75, CopyRates{55.375, 55.25}}},
                 {1, "node2", 12, "16,17", bare, {}},
                 {2, "node2", 13, "", std::nullopt, {}}},
@@ -252,8 +254,14 @@ inline Record full_record() {
                      .backend = BackendKind::nccl,
                      .profile = "full",
                      .schedule = "sequential",
-                     .variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}, {"net", {}}},
+                     .variants = {{"p2p", {}},
+                                  {"host", {{"NCCL_P2P_DISABLE", "1"}}},
+                                  {.name = "net",
+                                   .environment = {},
+                                   .nccl = "/opt/nccl/libnccl.so.2",
+                                   .worker = "/opt/bin/linkgain-bench"}},
                      .environment_in_force = {{{"NCCL_ALGO", "Ring,Tree"}}, {}, {}},
+                     .software_in_force = std::vector<Software>(3, record.machine.software),
                      .launches = 2,
                      .precision = 0.02,
                      .budget = Seconds{900.5},

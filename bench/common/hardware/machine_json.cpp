@@ -106,8 +106,10 @@ PairLink read_link(const In& json) {
           optional_at<int>(json, "nvlinks")};
 }
 
+}  // namespace
+
 Out write_software(const Software& software) {
-  return {{"linkgain", software.linkgain},
+  Out out{{"linkgain", software.linkgain},
           {"build", software.build},
           {"mpi", software.mpi},
           {"driver", nullable(software.driver)},
@@ -115,6 +117,9 @@ Out write_software(const Software& software) {
           {"cuda_runtime", nullable(software.cuda_runtime)},
           {"nccl_header", nullable(software.nccl_header)},
           {"nccl_library", nullable(software.nccl_library)}};
+  if (software.nccl_path) out["nccl_path"] = *software.nccl_path;
+  if (software.nccl_build) out["nccl_build"] = *software.nccl_build;
+  return out;
 }
 
 Software read_software(const In& json) {
@@ -127,10 +132,10 @@ Software read_software(const In& json) {
   software.cuda_runtime = optional_at<std::string>(json, "cuda_runtime");
   software.nccl_header = optional_at<std::string>(json, "nccl_header");
   software.nccl_library = optional_at<std::string>(json, "nccl_library");
+  software.nccl_path = optional_at<std::string>(json, "nccl_path");
+  software.nccl_build = optional_at<std::string>(json, "nccl_build");
   return software;
 }
-
-}  // namespace
 
 Out write_link_counters(const LinkCounters& counters) {
   return {{"nvlink_sent", nullable(counters.nvlink_sent)},

@@ -381,6 +381,8 @@ Out write_settings(const Settings& settings) {
   const auto write_variant = [](const Variant& variant) {
     Out written{{"name", variant.name}, {"environment", variant.environment}};
     if (!variant.arguments.empty()) written["arguments"] = variant.arguments;
+    if (!variant.nccl.empty()) written["nccl"] = variant.nccl;
+    if (!variant.worker.empty()) written["worker"] = variant.worker;
     return written;
   };
   Out out{{"argv", settings.argv},
@@ -394,6 +396,9 @@ Out write_settings(const Settings& settings) {
           {"budget_s", nullable(seconds_of(settings.budget))},
           {"sample_target_s", settings.sample_target.value},
           {"require_healthy", settings.require_healthy}};
+  if (!settings.software_in_force.empty()) {
+    out["software_in_force"] = array_of(settings.software_in_force, write_software);
+  }
   if (!settings.label.empty()) out["label"] = settings.label;
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
@@ -409,12 +414,17 @@ Settings read_settings(const In& json) {
   settings.profile = json.at("profile");
   settings.schedule = json.at("schedule");
   settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
-    const In* const arguments = member_of(variant, "arguments");
-    return Variant{variant.at("name"), variant.at("environment").get<Environment>(),
-                   arguments == nullptr ? std::vector<std::string>{}
-                                        : arguments->get<std::vector<std::string>>()};
+    return Variant{.name = variant.at("name"),
+                   .environment = variant.at("environment").get<Environment>(),
+                   .arguments = optional_at<std::vector<std::string>>(variant, "arguments")
+                                    .value_or(std::vector<std::string>{}),
+                   .nccl = optional_at<std::string>(variant, "nccl").value_or(""),
+                   .worker = optional_at<std::string>(variant, "worker").value_or("")};
   });
   settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
+  if (const In* const software = member_of(json, "software_in_force")) {
+    settings.software_in_force = vector_of<Software>(*software, read_software);
+  }
   settings.launches = json.at("launches");
   settings.precision = optional_at<double>(json, "precision");
   if (const auto budget = optional_at<double>(json, "budget_s")) settings.budget = Seconds{*budget};
@@ -424,8 +434,7 @@ Settings read_settings(const In& json) {
   if (const In* training = member_of(json, "training")) {
     settings.training = TrainingPlan{training->at("steps"), training->at("tokens")};
   }
-  if (const In* program = member_of(json, "program"))
-    settings.program = read_program_plan(*program);
+  if (const In* plan = member_of(json, "program")) settings.program = read_program_plan(*plan);
   return settings;
 }
 

@@ -50,26 +50,39 @@ bool is_assignment(std::string_view part) {
   });
 }
 
-Environment parse_assignments(std::string_view text, std::string_view whole) {
-  Environment environment;
-  std::string last;
+/// What stands behind a variant's colon. `known`: the built-in ones, of which the first part may
+/// name one.
+Variant parse_parts(std::string_view text, std::string_view whole,
+                    const std::vector<Variant>& known) {
+  Variant variant;
   const auto refuse = [whole] {
     throw UsageError(fmt::format("variant '{}' has no VARIABLE=value after its name", whole),
                      "write it as ring:NCCL_ALGO=Ring or ll:NCCL_ALGO=Ring,NCCL_PROTO=LL");
   };
   if (text.empty()) refuse();
+  std::string* last = nullptr;
   for (const std::string& part : split(text, ',')) {
     if (is_assignment(part)) {
       const std::size_t equals = part.find('=');
-      last = part.substr(0, equals);
-      environment[last] = part.substr(equals + 1);
-    } else if (!last.empty()) {
-      environment[last] += "," + part;
+      const std::string key = part.substr(0, equals);
+      last = key == "nccl"     ? &variant.nccl
+             : key == "worker" ? &variant.worker
+                               : &variant.environment[key];
+      *last = part.substr(equals + 1);
+      const bool path = last == &variant.nccl || last == &variant.worker;
+      if (path && last->empty()) {
+        throw UsageError(fmt::format("variant '{}': {}= names no path", whole, key));
+      }
+    } else if (last != nullptr) {
+      *last += "," + part;
     } else {
-      refuse();
+      const auto base = std::ranges::find(known, part, &Variant::name);
+      if (base == known.end() || !variant.name.empty()) refuse();
+      variant.environment = base->environment;
+      variant.name = base->name;
     }
   }
-  return environment;
+  return variant;
 }
 
 }  // namespace
@@ -114,16 +127,26 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
   const auto match = std::find_if(known.begin(), known.end(),
                                   [&](const Variant& variant) { return variant.name == name; });
   if (colon != std::string_view::npos) {
+    Variant variant = parse_parts(text.substr(colon + 1), text, known);
     if (match != known.end()) {
-      throw UsageError(fmt::format("variant '{}' is built in: give yours another name", name));
+      if (!variant.environment.empty() || !variant.name.empty()) {
+        throw UsageError(fmt::format("variant '{}' is built in: give yours another name", name));
+      }
+      variant.environment = match->environment;
     }
-    return {name, parse_assignments(text.substr(colon + 1), text)};
+    variant.name = name;
+    return variant;
   }
   if (match != known.end()) return *match;
   std::vector<std::string_view> names;
   for (const Variant& variant : known) names.push_back(variant.name);
   throw UsageError(unknown_name("variant", name, names),
                    "a variant of your own is written name:VARIABLE=value");
+}
+
+bool has_own_software(const std::vector<Variant>& variants) {
+  return std::ranges::any_of(
+      variants, [](const Variant& each) { return !each.nccl.empty() || !each.worker.empty(); });
 }
 
 void require_distinct(const std::vector<Variant>& variants) {

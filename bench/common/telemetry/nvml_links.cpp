@@ -407,6 +407,9 @@ NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {
     if (!is_active(link)) continue;
     ++active;
     if (!info.version.measured()) info.version = link.value().version;
+    const std::string& peer = link.value().remote_pci_bus_id;
+    const bool is_gpu = link.value().remote == NvlinkRemote::gpu && !peer.empty();
+    if (is_gpu && std::ranges::count(info.peers, peer) == 0) info.peers.push_back(peer);
   }
   add_rates(links, info);
   info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);

@@ -187,6 +187,32 @@ std::string variant_names_of(const Settings& settings) {
   return names;
 }
 
+/// What a variant's processes had; what the run had, where all had the same.
+const Software& software_of(const RunFigures& run, std::size_t variant) {
+  const std::vector<Software>& own = run.settings.software_in_force;
+  return variant < own.size() ? own[variant] : run.machine.software;
+}
+
+/// Where variants of a run differed in it.
+void add_libraries(Changes& changes, const RunFigures& before, const RunFigures& after) {
+  if (before.settings.software_in_force.empty() && after.settings.software_in_force.empty()) return;
+  const auto nccl = [](const Software& software) {
+    return software.nccl_build ? software.nccl_build : software.nccl_library;
+  };
+  const std::vector<Variant>& variants = after.settings.variants;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const std::vector<Variant>& earlier = before.settings.variants;
+    const auto same = std::ranges::find(earlier, variants[i].name, &Variant::name);
+    if (same == earlier.end()) continue;
+    const Software& old = software_of(before, static_cast<std::size_t>(same - earlier.begin()));
+    const Software& now = software_of(after, i);
+    const std::string with = " with " + variants[i].name;
+    changes.add(ChangeKind::nccl, "NCCL" + with, nccl(old), nccl(now));
+    changes.add(ChangeKind::nccl, "NCCL's file" + with, old.nccl_path, now.nccl_path);
+    changes.add(ChangeKind::software, "build" + with, old.build, now.build);
+  }
+}
+
 void add_variants(Changes& changes, const Settings& before, const Settings& after) {
   changes.add(ChangeKind::setting, "variants", variant_names_of(before), variant_names_of(after));
   bool common = false;
@@ -258,6 +284,7 @@ void add_settings(Changes& changes, const RunFigures& before, const RunFigures& 
   add_training(changes, before.settings, after.settings);
   add_program(changes, before.settings, after.settings);
   add_variants(changes, before.settings, after.settings);
+  add_libraries(changes, before, after);
 }
 
 }  // namespace

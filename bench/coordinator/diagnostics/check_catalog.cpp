@@ -89,6 +89,9 @@ constexpr CheckEntry kCatalog[] = {
      "warning: links counted CRC errors, replays or recoveries since the driver was loaded. A "
      "link repeats what arrived broken, which costs bandwidth.",
      "If the numbers grow during a run, reseat the bridge, or have it or the GPU replaced."},
+    {"nvlink-peers", connectivity,
+     "warning: links lead to a GPU that this container lacks, so that nothing can use them.",
+     "Give both GPUs of a pair to one container."},
     {"p2p", connectivity,
      "problem: NVLink connects the GPUs, but the driver refuses reads or writes, so that data "
      "goes through host memory. warning: there is neither NVLink nor P2P.",
@@ -131,6 +134,11 @@ constexpr CheckEntry kCatalog[] = {
      "problem: there are fewer processors than ranks, so that ranks disturb every sample. "
      "warning: there are fewer than two for each rank.",
      "Give the job more processors (--cpus, --cpus-per-task), or start fewer ranks."},
+    {"process-ids", host, "warning: a container hides the processes that others have on the GPUs.",
+     "Start it with --pid=host, or run linkgain doctor outside."},
+    {"sysfs", host,
+     "warning: /sys shows no PCI devices. NCCL may refuse P2P then, and PCIe is not checkable.",
+     "Mount it: docker run does by itself; else -v /sys:/sys:ro."},
     {"worker", software,
      "warning: linkgain-bench was built without NCCL, on a machine with GPUs. not checkable: it "
      "did not answer.",

@@ -100,12 +100,37 @@ Finding check_cores(const Survey& survey) {
   return check.ok(value);
 }
 
+Finding check_process_ids(const Survey& survey) {
+  const Check check(kGroup, "process-ids", kHost);
+  const Reading<bool>& own = survey.host.own_process_ids;
+  if (!own.measured()) return check.not_checkable(own.reason());
+  if (!own.value()) return check.ok("those of the machine");
+  if (survey.gpus.empty()) return check.ok("a container's own; there are no GPUs to share");
+  return check.warning("this container has ids of its own",
+                       "the processes of others on the GPUs are hidden: a run knows them by their "
+                       "number and the GPUs' utilization alone",
+                       "docker run --pid=host, or run `linkgain doctor` outside the container");
+}
+
+Finding check_kernel_view(const Survey& survey) {
+  const Check check(kGroup, "sysfs", kHost);
+  const auto& on_bus = survey.host.nvidia_devices;
+  if (on_bus.measured()) return check.ok("/sys shows PCI devices");
+  return check.warning(on_bus.reason(),
+                       "NCCL reads from /sys which GPUs are near each other and may refuse P2P; "
+                       "links, ACS, IOMMU and NUMA nodes of PCIe are not checkable",
+                       "mount it: docker run does by itself; else -v /sys:/sys:ro, or "
+                       "mount -t sysfs sysfs /sys");
+}
+
 }  // namespace
 
 void check_host(const Survey& survey, Findings& findings) {
   findings.push_back(check_shared_memory(survey));
   findings.push_back(check_locked_memory(survey));
   findings.push_back(check_cores(survey));
+  findings.push_back(check_process_ids(survey));
+  findings.push_back(check_kernel_view(survey));
 }
 
 }  // namespace linkgain

@@ -94,6 +94,21 @@ Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGp
   return judge_partial(check, survey, links, value);
 }
 
+/// Of a GPU whose links lead to GPUs: whether these are here, too.
+Finding check_peers(const Survey& survey, const GpuSurvey& gpu, const NvlinkInfo& nvlink) {
+  const Check check(kGroup, "nvlink-peers", subject_of(gpu));
+  std::vector<std::string> away = nvlink.peers;
+  std::erase_if(away, [&](const std::string& peer) {
+    return std::ranges::count(survey.topology.gpus, peer, &TopologyGpu::pci_bus_id) > 0;
+  });
+  if (away.empty()) return check.ok("its links lead to GPUs that are here");
+  return check.warning(fmt::format("its links lead to a GPU at {}, which is not here",
+                                   fmt::join(away, " and one at ")),
+                       "containers or virtual machines have the two GPUs of a pair: neither can "
+                       "use the links",
+                       "give both GPUs to one container (--gpus '\"device=0,1\"')");
+}
+
 /// "link 3 at 13.2812, link 7 at 13.2812 of 26.5625 GB/s"
 std::string slower_than(const NvlinkInfo& nvlink) {
   std::vector<std::string> slower;
@@ -142,6 +157,7 @@ void check_nvlink(const Survey& survey, Findings& findings) {
     if (links->nvlink.active.value_or(0) <= 0) continue;
     findings.push_back(check_rate(gpu, links->nvlink));
     findings.push_back(check_errors(gpu));
+    if (!links->nvlink.peers.empty()) findings.push_back(check_peers(survey, gpu, links->nvlink));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/variants.hpp"
 #include "linkgain/statistics/ratio.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -292,13 +293,27 @@ void note_paths(Record& record, const std::vector<ArmEvidence>& arms) {
   }
 }
 
-/// Where all runs had the same.
+/// What each variant's runs had, where that differs between variants; else once.
 void note_nccl(Record& record) {
   std::set<std::string> versions;
-  for (const ProgramRun& run : record.runs) {
-    for (const MappedNccl& library : run.evidence.nccl) versions.insert(library.version);
+  std::vector<Software>& software = record.settings.software_in_force;
+  for (const Variant& variant : record.settings.variants) {
+    std::set<std::string> own;
+    std::set<std::string> paths;
+    for (const ProgramRun& run : record.runs) {
+      if (run.variant != variant.name) continue;
+      for (const MappedNccl& library : run.evidence.nccl) {
+        if (!library.version.empty()) own.insert(library.version);
+        paths.insert(library.path);
+      }
+    }
+    versions.insert(own.begin(), own.end());
+    Software& had = software.emplace_back(record.machine.software);
+    if (own.size() == 1) had.nccl_library = *own.begin();
+    if (paths.size() == 1) had.nccl_path = *paths.begin();
   }
-  if (versions.size() == 1 && !versions.begin()->empty()) {
+  if (!has_own_software(record.settings.variants)) software.clear();
+  if (versions.size() == 1) {
     record.machine.software.nccl_library = *versions.begin();
   }
 }

@@ -15,14 +15,19 @@
 #include "linkgain/statistics/ratio.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/nccl_library.hpp"
 
 namespace linkgain {
 namespace {
 
 /// The program's NCCL is not known before it runs: every switch that any version has is set, and
 /// older ones ignore what they do not know.
-VariantContext variant_context() {
-  return {.backend = BackendKind::nccl, .nccl_version = "2.28.7", .several_hosts = false};
+VariantContext variant_context(const Environment& environment) {
+  const auto path = environment.find("LD_LIBRARY_PATH");
+  return {.backend = BackendKind::nccl,
+          .nccl_version = "2.28.7",
+          .several_hosts = false,
+          .library_path = path == environment.end() ? "" : path->second};
 }
 
 /// "NAME:rest" of an option that belongs to a variant.
@@ -36,8 +41,8 @@ std::pair<std::string, std::string> named_value(const std::string& text,
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-bool is_built_in(std::string_view name) {
-  return std::ranges::any_of(built_in_variants(variant_context()),
+bool is_built_in(std::string_view name, const VariantContext& context) {
+  return std::ranges::any_of(built_in_variants(context),
                              [=](const Variant& each) { return each.name == name; });
 }
 
@@ -47,15 +52,21 @@ bool is_named(const ExecOptions& options, const std::string& name) {
   return std::ranges::any_of(options.arguments, names) || std::ranges::any_of(options.gpus, names);
 }
 
-Variant read_variant(const ExecOptions& options, const std::string& text) {
+Variant read_variant(const ExecOptions& options, const std::string& text,
+                     const VariantContext& context) {
   const bool plain = text.find(':') == std::string::npos;
-  if (plain && !is_built_in(text) && is_named(options, text)) {
+  if (plain && !is_built_in(text, context) && is_named(options, text)) {
     // The rules for names are parse_variant()'s.
-    Variant variant = parse_variant(text + ":NAME=", variant_context());
+    Variant variant = parse_variant(text + ":NAME=", context);
     variant.environment.clear();
     return variant;
   }
-  return parse_variant(text, variant_context());
+  if (!parse_variant(text, context).worker.empty()) {
+    throw UsageError(
+        fmt::format("variant '{}': worker= goes with linkgain run", text),
+        "a command of a variant's own is written {variant}, as in: -- ./{variant}/train");
+  }
+  return resolve_variant(text, context);
 }
 
 Variant& variant_named(std::vector<Variant>& variants, const std::string& name,
@@ -78,10 +89,13 @@ void require_gpus(const std::string& gpus, const std::string& text) {
                    "give CUDA's numbers or UUIDs, as two:0,2");
 }
 
-std::vector<Variant> read_variants(const ExecOptions& options) {
+std::vector<Variant> read_variants(const ExecOptions& options, const Environment& environment) {
+  const VariantContext context = variant_context(environment);
   std::vector<Variant> variants;
-  for (const std::string& text : options.variants) variants.push_back(read_variant(options, text));
-  if (variants.empty()) variants = default_variants(variant_context());
+  for (const std::string& text : options.variants) {
+    variants.push_back(read_variant(options, text, context));
+  }
+  if (variants.empty()) variants = default_variants(context);
   require_distinct(variants);
   for (const std::string& text : options.arguments) {
     const auto [name, words] = named_value(text, "--args");
@@ -197,7 +211,7 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   }
   ExecPlan plan;
   plan.command = options.command;
-  plan.variants = read_variants(options);
+  plan.variants = read_variants(options, environment);
   plan.output = read_output(options);
   plan.server = read_server(options, environment);
   plan.cases = cases_of(plan);
@@ -273,8 +287,10 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
   settings.budget = plan.budget;
   settings.label = options.label;
   for (const Variant& variant : plan.variants) {
-    settings.variants.push_back(
-        {variant.name, without_secrets(variant.environment), without_secrets(variant.arguments)});
+    settings.variants.push_back({.name = variant.name,
+                                 .environment = without_secrets(variant.environment),
+                                 .arguments = without_secrets(variant.arguments),
+                                 .nccl = variant.nccl});
     Environment& in_force = settings.environment_in_force.emplace_back();
     for (const auto& [name, value] : environment_of(variant, environment)) {
       if (protocol::may_be_recorded(name) || variant.environment.contains(name)) {

@@ -14,6 +14,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/telemetry/nccl_library.hpp"
 
 namespace linkgain {
 namespace {
@@ -199,6 +200,13 @@ bool looked(const ArmEvidence& arm) {
                      [](const RunEvidence& run) { return run.processes_looked > 0; });
 }
 
+bool had_another(const ArmEvidence& arm) {
+  return std::ranges::any_of(arm.runs, [&](const RunEvidence& run) {
+    return std::ranges::any_of(run.nccl,
+                               [&](const MappedNccl& each) { return each.path != arm.nccl; });
+  });
+}
+
 void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   const bool any = std::any_of(arms.begin(), arms.end(),
                                [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
@@ -210,25 +218,24 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
          "statically, or have ended too soon to be seen"});
     return;
   }
+  for (const ArmEvidence& arm : arms) {
+    if (arm.nccl.empty() || !had_another(arm)) continue;
+    verdict.warnings.push_back({"exec-nccl-not-replaced",
+                                fmt::format("{} is to have NCCL {}, and had {}", arm.variant,
+                                            arm.nccl, named(libraries_of(arm))),
+                                kNotReplacedAdvice});
+  }
   for (std::size_t i = 1; i < arms.size(); ++i) {
     if (!looked(arms.front()) || !looked(arms[i])) continue;
+    if (!arms.front().nccl.empty() || !arms[i].nccl.empty()) continue;
     const std::set<std::string> first = libraries_of(arms.front());
     const std::set<std::string> other = libraries_of(arms[i]);
-    const bool asked = arms.front().own_nccl || arms[i].own_nccl;
-    if (!asked && first != other) {
-      verdict.warnings.push_back(
-          {"exec-nccl-differs",
-           fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
-                       arms[i].variant, named(other)),
-           "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"});
-    }
-    if (arms.front().own_nccl != arms[i].own_nccl && !first.empty() && first == other) {
-      verdict.warnings.push_back(
-          {"exec-nccl-not-replaced",
-           fmt::format("{} and {} had the same NCCL, {}", arms.front().variant, arms[i].variant,
-                       named(first)),
-           "a RUNPATH, LD_PRELOAD or an import by its full path comes before LD_LIBRARY_PATH"});
-    }
+    if (first == other) continue;
+    verdict.warnings.push_back(
+        {"exec-nccl-differs",
+         fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
+                     arms[i].variant, named(other)),
+         "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"});
   }
 }
 
@@ -248,6 +255,7 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
     ArmEvidence& arm = arms.emplace_back();
     arm.variant = variant.name;
     arm.p2p_off = is_p2p_off(record, variant.name);
+    arm.nccl = variant.nccl;
     for (const ProgramRun& run : record.runs) {
       const bool counts = run.variant == variant.name && !run.warm_up && run.failure.empty();
       if (counts) arm.runs.push_back(run.evidence);

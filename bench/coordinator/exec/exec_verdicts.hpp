@@ -14,8 +14,8 @@ namespace linkgain {
 /// The runs of one variant of a command that count.
 struct ArmEvidence {
   std::string variant;
-  bool p2p_off = false;   ///< NCCL_P2P_DISABLE=1 is in force, whoever set it
-  bool own_nccl = false;  ///< the variant names an NCCL library of its own
+  bool p2p_off = false;  ///< NCCL_P2P_DISABLE=1 is in force, whoever set it
+  std::string nccl{};    ///< the file of an NCCL library of its own, which the variant names
   std::vector<RunEvidence> runs{};
 };
 
@@ -55,8 +55,8 @@ struct ExecVerdict {
 /// | exec-neighbours       | others were on the GPUs                                              |
 /// | exec-throttled        | a GPU was throttled, other than by its power limit                   |
 /// | exec-power-capped     | shares of samples at the power limit differ by more than 0.1         |
-/// | exec-nccl-differs     | arms had other NCCL libraries though no variant asks for one         |
-/// | exec-nccl-not-replaced| a variant's own library is not the one that was mapped               |
+/// | exec-nccl-differs     | arms had other NCCL libraries though neither names one               |
+/// | exec-nccl-not-replaced| a variant names a library, and another was mapped                    |
 /// | exec-no-nccl          | processes were looked at and none had NCCL mapped                    |
 ///
 /// `idle`: ProgramWatch::watch_idle() before the first run.

@@ -330,6 +330,23 @@ std::string warnings_section(const Record& record) {
   return text;
 }
 
+/// What a variant had of its own, where variants differ in that.
+std::string software_items(const Variant& variant, const Software& software) {
+  std::string text;
+  const std::optional<std::string>& nccl =
+      software.nccl_build ? software.nccl_build : software.nccl_library;
+  if (nccl || !variant.nccl.empty()) {
+    const std::string path = software.nccl_path.value_or(variant.nccl);
+    text += fmt::format("  - NCCL: {}{}\n", nccl.value_or("version not known"),
+                        path.empty() ? "" : fmt::format(", `{}`", path));
+  }
+  if (!variant.worker.empty()) {
+    text += fmt::format("  - worker: `{}`, {}{}\n", variant.worker, software.linkgain,
+                        software.build.empty() ? "" : fmt::format(" ({})", software.build));
+  }
+  return text;
+}
+
 std::string variants_section(const Record& record) {
   const Settings& settings = record.settings;
   if (settings.variants.empty()) return {};
@@ -338,6 +355,9 @@ std::string variants_section(const Record& record) {
     const Variant& variant = settings.variants[i];
     const std::string own = assignments(variant.environment);
     text += fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : "`" + own + "`");
+    if (i < settings.software_in_force.size()) {
+      text += software_items(variant, settings.software_in_force[i]);
+    }
     if (settings.program) {
       std::vector<std::string> words;
       for (const std::string& word : variant.arguments) words.push_back(shell_quoted(word));

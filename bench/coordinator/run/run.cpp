@@ -16,6 +16,7 @@
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
+#include "linkgain/telemetry/nccl_library.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
 
@@ -138,6 +139,7 @@ class Run : private RunObserver {
   void shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
   void give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   bool on_same_gpus(const Launch& launch) const;
+  void take_software(const VariantJob& job);
   void take_settings(const VariantJob& job);
   void write_head();
   void look_around();
@@ -425,14 +427,31 @@ bool Run::on_same_gpus(const Launch& launch) const {
   });
 }
 
+/// Each variant's software as its first job has it, where they are meant to differ.
+void Run::take_software(const VariantJob& job) {
+  const auto place = static_cast<std::size_t>(job.variant);
+  const std::string& asked = plan_.variants[place].nccl;
+  Software software = job.hello.machine.software;
+  if (software.nccl_library && !has_log_switch(*software.nccl_library)) {
+    settings_.traffic.why_no_algorithm = kCallsNotLogged;
+  }
+  std::vector<Software>& known = record_.settings.software_in_force;
+  known.resize(has_own_software(plan_.variants) ? plan_.variants.size() : 0);
+  if (known.empty() || !known[place].build.empty()) return;
+  if (software.nccl_path) software.nccl_build = nccl_version_of(*software.nccl_path);
+  known[place] = software;
+  if (asked.empty() || software.nccl_path.value_or(asked) == asked) return;
+  const std::string text = fmt::format("NCCL is {}, not {}", *software.nccl_path, asked);
+  warn({"nccl-not-replaced", fmt::format("variant {}: {}", job.name, text), kNotReplacedAdvice});
+}
+
 void Run::take_settings(const VariantJob& job) {
   const protocol::HelloReply& reply = job.hello;
   record_.settings.environment_in_force[static_cast<std::size_t>(job.variant)] = reply.environment;
+  take_software(job);
   if (machine_known_) return;
   record_.machine = reply.machine;
   settings_.traffic.several_hosts = !on_one_host(reply.machine);
-  const std::optional<std::string>& nccl = reply.machine.software.nccl_library;
-  if (nccl && !has_log_switch(*nccl)) settings_.traffic.why_no_algorithm = kCallsNotLogged;
   machine_known_ = true;
   const std::string launches =
       plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);

@@ -20,6 +20,7 @@
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/launcher.hpp"
+#include "linkgain/telemetry/nccl_library.hpp"
 
 namespace linkgain {
 namespace {
@@ -150,11 +151,11 @@ std::vector<Selection> choose_selections(const RunOptions& options, BackendKind 
 
 std::vector<Variant> choose_variants(const RunOptions& options, const Site& site,
                                      const RunPlan& plan) {
-  const VariantContext context{plan.backend, site.nccl_version, plan.hosts > 1};
+  const VariantContext context{plan.backend, site.nccl_version, plan.hosts > 1, site.library_path};
   if (options.variants.empty()) return default_variants(context);
   std::vector<Variant> variants;
   for (const std::string& text : options.variants) {
-    variants.push_back(parse_variant(text, context));
+    variants.push_back(resolve_variant(text, context));
   }
   require_distinct(variants);
   return variants;

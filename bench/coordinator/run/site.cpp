@@ -125,7 +125,10 @@ std::optional<Hosts> slurm_allocation(const Environment& environment) {
 Site survey_site(const std::optional<Hosts>& hosts) {
   Site site;
   site.hostfile = hosts;
-  site.allocation = slurm_allocation(current_environment());
+  const Environment environment = current_environment();
+  site.allocation = slurm_allocation(environment);
+  const auto libraries = environment.find("LD_LIBRARY_PATH");
+  site.library_path = libraries == environment.end() ? "" : libraries->second;
   site.host = host_name();
   site.processors = usable_processors();
   site.host_memory_bytes = available_memory();

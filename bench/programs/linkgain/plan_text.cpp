@@ -12,6 +12,7 @@
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
+#include "linkgain/telemetry/nccl_library.hpp"
 
 namespace linkgain {
 namespace {
@@ -36,6 +37,8 @@ std::string variables_of(const Variant& variant) {
   for (const auto& [name, value] : variant.environment) {
     all.push_back(fmt::format("{}={}", name, value));
   }
+  if (!variant.nccl.empty()) all.push_back(fmt::format("(NCCL {})", nccl_version_of(variant.nccl)));
+  if (!variant.worker.empty()) all.push_back(fmt::format("(worker {})", variant.worker));
   return all.empty() ? "sets nothing" : fmt::format("{}", fmt::join(all, " "));
 }
 

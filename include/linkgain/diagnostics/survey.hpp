@@ -103,6 +103,7 @@ struct HostSurvey {
   Reading<Capacity> shared_memory;     ///< /dev/shm
   Reading<MemoryLimit> locked_memory;  ///< RLIMIT_MEMLOCK
   int processors = 0;                  ///< that this process may run on
+  Reading<bool> own_process_ids;       ///< a container's, in which those outside are hidden
   Reading<double> processor_quota;     ///< processors' worth of time that the control group has
   Reading<std::vector<std::string>> iommu_units;
   std::string kernel_command_line;

@@ -104,6 +104,8 @@ struct Software {
   std::optional<std::string> cuda_runtime;
   std::optional<std::string> nccl_header;
   std::optional<std::string> nccl_library;
+  std::optional<std::string> nccl_path{};   ///< of the file that was loaded, without links
+  std::optional<std::string> nccl_build{};  ///< "2.28.9+cuda13.0", as that file holds it
 };
 
 struct Machine {

@@ -42,6 +42,8 @@ struct NvlinkInfo {
   Reading<bool> switched;            ///< the links lead to a switch, not to another GPU
   Reading<std::vector<int>> dark{};  ///< numbers of the links that are not active
   std::vector<SlowNvlink> slower{};  ///< active links below rate_gb_per_s
+  /// PCI ids, each once, of the GPUs that active links lead to, as far as the driver names them.
+  std::vector<std::string> peers{};
 };
 
 /// All active links together, one direction, 1e9 B/s: their rate, and what of it is payload.

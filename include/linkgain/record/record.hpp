@@ -36,6 +36,8 @@ struct Variant {
   std::string name;
   Environment environment;
   std::vector<std::string> arguments{};  ///< that a user's program is given with it
+  std::string nccl{};    ///< path of an NCCL library of its own; empty: what its programs find
+  std::string worker{};  ///< path of a linkgain-bench of its own; empty: the one of this build
   bool operator==(const Variant&) const = default;
 };
 
@@ -238,6 +240,9 @@ struct Settings {
   std::vector<Variant> variants;
   std::vector<Environment>
       environment_in_force;  ///< per variant, by allow-list, as the worker saw it
+  /// Per variant, as its processes had it; empty where no variant has a library or worker of its
+  /// own. What is not known of one is absent.
+  std::vector<Software> software_in_force{};
   int launches = 1;
   /// Half width that every ratio's interval was to have; absent: default_precision() of the case.
   std::optional<double> precision;

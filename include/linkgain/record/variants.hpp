@@ -14,6 +14,7 @@ struct VariantContext {
   BackendKind backend = BackendKind::nccl;
   std::string nccl_version;    ///< from 2.28.7 on there is NCCL_WIN_ENABLE
   bool several_hosts = false;  ///< the ranks are on more than one
+  std::string library_path{};  ///< the caller's LD_LIBRARY_PATH
 };
 
 /// The variants a backend knows by name. nccl: p2p (nothing forced), host, p2p-sys, net;
@@ -33,8 +34,14 @@ bool has_log_switch(std::string_view nccl_version);
 std::vector<Variant> default_variants(const VariantContext& context);
 
 /// A built-in name, or `name:VARIABLE=value,VARIABLE=value` (a part without `=` continues the value
-/// before it, so values may hold commas). Throws UsageError.
+/// before it, so values may hold commas). `nccl=PATH` and `worker=PATH` among them are no variables
+/// but Variant::nccl and ::worker, as they stand: resolve_variant() looks for the files. A built-in
+/// one may have these two as well; another takes its variables by its name in the first place
+/// (`new-host:host,nccl=PATH`). Throws UsageError.
 Variant parse_variant(std::string_view text, const VariantContext& context);
+
+/// Whether one has an NCCL library or a worker of its own.
+bool has_own_software(const std::vector<Variant>& variants);
 
 /// Throws UsageError on fewer than one variant, or on two of one name.
 void require_distinct(const std::vector<Variant>& variants);

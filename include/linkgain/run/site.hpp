@@ -48,6 +48,7 @@ struct Site {
   bool has_nccl = false;  ///< this build has the nccl backend
   std::string nccl_version;
   std::string nccl_missing;
+  std::string library_path;         ///< LD_LIBRARY_PATH, in which variants' libraries come first
   std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in
   std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given
 };

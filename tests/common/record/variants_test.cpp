@@ -93,6 +93,18 @@ TEST(ParseVariant, ValuesMayHoldCommas) {
   EXPECT_EQ(nccl("end:NCCL_ALGO=Ring,").environment.at("NCCL_ALGO"), "Ring,");
 }
 
+TEST(ParseVariant, MayHaveALibraryAndAWorkerOfItsOwn) {
+  const Variant own = nccl("new:NCCL_ALGO=Ring,nccl=/a,b/lib,worker=/w/linkgain-bench");
+  EXPECT_EQ(own.nccl, "/a,b/lib");
+  EXPECT_EQ(own.worker, "/w/linkgain-bench");
+  EXPECT_EQ(own.environment, (Environment{{"NCCL_ALGO", "Ring"}}));
+  EXPECT_EQ(nccl("host:nccl=/n").environment, nccl("host").environment);
+  EXPECT_EQ(nccl("host:nccl=/n").nccl, "/n");
+  EXPECT_EQ(nccl("new-host:host,nccl=/n").environment, nccl("host").environment);
+  EXPECT_EQ(nccl("ring-host:host,NCCL_ALGO=Ring").environment.size(),
+            nccl("host").environment.size() + 1);
+}
+
 TEST(ParseVariant, RefusesWhatIsNoVariant) {
   test::Situations answers;
   answers.about("without a name");
@@ -102,7 +114,7 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.about("without variables");
   answers.refuse_each({"ring:", "ring:NCCL_ALGO", "ring:=Ring", "ring:,A=1", "ring:a b=1"}, nccl);
   answers.about("unknown, or built in");
-  answers.refuse_each({"hots", "host:NCCL_ALGO=Ring"}, nccl);
+  answers.refuse_each({"hots", "host:NCCL_ALGO=Ring", "host:p2p,nccl=/n", "x:hots,nccl=/n"}, nccl);
   answers.refuse("p2p over MPI", [] { parse_variant("p2p", {BackendKind::mpi, "2.28.3"}); });
   answers.about("together");
   answers.refuse("none", [] { require_distinct({}); });

@@ -77,6 +77,7 @@ TEST_F(SurveyTopology, OfBridgedPairs) {
   const Topology ga102 = survey("rtx3090-nv4");
   EXPECT_THAT(labels(ga102), ElementsAre("NV4", "NV4"));
   EXPECT_NEAR(rate_of(ga102.gpus[1].nvlink).value(), 56.25, 0.01);
+  EXPECT_THAT(ga102.gpus[0].nvlink.peers, ElementsAre(ga102.gpus[1].pci_bus_id));
   EXPECT_FALSE(payload_limit_of(ga102.gpus[1].nvlink).measured());
 }
 

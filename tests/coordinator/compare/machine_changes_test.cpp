@@ -85,6 +85,23 @@ TEST(Changes, NameVariablesByVariant) {
                                                   "NCCL_P2P_DISABLE with host | 1 | not set"));
 }
 
+TEST(Changes, NameLibrariesByVariantWhereVariantsHaveTheirOwn) {
+  RunFigures before = two_titans("a", true);
+  RunFigures after = two_titans("b", true);
+  before.machine.software.build = after.machine.software.build = "nccl+mpi, sm_75, Debug";
+  after.settings.software_in_force.assign(2, after.machine.software);
+  EXPECT_THAT(rows_of(before, after), IsEmpty());
+  Software& other = after.settings.software_in_force[1];
+  other.nccl_library = "2.29.1";
+  other.nccl_build = "2.29.1+cuda13.1";
+  other.build = "nccl+mpi, sm_90, Debug";
+  const std::vector<std::string> rows = rows_of(before, after);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_THAT(rows[0], ::testing::StartsWith("NCCL with host | "));
+  EXPECT_THAT(rows[0], ::testing::EndsWith(" | 2.29.1+cuda13.1"));
+  EXPECT_THAT(rows[1], ::testing::StartsWith("build with host | "));
+}
+
 TEST(Changes, OfOneVariantAgainstAnotherShowItsVariables) {
   RunFigures before = two_titans("a", true);
   before.settings.variants = {before.settings.variants[1]};

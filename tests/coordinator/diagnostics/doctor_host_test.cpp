@@ -57,6 +57,26 @@ TEST(DoctorHost, Cores) {
   expect_finding(survey, "cores", "host", problem, "1.5 of 32 processors' time");
 }
 
+TEST(DoctorHost, ContainersHideProcessesOfOthers) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "process-ids", "host", ok, "of the machine");
+  survey.host.own_process_ids = true;
+  expect_finding(survey, "process-ids", "host", warning, "of its own");
+  survey.gpus.clear();
+  expect_finding(survey, "process-ids", "host", ok, "no GPUs");
+  survey.host.own_process_ids = Reading<bool>::missing("no /proc");
+  expect_finding(survey, "process-ids", "host", not_checkable, "no /proc");
+}
+
+TEST(DoctorHost, SysMustShowDevices) {
+  Survey survey = healthy_survey();
+  expect_finding(survey, "sysfs", "host", ok, "/sys");
+  survey.host.nvidia_devices =
+      Reading<std::vector<std::string>>::missing("/sys/bus/pci/devices: No such file");
+  expect_finding(survey, "sysfs", "host", warning, "No such file");
+  expect_finding(no_gpu_survey(), "sysfs", "host", ok, "/sys");
+}
+
 /// A healthy machine whose worker says this of its software.
 Survey with_software(Software software) {
   Survey survey = healthy_survey();

@@ -33,6 +33,14 @@ TEST(DoctorNvlink, AllLinksActive) {
   expect_finding(survey, "nvlink-links", "GPU0", ok, "has no NVLink");
 }
 
+TEST(DoctorNvlink, APairMayBeSplitOverContainers) {
+  Survey survey = healthy_survey();
+  survey.topology.gpus[0].nvlink.peers = {survey.topology.gpus[1].pci_bus_id};
+  expect_finding(survey, "nvlink-peers", "GPU0", ok, "are here");
+  survey.topology.gpus[0].nvlink.peers = {"00000000:41:00.0"};
+  expect_finding(survey, "nvlink-peers", "GPU0", warning, "00000000:41:00.0, which is not here");
+}
+
 TEST(DoctorNvlink, ALinkDownOnASwitchIsAProblem) {
   Survey survey = healthy_survey();
   survey.topology.gpus[0].nvlink.active = 17;

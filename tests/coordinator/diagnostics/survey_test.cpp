@@ -88,11 +88,14 @@ TEST_F(SurveyTest, ReadsTheHostsFiles) {
   sys.write("fs/cgroup/cpu.max", "150000 100000");
   sys.write("proc/cmdline", "quiet iommu=pt");
   sys.write("class/iommu/dmar0/name", "dmar0");
+  std::filesystem::create_directories(sys.root() / "proc/self/ns");
+  std::filesystem::create_symlink("pid:[4026531999]", sys.root() / "proc/self/ns/pid");
   const Survey survey = survey_of("h200x2");
   ASSERT_TRUE(survey.host.xid_events.measured());
   EXPECT_EQ(survey.host.xid_events.value().at(0).code, 79);
   EXPECT_EQ(survey.software.nccl.in_force.at(0).name, "NCCL_P2P_DISABLE");
   EXPECT_EQ(survey.host.processor_quota, Reading<double>(1.5));
+  EXPECT_EQ(survey.host.own_process_ids, Reading<bool>(true));
   EXPECT_EQ(survey.host.kernel_command_line, "quiet iommu=pt");
   EXPECT_EQ(survey.host.iommu_units.value(), std::vector<std::string>{"dmar0"});
 }

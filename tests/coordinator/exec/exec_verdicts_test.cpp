@@ -131,11 +131,14 @@ TEST(ExecVerdicts, ThrottlingIsToldAndThePowerLimitOnlyWhereArmsDiffer) {
 
 TEST(ExecVerdicts, OtherLibrariesAreToldUnlessTheyAreWanted) {
   std::vector<ArmEvidence> arms = good_arms();
-  arms[1].own_nccl = true;
+  arms[1].nccl = "/opt/new/libnccl.so.2.30.3";
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-not-replaced"));
-  for (RunEvidence& run : arms[1].runs) run.nccl.front().version = "2.30.3+cuda13.0";
+  for (RunEvidence& run : arms[1].runs) run.nccl.front().path = arms[1].nccl;
   EXPECT_THAT(codes_of(arms), IsEmpty());
-  arms[1].own_nccl = false;
+  arms[0].nccl = "/opt/old/libnccl.so.2.27.3";
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-not-replaced"));
+  arms[0].nccl.clear();
+  arms[1].nccl.clear();
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-differs"));
 }
 
@@ -174,7 +177,7 @@ TEST(ExecVerdicts, AreSaidInSentences) {
   situations.add("throttled, a neighbour, other libraries",
                  said_of(arms, {{.gpu = 0, .busy_percent = 80.0, .nvlink_gb_per_s = 1.5}}));
   arms = good_arms();
-  arms[1].own_nccl = true;
+  arms[1].nccl = "/opt/wheel/libnccl.so.2";
   situations.add("a library that was not replaced", said_of(arms));
   for (ArmEvidence& arm : arms) {
     for (RunEvidence& run : arm.runs) run.nccl.clear();

@@ -99,6 +99,28 @@ TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
       << "of messages no log speaks";
 }
 
+TEST_F(RunEvidence, OfALibraryOfAVariantsOwnSaysWhichWasLoaded) {
+  bench.plan.variants[1].nccl = "/opt/new/libnccl.so.2";
+  bench.machine.software.nccl_library = "2.28.9";
+  bench.machine.software.nccl_path = "/usr/lib/libnccl.so.2.28.9";
+  bench.machine.software.build = "nccl+mpi";
+  bench.execute();
+  ASSERT_EQ(bench.record.settings.software_in_force.size(), 2U);
+  EXPECT_EQ(bench.record.settings.software_in_force[1].nccl_path, "/usr/lib/libnccl.so.2.28.9");
+  const auto replaced = [&] {
+    return std::ranges::count(bench.record.warnings, "nccl-not-replaced", &Warning::code);
+  };
+  EXPECT_EQ(replaced(), 1) << "once, however many launches";
+  bench.record = {};
+  bench.plan.variants[1].nccl = *bench.machine.software.nccl_path;
+  bench.execute();
+  EXPECT_EQ(replaced(), 0);
+  bench.record = {};
+  bench.plan.variants[1].nccl.clear();
+  bench.execute();
+  EXPECT_TRUE(bench.record.settings.software_in_force.empty()) << "all had the same";
+}
+
 TEST_F(RunEvidence, ThatContradictsAVariantEndsTheRunAsAWrongPath) {
   bench.plan.variants[1].environment = {{"NCCL_P2P_DISABLE", "1"}};
   bench.machine.links[0].p2p = true;

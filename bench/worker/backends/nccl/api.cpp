@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
@@ -159,6 +161,16 @@ std::string nccl_library_version() {
 }
 
 std::string nccl_header_version() { return nccl_version_text(NCCL_VERSION_CODE); }
+
+std::optional<std::string> nccl_library_path() {
+  const void* const symbol = ::dlsym(RTLD_DEFAULT, "ncclGetVersion");
+  Dl_info found{};
+  if (symbol == nullptr || ::dladdr(symbol, &found) == 0) return std::nullopt;
+  std::error_code error;
+  const auto path = std::filesystem::canonical(found.dli_fname, error);
+  if (error || path.filename().string().find("libnccl") == std::string::npos) return std::nullopt;
+  return path.string();
+}
 
 Communicator make_communicator(Session& session, CommunicatorSettings settings) {
   ncclUniqueId id{};

@@ -74,6 +74,8 @@ std::string nccl_version_text(int version);
 /// "2.28.3" of the library loaded, and of the header compiled against.
 std::string nccl_library_version();
 std::string nccl_header_version();
+/// Of the library's file, without links; absent where NCCL is linked statically.
+std::optional<std::string> nccl_library_path();
 
 struct DestroyCommunicator {
   void operator()(ncclComm_t communicator) const noexcept { ncclCommDestroy(communicator); }

@@ -229,6 +229,7 @@ void describe_nccl(Software& software) {
   software.cuda_driver = gpu::driver_version();
   software.nccl_header = nccl_header_version();
   software.nccl_library = nccl_library_version();
+  software.nccl_path = nccl_library_path();
 }
 
 std::vector<GpuInfo> visible_gpus() {
