@@ -45,10 +45,10 @@ std::string nodes_and_cases(const FleetReport& report, const FleetNames& names) 
   if (columns.empty()) return {};
   const std::size_t all = columns.size();
   columns.resize(std::min(all, kMostColumns));
-  HeatMap map{.caption = fmt::format("Time over the median of the node's peers. Darker is slower. "
-                                     "{} of {}, the slowest first.",
-                                     columns.size(),
-                                     counted(static_cast<std::int64_t>(all), "case", "cases")),
+  HeatMap map{.caption = fmt::format(
+                  "Time over the median of the node's peers. A stronger shade is slower. "
+                  "{} of {}, the slowest first.",
+                  columns.size(), counted(static_cast<std::int64_t>(all), "case", "cases")),
               .corner = "Node",
               .full = kFullShade,
               .none = 1.0};

@@ -48,9 +48,9 @@ std::string heat_map_of(const RunSummary& summary, const PairsSummary& pairs,
   Case definition = pairs.cases.definition();
   definition.pair.reset();
   HeatMap map{
-      .caption = fmt::format("{}, each pair{}, with {}: {}. Darker is {}.", case_label(definition),
-                             pairs.is_symmetric ? " both ways at once" : "", matrix.variant,
-                             matrix.by_bandwidth ? "bus bandwidth in GB/s" : "time",
+      .caption = fmt::format("{}, each pair{}, with {}: {}. A stronger shade is {}.",
+                             case_label(definition), pairs.is_symmetric ? " both ways at once" : "",
+                             matrix.variant, matrix.by_bandwidth ? "bus bandwidth in GB/s" : "time",
                              matrix.by_bandwidth ? "faster" : "slower"),
       .corner = "from \\ to"};
   for (int from = 0; from < matrix.ranks; ++from) {

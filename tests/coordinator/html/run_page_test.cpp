@@ -60,7 +60,7 @@ TEST(RunPage, HasASectionForAllThatTheRecordHolds) {
 TEST(RunPage, ShadesPairs) {
   const std::string page = run_page(recorded("2xH200-node-1"));
   EXPECT_THAT(page, HasSubstr("<section id=\"pairs\""));
-  EXPECT_THAT(page, HasSubstr("Darker"));
+  EXPECT_THAT(page, HasSubstr("A stronger shade"));
 }
 
 TEST(RunPage, ShowsKernelsBesideNccl) {
