@@ -208,32 +208,30 @@ install_tools() {
   fi
 }
 
-# install_reframe BUILD: from PyPI into BUILD/reframe, where it is missing and may be installed.
-install_reframe() {
-  local environment=$1/reframe
-  [[ ! -x $environment/bin/reframe ]] || return 0
-  if [[ $may_install == no ]]; then
-    say "going on without ReFrame: its test is left out"
-    return 0
-  fi
-  # shellcheck disable=SC2016 # $0 and $1 are the arguments
-  run_step "installing ReFrame $reframe_version" "$1/logs/reframe.log" bash -c \
-    'python3 -m venv "$0" && "$0/bin/pip" install "ReFrame-HPC==$1"' "$environment" "$reframe_version" ||
-    say "going on without ReFrame: its test is left out"
-}
-
-# install_validators BUILD: from PyPI into BUILD/validators, where they are missing and may be installed.
-install_validators() {
-  local environment=$1/validators
+# install_from_pypi FOLDER LOG WHAT PACKAGE...: a virtual environment of them in FOLDER, where there is none and it may be
+# made.
+install_from_pypi() {
+  local environment=$1 log=$2 what=$3
+  shift 3
   [[ ! -x $environment/bin/python ]] || return 0
   if [[ $may_install == no ]]; then
-    say "going on without schemas of Kubernetes and Grafana: their tests are left out"
+    say "going on without $what: the tests that need it are left out"
     return 0
   fi
   # shellcheck disable=SC2016 # $0 and $@ are the arguments
-  run_step "installing schemas of Kubernetes and Grafana" "$1/logs/validators.log" bash -c \
-    'python3 -m venv "$0" && "$0/bin/pip" install "$@" || { rm -rf "$0"; exit 1; }' "$environment" "${validators[@]}" ||
-    say "going on without schemas of Kubernetes and Grafana: their tests are left out"
+  run_step "installing $what" "$log" bash -c \
+    'python3 -m venv "$0" && "$0/bin/pip" install "$@" || { rm -rf "$0"; exit 1; }' "$environment" "$@" ||
+    say "going on without $what: the tests that need it are left out"
+}
+
+# install_reframe BUILD
+install_reframe() {
+  install_from_pypi "$1/reframe" "$1/logs/reframe.log" "ReFrame $reframe_version" "ReFrame-HPC==$reframe_version"
+}
+
+# install_validators BUILD
+install_validators() {
+  install_from_pypi "$1/validators" "$1/logs/validators.log" 'schemas of Kubernetes and Grafana' "${validators[@]}"
 }
 
 # unpack_promtool FOLDER: from Debian's package prometheus. That is not installed, since it would start a
