@@ -146,6 +146,21 @@ std::vector<PairMatrix> pair_matrices(const Record& record, const PairFamily& fa
   return matrices;
 }
 
+std::string_view why_no_value(PairState state) {
+  switch (state) {
+    case PairState::not_measured:
+      return "not measured";
+    case PairState::skipped:
+      return "skipped";
+    case PairState::wrong_data:
+      return "WRONG DATA";
+    case PairState::not_asked:
+    case PairState::measured:
+      return "";
+  }
+  return "";
+}
+
 std::vector<WeakestPair> weakest_pairs(const PairMatrix& matrix, const PairFamily& family) {
   const std::vector<const PairEntry*> measured = slowest_first(matrix, family);
   if (measured.size() < 2) return {};

@@ -17,26 +17,10 @@
 namespace linkgain {
 namespace {
 
-std::string_view text_of(PairState state) {
-  switch (state) {
-    case PairState::not_asked:
-      return "";
-    case PairState::not_measured:
-      return "not measured";
-    case PairState::skipped:
-      return "skipped";
-    case PairState::wrong_data:
-      return "WRONG DATA";
-    case PairState::measured:
-      return "";
-  }
-  return "";
-}
-
 HeatMap::Cell cell_of(const PairMatrix& matrix, const PairEntry& entry) {
   if (entry.from == entry.to) return {"–"};
   const std::optional<double> value = matrix.value(entry);
-  if (!value) return {std::string(text_of(entry.state)), {}, entry.label};
+  if (!value) return {std::string(why_no_value(entry.state)), {}, entry.label};
   std::string text = matrix.by_bandwidth ? readable_bandwidth(*value) : readable_time({*value});
   if (matrix.by_bandwidth) text = text.substr(0, text.find(' '));
   return {text, *value, entry.label};

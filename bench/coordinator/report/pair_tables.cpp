@@ -45,19 +45,9 @@ std::string with_digits(double value) {
 }
 
 std::string value_cell(const PairMatrix& matrix, const PairEntry& entry, const Unit& unit) {
-  switch (entry.state) {
-    case PairState::not_asked:
-      return entry.from == entry.to ? "–" : "";
-    case PairState::not_measured:
-      return "not measured";
-    case PairState::skipped:
-      return "skipped";
-    case PairState::wrong_data:
-      return "WRONG DATA";
-    case PairState::measured:
-      return with_digits(matrix.value(entry).value() * unit.scale);
-  }
-  return {};
+  if (entry.from == entry.to) return "–";
+  if (entry.state != PairState::measured) return std::string(why_no_value(entry.state));
+  return with_digits(matrix.value(entry).value() * unit.scale);
 }
 
 std::string matrix_text(const RunSummary& summary, const PairMatrix& matrix) {

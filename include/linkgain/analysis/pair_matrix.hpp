@@ -31,6 +31,9 @@ enum class PairState {
   measured,
 };
 
+/// Why a pair that was asked for has no value, in words; empty of others.
+std::string_view why_no_value(PairState state);
+
 /// What one variant gave between two ranks.
 struct PairEntry {
   int from = 0;
