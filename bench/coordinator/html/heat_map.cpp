@@ -59,12 +59,7 @@ std::string heat_map_table(const HeatMap& map) {
     }
     body += "</tr>\n";
   }
-  const std::string caption = xml_escaped(map.caption);
-  return fmt::format(
-      "<div class=\"scroll heat\" role=\"group\" aria-label=\"{0}\" tabindex=\"0\">\n<table>\n"
-      "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n"
-      "</div>\n",
-      caption, head, body);
+  return scrolling_table(map.caption, head, body, "scroll heat");
 }
 
 }  // namespace linkgain

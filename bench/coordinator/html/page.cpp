@@ -54,6 +54,15 @@ std::string html_text(const HtmlPage& page) {
       contents(page), sections, xml_escaped(build_info().version));
 }
 
+std::string scrolling_table(std::string_view caption, std::string_view head, std::string_view body,
+                            std::string_view style) {
+  return fmt::format(
+      "<div class=\"{3}\" role=\"group\" aria-label=\"{0}\" tabindex=\"0\">\n<table>\n"
+      "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n"
+      "</div>\n",
+      xml_escaped(caption), head, body, style);
+}
+
 std::string folded(std::string_view summary, const std::string& html) {
   if (html.empty()) return {};
   return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n", xml_escaped(summary),
@@ -83,12 +92,7 @@ std::string html_text(const HtmlTable& table) {
     }
     body += "</tr>\n";
   }
-  const std::string caption = xml_escaped(table.caption);
-  return fmt::format(
-      "<div class=\"scroll\" role=\"group\" aria-label=\"{0}\" tabindex=\"0\">\n<table>\n"
-      "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n"
-      "</div>\n",
-      caption, head, body);
+  return scrolling_table(table.caption, head, body);
 }
 
 }  // namespace linkgain

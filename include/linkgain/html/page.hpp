@@ -35,6 +35,11 @@ std::string html_of_markdown(std::string_view markdown, std::string_view caption
 /// heading of the second level begins a section.
 HtmlPage page_of_markdown(std::string_view markdown);
 
+/// A table in a box of its own, which scrolls where the page is too narrow: `head` is the cells of
+/// its first row, `body` its rows, both HTML; the caption is plain text.
+std::string scrolling_table(std::string_view caption, std::string_view head, std::string_view body,
+                            std::string_view style = "scroll");
+
 /// What a reader opens to see.
 std::string folded(std::string_view summary, const std::string& html);
 
