@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests of --launcher srun and scripts/slurm on a real Slurm: slurmctld and two slurmd on this machine,
-# MPI in CPU memory. usage: slurm_test.sh REPOSITORY LINKGAIN NVML-DOUBLE launcher|failures|scripts|health
+# MPI in CPU memory. usage: slurm_test.sh REPOSITORY LINKGAIN NVML-DOUBLE launcher|failures|node_check|all_nodes|health
 # Exit status 77 where that is not available here.
 set -euo pipefail
 repository=$(cd "$1" && pwd)
@@ -89,7 +89,7 @@ wait "$job"
 SCRIPT
   } >"$work/signal"
   run salloc --nodes=1 --ntasks=2 bash "$work/signal" "$1" "$2" "$workers" "$program" run --launcher srun --backend mpi \
-    --only all_reduce --sizes 64K:1M:+64K --launches 1 --out "$2" --timeout "$3"
+    --only all_reduce --sizes 64K:384K:+64K --launches 1 --out "$2" --timeout "$3"
 }
 
 test_a_killed_rank_ends_its_step_only() {
@@ -303,7 +303,7 @@ run_all() {
 # tests_of PATTERN: this file's tests that it names, but those of the health check.
 tests_of() { sed -n 's/^\(test_[a-z_]*\)() {$/\1/p' "${BASH_SOURCE[0]}" | grep -v health_check | grep "${@}"; }
 
-readonly scripts='node_check\|all_nodes\|scripts'
+readonly all_nodes='all_nodes\|scripts'
 
 main() {
   local tests
@@ -313,9 +313,10 @@ main() {
   write_configuration 4 WaitTime=3
   case $part in
     # What the launcher does is what no other part names, so that no test is left out.
-    launcher) mapfile -t tests < <(tests_of -v "$scripts\|killed\|stopped") ;;
+    launcher) mapfile -t tests < <(tests_of -v "node_check\|$all_nodes\|killed\|stopped") ;;
     failures) mapfile -t tests < <(tests_of 'killed\|stopped') ;;
-    scripts) mapfile -t tests < <(tests_of "$scripts") ;;
+    node_check) mapfile -t tests < <(tests_of node_check) ;;
+    all_nodes) mapfile -t tests < <(tests_of "$all_nodes") ;;
   esac
   if [[ $part == health ]]; then
     # With the health check, which goes on beside everything else.

@@ -75,13 +75,15 @@ Out write_training(const TrainingResult& training) {
           {"exposed_s", training.exposed ? Out(exposed.value) : Out(nullptr)},
           {"exposed_low_s", nullable(low_of(exposed.interval))},
           {"exposed_high_s", nullable(high_of(exposed.interval))},
+          {"exposed_launches", exposed.replicates > 0 ? Out(exposed.replicates) : Out(nullptr)},
           {"buckets", nullable(training.buckets)}};
 }
 
 std::optional<Estimate> read_exposed(const In& json) {
   const auto seconds = optional_at<double>(json, "exposed_s");
   if (!seconds) return std::nullopt;
-  return Estimate{*seconds, read_interval(json, "exposed_low_s", "exposed_high_s")};
+  return Estimate{*seconds, read_interval(json, "exposed_low_s", "exposed_high_s"),
+                  optional_at<int>(json, "exposed_launches").value_or(0)};
 }
 
 TrainingResult read_training(const In& json) {

@@ -47,7 +47,8 @@ Interval quartiles(std::span<const double> values) {
 Estimate student_mean(std::span<const double> values, double confidence) {
   if (values.empty()) throw std::invalid_argument("an estimate needs at least one value");
   const auto count = static_cast<double>(values.size());
-  Estimate result{std::accumulate(values.begin(), values.end(), 0.0) / count};
+  Estimate result{.value = std::accumulate(values.begin(), values.end(), 0.0) / count,
+                  .replicates = static_cast<int>(values.size())};
   if (values.size() < 2) return result;
   double squares = 0.0;
   for (const double value : values) squares += std::pow(value - result.value, 2);

@@ -22,8 +22,10 @@ constexpr std::string_view kHeader =
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
     "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
     "steps,"
-    "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
+    "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,"
+    "exposed_launches,first_loss,"
     "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high,"
+    "library_ratio_launches,"
     "disturbed_samples,level_change\n";
 
 template <typename Integer>
@@ -146,12 +148,13 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
 /// With its interval. A step without communication is compared with nothing.
 void add_exposed_fields(std::vector<std::string>& fields, const std::optional<Estimate>& exposed) {
   if (!exposed) {
-    fields.insert(fields.end(), 3, "");
+    fields.insert(fields.end(), 4, "");
     return;
   }
   fields.push_back(csv_field(std::optional(exposed->value)));
   fields.push_back(csv_field(low_of(exposed->interval)));
   fields.push_back(csv_field(high_of(exposed->interval)));
+  fields.push_back(fmt::format("{}", exposed->replicates));
 }
 
 /// What came of it: the time of all steps that were asked for, and of those that were timed.
@@ -162,7 +165,7 @@ void add_trained_fields(std::vector<std::string>& fields, const Settings& settin
   fields.push_back(csv_field(variant.time ? seconds_of(time_of_all_steps(settings, *variant.time))
                                           : std::nullopt));
   if (!variant.training || variant.training->steps == 0) {
-    fields.insert(fields.end(), 8, "");
+    fields.insert(fields.end(), 9, "");
     return;
   }
   const TrainingResult& training = *variant.training;
@@ -177,12 +180,13 @@ void add_trained_fields(std::vector<std::string>& fields, const Settings& settin
 /// How many times longer NCCL's operation or the copy engine takes than our kernel.
 void add_library_fields(std::vector<std::string>& fields, const std::optional<Ratio>& ratio) {
   if (!ratio) {
-    fields.insert(fields.end(), 3, "");
+    fields.insert(fields.end(), 4, "");
     return;
   }
   fields.push_back(csv_field(std::optional(ratio->estimate)));
   fields.push_back(csv_field(low_of(ratio->interval)));
   fields.push_back(csv_field(high_of(ratio->interval)));
+  fields.push_back(fmt::format("{}", ratio->launches));
 }
 
 std::string row(const Record& record, const CaseSummary& each, const VariantSummary& summary) {
@@ -206,7 +210,7 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
     add_training_fields(fields, *definition.training);
     add_trained_fields(fields, record.settings, summary);
   } else {
-    fields.insert(fields.end(), 19, "");
+    fields.insert(fields.end(), 20, "");
   }
   add_library_fields(fields, summary.library_ratio);
   const Disturbance disturbance = disturbance_of(record, variant);

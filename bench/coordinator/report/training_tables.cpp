@@ -183,6 +183,7 @@ struct Legend {
   const Settings& settings;
   bool exposed = false;
   bool exposed_without_interval = false;
+  std::set<int> exposed_launches{};  ///< of the intervals
   bool exposed_may_be_zero = false;
   bool sharded = false;
   bool speed_up = false;
@@ -219,6 +220,7 @@ std::string exposed_cell(const VariantSummary& variant, Legend& legend) {
   legend.exposed_without_interval = legend.exposed_without_interval || !has_interval;
   const std::string time = fmt::format("{:.2f} ms", 1e3 * exposed->value);
   if (!has_interval) return time;
+  legend.exposed_launches.insert(exposed->replicates);
   const std::string low = fmt::format("{:.2f}", 1e3 * exposed->interval->low);
   const std::string high = fmt::format("{:.2f}", 1e3 * exposed->interval->high);
   if (!exposed->may_be(0.0)) return fmt::format("{} ({} to {})", time, low, high);
@@ -334,6 +336,12 @@ std::string legend_text(const std::vector<std::string>& variants, const Legend& 
     text +=
         "- exposed: a step's time less that of one without communication: what computing did not "
         "hide, and by how much communication slows computing down\n";
+    if (const std::set<int>& launches = legend.exposed_launches; !launches.empty()) {
+      const std::string most =
+          launches.size() > 1 ? fmt::format(" to {}", *launches.rbegin()) : std::string{};
+      text.insert(text.size() - 1,
+                  fmt::format("; 95 % CI over {}{} launches", *launches.begin(), most));
+    }
     if (legend.exposed_without_interval) {
       text.insert(text.size() - 1, "; without an interval where one launch measured it");
     }

@@ -23,8 +23,7 @@ namespace {
 constexpr std::size_t kMostWarnings = 3;
 
 /// "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
-/// bandwidth by size, as a share of the limit where that is known. Empty below three sizes, of
-/// which the bars would show no more than the table does.
+/// bandwidth by size, as a share of the limit where that is known. Empty of one size.
 std::string plot_of(const Curve& curve, const std::string& variant_name, const ScreenStyle& style) {
   static constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::vector<const VariantResult*> points;
@@ -37,7 +36,7 @@ std::string plot_of(const Curve& curve, const std::string& variant_name, const S
     sizes.push_back(each->definition().size);
     most = std::max(most, *variant.busbw);
   }
-  constexpr std::size_t kFewest = 3;
+  constexpr std::size_t kFewest = 2;
   if (points.size() < kFewest || most <= 0.0) return {};
   const VariantResult& largest = *points.back();
   std::string end = readable_bandwidth(*largest.busbw);

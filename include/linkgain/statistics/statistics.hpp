@@ -24,6 +24,7 @@ struct Estimate {
   /// That holds the true figure at the stated confidence, 95 % unless another is named; absent of
   /// one replicate.
   std::optional<Interval> interval{};
+  int replicates = 0;  ///< 0: not known
 
   /// Whether there is an interval and this is one of the figures that it does not rule out.
   bool may_be(double figure) const { return interval && interval->holds(figure); }

@@ -39,13 +39,14 @@ TEST(Interval, HoldsItsEnds) {
 // Standard deviation 1, so that the mean's error is 1/sqrt(3); 4.302653 is Student's t of 2.
 TEST(StudentMean, HasAnIntervalFromTwoValuesOn) {
   const Estimate mean = student_mean(Values{1, 2, 3});
+  EXPECT_EQ(mean.replicates, 3);
   EXPECT_EQ(mean.value, 2.0);
   ASSERT_TRUE(mean.interval.has_value());
   EXPECT_NEAR(mean.interval->low, 2.0 - 4.302653 / std::sqrt(3.0), 1e-6);
   EXPECT_NEAR(mean.interval->high, 2.0 + 4.302653 / std::sqrt(3.0), 1e-6);
   EXPECT_TRUE(mean.may_be(0.0));
   EXPECT_FALSE(mean.may_be(5.0));
-  EXPECT_EQ(student_mean(Values{5}), Estimate{5.0});
+  EXPECT_EQ(student_mean(Values{5}), (Estimate{.value = 5.0, .replicates = 1}));
   EXPECT_FALSE(student_mean(Values{5}).may_be(5.0)) << "there is no interval";
 }
 

@@ -31,13 +31,15 @@ constexpr const char* kHeader =
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
     "model_size,training_precision,strategy,buckets,bucket_mib,bucket_count,batch,sequence,dropout,"
     "steps,"
-    "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,first_loss,"
+    "steps_time_s,steps_run,steps_run_time_s,exposed_s,exposed_low_s,exposed_high_s,"
+    "exposed_launches,first_loss,"
     "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high,"
+    "library_ratio_launches,"
     "disturbed_samples,level_change\n";
 
 /// What stands behind the columns of all operations in the rows of those that are no training and
 /// no kernel, where nobody looked for others' work.
-const std::string kNoTraining(19 + 3 + 2, ',');
+const std::string kNoTraining(20 + 4 + 2, ',');
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(RunSummary(Record{})), kHeader); }
 
@@ -139,6 +141,7 @@ TEST(Csv, SaysWhatWasTrainedAndWhatCameOfIt) {
   EXPECT_NEAR(std::stod(row["exposed_s"]), 0.1572, 1e-7);
   EXPECT_NEAR(std::stod(row["exposed_low_s"]), 0.1572 - half_width, 1e-7);
   EXPECT_NEAR(std::stod(row["exposed_high_s"]), 0.1572 + half_width, 1e-7);
+  EXPECT_EQ(row["exposed_launches"], "4");
   EXPECT_EQ(row["first_loss"], "10.98");
   EXPECT_NEAR(std::stod(row["last_loss"]), 10.58, 1e-12);
   EXPECT_NEAR(std::stod(row["loss_difference"]), 0x1p-18, 1e-12);
@@ -151,7 +154,7 @@ TEST(Csv, LeavesOutWhatATrainingHasNot) {
   EXPECT_EQ(alone["strategy"], "none");
   EXPECT_EQ(alone["buckets"], "");
   EXPECT_EQ(alone["bucket_count"], "");
-  for (const char* name : {"exposed_s", "exposed_low_s", "exposed_high_s"}) {
+  for (const char* name : {"exposed_s", "exposed_low_s", "exposed_high_s", "exposed_launches"}) {
     EXPECT_EQ(alone[name], "") << name;
   }
   EXPECT_EQ(alone["steps_run"], "200");
