@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "fuzz_target.hpp"
-#include "linkgain/diagnostics/kernel_log.hpp"
+#include "linkgain/telemetry/kernel_log.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/host_load.hpp"

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -12,6 +13,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_document.hpp"
+#include "linkgain/base/visible_text.hpp"
 
 namespace linkgain::json {
 namespace {
@@ -40,7 +42,40 @@ std::string text_of_member(const Out& value, Layout layout) {
   return text_of(value);
 }
 
+/// Names of the members so far of each object that has no end yet.
+class OpenObjects {
+ public:
+  void begin() { names_.emplace_back(); }
+  void end() { names_.pop_back(); }
+  void add(const std::string& name) {
+    if (visible(name) != name) {
+      throw UsageError(fmt::format("the name of member '{}' is no text", visible(name)));
+    }
+    if (!names_.back().insert(name).second) {
+      throw UsageError(fmt::format("an object has member '{}' twice", name));
+    }
+  }
+
+ private:
+  std::vector<std::set<std::string>> names_;
+};
+
 }  // namespace
+
+In parse(std::string_view text) {
+  OpenObjects open;
+  const auto look = [&open](int, In::parse_event_t event, In& parsed) {
+    if (event == In::parse_event_t::object_start) open.begin();
+    if (event == In::parse_event_t::object_end) open.end();
+    if (event == In::parse_event_t::key) open.add(parsed.get_ref<const std::string&>());
+    if (event == In::parse_event_t::value && parsed.is_string()) {
+      auto& value = parsed.get_ref<std::string&>();
+      value = visible_lines(value);
+    }
+    return true;
+  };
+  return In::parse(text, look);
+}
 
 std::string text_of(const Out& value, int indent) {
   return value.dump(indent, ' ', false, Out::error_handler_t::replace);

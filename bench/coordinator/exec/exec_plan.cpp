@@ -8,6 +8,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/protocol.hpp"

@@ -1,6 +1,5 @@
 #include "linkgain/fleet/fleet_record.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
@@ -33,9 +33,10 @@ constexpr std::string_view kSamplesMember = "\n\"samples\":";
 /// A file opened for reading.
 class InputFile {
  public:
-  explicit InputFile(const std::filesystem::path& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw UsageError(fmt::format("cannot be read: {}", std::strerror(errno)));
+  explicit InputFile(const std::filesystem::path& path) {
+    const Reading<int> file = open_regular_file(path);
+    if (!file.measured()) throw UsageError("cannot be read: " + file.reason());
+    descriptor_ = file.value();
   }
   ~InputFile() { ::close(descriptor_); }
   InputFile(const InputFile&) = delete;
@@ -63,7 +64,7 @@ class InputFile {
   }
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 /// Reads up to the samples and no further than the chunk they begin in; whole what has none.
