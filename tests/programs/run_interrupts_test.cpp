@@ -30,7 +30,7 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, RunSignal,
                          testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
-                                         SIGXCPU));
+                                         SIGALRM, SIGXCPU));
 
 /// An mpirun takes about a second to end, and twelve of them must not take twelve.
 TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {

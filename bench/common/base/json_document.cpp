@@ -43,6 +43,8 @@ std::string text_of_member(const Out& value, Layout layout) {
   return text_of(value);
 }
 
+constexpr std::size_t kMostTextBytes = std::size_t{64} << 10;
+
 /// Makes a document of what the library's parser finds, as the library does itself, which however
 /// takes the last of two members of one name.
 class DocumentBuilder {
@@ -52,7 +54,9 @@ class DocumentBuilder {
   bool number_integer(In::number_integer_t value) { return add(value); }
   bool number_unsigned(In::number_unsigned_t value) { return add(value); }
   bool number_float(In::number_float_t value, const std::string&) { return add(value); }
-  bool string(const std::string& value) { return add(visible_lines(value)); }
+  bool string(const std::string& value) {
+    return add(visible_lines(std::string_view(value).substr(0, kMostTextBytes)));
+  }
   bool binary(In::binary_t& value) { return add(std::move(value)); }
   bool start_object(std::size_t) { return open(In::object()); }
   bool start_array(std::size_t) { return open(In::array()); }

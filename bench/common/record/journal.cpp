@@ -11,12 +11,12 @@
 #include <cstring>
 #include <random>
 
-#include "digest.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
+#include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "record_check.hpp"
 #include "record_schema.hpp"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "digest.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
+#include "linkgain/record/digest.hpp"
 #include "record_check.hpp"
 #include "record_schema.hpp"
 
@@ -571,6 +571,7 @@ std::string to_json_without_samples(const Record& record) { return pretty(write_
 
 std::string to_json(const Record& record) {
   json::Out document = write_head(record);
+  document["results_digest"] = results_digest(pretty(document));
   document["samples"] = json::write_samples(record.cases);
   Digest digest;
   return with_digest(pretty(document), kBetweenMembers, digest);
@@ -578,10 +579,15 @@ std::string to_json(const Record& record) {
 
 namespace {
 
+std::string about(const std::string& origin, std::string_view what) {
+  return origin.empty() ? std::string(what) : fmt::format("{}: {}", origin, what);
+}
+
 Record parse_document(std::string_view text, const std::string& origin, bool whole) {
   try {
     const json::In document = json::parse(text);
     json::require_known_schema(document);
+    require_results_digest(text, document);
     Digest digest;
     const bool digested = require_digest(text, document, kBetweenMembers, digest);
     if (whole) require_schema(document);
@@ -591,12 +597,14 @@ Record parse_document(std::string_view text, const std::string& origin, bool who
     }
     return record;
   } catch (const json::In::parse_error& error) {
-    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte),
+    throw UsageError(about(origin, fmt::format("not JSON, from byte {} on", error.byte)),
                      "give a record.json that `linkgain run` wrote");
   } catch (const json::In::exception& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()));
+    throw UsageError(about(origin, error.what()));
+  } catch (const json::NotARecord& error) {
+    throw json::NotARecord(about(origin, error.what()), error.advice());
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
+    throw UsageError(about(origin, error.what()), error.advice());
   }
 }
 

@@ -13,8 +13,8 @@
 namespace linkgain {
 namespace {
 
-/// Batch systems send the last three before they end a job.
-constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+/// Batch systems send the last four before they end a job.
+constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 
 /// What the handler may touch. Handlers belong to the process and take no argument of ours.
 struct HandlersState {

@@ -1,6 +1,7 @@
 #include "linkgain/run/gpu_fault.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -79,6 +80,19 @@ std::string_view advice_for_cuda_error(std::string_view words) {
     return words.find(each.name) != std::string_view::npos;
   });
   return row == kCudaErrors.end() ? std::string_view{} : row->advice;
+}
+
+Warning explained(Warning loss, const std::vector<GpuFault>& faults) {
+  std::vector<std::string> advice;
+  const std::string_view about_error = advice_for_cuda_error(loss.text);
+  if (!about_error.empty()) advice.emplace_back(about_error);
+  for (const GpuFault& fault : faults) {
+    loss.text += "\n" + fault.text;
+    if (std::ranges::find(advice, fault.advice) == advice.end()) advice.push_back(fault.advice);
+  }
+  if (!loss.advice.empty()) advice.push_back(loss.advice);
+  loss.advice = fmt::format("{}", fmt::join(advice, "; "));
+  return loss;
 }
 
 }  // namespace linkgain

@@ -1,7 +1,6 @@
 #include "linkgain/run/run.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -86,7 +85,6 @@ class Run : private RunObserver {
   Seconds now() const override { return world_.now(); }
   void note(const std::string& text) override { progress_.note(text); }
   void warn(const Warning& said) override;
-  Warning explained(Warning loss) const;
   void disturbed_since(int sequence) override;
   void probing_took(double seconds) override {
     if (cost_ != nullptr) cost_->probes_s += seconds;
@@ -160,24 +158,10 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
   }
 }
 
-/// With what the GPUs say, which may be the cause, and what helps against that.
-Warning Run::explained(Warning loss) const {
-  std::vector<std::string> advice;
-  const std::string_view about_error = advice_for_cuda_error(loss.text);
-  if (!about_error.empty()) advice.emplace_back(about_error);
-  for (const GpuFault& fault : world_.faults_of_gpus(begun_)) {
-    loss.text += "\n" + fault.text;
-    if (std::ranges::find(advice, fault.advice) == advice.end()) advice.push_back(fault.advice);
-  }
-  if (!loss.advice.empty()) advice.push_back(loss.advice);
-  loss.advice = fmt::format("{}", fmt::join(advice, "; "));
-  return loss;
-}
-
 void Run::warn(const Warning& said) {
   const bool lost = said.code == kJobLost;
   some_lost_ = some_lost_ || lost;
-  const Warning warning = lost ? explained(said) : said;
+  const Warning warning = lost ? explained(said, world_.faults_of_gpus(begun_)) : said;
   record_.warnings.push_back(warning);
   if (head_written_) journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));

@@ -13,9 +13,9 @@ namespace linkgain::json {
 using Out = nlohmann::ordered_json;
 using In = nlohmann::json;
 
-/// Parses a document of others; what is in its texts is visible_lines(). Throws nlohmann's
-/// exceptions where it is no JSON, UsageError where an object has a member twice or one whose name
-/// holds control characters.
+/// Parses a document of others; its texts are visible_lines() of their first 64 KiB. Throws
+/// nlohmann's exceptions where it is no JSON, UsageError where an object has a member twice or one
+/// whose name holds control characters.
 In parse(std::string_view text);
 
 /// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
@@ -30,5 +31,9 @@ std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
 /// What to do about the CUDA error that the last words of a job name, as "cudaErrorSystemNotReady";
 /// empty where they name none that is known here.
 std::string_view advice_for_cuda_error(std::string_view words);
+
+/// The warning of a lost job with what the GPUs say, which may be the cause, and before its advice
+/// what helps against that and against the CUDA error that it names.
+Warning explained(Warning loss, const std::vector<GpuFault>& faults);
 
 }  // namespace linkgain

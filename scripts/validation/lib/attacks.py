@@ -1,12 +1,15 @@
 """The attacks of scripts/validation/attack: each does something to linkgain and says what came of it."""
 
+import collections
 import dataclasses
 import fcntl
 import json
 import os
 import pathlib
+import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -66,10 +69,10 @@ class Place:
         return process.returncode, output or "", error or ""
 
     def measure(self, words, **more):
-        return self.run(["run", "--backend", "mpi", "--out", "out", *words], **more)
+        return self.run(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
 
     def start_measuring(self, words, **more):
-        return self.start(["run", "--backend", "mpi", "--out", "out", *words], **more)
+        return self.start(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
 
     def wait_for_case(self, cases=1):
         """Until so many cases stand in the journal."""
@@ -161,6 +164,48 @@ def killed(number, whom):
     return do
 
 
+def killed_at_random(number, whom, tries):
+    """As killed(), at random moments of a whole run, before its first case and after its last one, too."""
+    def do(place):
+        begin = time.monotonic()
+        status, _, error = place.measure(SHORT)
+        require_status(status, 0, error)
+        whole = time.monotonic() - begin
+        moments, kept = random.Random(f"{number} {whom}"), collections.Counter()
+        for each in range(tries):
+            place.out = place.folder / f"out{each}"
+            kept[kept_of_killed(place, number, whom, moments.uniform(0.0, whole))] += 1
+        return ", ".join(f"{what}: {count}" for what, count in sorted(kept.items()))
+    return do
+
+
+def kept_of_killed(place, number, whom, moment):
+    """What is left to read of a run that gets a signal, or of which a process gets it, at a moment."""
+    process = place.start_measuring(SHORT)
+    time.sleep(moment)
+    segments = place.segments()
+    targets = [process.pid]
+    while whom != "coordinator" and process.poll() is None:
+        targets = place.own_processes(whom)
+        if targets:
+            break
+        time.sleep(0.02)
+    try:
+        os.kill(random.Random(moment).choice(targets), number)
+    except (IndexError, ProcessLookupError):
+        pass  # it is over
+    _, error = process.communicate(timeout=PATIENCE)
+    require_nothing_left(place, segments)
+    ends = {0, 128 + number, -number} if whom == "coordinator" else {0, INCOMPLETE}
+    require(process.returncode in ends, f"status {process.returncode} after {moment:.3f} s: {error[-200:]}")
+    record, journal = place.out / "record.json", place.out / "journal.jsonl"
+    require(record.exists() or process.returncode < 0, f"no record after {moment:.3f} s")
+    begun = journal.exists() and b"\n" in journal.read_bytes()
+    status, _, error = place.run(["report", place.out.name])
+    require_status(status, 0 if record.exists() or begun else USAGE, error)
+    return "record" if record.exists() else "journal" if begun else "nothing was measured yet"
+
+
 def unread(stream, words, then):
     """Output goes into a pipe that is full."""
     def do(place):
@@ -198,6 +243,26 @@ def closed_error(target):
         place.record()
         return "status 0, the record is kept"
     return do
+
+
+def closed_streams(place):
+    words = " ".join(["run", "--backend", "mpi", "--out", "out", *SHORT])
+    status = subprocess.run(["sh", "-c", f"exec {place.linkgain} {words} <&- >&- 2>&-"], cwd=place.folder,
+                            env=place.environment({}), timeout=PATIENCE, check=False).returncode
+    require_status(status, USAGE)  # what was to be printed was not
+    require_status(place.run(["report", "out"])[0], 0)
+    return "status 2, the record is kept and readable"
+
+
+def planted_libraries(place):
+    bench = place.linkgain.parent / "linkgain-bench"
+    for program in (place.linkgain, bench):
+        needed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+        for name in re.findall(r"^\s*(\S+\.so[.\d]*) =>", needed, re.M):
+            (place.folder / name).write_text("no library", encoding="utf-8")
+    status, _, error = place.measure(SHORT)
+    require_status(status, 0, error)
+    return "status 0"
 
 
 def two_runs(place):
@@ -260,6 +325,16 @@ def refused(*words, prepare=None):
     return do
 
 
+def make_endless_folder(place):
+    (place.folder / "runs").mkdir()
+    os.mkfifo(place.folder / "runs" / "record.json")
+    (place.folder / "runs" / "other.json").symlink_to("/dev/zero")
+
+
+def make_endless_number(place):
+    (place.folder / "record.json").write_text('{"schema": "linkgain.record/1", "wall_s": 1e400}', encoding="utf-8")
+
+
 def make_pipe(place):
     os.mkfifo(place.folder / "pipe")
 
@@ -270,7 +345,7 @@ def harmed_record(change):
         status, _, error = place.measure(SHORT)
         require_status(status, 0, error)
         record = place.record()
-        del record["digest"]
+        del record["digest"], record["results_digest"]
         change(record)
         (place.folder / "harmed.json").write_text(json.dumps(record), encoding="utf-8")
         status, _, error = place.run(["report", "harmed.json"])
@@ -309,7 +384,7 @@ def hostile_text(place):
     status, _, error = place.measure(SHORT)
     require_status(status, 0, error)
     record = place.record()
-    del record["digest"]
+    del record["digest"], record["results_digest"]
     record["machine"]["host"] = "h\x1b]0;t\x07\u202e<img src=x>[c](https://example.com)\x9b31m"
     (place.folder / "hostile.json").write_text(json.dumps(record), encoding="utf-8")
     for words in (["report", "hostile.json"], ["fleet", "hostile.json"], ["report", "hostile.json", "--format", "md"]):
@@ -326,14 +401,25 @@ def tagged(place):
     return "status 0"
 
 
-def with_banner(place):
+def launched_after(place, command):
+    """A short run by an mpirun that does something else first."""
     wrapper = place.folder / "mpirun"
-    found = subprocess.run(["which", "mpirun"], capture_output=True, text=True, check=True).stdout.strip()
-    wrapper.write_text(f"#!/bin/sh\necho Welcome to the cluster\nexec {found} \"$@\"\n", encoding="utf-8")
+    wrapper.write_text(f"#!/bin/sh\n{command}\nexec {shutil.which('mpirun')} \"$@\"\n", encoding="utf-8")
     wrapper.chmod(0o755)
-    status, _, error = place.measure([*SHORT, "--launcher", str(wrapper)])
+    return place.measure([*SHORT, "--launcher", str(wrapper)])
+
+
+def with_banner(place):
+    status, _, error = launched_after(place, "echo Welcome to the cluster")
     require_status(status, 0, error)
     return "status 0"
+
+
+def with_endless_line(place):
+    status, _, error = launched_after(place, "head -c 80000000 /dev/zero")
+    require_status(status, INCOMPLETE, error)
+    require("a line without end" in error, "the line is not named")
+    return "status 6, the line is named"
 
 
 def dying_job(place):
@@ -390,12 +476,22 @@ def left_folder(place):
 
 
 def signals():
-    for name in ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "XCPU"):
+    for name in ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "XCPU"):
         yield Attack("F17", f"SIG{name} to a run", f"status {128 + getattr(signal, 'SIG' + name)}, record kept",
                      killed(getattr(signal, "SIG" + name), "coordinator"))
 
 
+def at_random_moments():
+    for whom, names, tries in (("coordinator", ("INT", "TERM", "HUP", "QUIT", "USR1"), 6), ("coordinator", ("KILL",), 8),
+                               ("mpirun", ("KILL",), 6), ("linkgain-bench", ("KILL",), 6)):
+        for name in names:
+            target = {"coordinator": "linkgain", "mpirun": "mpirun", "linkgain-bench": "a rank"}[whom]
+            yield Attack("F17", f"SIG{name} to {target} at {tries} random moments", "readable each time, nothing left",
+                         killed_at_random(getattr(signal, f"SIG{name}"), whom, tries))
+
+
 ATTACKS = [
+    Attack("F2", "files named as our libraries in the working folder", "status 0", planted_libraries),
     Attack("F3", "a run is killed in a folder with an older record", "the older one is no record any more", stale_record),
     Attack("F4", "progress goes into a pipe that nobody reads", "status 0, record kept", unread("stderr", SHORT, None)),
     Attack("F4", "SIGINT while progress is not read", "status 130, record kept",
@@ -403,13 +499,18 @@ ATTACKS = [
     Attack("F4", "SIGINT while results are not read", "the program ends, record kept",
            unread("stdout", [*SHORT, "--json"], signal.SIGINT)),
     Attack("F5", "standard error is /dev/full", "status 0, record kept", closed_error("/dev/full")),
+    Attack("F5", "standard streams are closed", "status 2, record kept", closed_streams),
     Attack("F6", "two runs in one folder", "the second: status 2, names the first", two_runs),
     Attack("F7", "no file may grow any more, from a case on", "tables, status 6", full_disk),
     Attack("F7", "the folder is removed", "tables, status 6", removed_folder),
     Attack("F8", "report of a link to itself", "status 2",
            refused("report", "loop", prepare=lambda place: (place.folder / "loop").symlink_to("loop"))),
+    Attack("F8", "report of a number out of range", "status 2",
+           refused("report", "record.json", prepare=make_endless_number)),
     Attack("F9", "report of /dev/zero", "status 2", refused("report", "/dev/zero")),
     Attack("F9", "report of a pipe that nobody writes", "status 2", refused("report", "pipe", prepare=make_pipe)),
+    Attack("F9", "fleet of a folder with a pipe and a link to /dev/zero", "status 2",
+           refused("fleet", "runs", prepare=make_endless_folder)),
     Attack("F9", "hostfile that is a pipe", "status 2", refused("run", "--hostfile", "pipe", prepare=make_pipe)),
     Attack("F10", "a rank dies in every case", "each case begun, status 6", dying_job),
     Attack("F10", "SIGKILL to a rank", "status 6, record kept, nothing left", killed(signal.SIGKILL, "linkgain-bench")),
@@ -420,13 +521,16 @@ ATTACKS = [
     Attack("F12", "a host's name with escapes, HTML and a link", "shown as text", hostile_text),
     Attack("F13", "mpirun is told to tag output", "status 0", tagged),
     Attack("F13", "mpirun prints a banner", "status 0", with_banner),
+    Attack("F13", "mpirun prints a line without end", "status 6", with_endless_line),
     Attack("F14", "SIGKILL to mpirun", "status 6, /dev/shm clean", killed(signal.SIGKILL, "mpirun")),
     Attack("F14", "SIGKILL to linkgain", "journal kept, /dev/shm clean", killed(signal.SIGKILL, "coordinator")),
     Attack("F15", "secrets in variables", "masked", secret),
     Attack("F15", "links where files are to be written", "not followed", planted_links),
     *signals(),
+    *at_random_moments(),
     Attack("F17", "a folder that a killed run left", "removed", left_folder),
     Attack("F18", "17 variants", "status 2", many_variants),
+    Attack("F18", "an option given twice", "status 2", refused("run", "--budget", "5", "--budget", "6")),
     Attack("F18", "a variable that no shell takes", "status 2",
            refused("run", "--backend", "mpi", "--variant", "a:1A=1")),
 ]

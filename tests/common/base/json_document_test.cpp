@@ -34,6 +34,11 @@ TEST(ParseJson, ShowsControlCharactersInTexts) {
   EXPECT_EQ(document.at("a").at(1).at("b"), "c\\u202ed\ne");
 }
 
+TEST(ParseJson, CutsTextsThatNobodyReads) {
+  const std::string text = "[\"" + std::string(100'000, 'x') + "\"]";
+  EXPECT_EQ(json::parse(text).at(0), std::string(65'536, 'x'));
+}
+
 TEST(ParseJson, LeavesWhatIsNoJsonToTheLibrary) {
   for (const char* text : {"", "{", "{\"a\": 1}}", "[1,]", "nan"}) {
     EXPECT_THROW(json::parse(text), json::In::parse_error) << text;

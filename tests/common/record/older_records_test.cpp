@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 /// None has a digest.
 Json full_document() {
   Json document = Json::parse(to_json(full_record()));
+  document.erase("results_digest");
   document.erase("digest");
   return document;
 }

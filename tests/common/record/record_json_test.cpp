@@ -31,12 +31,15 @@ std::string refusal(const std::string& text) {
 
 std::string refusal(const Json& document) { return refusal(document.dump()); }
 
-/// Without its digest: made to be changed.
-Json full_document() {
-  Json document = Json::parse(to_json(full_record()));
+/// Without its digests: made to be changed.
+Json without_digests(const std::string& text) {
+  Json document = Json::parse(text);
+  document.erase("results_digest");
   document.erase("digest");
   return document;
 }
+
+Json full_document() { return without_digests(to_json(full_record())); }
 
 /// A change of one place of a document, named by a JSON pointer.
 Json with(const char* place, const Json& value) {
@@ -118,8 +121,7 @@ TEST(RecordJson, ReadsTheRecordsInResults) {
     const Record record = read_record(entry.path());
     EXPECT_GT(count_samples(record), 0) << entry.path();
     // Times of the time before launches were the replicates are not exactly those of the samples.
-    Json again = Json::parse(to_json(record));
-    again.erase("digest");
+    const Json again = without_digests(to_json(record));
     EXPECT_TRUE(same(parse_record(again.dump(), ""), record)) << entry.path();
     ++read;
   }
@@ -143,7 +145,9 @@ TEST(RecordJson, HasSamplesAndDigestLast) {
   EXPECT_EQ(document.begin().key(), "schema");
   // Up to there a reader of the results has seen all that is in the form without samples.
   const std::string results = to_json_without_samples(full_record());
-  EXPECT_EQ(text.substr(0, text.find(",\n\"samples\"")), results.substr(0, results.rfind("\n}")));
+  const std::size_t end = text.find(",\n\"results_digest\": \"mix64:");
+  EXPECT_EQ(text.substr(0, end), results.substr(0, results.rfind("\n}")));
+  EXPECT_EQ(text.find(",\n\"samples\": "), text.find('\n', end + 2) - 1);
   EXPECT_FALSE(Json::parse(results).contains("samples"));
 }
 
@@ -300,6 +304,15 @@ TEST(RecordDigest, FindsEveryByteThatChanged) {
     changed[place] = static_cast<char>(changed[place] ^ (1 << (random() % 8)));
     EXPECT_NE(refusal(changed), "accepted") << "byte " << place;
   }
+}
+
+TEST(RecordDigest, MustBeThatOfTheTextAsItStands) {
+  Json document = Json::parse(to_json(full_record()));
+  EXPECT_THAT(refusal(document), HasSubstr("its digest"));
+  document.erase("digest");
+  EXPECT_THAT(refusal(document), HasSubstr("its digest"));
+  document.erase("results_digest");
+  EXPECT_EQ(refusal(document), "accepted");
 }
 
 /// Without a digest a record is read as one of the time before.

@@ -93,7 +93,7 @@ TEST_F(MpiJobTest, ALineWithoutEndIsNotKeptForEver) {
 }
 
 TEST_F(MpiJobTest, FolderOfSharedMemoryGoesWithTheJob) {
-  auto segments = std::make_unique<TemporaryFolder>(folder_.path());
+  auto segments = std::make_unique<linkgain::TemporaryFolder>(folder_.path());
   const std::filesystem::path path = segments->path();
   std::ofstream(path / "vader_segment") << "x";
   {
