@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include "programs.hpp"
 
@@ -25,6 +27,19 @@ inline std::size_t samples_of(const Json& record, int variant) {
   return count;
 }
 
+/// Where the ranks' shared memory is, of each job.
+inline std::vector<std::string> folders_of_segments(const Program& program) {
+  std::set<std::string> folders;
+  constexpr std::string_view kName = "OMPI_MCA_btl_vader_backing_directory=";
+  for (const pid_t id : program.processes_named("linkgain-bench")) {
+    const std::string environment = read_text("/proc/" + std::to_string(id) + "/environ");
+    const std::size_t begin = environment.find(kName);
+    if (begin == std::string::npos) continue;
+    folders.insert(environment.c_str() + begin + kName.size());  // to the next zero
+  }
+  return {folders.begin(), folders.end()};
+}
+
 /// A run on the mpi backend that something happens to.
 class HarmedRun : public MpiTest {
  protected:
@@ -35,11 +50,14 @@ class HarmedRun : public MpiTest {
     if (!comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0)) {
       throw std::runtime_error("no case was measured:\n" + program.error());
     }
+    const std::vector<std::string> segments = folders_of_segments(program);
     harm(program);
     const double start = now();
     Outcome outcome = program.finish(seconds);
     outcome.seconds = now() - start;
     EXPECT_THAT(program.processes(), testing::IsEmpty()) << "left behind";
+    EXPECT_THAT(segments, testing::Not(testing::IsEmpty()));
+    for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
     return outcome;
   }
 

@@ -28,7 +28,9 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, RunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP));
+INSTANTIATE_TEST_SUITE_P(Signals, RunSignal,
+                         testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+                                         SIGALRM, SIGXCPU));
 
 /// An mpirun takes about a second to end, and twelve of them must not take twelve.
 TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
@@ -72,10 +74,13 @@ TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   {
     Program program(run_request(folder_, long_run({})));
     ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60));
+    const std::vector<std::string> segments = folders_of_segments(program);
+    ASSERT_THAT(segments, SizeIs(2));
     program.signal(SIGKILL);
     EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0))
         << program.processes().size() << " left";
+    for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
   }
   const auto journal = folder_.path() / "out" / "journal.jsonl";
   ASSERT_TRUE(std::filesystem::exists(journal));

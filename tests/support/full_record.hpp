@@ -188,10 +188,6 @@ inline CaseResult full_case(const Case& definition, Path path) {
   result.stopped = StopReason::out_of_rounds;
   VariantResult measured;
   measured.variant = "p2p";
-  measured.time = Seconds{1.0 / 3};
-  measured.algbw = 0.1;
-  measured.busbw = 329.125;
-  measured.skew = 0.125;
   measured.path = path;
   measured.verification = Verification{1000, 0, 0.25, 0.5, ""};
   measured.evidence = known_evidence();
@@ -214,7 +210,6 @@ inline CaseResult full_case(const Case& definition, Path path) {
       200, Seconds{101.9}, 10.98, 9.5, 1e-6, Estimate{-1e-4, Interval{-3e-4, 2e-4}}, 13};
   VariantResult wrong;
   wrong.variant = "host";
-  wrong.time = Seconds{0.5};
   wrong.verification = Verification{1000, 3, std::numeric_limits<double>::infinity(), 0.0,
                                     "rank 1, element 17: nan instead of 5"};
   wrong.path = Path::host_memory;
@@ -223,8 +218,26 @@ inline CaseResult full_case(const Case& definition, Path path) {
   skipped.variant = "net";
   skipped.skipped = "no network";
   result.variants = {measured, wrong, skipped};
-  result.ratios = {{"host", {1.5, Interval{1.25, 1.75}, 6}}, {"net", {2.5, std::nullopt, 1}}};
   return result;
+}
+
+/// Times, bandwidths and ratios as its samples give them, which readers ask for; one ratio with an
+/// interval, one without. All else keeps a value of its own.
+inline void take_derived(CaseResult& result, bool interval) {
+  CaseResult derived = result;
+  summarise(derived);
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    VariantResult& own = result.variants[i];
+    own.time = derived.variants[i].time;
+    own.algbw = derived.variants[i].algbw;
+    own.busbw = derived.variants[i].busbw;
+    own.skew = derived.variants[i].skew;
+  }
+  result.ratios = derived.ratios;
+  Ratio& ratio = result.ratios.at(0).ratio;
+  ratio.launches = interval ? 6 : 1;
+  if (!interval) return;
+  ratio.interval = Interval{0.75 * ratio.estimate, 1.25 * ratio.estimate};
 }
 
 inline Record full_record() {
@@ -274,6 +287,8 @@ inline Record full_record() {
   record.status = RunStatus::job_lost;
   record.exit_code = 6;
   add_full_samples(record);
+  take_derived(record.cases[0], true);
+  take_derived(record.cases[1], false);
   return record;
 }
 

@@ -9,6 +9,9 @@
 #include "linkgain/base/json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
+#include "linkgain/record/digest.hpp"
+#include "record_check.hpp"
+#include "record_schema.hpp"
 
 namespace linkgain::json {
 namespace {
@@ -276,7 +279,7 @@ std::vector<Sample> read_rows(const In& json) {
 
 /// The case that a sample is of. Throws UsageError where there is no such case, or no such variant.
 CaseResult& owner_of(const Sample& sample, std::size_t place, std::vector<CaseResult>& cases) {
-  const auto variant = static_cast<std::size_t>(sample.variant);
+  const auto variant = static_cast<std::size_t>(sample.variant);  // far too large where below 0
   if (place < cases.size() && variant < cases[place].variants.size()) return cases[place];
   throw UsageError(
       fmt::format("a sample is of case {} and variant {}, which the record does not have",
@@ -480,9 +483,6 @@ void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequ
 
 namespace linkgain {
 
-/// record.schema.json, as it stood when this was built.
-std::string_view record_schema();
-
 namespace {
 
 json::Out write_evidence_cost(const EvidenceCost& cost) {
@@ -541,6 +541,8 @@ Record read_document(const json::In& document) {
   return record;
 }
 
+constexpr std::string_view kBetweenMembers = ",\n";
+
 /// A line for each case and each of the samples' columns; machine and settings over several.
 std::string pretty(const json::Out& document) {
   return json::laid_out(document, [](const std::string& key, const json::Out& value) {
@@ -571,25 +573,40 @@ std::string to_json_without_samples(const Record& record) { return pretty(write_
 
 std::string to_json(const Record& record) {
   json::Out document = write_head(record);
+  document["results_digest"] = results_digest(pretty(document));
   document["samples"] = json::write_samples(record.cases);
-  return pretty(document);
+  Digest digest;
+  return with_digest(pretty(document), kBetweenMembers, digest);
 }
 
 namespace {
 
+std::string about(const std::string& origin, std::string_view what) {
+  return origin.empty() ? std::string(what) : fmt::format("{}: {}", origin, what);
+}
+
 Record parse_document(std::string_view text, const std::string& origin, bool whole) {
   try {
-    const json::In document = json::In::parse(text);
+    const json::In document = json::parse(text);
     json::require_known_schema(document);
+    require_results_digest(text, document);
+    Digest digest;
+    const bool digested = require_digest(text, document, kBetweenMembers, digest);
     if (whole) require_schema(document);
-    return read_document(document);
+    Record record = read_document(document);
+    if (whole) {
+      require_consistent(record, digested ? Agreement::exact : Agreement::within_samples);
+    }
+    return record;
   } catch (const json::In::parse_error& error) {
-    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte),
+    throw UsageError(about(origin, fmt::format("not JSON, from byte {} on", error.byte)),
                      "give a record.json that `linkgain run` wrote");
   } catch (const json::In::exception& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()));
+    throw UsageError(about(origin, error.what()));
+  } catch (const json::NotARecord& error) {
+    throw json::NotARecord(about(origin, error.what()), error.advice());
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
+    throw UsageError(about(origin, error.what()), error.advice());
   }
 }
 

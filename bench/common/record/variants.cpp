@@ -35,13 +35,13 @@ bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
-/// Starts like `VARIABLE=`.
+/// Starts like `VARIABLE=`, with a name that a shell takes.
 bool is_assignment(std::string_view part) {
   const std::size_t equals = part.find('=');
   if (equals == std::string_view::npos || equals == 0) return false;
-  return std::all_of(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
-    return std::isupper(static_cast<unsigned char>(c)) || is_identifier_character(c);
-  });
+  const std::string_view name = part.substr(0, equals);
+  return std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name, [](char c) { return is_identifier_character(c) && c != '-'; });
 }
 
 Environment parse_assignments(std::string_view text, std::string_view whole) {
@@ -182,7 +182,13 @@ bool nccl_differs(const Settings& settings) {
 }
 
 void require_distinct(const std::vector<Variant>& variants) {
+  // A job of each is up at once, of every launch.
+  constexpr std::size_t kMost = 16;
   if (variants.empty()) throw UsageError("no variant to measure");
+  if (variants.size() > kMost) {
+    throw UsageError(fmt::format("{} variants are more than {}", variants.size(), kMost),
+                     "measure them in several runs, each with the reference as its first");
+  }
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (variants[i].name == variants[j].name) {

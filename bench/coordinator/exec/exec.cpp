@@ -13,6 +13,7 @@
 #include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
@@ -142,7 +143,7 @@ void Rounds::keep(const RunReport& report, int position) {
   }
   if (report.failure) {
     const std::string last =
-        report.last_lines.empty() ? "" : "; its last line: " + one_line(report.last_lines.back());
+        report.last_lines.empty() ? "" : "; its last line: " + visible(report.last_lines.back());
     record_.warnings.push_back(
         {"run-failed",
          fmt::format("{} failed and does not count: {}{}", run, *report.failure, last),

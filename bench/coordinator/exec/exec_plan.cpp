@@ -8,6 +8,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/protocol.hpp"
@@ -287,25 +288,31 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
   return settings;
 }
 
+namespace {
+
+std::string shell_line(const std::string& command, const Placeholders& placeholders) {
+  return "sh -c " + shell_quoted(without_secrets(filled_in(command, placeholders)));
+}
+
+}  // namespace
+
 std::string dry_run_text(const ExecPlan& plan) {
   std::string text;
   for (const RunPlace& place : run_order(plan)) {
     const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
     const Placeholders placeholders = placeholders_of(plan, place);
-    const std::string before = assignments_before(variant.environment);
+    const std::string before = assignments_before(without_secrets(variant.environment));
     text += fmt::format("# {} {}: {}\n", place.warm_up ? "warm-up" : "round", place.round,
                         variant.name);
     if (!plan.prepare.empty()) {
-      text +=
-          fmt::format("{}sh -c {}\n", before, shell_quoted(filled_in(plan.prepare, placeholders)));
+      text += fmt::format("{}{}\n", before, shell_line(plan.prepare, placeholders));
     }
     if (plan.server) {
-      text += fmt::format("{}{} &\n", before, command_line(server_of(plan, place)));
+      text += fmt::format("{}{} &\n", before, command_line(without_secrets(server_of(plan, place))));
     }
-    text += fmt::format("{}{}\n", before, command_line(command_of(plan, place)));
+    text += fmt::format("{}{}\n", before, command_line(without_secrets(command_of(plan, place))));
     if (!plan.cleanup.empty()) {
-      text +=
-          fmt::format("{}sh -c {}\n", before, shell_quoted(filled_in(plan.cleanup, placeholders)));
+      text += fmt::format("{}{}\n", before, shell_line(plan.cleanup, placeholders));
     }
   }
   return text;

@@ -12,6 +12,7 @@
 
 #include "hang_report.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/process/process.hpp"
@@ -85,12 +86,15 @@ class Run {
     watched_ = true;
     try {
       if (!plan_.server || start_server()) run_command();
-    } catch (const MachineError& error) {
-      report_.failure = error.what();  // it was there before the first run
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      report_.failure = error.what();  // program and folder were there before the first run
     }
   }
 
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
+  bool ends_well(const char* option, const std::string& text, const SignalWatch* watch);
   bool start_server();
   void end_server();
   bool is_ready(std::ifstream& log, std::string& line) const;
@@ -98,7 +102,7 @@ class Run {
   void follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
   std::optional<std::string> limit_passed(double elapsed, double silent) const;
   double seconds_to_wait(double elapsed, double silent) const;
-  void keep(const Output& output, OutputReader& reader, std::FILE* log) const;
+  void keep(const Output& output, OutputReader& reader, std::FILE* log);
 
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
@@ -109,11 +113,23 @@ class Run {
   RunReport report_;
   std::unique_ptr<Process> server_;
   bool watched_ = false;  ///< since this run began
+  bool is_read_ = true;   ///< what is shown of its output
 };
 
 /// False where it failed, which the report then says.
 bool Run::run_shell(const char* option, const std::string& text, const SignalWatch* watch) {
   if (text.empty()) return true;
+  try {
+    return ends_well(option, text, watch);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    if (!report_.failure) report_.failure = error.what();
+    return false;
+  }
+}
+
+bool Run::ends_well(const char* option, const std::string& text, const SignalWatch* watch) {
   Process shell(
       {.arguments = {"/bin/sh", "-c", filled_in(text, placeholders_of(plan_, report_.place))},
        .environment = environment_,
@@ -204,10 +220,13 @@ double Run::seconds_to_wait(double elapsed, double silent) const {
   return seconds;
 }
 
-void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) const {
-  std::fwrite(output.text.data(), 1, output.text.size(), log);
-  std::fflush(log);
-  if (surroundings_.show_output) print_message(stderr, output.text);
+void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) {
+  print_message(log, output.text);
+  if (surroundings_.show_output) {
+    // Who reads slowly is waited for, who stopped is not.
+    constexpr Seconds kPatience{1.0};
+    is_read_ = print_message(stderr, output.text, is_read_ ? kPatience : Seconds{});
+  }
   reader.read(output.is_error, output.text, output.arrived);
 }
 
@@ -248,7 +267,8 @@ void Run::run_command() {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  const std::unique_ptr<std::FILE, Close> log(std::fopen(report_.log.c_str(), "ae"));
+  const int file = open_to_write(report_.log, WriteMode::append);
+  const std::unique_ptr<std::FILE, Close> log(file < 0 ? nullptr : ::fdopen(file, "a"));
   if (!log) {
     throw UsageError(fmt::format("cannot write {}", report_.log.string()),
                      "check the space and the permissions of its folder");
@@ -266,7 +286,9 @@ void Run::run_command() {
   const bool ended = !report_.failure.has_value();
   if (!ended) {
     report_.hang = describe(look_at_hang(process.marker()));
-    for (const std::string& line : report_.hang) fmt::print(log.get(), "linkgain: {}\n", line);
+    for (const std::string& line : report_.hang) {
+      print_message(log.get(), fmt::format("linkgain: {}\n", line));
+    }
   }
   end_whole(process, "the command", report_.notes);
   Output output;

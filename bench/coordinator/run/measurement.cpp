@@ -53,6 +53,7 @@ class CaseRun {
   void keep_evidence();
   bool is_compared() const;
   StopReason why_none_is_open() const;
+  Seconds time_to_open() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
   VariantResult& result_of(std::size_t place);
   void lose(std::size_t place, const Error& loss);
@@ -107,7 +108,7 @@ void CaseRun::open_in(std::size_t place) {
   try {
     const protocol::OpenReply reply = jobs_[place].job->open(
         {case_name(result_.definition), settings_.plan.sample_target, traffic.counting},
-        settings_.plan.timeout);
+        time_to_open());
     if (reply.plan) {
       traffic_[place] = TrafficCount(result_.definition, *reply.plan, traffic);
       settings_.observer.probing_took(reply.plan_cost.value);
@@ -131,6 +132,13 @@ void CaseRun::open() {
       note_loss(result_of(place));
     }
   }
+}
+
+/// Its first operations are among it, however slow the path.
+Seconds CaseRun::time_to_open() const {
+  constexpr double kSlowestBytesPerSecond = 0.1e9;
+  const auto bytes = static_cast<double>(result_.definition.size.value);
+  return Seconds{settings_.plan.timeout.value + bytes / kSlowestBytesPerSecond};
 }
 
 Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {

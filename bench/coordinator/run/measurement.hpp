@@ -25,6 +25,7 @@ struct VariantJob {
   std::string name;
   std::unique_ptr<Job> job;
   protocol::HelloReply hello{};  ///< once it is up
+  bool lost = false;             ///< in a case, and not started again since
 };
 
 /// Asks all jobs to end whatever they do, without waiting, so that their ends overlap.

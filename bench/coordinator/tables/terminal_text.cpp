@@ -67,6 +67,9 @@ std::string without_marks(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '`') continue;
+    const bool escape = text[i] == '\\' && i + 1 < text.size() &&
+                        (text[i + 1] == '<' || text[i + 1] == '(');  // markdown_text()
+    if (escape) continue;
     if (text.substr(i).starts_with("**")) {
       ++i;
       continue;

@@ -229,14 +229,16 @@ int carry_out(const ExecOptions& options) {
     fmt::print("{}", dry_run_text(plan));
     return 0;
   }
-  if (options.out) set_aside_earlier_run(*options.out);
-  const SignalWatch watch;  // before NVML starts threads
+  const std::filesystem::path folder =
+      options.out.value_or(new_run_folder(host_name(), folder_name(plan.command)));
+  std::optional<FolderLock> lock = take_folder(folder);
+  std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
   Record record;
   record.started = utc_now(false);
   record.machine = survey_machine();
   record.settings = settings_of(options, plan, environment);
-  const RunDirectory directory(
-      options.out.value_or(new_run_folder(record.machine.host, folder_name(plan.command))));
+  record.warnings = warnings_of_test_variables(environment, plan.variants);
+  const RunDirectory directory(folder, std::move(lock));
   std::filesystem::create_directories(directory.runs());
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal());
@@ -249,7 +251,7 @@ int carry_out(const ExecOptions& options) {
     style.terminal = style.terminal && !show_output;
     ExecProgress progress(plan, std::move(style), log.get());
     const RunSurroundings surroundings{directory.runs(), environment, show_output};
-    ProgramRunner runner(plan, surroundings, watch);
+    ProgramRunner runner(plan, surroundings, *watch);
     if (!record.machine.ranks.empty()) {
       record.neighbours = Neighbours{.idle_windows = 1, .seen = runner.watch_idle()};
     }
@@ -266,12 +268,10 @@ int carry_out(const ExecOptions& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const ExitCode verdict = conclude(record);
   if (status == 0) status = static_cast<int>(verdict);
+  if (journal.failure()) record.warnings.push_back(*journal.failure());
   record.exit_code = status;
-  write_result(record, directory);
-  return with_output_in_full([&] {
-    print_result(record, directory, options.json, options.color);
-    return status;
-  });
+  keep(record, directory);
+  return print_result(record, directory, {options.json, options.color}, watch);
 }
 
 const Registration kRegistration(Subcommand<ExecOptions>{

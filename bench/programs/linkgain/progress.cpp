@@ -122,8 +122,11 @@ void ProgressOutput::doing(const ProgressPoint& point, const std::string& part,
 void ProgressOutput::finished(const std::string& line, const std::string& shown) {
   if (log_ != nullptr) print_message(log_, line + "\n");
   if (style_.quiet || shown.empty()) return;
-  if (!style_.terminal) return print_message(stderr, shown + "\n");
-  rows_ += shown + "\n";
+  if (style_.terminal) {
+    rows_ += shown + "\n";
+  } else {
+    print_message(stderr, shown + "\n");
+  }
 }
 
 void Progress::starting(const RunPace& pace) {

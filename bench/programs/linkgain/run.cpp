@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
@@ -177,11 +181,14 @@ void declare(CommandLine& line, RunOptions& options) {
 
 Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   Settings settings;
-  settings.argv = options.argv;
+  settings.argv = without_secrets(options.argv);
   settings.backend = plan.backend;
   settings.profile = plan.profile;
   settings.schedule = plan.schedule;
-  settings.variants = plan.variants;
+  for (const Variant& variant : plan.variants) {
+    Variant& own = settings.variants.emplace_back(variant);
+    own.environment = without_secrets(variant.environment);
+  }
   settings.launches = plan.launches;
   settings.precision = plan.ci_width;
   settings.budget = plan.budget;
@@ -208,27 +215,33 @@ int preview(const RunOptions& options) {
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
 int carry_out(const RunOptions& options) {
   if (options.list || options.dry_run) return preview(options);
-  if (options.out) set_aside_earlier_run(*options.out);
+  std::optional<FolderLock> lock;
+  if (options.out) {
+    if (std::optional<FolderLock> taken = take_folder(*options.out))
+      lock.emplace(std::move(*taken));
+  }
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
-  const SignalWatch watch;  // before NVML starts threads
+  std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
   const Site site = survey_site(hosts);
   RunPlan plan = make_plan(options, site);
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
-  const RunDirectory directory(options, plan, site);
+  const RunDirectory directory(options, plan, site, std::move(lock));
   const LogFile log = open_log(directory);
   Record record;
   record.started = utc_now(false);
   record.settings = settings_of(options, plan);
   record.warnings = plan.warnings;
+  std::ranges::move(warnings_of_test_variables(current_environment(), plan.variants),
+                    std::back_inserter(record.warnings));
   JournalWriter journal(directory.journal());
-  MpiWorld world(options, plan, site, directory, watch);
+  MpiWorld world(options, plan, site, directory, *watch);
   const double start = world.now().value;
   int status = 0;
   try {
     Progress progress(progress_style(options.quiet), log.get());
-    for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
+    for (const Warning& warning : record.warnings) progress.note("notice: " + warning.text);
     run(plan, world, record, journal, progress);
   } catch (const Interrupted& interruption) {
     record.status = RunStatus::interrupted;
@@ -241,11 +254,8 @@ int carry_out(const RunOptions& options) {
   const ExitCode verdict = judge(record, options.operations);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
-  write_result(record, directory);
-  return with_output_in_full([&] {
-    print_result(record, directory, options.json, options.color);
-    return status;
-  });
+  keep(record, directory);
+  return print_result(record, directory, {options.json, options.color}, watch);
 }
 
 const Registration kRegistration(Subcommand<RunOptions>{"run",

@@ -1,15 +1,22 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
 
+class Digest;
+
 /// The growing form of a record: one JSON line for the head, then one for each finished case with
 /// its samples, each synced to disk, so that a crash loses at most the case in flight. A later head
 /// replaces an earlier one, and so does a case of the same index. Cases come as they are measured.
+/// Each line ends in a digest of the file up to there. What cannot be written, as on a full disk,
+/// stops no run: failure() tells of it, and nothing is written from then on.
 class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
@@ -26,9 +33,15 @@ class JournalWriter {
   void write_program_run(const ProgramRun& run);
   void write_warning(const Warning& warning);
 
+  /// The first thing that could not be written; absent while all was.
+  const std::optional<Warning>& failure() const { return failure_; }
+
  private:
   void append(const std::string& line);
+
   int descriptor_ = -1;
+  std::unique_ptr<Digest> digest_;
+  std::optional<Warning> failure_;
 };
 
 /// What the complete lines of a journal hold; a cut last line is dropped. Throws UsageError where

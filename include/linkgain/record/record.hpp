@@ -344,6 +344,9 @@ std::string to_json(const Record& record);
 
 /// The same without the samples, for `--json`.
 std::string to_json_without_samples(const Record& record);
+
+/// Throws UsageError, which begins with `origin` unless that is empty, where it is no record that
+/// is known here, or was changed.
 Record parse_record(std::string_view text, const std::string& origin);
 
 /// The same up to the samples, which are left out, and of what stands there only what is needed is

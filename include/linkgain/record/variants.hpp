@@ -51,7 +51,7 @@ std::string nccl_text(const Software& software);
 /// Whether variants used other libraries, so that the machine's does not stand for all.
 bool nccl_differs(const Settings& settings);
 
-/// Throws UsageError on fewer than one variant, or on two of one name.
+/// Throws UsageError on fewer than one variant, more than 16, or two of one name.
 void require_distinct(const std::vector<Variant>& variants);
 
 }  // namespace linkgain

@@ -127,7 +127,13 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.refuse_each({"new:nccl=", "new:A=1,nccl="}, nccl);
   answers.refuse("for MPI", [] { parse_variant("new:nccl=/opt/nccl", {BackendKind::mpi}); });
   answers.about("together");
+  answers.refuse_each({"a:1A=1", "a:A-B=1", "a:A B=1"}, nccl);
   answers.refuse("none", [] { require_distinct({}); });
+  answers.refuse("17", [] {
+    std::vector<Variant> variants;
+    for (int i = 0; i < 17; ++i) variants.push_back({"v" + std::to_string(i), {}});
+    require_distinct(variants);
+  });
   answers.refuse("a, b and a", [] {
     require_distinct({{"a", {}}, {"b", {}}, {"a", {{"A", "1"}}}});
   });

@@ -48,6 +48,7 @@ class RunBench : private RunWorld {
     record.settings.variants = plan.variants;
     record.settings.backend = plan.backend;
     record.settings.precision = plan.ci_width;
+    record.settings.launches = plan.launches;
     record.settings.schedule = plan.schedule;
     JournalWriter journal(journal_path());
     RunProgress progress;
@@ -69,6 +70,7 @@ class RunBench : private RunWorld {
   std::function<std::vector<GpuUse>(double now)> use_of_gpus;
   /// What load_of_host() reads; where it is not set the kernel tells nothing.
   std::function<HostLoad(double now, const std::vector<std::int64_t>& pids)> host_load;
+  std::vector<GpuFault> faults;  ///< that the driver tells after a loss
   std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
 
  private:
@@ -77,6 +79,7 @@ class RunBench : private RunWorld {
     return use_of_gpus ? use_of_gpus(clock.now().value) : std::vector<GpuUse>{};
   }
   std::string why_not_all_gpus() const override { return use_of_gpus ? "" : "no NVML here"; }
+  std::vector<GpuFault> faults_of_gpus(Seconds) override { return faults; }
   HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
     return host_load ? host_load(clock.now().value, pids) : HostLoad{};
   }

@@ -23,6 +23,8 @@ TEST(Escaping, KeepsUtf8AndMarksWhatIsNone) {
 TEST(Escaping, ForXml) {
   EXPECT_EQ(xml_escaped("<a b=\"c\">&'"), "&lt;a b=&quot;c&quot;&gt;&amp;&apos;");
   EXPECT_EQ(xml_escaped("a\x01\n\tb\r"), std::string("a") + kMark + "\n\tb" + kMark);
+  EXPECT_EQ(xml_escaped("a\uFFFEb\uFFFFc\uFFFD"),
+            std::string("a") + kMark + "b" + kMark + "c" + kMark);
 }
 
 TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }
@@ -30,6 +32,13 @@ TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\
 TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
   EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\"\n\"");
+  for (const char* formula : {"=1+1", "+cmd|x", "-1-1", "@SUM(A1)"}) {
+    EXPECT_EQ(csv_field(std::string_view(formula)), std::string("'") + formula);
+  }
+  EXPECT_EQ(csv_field(std::string_view("=a,b")), "\"'=a,b\"");
+  for (const char* number : {"-1.5", "+2", "-1e-5"}) {
+    EXPECT_EQ(csv_field(std::string_view(number)), number);
+  }
 }
 
 TEST(ShellQuoted, IsOneWord) {
@@ -38,6 +47,15 @@ TEST(ShellQuoted, IsOneWord) {
   EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_quoted(""), "''");
   EXPECT_EQ(shell_quoted("$HOME"), "'$HOME'");
+}
+
+TEST(Escaping, LeavesMarkdownNeitherHtmlNorLinks) {
+  EXPECT_EQ(markdown_text("<img src=x> [a](b) ![c](d) (e) [1] a < b"),
+            "\\<img src=x> [a]\\(b) ![c]\\(d) (e) [1] a \\< b");
+  EXPECT_EQ(markdown_code("A=1"), "`A=1`");
+  EXPECT_EQ(markdown_code("A=`x` ``y``"), "``` A=`x` ``y`` ```");
+  EXPECT_EQ(markdown_shell("a b\n"), "```sh\na b\n```\n");
+  EXPECT_EQ(markdown_shell("a '\n````\n'\n"), "`````sh\na '\n````\n'\n`````\n");
 }
 
 }  // namespace
