@@ -98,6 +98,17 @@ JournalWriter::JournalWriter(const std::filesystem::path& path)
   require_open(descriptor_, path);
 }
 
+JournalWriter::JournalWriter(const std::filesystem::path& path, const Record& earlier)
+    : JournalWriter(path.string() + ".new") {
+  write_head(earlier);
+  for (std::size_t i = 0; i < earlier.cases.size(); ++i) {
+    write_case(static_cast<int>(i), earlier.cases[i]);
+  }
+  for (const Warning& warning : earlier.warnings) write_warning(warning);
+  if (failure_) throw UsageError(failure_->text, failure_->advice);
+  std::filesystem::rename(path.string() + ".new", path);
+}
+
 JournalWriter::~JournalWriter() { ::close(descriptor_); }
 
 /// A line that is cut ends the journal for its readers, so nothing is written after it.

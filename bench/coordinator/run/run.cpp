@@ -18,6 +18,7 @@
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
+#include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
 
@@ -54,6 +55,8 @@ class Run : private RunObserver {
     std::string advice;
   };
 
+  bool is_kept(int index, int launch, const std::vector<int>& variants) const;
+  void require_same_jobs(const std::vector<Launch>& group) const;
   void run_planned();
   void leave_out(int number);
   void add_launches();
@@ -116,7 +119,10 @@ class Run : private RunObserver {
   std::vector<bool> readable_;  ///< by rank: its GPU's temperature was read
   std::optional<MachineError> first_problem_;
   bool machine_known_ = false;
-  bool head_written_ = false;
+  /// Head of what an earlier part of the run left; absent where this is all of it.
+  std::optional<Record> earlier_;
+  bool described_ = false;  ///< what is found once, by the first jobs that are up
+  bool head_written_;
   bool journal_told_ = false;  ///< that it could not be written
   RunPace pace_;
   int launch_ = 0;
@@ -137,6 +143,8 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       all_variants_(plan.variants.size()),
       gave_up_(plan.variants.size()),
       begun_(world.now()),
+      earlier_(head_of_earlier_part(record)),
+      head_written_(earlier_.has_value()),
       pace_(plan, *this),
       neighbours_(world, record, *this),
       host_(plan, world, record, *this) {
@@ -147,15 +155,21 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
   }
   std::iota(all_variants_.begin(), all_variants_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
-  for (const Case& c : plan.cases) {
-    CaseResult result;
-    result.definition = c;
-    for (const Variant& variant : plan.variants) {
-      result.variants.emplace_back();
-      result.variants.back().variant = variant.name;
+  prepare_to_go_on(plan, record);
+  if (!earlier_) return;
+  for (int index = 0; index < static_cast<int>(record_.cases.size()); ++index) {
+    for (int launch = 0; launch < plan.launches; ++launch) {
+      for (const std::vector<int>& variants : variants_at_once(plan)) {
+        if (is_kept(index, launch, variants)) pace_.keeps(index, launch);
+      }
     }
-    record_.cases.push_back(std::move(result));
   }
+}
+
+/// Whether an earlier part of the run measured it.
+bool Run::is_kept(int index, int launch, const std::vector<int>& variants) const {
+  return earlier_ && is_measured(record_.cases[static_cast<std::size_t>(index)], launch, variants,
+                                 pace_.rounds(index, launch));
 }
 
 void Run::warn(const Warning& said) {
@@ -228,8 +242,10 @@ void Run::leave_out(int number) {
 void Run::add_launches() {
   for (int done = plan_.launches; done < 2 * plan_.launches && !all_gave_up(); ++done) {
     summarise(record_);
-    const std::vector<int> cases = cases_worth_more(record_, plan_.launches, done);
+    std::vector<int> cases = cases_worth_more(record_, plan_.launches, done);
     if (cases.empty() || pace_.out_of_budget() || !pace_.holds(cases)) return;
+    std::erase_if(cases, [&](int index) { return is_kept(index, done, all_variants_); });
+    if (cases.empty()) continue;
     pace_.add_launch(cases);
     run_group(done, done + 1, cases);
   }
@@ -237,10 +253,12 @@ void Run::add_launches() {
 
 /// The launches from `first` until before `end`.
 void Run::run_group(int first, int end, const std::vector<int>& cases) {
-  if (plan_.schedule == Schedule::paired) return run_jobs(first, end, all_variants_, cases);
-  BalancedOrder order(static_cast<int>(all_variants_.size()),
-                      seed_of(Order::start, plan_.seed, first));
-  for (const int variant : order.next()) run_jobs(first, end, {variant}, cases);
+  const std::vector<std::vector<int>> variants = variants_at_once(plan_);
+  BalancedOrder order(static_cast<int>(variants.size()), seed_of(Order::start, plan_.seed, first));
+  for (const int group : order.next()) {
+    run_jobs(first, end, variants[static_cast<std::size_t>(group)], cases);
+  }
+  if (plan_.schedule == Schedule::paired) return;
   if (first == 0) lower_launches();
 }
 
@@ -248,6 +266,11 @@ void Run::run_group(int first, int end, const std::vector<int>& cases) {
 void Run::run_jobs(int first, int end, const std::vector<int>& variants,
                    const std::vector<int>& cases) {
   std::vector<Launch> group = launches_of(first, end, variants);
+  std::erase_if(group, [&](const Launch& launch) {
+    return std::ranges::all_of(cases,
+                               [&](int index) { return is_kept(index, launch.number, variants); });
+  });
+  if (group.empty()) return pace_.leaves_group_out();
   try {
     measure_group(group, cases);
   } catch (...) {
@@ -258,7 +281,6 @@ void Run::run_jobs(int first, int end, const std::vector<int>& variants,
 
 void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& cases) {
   const double started = world_.now().value;
-  const int first = group.front().number;
   pace_.starts_group();
   progress_.starting(pace_);
   std::vector<Missing> missing;
@@ -266,7 +288,8 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   shake_hands(group, started, missing);
   give_up_missing(group, missing);
   pace_.started_group(world_.now().value - started);
-  if (first == 0 && machine_known_) {
+  if (earlier_) require_same_jobs(group);
+  if (machine_known_ && !std::exchange(described_, true)) {
     measure_host_copies(group);
     write_head();
   }
@@ -285,6 +308,14 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   const double measured = world_.now().value;
   end_together(jobs, kShutdownTime, *this);
   pace_.ended_group(world_.now().value - measured);
+}
+
+void Run::require_same_jobs(const std::vector<Launch>& group) const {
+  for (const Launch& launch : group) {
+    for (const VariantJob& job : launch.jobs) {
+      if (job.job) require_same_job(*earlier_, job.variant, job.hello);
+    }
+  }
 }
 
 /// One job of each of these variants in each launch, not started yet.
@@ -385,7 +416,7 @@ void Run::take_settings(const VariantJob& job) {
     }
   }
   if (machine_known_) return;
-  record_.machine = reply.machine;
+  if (!earlier_ || record_.machine.ranks.empty()) record_.machine = reply.machine;
   settings_.traffic.several_hosts = !on_one_host(reply.machine);
   machine_known_ = true;
   const std::string launches =
@@ -499,7 +530,10 @@ void Run::tell_of_silence(const CaseResult& result) {
 
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
   settings_.traffic.same_gpus = on_same_gpus(launch);
+  std::vector<int> variants;
+  for (const VariantJob& job : launch.jobs) variants.push_back(job.variant);
   for (const int index : cases) {
+    if (is_kept(index, launch.number, variants)) continue;
     if (!pace_.admits(index)) {
       skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
     } else if (pace_.rounds(index, launch.number) > 0) {

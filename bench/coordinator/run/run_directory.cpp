@@ -77,7 +77,10 @@ void set_aside_earlier_run(const std::filesystem::path& folder) {
 
 RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
                            std::optional<FolderLock> lock)
-    : RunDirectory(options.out ? *options.out : default_path(plan, site), std::move(lock)) {}
+    : RunDirectory(options.resume ? *options.resume
+                   : options.out  ? *options.out
+                                  : default_path(plan, site),
+                   std::move(lock)) {}
 
 RunDirectory::RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock)
     : path_(std::filesystem::absolute(path)), lock_(std::move(lock)) {

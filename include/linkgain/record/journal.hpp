@@ -21,6 +21,9 @@ class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
   explicit JournalWriter(const std::filesystem::path& path);
+  /// Goes on with what a journal or record holds, in place of the file that is there, which stays
+  /// whole until all of it is written. Throws UsageError where it cannot be.
+  JournalWriter(const std::filesystem::path& path, const Record& earlier);
   ~JournalWriter();
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;

@@ -22,9 +22,9 @@ class RunDirectory {
   static constexpr std::string_view kJournal = "journal.jsonl";
   static constexpr std::string_view kRuns = "runs";
 
-  /// Makes the directory asked for, or results/<UTC time>_<host>_<gpus> below the working one, and
-  /// takes it for this run, unless `lock` has it already. Throws UsageError where it cannot be
-  /// written, or another run has it.
+  /// Makes the directory asked for, goes on in that of an earlier part, or makes results/<UTC
+  /// time>_<host>_<gpus> below the working one, and takes it for this run, unless `lock` has it
+  /// already. Throws UsageError where it cannot be written, or another run has it.
   RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
                std::optional<FolderLock> lock = {});
   /// The same of any folder.

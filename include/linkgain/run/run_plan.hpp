@@ -32,8 +32,9 @@ struct RunOptions : SelectionOptions {
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
-  bool dry_run = false;  ///< print the plan
-  bool list = false;     ///< print what options can be
+  std::optional<std::filesystem::path> resume;  ///< a folder; all else but what is printed is its
+  bool dry_run = false;                         ///< print the plan
+  bool list = false;                            ///< print what options can be
   std::string label;
   bool json = false;
   bool quiet = false;
