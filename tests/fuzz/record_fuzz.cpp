@@ -32,9 +32,9 @@ void read(std::string_view text) {
   const auto parse = [](const std::string& written) { return parse_record(written, "written"); };
   // Without the digest that calls for times as linkgain derives them today.
   const auto write = [](const Record& value) {
-    std::string text = to_json(value);
-    text.erase(text.rfind(",\n\"digest\": "));
-    return text + "}";
+    std::string written = to_json(value);
+    written.erase(written.rfind(",\n\"digest\": "));
+    return written + "}";
   };
   fuzz::require_round_trip(record, parse, write);
   require_same_to_fleet(record, to_json(record));

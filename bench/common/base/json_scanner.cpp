@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "linkgain/base/json_library.hpp"
-
 #include "linkgain/base/visible_text.hpp"
 
 namespace linkgain {

@@ -308,7 +308,8 @@ std::string dry_run_text(const ExecPlan& plan) {
       text += fmt::format("{}{}\n", before, shell_line(plan.prepare, placeholders));
     }
     if (plan.server) {
-      text += fmt::format("{}{} &\n", before, command_line(without_secrets(server_of(plan, place))));
+      text +=
+          fmt::format("{}{} &\n", before, command_line(without_secrets(server_of(plan, place))));
     }
     text += fmt::format("{}{}\n", before, command_line(without_secrets(command_of(plan, place))));
     if (!plan.cleanup.empty()) {
