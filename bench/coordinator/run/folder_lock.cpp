@@ -8,12 +8,11 @@
 
 #include <cerrno>
 #include <string>
-#include <system_error>
+#include <utility>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/visible_text.hpp"
-#include "linkgain/run/run_directory.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -55,14 +54,6 @@ FolderLock::FolderLock(const std::filesystem::path& folder) : file_(folder / ".l
 
 FolderLock::~FolderLock() {
   if (lock_) ::unlink(file_.c_str());
-}
-
-std::optional<FolderLock> take_folder(const std::filesystem::path& folder) {
-  std::error_code none;
-  if (!std::filesystem::is_directory(folder, none)) return std::nullopt;
-  FolderLock lock(folder);
-  set_aside_earlier_run(folder);
-  return lock;
 }
 
 }  // namespace linkgain

@@ -2,7 +2,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/run/job.hpp"
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/run/progress.hpp"
 
 namespace linkgain {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/protocol.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/job.hpp"
 #include "linkgain/run/progress.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
 

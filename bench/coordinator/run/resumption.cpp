@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"

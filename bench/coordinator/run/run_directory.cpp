@@ -75,6 +75,14 @@ void set_aside_earlier_run(const std::filesystem::path& folder) {
   }
 }
 
+std::optional<FolderLock> take_folder(const std::filesystem::path& folder) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) return std::nullopt;
+  FolderLock lock(folder);
+  set_aside_earlier_run(folder);
+  return lock;
+}
+
 RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
                            std::optional<FolderLock> lock)
     : RunDirectory(options.resume ? *options.resume

@@ -18,8 +18,8 @@
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/run/launcher.hpp"
 
 namespace linkgain {
 namespace {

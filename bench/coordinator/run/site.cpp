@@ -17,7 +17,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"

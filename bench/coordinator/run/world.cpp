@@ -9,7 +9,7 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 

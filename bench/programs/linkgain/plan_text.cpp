@@ -11,8 +11,8 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/option_words.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/run/launcher.hpp"
 #include "linkgain/run/progress.hpp"
 
 namespace linkgain {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 
 #include "linkgain/process/descriptor.hpp"
 
@@ -22,11 +21,5 @@ class FolderLock {
   std::filesystem::path file_;
   Descriptor lock_;
 };
-
-/// Takes a folder that is there for a run, and renames what an earlier run left in it (record,
-/// report, journal, logs) to *.old, so that nothing of it passes for the next one's, however that
-/// ends. Absent where there is no such folder. Throws UsageError where another run has it, or a
-/// file cannot be renamed.
-std::optional<FolderLock> take_folder(const std::filesystem::path& folder);
 
 }  // namespace linkgain

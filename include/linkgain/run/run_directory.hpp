@@ -59,4 +59,10 @@ std::filesystem::path new_run_folder(const std::string& host, const std::string&
 /// directory. Throws UsageError where a file cannot be renamed.
 void set_aside_earlier_run(const std::filesystem::path& folder);
 
+/// Takes a folder that is there for a run, and renames what an earlier run left in it (record,
+/// report, journal, logs) to *.old, so that nothing of it passes for the next one's, however that
+/// ends. Absent where there is no such folder. Throws UsageError where another run has it, or a
+/// file cannot be renamed.
+std::optional<FolderLock> take_folder(const std::filesystem::path& folder);
+
 }  // namespace linkgain

@@ -9,8 +9,8 @@
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/job.hpp"
 #include "linkgain/run/site.hpp"
 
 namespace linkgain {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/run/gpu_lookout.hpp"
-#include "linkgain/run/job.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/site.hpp"

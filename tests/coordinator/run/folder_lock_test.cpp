@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/run/run_directory.hpp"
 #include "support/process_support.hpp"
 #include "support/situations.hpp"
 

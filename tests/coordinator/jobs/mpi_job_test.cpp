@@ -5,8 +5,8 @@
 #include <fstream>
 #include <functional>
 
-#include "linkgain/run/job.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/job.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/golden.hpp"
 #include "support/process_support.hpp"

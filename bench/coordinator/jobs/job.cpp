@@ -1,4 +1,4 @@
-#include "linkgain/run/job.hpp"
+#include "linkgain/jobs/job.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

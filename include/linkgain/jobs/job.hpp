@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/record/protocol.hpp"
-#include "linkgain/run/launcher.hpp"
 
 namespace linkgain {
 

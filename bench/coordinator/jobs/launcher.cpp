@@ -1,4 +1,4 @@
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/launcher.hpp"
 
 #include <fmt/format.h>
 
