@@ -70,7 +70,6 @@ class Run : private RunObserver {
   void give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   bool on_same_gpus(const Launch& launch) const;
   void take_settings(const VariantJob& job);
-  void write_head();
   void look_around();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
   void start_lost(Launch& launch);
@@ -121,8 +120,7 @@ class Run : private RunObserver {
   bool machine_known_ = false;
   /// Head of what an earlier part of the run left; absent where this is all of it.
   std::optional<Record> earlier_;
-  bool described_ = false;  ///< what is found once, by the first jobs that are up
-  bool head_written_;
+  bool described_ = false;     ///< what is found once, by the first jobs that are up
   bool journal_told_ = false;  ///< that it could not be written
   RunPace pace_;
   int launch_ = 0;
@@ -144,7 +142,6 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       gave_up_(plan.variants.size()),
       begun_(world.now()),
       earlier_(head_of_earlier_part(record)),
-      head_written_(earlier_.has_value()),
       pace_(plan, *this),
       neighbours_(world, record, *this),
       host_(plan, world, record, *this) {
@@ -177,7 +174,7 @@ void Run::warn(const Warning& said) {
   some_lost_ = some_lost_ || lost;
   const Warning warning = lost ? explained(said, world_.faults_of_gpus(begun_)) : said;
   record_.warnings.push_back(warning);
-  if (head_written_) journal_.write_warning(warning);
+  journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));
 }
 
@@ -198,7 +195,7 @@ void Run::disturbed_since(int sequence) {
     }
     if (!news) continue;
     summarise(result);
-    if (head_written_) journal_.write_case(static_cast<int>(i), result);
+    journal_.write_case(static_cast<int>(i), result);
   }
 }
 
@@ -207,7 +204,7 @@ void Run::look_around() {
   host_.hand_over();
   const std::size_t seen = record_.neighbours ? record_.neighbours->seen.size() : 0;
   neighbours_.hand_over();
-  if (head_written_ && record_.neighbours && record_.neighbours->seen.size() > seen) write_head();
+  if (record_.neighbours && record_.neighbours->seen.size() > seen) journal_.write_head(record_);
 }
 
 void Run::execute() {
@@ -291,7 +288,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   if (earlier_) require_same_jobs(group);
   if (machine_known_ && !std::exchange(described_, true)) {
     measure_host_copies(group);
-    write_head();
+    journal_.write_head(record_);
   }
   host_.resume();
   for (Launch& launch : group) {
@@ -434,13 +431,6 @@ void Run::lower_launches() {
         "give more time with --budget, or measure less with --only and --sizes"});
 }
 
-void Run::write_head() {
-  journal_.write_head(record_);
-  if (head_written_) return;
-  head_written_ = true;
-  for (const Warning& warning : record_.warnings) journal_.write_warning(warning);
-}
-
 bool Run::all_gave_up() const {
   return std::find(gave_up_.begin(), gave_up_.end(), false) == gave_up_.end();
 }
@@ -457,7 +447,7 @@ void Run::skip(const Launch& launch, int index, const std::string& reason, StopR
       stopped == StopReason::out_of_time && (result.stopped == StopReason::out_of_rounds ||
                                              result.stopped == StopReason::launches_differ);
   if (!ended || cut) result.stopped = stopped;
-  if (head_written_) journal_.write_case(index, result);
+  journal_.write_case(index, result);
 }
 
 /// Which path the variant took, and how near to that path's limit it came.

@@ -309,8 +309,7 @@ int carry_out(const RunOptions& given) {
   prepare_record(record, options, plan);
   const RunDirectory directory(options, plan, site, std::move(lock));
   const LogFile log = open_log(directory);
-  JournalWriter journal = options.resume ? JournalWriter(directory.journal(), record)
-                                         : JournalWriter(directory.journal());
+  JournalWriter journal(directory.journal(), record);
   MpiWorld world(options, plan, site, directory, *watch);
   const double start = world.now().value;
   int status = 0;

@@ -21,8 +21,9 @@ class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
   explicit JournalWriter(const std::filesystem::path& path);
-  /// Goes on with what a journal or record holds, in place of the file that is there, which stays
-  /// whole until all of it is written. Throws UsageError where it cannot be.
+  /// Begins with what a record holds, in place of the file that is there, which stays whole until
+  /// all of it is written: a journal has a head from the first moment on, and one of a run that
+  /// goes on has what was measured. Throws UsageError where it cannot be written.
   JournalWriter(const std::filesystem::path& path, const Record& earlier);
   ~JournalWriter();
   JournalWriter(const JournalWriter&) = delete;

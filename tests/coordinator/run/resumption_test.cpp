@@ -218,7 +218,7 @@ TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
   secret.settings.argv = {"linkgain", "run", "--variant", "a:API_KEY=***"};
   EXPECT_THAT(refusal_of(secret), HasSubstr("a secret"));
   Record program = record;
-  program.settings.program.emplace();
+  program.settings.program.emplace().command = {"true"};
   EXPECT_THAT(refusal_of(program), HasSubstr("linkgain exec"));
   EXPECT_THAT(refusal([&] { read_unfinished(folder_.path() / "none"); }), HasSubstr("cannot read"));
 }

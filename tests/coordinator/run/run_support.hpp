@@ -50,7 +50,7 @@ class RunBench : private RunWorld {
     record.settings.precision = plan.ci_width;
     record.settings.launches = plan.launches;
     record.settings.schedule = plan.schedule;
-    JournalWriter journal(journal_path());
+    JournalWriter journal(journal_path(), record);
     RunProgress progress;
     run(plan, *this, record, journal, progress);
   }
