@@ -17,7 +17,7 @@ class RunFailure : public HarmedRun {
  protected:
   Outcome run_to_end(const std::vector<std::string>& arguments, double seconds = 60.0) {
     Program program(run_request(folder_, arguments));
-    const Outcome outcome = program.finish(seconds);
+    const Outcome outcome = program.finish(seconds * slowdown());
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
     return outcome;
   }
@@ -55,12 +55,14 @@ TEST_F(RunFailure, OfADyingRankKeepsTheOtherVariant) {
 }
 
 TEST_F(RunFailure, OfAHangingRankIsFoundByTheDeadline) {
-  const Outcome outcome =
-      run_to_end({"--only", "all_reduce", "--sizes", "64,64K", "--launches", "1", "--timeout", "3",
-                  "--variant", "shared-memory", "--variant", with_fault("hang@1:5")});
+  std::vector<std::string> arguments{
+      "--only", "all_reduce", "--sizes",       "64,64K",    "--launches",
+      "1",      "--variant",  "shared-memory", "--variant", with_fault("hang@1:5")};
+  std::ranges::copy(timeout_of(3.0), std::back_inserter(arguments));
+  const Outcome outcome = run_to_end(arguments);
   expect_job_lost(outcome, "'run'");
   EXPECT_GT(samples_of(read_record(folder_), 0), kNothing);
-  EXPECT_LT(outcome.seconds, 30.0);
+  EXPECT_LT(outcome.seconds, 30.0 * slowdown());
 }
 
 TEST_F(RunFailure, OfTheFirstVariantKeepsTheSecond) {
@@ -100,7 +102,7 @@ TEST_F(RunFailure, OfAKilledRank) {
 
 TEST_F(RunFailure, OfAStoppedRank) {
   const Outcome outcome = run_and_harm(
-      long_run({"--timeout", "3"}),
+      long_run(timeout_of(3.0)),
       [](const Program& program) {
         const std::vector<pid_t> ranks = program.processes_named("linkgain-bench");
         ASSERT_THAT(ranks, SizeIs(4));
@@ -132,9 +134,10 @@ TEST_F(RunFailure, OfAFolderThatIsRemovedEndsWithTheTables) {
   ProgramRequest request = run_request(folder_, long_run({}));
   request.environment["TMPDIR"] = temporary.string();
   Program program(request);
-  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0));
+  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
+                         60.0 * slowdown()));
   std::filesystem::remove_all(folder_.path() / "out");
-  const Outcome outcome = program.finish(90.0);
+  const Outcome outcome = program.finish(90.0 * slowdown());
   EXPECT_EQ(outcome.status, 6) << outcome.error;
   EXPECT_THAT(outcome.output, HasSubstr("all_reduce"));
   EXPECT_THAT(outcome.output + outcome.error, HasSubstr(temporary.string() + "/"));

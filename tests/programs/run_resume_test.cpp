@@ -49,7 +49,9 @@ TEST_P(RunResumeAfter, MakesTheWholeRecord) {
     program.signal(GetParam());
     const Outcome ended = program.finish(20.0);
     EXPECT_EQ(ended.status, 128 + GetParam());
-    if (GetParam() != SIGKILL) EXPECT_THAT(ended.error, HasSubstr("linkgain run --resume out"));
+    if (GetParam() != SIGKILL) {
+      EXPECT_THAT(ended.error, HasSubstr("linkgain run --resume out"));
+    }
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
   }
   const Outcome outcome = resume();

@@ -52,6 +52,13 @@ bool is_formula(const std::string& text) {
   return end == text.c_str() || *end != '\0';
 }
 
+/// HTML's tags and comments, and links, by what follows their "<"; "<0.01" is none.
+bool begins_tag(std::string_view rest) {
+  if (rest.empty()) return false;
+  return std::isalpha(static_cast<unsigned char>(rest.front())) != 0 ||
+         std::string_view("/!?").find(rest.front()) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string valid_utf8(std::string_view text) {
@@ -66,12 +73,22 @@ std::string valid_utf8(std::string_view text) {
 
 std::string markdown_text(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    const bool opens = c == '<' || (c == '(' && result.ends_with(']'));
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool opens = text[i] == '<' ? begins_tag(text.substr(i + 1))
+                                      : text[i] == '(' && result.ends_with(']');
     if (opens) result += '\\';
-    result += c;
+    result += text[i];
   }
   return result;
+}
+
+std::string text_of_markdown(std::string_view markdown) {
+  std::string text;
+  for (std::size_t i = 0; i < markdown.size(); ++i) {
+    const std::string_view rest = markdown.substr(i);
+    if (!rest.starts_with("\\<") && !rest.starts_with("\\(")) text += markdown[i];
+  }
+  return text;
 }
 
 std::string markdown_code(std::string_view text) {

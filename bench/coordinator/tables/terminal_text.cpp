@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -67,16 +68,13 @@ std::string without_marks(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '`') continue;
-    const bool escape = text[i] == '\\' && i + 1 < text.size() &&
-                        (text[i + 1] == '<' || text[i + 1] == '(');  // markdown_text()
-    if (escape) continue;
     if (text.substr(i).starts_with("**")) {
       ++i;
       continue;
     }
     plain += text[i];
   }
-  return plain;
+  return text_of_markdown(plain);
 }
 
 std::vector<std::string> markdown_cells(std::string_view line) {

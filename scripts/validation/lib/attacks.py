@@ -180,7 +180,7 @@ def killed_at_random(number, whom, tries):
 
 
 def kept_of_killed(place, number, whom, moment):
-    """What is left to read of a run that gets a signal, or of which a process gets it, at a moment."""
+    """What is left of a run that gets a signal, or of which a process gets it, at a moment, and whether it can go on."""
     process = place.start_measuring(SHORT)
     time.sleep(moment)
     segments = place.segments()
@@ -203,7 +203,15 @@ def kept_of_killed(place, number, whom, moment):
     begun = journal.exists() and b"\n" in journal.read_bytes()
     status, _, error = place.run(["report", place.out.name])
     require_status(status, 0 if record.exists() or begun else USAGE, error)
-    return "record" if record.exists() else "journal" if begun else "nothing was measured yet"
+    if not record.exists() and not begun:
+        return "nothing was measured yet"
+    if record.exists() and place.record()["status"] == "complete":
+        return "it was complete"
+    kept = "record" if record.exists() else "journal"
+    status, _, error = place.run(["run", "--resume", place.out.name])
+    require_status(status, 0, f"after {moment:.3f} s: {error}")
+    require(place.record()["status"] == "complete", "it is not complete then")
+    return f"went on from its {kept}"
 
 
 def unread(stream, words, then):
@@ -486,7 +494,7 @@ def at_random_moments():
                                ("mpirun", ("KILL",), 6), ("linkgain-bench", ("KILL",), 6)):
         for name in names:
             target = {"coordinator": "linkgain", "mpirun": "mpirun", "linkgain-bench": "a rank"}[whom]
-            yield Attack("F17", f"SIG{name} to {target} at {tries} random moments", "readable each time, nothing left",
+            yield Attack("F17", f"SIG{name} to {target} at {tries} random moments", "readable, goes on by --resume, nothing left",
                          killed_at_random(getattr(signal, f"SIG{name}"), whom, tries))
 
 
