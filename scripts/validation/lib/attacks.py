@@ -1,12 +1,10 @@
 """The attacks of scripts/validation/attack: each does something to linkgain and says what came of it."""
 
-import collections
 import dataclasses
 import fcntl
 import json
 import os
 import pathlib
-import random
 import re
 import resource
 import shutil
@@ -162,56 +160,6 @@ def killed(number, whom):
         require(status == ("interrupted" if whom == "coordinator" else "job lost"), f"the record says {status}")
         return f"status {process.returncode}, the record is kept"
     return do
-
-
-def killed_at_random(number, whom, tries):
-    """As killed(), at random moments of a whole run, before its first case and after its last one, too."""
-    def do(place):
-        begin = time.monotonic()
-        status, _, error = place.measure(SHORT)
-        require_status(status, 0, error)
-        whole = time.monotonic() - begin
-        moments, kept = random.Random(f"{number} {whom}"), collections.Counter()
-        for each in range(tries):
-            place.out = place.folder / f"out{each}"
-            kept[kept_of_killed(place, number, whom, moments.uniform(0.0, whole))] += 1
-        return ", ".join(f"{what}: {count}" for what, count in sorted(kept.items()))
-    return do
-
-
-def kept_of_killed(place, number, whom, moment):
-    """What is left of a run that gets a signal, or of which a process gets it, at a moment, and whether it can go on."""
-    process = place.start_measuring(SHORT)
-    time.sleep(moment)
-    segments = place.segments()
-    targets = [process.pid]
-    while whom != "coordinator" and process.poll() is None:
-        targets = place.own_processes(whom)
-        if targets:
-            break
-        time.sleep(0.02)
-    try:
-        os.kill(random.Random(moment).choice(targets), number)
-    except (IndexError, ProcessLookupError):
-        pass  # it is over
-    _, error = process.communicate(timeout=PATIENCE)
-    require_nothing_left(place, segments)
-    ends = {0, 128 + number, -number} if whom == "coordinator" else {0, INCOMPLETE}
-    require(process.returncode in ends, f"status {process.returncode} after {moment:.3f} s: {error[-200:]}")
-    record, journal = place.out / "record.json", place.out / "journal.jsonl"
-    require(record.exists() or process.returncode < 0, f"no record after {moment:.3f} s")
-    begun = journal.exists() and b"\n" in journal.read_bytes()
-    status, _, error = place.run(["report", place.out.name])
-    require_status(status, 0 if record.exists() or begun else USAGE, error)
-    if not record.exists() and not begun:
-        return "nothing was measured yet"
-    if record.exists() and place.record()["status"] == "complete":
-        return "it was complete"
-    kept = "record" if record.exists() else "journal"
-    status, _, error = place.run(["run", "--resume", place.out.name])
-    require_status(status, 0, f"after {moment:.3f} s: {error}")
-    require(place.record()["status"] == "complete", "it is not complete then")
-    return f"went on from its {kept}"
 
 
 def unread(stream, words, then):
@@ -489,15 +437,6 @@ def signals():
                      killed(getattr(signal, "SIG" + name), "coordinator"))
 
 
-def at_random_moments():
-    for whom, names, tries in (("coordinator", ("INT", "TERM", "HUP", "QUIT", "USR1"), 6), ("coordinator", ("KILL",), 8),
-                               ("mpirun", ("KILL",), 6), ("linkgain-bench", ("KILL",), 6)):
-        for name in names:
-            target = {"coordinator": "linkgain", "mpirun": "mpirun", "linkgain-bench": "a rank"}[whom]
-            yield Attack("F17", f"SIG{name} to {target} at {tries} random moments", "readable, goes on by --resume, nothing left",
-                         killed_at_random(getattr(signal, f"SIG{name}"), whom, tries))
-
-
 ATTACKS = [
     Attack("F2", "files named as our libraries in the working folder", "status 0", planted_libraries),
     Attack("F3", "a run is killed in a folder with an older record", "the older one is no record any more", stale_record),
@@ -535,7 +474,6 @@ ATTACKS = [
     Attack("F15", "secrets in variables", "masked", secret),
     Attack("F15", "links where files are to be written", "not followed", planted_links),
     *signals(),
-    *at_random_moments(),
     Attack("F17", "a folder that a killed run left", "removed", left_folder),
     Attack("F18", "17 variants", "status 2", many_variants),
     Attack("F18", "an option given twice", "status 2", refused("run", "--budget", "5", "--budget", "6")),

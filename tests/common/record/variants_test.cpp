@@ -120,6 +120,8 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.refuse_each({"a b:A=1", "a/b:A=1", "../x:A=1", "a.b:A=1", "µ:A=1"}, nccl);
   answers.about("without variables");
   answers.refuse_each({"ring:", "ring:NCCL_ALGO", "ring:=Ring", "ring:,A=1", "ring:a b=1"}, nccl);
+  answers.about("of variables that no shell takes");
+  answers.refuse_each({"a:1A=1", "a:A-B=1", "a:A B=1"}, nccl);
   answers.about("unknown, or built in");
   answers.refuse_each({"hots", "host:NCCL_ALGO=Ring"}, nccl);
   answers.refuse("p2p over MPI", [] { parse_variant("p2p", {BackendKind::mpi}); });
@@ -127,7 +129,6 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.refuse_each({"new:nccl=", "new:A=1,nccl="}, nccl);
   answers.refuse("for MPI", [] { parse_variant("new:nccl=/opt/nccl", {BackendKind::mpi}); });
   answers.about("together");
-  answers.refuse_each({"a:1A=1", "a:A-B=1", "a:A B=1"}, nccl);
   answers.refuse("none", [] { require_distinct({}); });
   answers.refuse("17", [] {
     std::vector<Variant> variants;
