@@ -292,15 +292,32 @@ void note_paths(Record& record, const std::vector<ArmEvidence>& arms) {
   }
 }
 
-/// Where all runs had the same.
-void note_nccl(Record& record) {
-  std::set<std::string> versions;
-  for (const ProgramRun& run : record.runs) {
-    for (const MappedNccl& library : run.evidence.nccl) versions.insert(library.version);
+/// Of an NCCL that programs had mapped; nothing where they had several.
+void note_nccl(Software& software, const std::set<std::pair<std::string, std::string>>& mapped) {
+  if (mapped.size() != 1) return;
+  const auto& [path, build] = *mapped.begin();
+  software.nccl_path = path;
+  if (build.empty()) return;
+  software.nccl_build = build;
+  software.nccl_library = build.substr(0, build.find('+'));
+}
+
+/// The library of each variant's runs, and of the machine where all runs had the same.
+void note_software(Record& record) {
+  std::set<std::pair<std::string, std::string>> all;
+  std::vector<Software>& in_force = record.settings.software_in_force;
+  in_force.clear();
+  for (const Variant& variant : record.settings.variants) {
+    std::set<std::pair<std::string, std::string>> own;
+    for (const ProgramRun& run : record.runs) {
+      if (run.variant != variant.name) continue;
+      for (const MappedNccl& library : run.evidence.nccl)
+        own.emplace(library.path, library.version);
+    }
+    note_nccl(in_force.emplace_back(record.machine.software), own);
+    all.merge(own);
   }
-  if (versions.size() == 1 && !versions.begin()->empty()) {
-    record.machine.software.nccl_library = *versions.begin();
-  }
+  note_nccl(record.machine.software, all);
 }
 
 bool has_warning(const Record& record, std::string_view code) {
@@ -362,7 +379,7 @@ ExitCode conclude(Record& record) {
   }
   const std::vector<ArmEvidence> arms = arms_of(record);
   note_paths(record, arms);
-  note_nccl(record);
+  note_software(record);
   const ExecVerdict verdict =
       judge_exec(arms, record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
   std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
