@@ -81,6 +81,8 @@ class Rounds {
   void keep(const RunReport& report, int position);
   void keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
                    int position);
+  void warn_of_missing(const std::string& run, const std::string& metric, const std::string& why);
+  bool lacks_metric() const;
   int rounds_worth_more() const;
   ExecPace pace() const;
 
@@ -90,8 +92,11 @@ class Rounds {
   JournalWriter& journal_;
   ExecObserver& observer_;
   Clock::time_point start_ = Clock::now();
-  std::vector<int> failures_;    ///< in a row, by variant
+  std::vector<int> failures_;  ///< in a row, by variant
+  /// Runs that lack a metric for a reason.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
   std::vector<double> seconds_;  ///< of the last run with all around it, by variant
+  std::optional<double> running_since_;
   int step_ = 0;
   int steps_ = 0;
   int sequence_ = 0;
@@ -104,8 +109,10 @@ ExecPace Rounds::pace() const {
     sum += seconds;
     known += seconds > 0.0 ? 1 : 0;
   }
-  const double mean = known > 0 ? sum / known : 0.0;
-  return {step_, steps_, mean * (steps_ - step_)};
+  if (known == 0) return {step_, steps_, std::nullopt};
+  const double mean = sum / known;
+  const double of_this = running_since_ ? std::min(elapsed() - *running_since_, mean) : 0.0;
+  return {step_, steps_, mean * (steps_ - step_) - of_this};
 }
 
 void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
@@ -123,6 +130,21 @@ void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const R
     sample.health.resize(1);
     result.samples.push_back(std::move(sample));
   }
+}
+
+/// One warning for all runs of one reason.
+void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
+                             const std::string& why) {
+  std::vector<std::string>& runs = missing_[{metric, why}];
+  const auto warning = [&] {
+    return Warning{"metric-missing", fmt::format("no {} in {}: {}", metric, first_named(runs), why),
+                   "look for the line in its log; --metric reads standard output and standard "
+                   "error, line by line"};
+  };
+  if (!runs.empty()) std::erase(record_.warnings, warning());
+  runs.push_back(run);
+  record_.warnings.push_back(warning());
+  journal_.write_warning(warning());
 }
 
 void Rounds::keep(const RunReport& report, int position) {
@@ -162,18 +184,16 @@ void Rounds::keep(const RunReport& report, int position) {
       summarise(result);
       journal_.write_case(static_cast<int>(i), result);
     } else if (!is_start_up(result.definition)) {
-      const std::string why = values == report.values.end() ? "" : values->second.missing;
-      record_.warnings.push_back({"metric-missing", fmt::format("{} has no {}: {}", run, name, why),
-                                  "look for the line in its log; --metric reads standard output "
-                                  "and standard error, line by line"});
-      journal_.write_warning(record_.warnings.back());
+      warn_of_missing(run, name, values == report.values.end() ? "" : values->second.missing);
     }
   }
 }
 
 void Rounds::run(const RunPlace& place, int position) {
   const double before = elapsed();
+  running_since_ = before;
   const RunReport report = run_once_(place, [&] { observer_.running(pace(), place); });
+  running_since_.reset();
   ++step_;
   const auto variant = static_cast<std::size_t>(place.variant);
   seconds_[variant] = elapsed() - before;
@@ -212,11 +232,25 @@ StopReason Rounds::run_rounds(BalancedOrder& order, int first, int last) {
       observer_.running(pace(), place);
       run(place, position++);
     }
+    if (round == 1 && lacks_metric()) return StopReason::skipped;
     int left = 0;
     for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
     if (left < std::min(2, variant_count())) return StopReason::skipped;
   }
   return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
+}
+
+/// Whether runs ended well and none gave a metric that was asked for, so that more of them would
+/// not either.
+bool Rounds::lacks_metric() const {
+  if (record_.cases.front().samples.empty()) return false;
+  const auto lacking = std::ranges::find_if(record_.cases, [](const CaseResult& result) {
+    return result.samples.empty() && !is_start_up(result.definition);
+  });
+  if (lacking == record_.cases.end()) return false;
+  observer_.note(fmt::format("no run gave {}, so the command is not run again",
+                             lacking->definition.metric->name));
+  return true;
 }
 
 /// The half width of an interval falls as one over the square root of the runs, at least.

@@ -64,32 +64,45 @@ class Run {
 
   RunReport carry_out() {
     try {
-      if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
+      failing([&] {
+        if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
+      });
     } catch (const Interrupted&) {
       server_.reset();
       if (watched_) gpus_.end();
-      run_shell("--cleanup", plan_.cleanup, nullptr);
+      failing([&] { run_shell("--cleanup", plan_.cleanup, nullptr); });
       throw;
     }
     if (server_) end_server();
     if (watched_) report_.evidence = gpus_.end();
-    run_shell("--cleanup", plan_.cleanup, &watch_);
+    // What was measured counts, and who interrupts it now ends the next run.
+    failing([&] { run_shell("--cleanup", plan_.cleanup, &watch_); });
     if (report_.failure) report_.values.clear();
     return std::move(report_);
   }
 
  private:
+  /// A program that cannot be started, or a log that cannot be written, fails the run: both were
+  /// there before the first one.
+  template <typename Part>
+  void failing(const Part& part) {
+    try {
+      part();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      if (!report_.failure) report_.failure = error.what();
+    }
+  }
+
   /// Everything but the shell commands.
   void measure() {
     gpus_.begin();
     watched_ = true;
-    try {
-      if (!plan_.server || start_server()) run_command();
-    } catch (const MachineError& error) {
-      report_.failure = error.what();  // it was there before the first run
-    }
+    if (!plan_.server || start_server()) run_command();
   }
 
+  std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
   bool start_server();
   void end_server();
@@ -98,7 +111,7 @@ class Run {
   void follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
   std::optional<std::string> limit_passed(double elapsed, double silent) const;
   double seconds_to_wait(double elapsed, double silent) const;
-  void keep(const Output& output, OutputReader& reader, std::FILE* log) const;
+  void keep(const Output& output, OutputReader& reader, std::FILE* log);
 
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
@@ -108,8 +121,21 @@ class Run {
   Environment environment_;
   RunReport report_;
   std::unique_ptr<Process> server_;
-  bool watched_ = false;  ///< since this run began
+  bool watched_ = false;    ///< since this run began
+  bool line_open_ = false;  ///< what was shown last has no end
 };
+
+/// Until it ends; once an interrupt was caught it may take kHurriedShellLimit more. Throws
+/// Interrupted while nothing was measured that could be lost.
+std::optional<ProcessEnd> Run::wait_for(Process& shell, const SignalWatch* watch) const {
+  if (watch == nullptr) return shell.wait(kHurriedShellLimit);
+  try {
+    return shell.wait(kShellLimit, watch);
+  } catch (const Interrupted&) {
+    if (!watched_) throw;
+    return shell.wait(kHurriedShellLimit);
+  }
+}
 
 /// False where it failed, which the report then says.
 bool Run::run_shell(const char* option, const std::string& text, const SignalWatch* watch) {
@@ -120,7 +146,7 @@ bool Run::run_shell(const char* option, const std::string& text, const SignalWat
        .error_file = report_.log,
        .output_file = report_.log,
        .has_input = false});
-  const auto end = shell.wait(watch != nullptr ? kShellLimit : kHurriedShellLimit, watch);
+  const auto end = wait_for(shell, watch);
   end_whole(shell, option, report_.notes);
   if (end && succeeded(*end)) return true;
   if (!report_.failure) {
@@ -204,10 +230,13 @@ double Run::seconds_to_wait(double elapsed, double silent) const {
   return seconds;
 }
 
-void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) const {
+void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) {
   std::fwrite(output.text.data(), 1, output.text.size(), log);
   std::fflush(log);
-  if (surroundings_.show_output) print_message(stderr, output.text);
+  if (surroundings_.show_output) {
+    print_message(stderr, output.text);
+    line_open_ = !output.text.ends_with('\n');
+  }
   reader.read(output.is_error, output.text, output.arrived);
 }
 
@@ -250,8 +279,7 @@ void Run::run_command() {
   };
   const std::unique_ptr<std::FILE, Close> log(std::fopen(report_.log.c_str(), "ae"));
   if (!log) {
-    throw UsageError(fmt::format("cannot write {}", report_.log.string()),
-                     "check the space and the permissions of its folder");
+    throw MachineError(fmt::format("cannot write {}", report_.log.string()));
   }
   const ProcessRequest request{.arguments = command_of(plan_, report_.place),
                                .environment = environment_,
@@ -271,6 +299,7 @@ void Run::run_command() {
   end_whole(process, "the command", report_.notes);
   Output output;
   while (process.read_rest(output)) keep(output, reader, log.get());
+  if (line_open_) print_message(stderr, "\n");
   reader.finish();
   report_.last_lines = reader.last_lines();
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
@@ -294,6 +323,7 @@ std::vector<GpuNeighbour> ProgramRunner::watch_idle() const {
 }
 
 RunReport ProgramRunner::run(const RunPlace& place, const std::function<void()>& tick) {
+  watch_.throw_if_caught();
   return Run(plan_, place, surroundings_, watch_, *gpus_, tick).carry_out();
 }
 

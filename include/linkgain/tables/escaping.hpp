@@ -10,6 +10,10 @@ namespace linkgain {
 
 std::string valid_utf8(std::string_view text);
 
+/// One line for a terminal: without its escape sequences and other control characters; tabs and
+/// line breaks become spaces.
+std::string plain_text(std::string_view text);
+
 /// For XML 1.0, in an attribute or an element: markup as entities; control characters, which XML
 /// cannot hold in any form, as U+FFFD; line breaks kept.
 std::string xml_escaped(std::string_view text);
