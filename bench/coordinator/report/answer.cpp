@@ -213,14 +213,24 @@ Table answer_table(const std::vector<const CaseSummary*>& cases, const ScreenSty
   return table;
 }
 
+namespace {
+
+/// "with P2P on", "in variant tcp".
+std::string words_for(const CaseSummary& each, std::size_t variant) {
+  const std::string title = variant_title(each, variant);
+  const bool is_name = title == each.result->variants[variant].variant;
+  return fmt::format("{} {}", is_name ? "in variant" : "with", title);
+}
+
+}  // namespace
+
 std::string path_sentence(const CaseSummary& each) {
   std::vector<std::string> paths;
   std::vector<std::string> shares;
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const VariantSummary& variant = each.variants[i];
     if (!variant.result->time) continue;
-    paths.push_back(
-        fmt::format("{} with {}", readable_path(variant.result->path), variant_title(each, i)));
+    paths.push_back(fmt::format("{} {}", readable_path(variant.result->path), words_for(each, i)));
     if (variant.nvlink_share) shares.push_back(rounded_percent(*variant.nvlink_share, 1));
   }
   std::string text = fmt::format("{}.", fmt::join(paths, ", "));
