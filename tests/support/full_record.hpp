@@ -51,10 +51,6 @@ inline auto members(const PairLink& value) {
   const auto& [a, b, c, d, e, f] = value;
   return std::tie(a, b, c, d, e, f);
 }
-inline auto members(const Software& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-}
 inline auto members(const Machine& value) {
   const auto& [a, b, c, d, e, f, g] = value;
   return std::tie(a, b, c, d, e, f, g);
@@ -221,6 +217,16 @@ inline CaseResult full_case(const Case& definition, Path path) {
   return result;
 }
 
+inline Software older_software() {
+  Software software = full_machine().software;
+  software.linkgain = "0.0.9";
+  software.nccl_library = "2.21.5";
+  software.nccl_build = "2.21.5+cuda12.4";
+  software.nccl_path = "/opt/old/libnccl.so.2";
+  software.nccl_found_by = "LINKGAIN_NCCL";
+  return software;
+}
+
 /// Times, bandwidths and ratios as its samples give them, which readers ask for; one ratio with an
 /// interval, one without. All else keeps a value of its own.
 inline void take_derived(CaseResult& result, bool interval) {
@@ -269,11 +275,14 @@ inline Record full_record() {
                      .backend = BackendKind::nccl,
                      .profile = "full",
                      .schedule = Schedule::sequential,
-                     .variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}, {"net", {}}},
+                     .variants = {{"p2p", {}},
+                                  {.name = "host",
+                                   .environment = {{"NCCL_P2P_DISABLE", "1"}},
+                                   .nccl = "/opt/old/libnccl.so.2",
+                                   .worker = "/opt/old/linkgain-bench"},
+                                  {"net", {}}},
                      .environment_in_force = {{{"NCCL_ALGO", "Ring,Tree"}}, {}, {}},
-                     .nccl_in_force = {{"2.28.9", "/opt/nccl/libnccl.so.2.28.9", "NCCL_HOME"},
-                                       {"2.21.5", "/opt/old/libnccl.so.2", "LINKGAIN_NCCL"},
-                                       {}},
+                     .software_in_force = {full_machine().software, older_software(), {}},
                      .launches = 2,
                      .precision = 0.02,
                      .budget = Seconds{900.5},

@@ -394,6 +394,8 @@ Out write_settings(const Settings& settings) {
   const auto write_variant = [](const Variant& variant) {
     Out written{{"name", variant.name}, {"environment", variant.environment}};
     if (!variant.arguments.empty()) written["arguments"] = variant.arguments;
+    if (!variant.nccl.empty()) written["nccl"] = variant.nccl;
+    if (!variant.worker.empty()) written["worker"] = variant.worker;
     return written;
   };
   Out out{{"argv", settings.argv},
@@ -407,9 +409,7 @@ Out write_settings(const Settings& settings) {
           {"budget_s", nullable(seconds_of(settings.budget))},
           {"sample_target_s", settings.sample_target.value},
           {"require_healthy", settings.require_healthy}};
-  out["nccl_in_force"] = array_of(settings.nccl_in_force, [](const OpenedNccl& nccl) {
-    return Out{{"version", nccl.version}, {"path", nccl.path}, {"found_by", nccl.found_by}};
-  });
+  out["software_in_force"] = array_of(settings.software_in_force, write_software);
   if (!settings.label.empty()) out["label"] = settings.label;
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
@@ -425,16 +425,16 @@ Settings read_settings(const In& json) {
   settings.profile = json.at("profile");
   settings.schedule = parse_schedule(json.at("schedule").get<std::string>());
   settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
-    const In* const arguments = member_of(variant, "arguments");
-    return Variant{variant.at("name"), variant.at("environment").get<Environment>(),
-                   arguments == nullptr ? std::vector<std::string>{}
-                                        : arguments->get<std::vector<std::string>>()};
+    return Variant{.name = variant.at("name"),
+                   .environment = variant.at("environment").get<Environment>(),
+                   .arguments = optional_at<std::vector<std::string>>(variant, "arguments")
+                                    .value_or(std::vector<std::string>{}),
+                   .nccl = optional_at<std::string>(variant, "nccl").value_or(""),
+                   .worker = optional_at<std::string>(variant, "worker").value_or("")};
   });
   settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
-  if (const In* nccl = member_of(json, "nccl_in_force")) {
-    settings.nccl_in_force = vector_of<OpenedNccl>(*nccl, [](const In& each) {
-      return OpenedNccl{each.at("version"), each.at("path"), each.at("found_by")};
-    });
+  if (const In* software = member_of(json, "software_in_force")) {
+    settings.software_in_force = vector_of<Software>(*software, read_software);
   }
   settings.launches = json.at("launches");
   settings.precision = optional_at<double>(json, "precision");

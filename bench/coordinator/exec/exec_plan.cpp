@@ -52,7 +52,7 @@ Variant read_variant(const ExecOptions& options, const std::string& text) {
     variant.environment.clear();
     return variant;
   }
-  return parse_variant(text, kContext);
+  return with_files(parse_variant(text, kContext), kContext);
 }
 
 Variant& variant_named(std::vector<Variant>& variants, const std::string& name,
@@ -126,6 +126,9 @@ OutputRequest read_output(const ExecOptions& options) {
   if (options.skip > 0 && !reads) {
     throw UsageError("--skip goes with --metric or --step");
   }
+  if (options.metric_use != MetricUse::last && request.metrics.empty()) {
+    throw UsageError("--metric-use goes with --metric");
+  }
   if (options.higher_is_better && request.metrics.empty()) {
     throw UsageError("--higher-is-better goes with --metric");
   }
@@ -151,7 +154,10 @@ std::optional<ServerPlan> read_server(const ExecOptions& options, const Environm
                                              "can be asked"
                                            : "--ready goes with --server");
   }
-  if (options.server.empty()) return std::nullopt;
+  if (options.server.empty()) {
+    if (options.ready_timeout.value == kDefaultReadyTimeout.value) return std::nullopt;
+    throw UsageError("--ready-timeout goes with --server");
+  }
   ServerPlan server{.command = split_words(options.server, "--server"),
                     .ready = LinePattern(options.ready, "--ready"),
                     .ready_timeout = options.ready_timeout};
@@ -269,8 +275,9 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
   settings.budget = plan.budget;
   settings.label = options.label;
   for (const Variant& variant : plan.variants) {
-    settings.variants.push_back(
-        {variant.name, without_secrets(variant.environment), without_secrets(variant.arguments)});
+    Variant& shown = settings.variants.emplace_back(variant);
+    shown.environment = without_secrets(variant.environment);
+    shown.arguments = without_secrets(variant.arguments);
     Environment& in_force = settings.environment_in_force.emplace_back();
     for (const auto& [name, value] : environment_of(variant, environment)) {
       if (protocol::may_be_recorded(name) || variant.environment.contains(name)) {

@@ -65,34 +65,45 @@ class Run {
 
   RunReport carry_out() {
     try {
-      if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
+      failing([&] {
+        if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
+      });
     } catch (const Interrupted&) {
       server_.reset();
       if (watched_) gpus_.end();
-      run_shell("--cleanup", plan_.cleanup, nullptr);
+      failing([&] { run_shell("--cleanup", plan_.cleanup, nullptr); });
       throw;
     }
     if (server_) end_server();
     if (watched_) report_.evidence = gpus_.end();
-    run_shell("--cleanup", plan_.cleanup, &watch_);
+    // What was measured counts, and who interrupts it now ends the next run.
+    failing([&] { run_shell("--cleanup", plan_.cleanup, &watch_); });
     if (report_.failure) report_.values.clear();
     return std::move(report_);
   }
 
  private:
+  /// A program that cannot be started, or a log that cannot be written, fails the run: both were
+  /// there before the first one.
+  template <typename Part>
+  void failing(const Part& part) {
+    try {
+      part();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      if (!report_.failure) report_.failure = error.what();
+    }
+  }
+
   /// Everything but the shell commands.
   void measure() {
     gpus_.begin();
     watched_ = true;
-    try {
-      if (!plan_.server || start_server()) run_command();
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const Error& error) {
-      report_.failure = error.what();  // program and folder were there before the first run
-    }
+    if (!plan_.server || start_server()) run_command();
   }
 
+  std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
   bool ends_well(const char* option, const std::string& text, const SignalWatch* watch);
   bool start_server();
@@ -112,9 +123,22 @@ class Run {
   Environment environment_;
   RunReport report_;
   std::unique_ptr<Process> server_;
-  bool watched_ = false;  ///< since this run began
-  bool is_read_ = true;   ///< what is shown of its output
+  bool watched_ = false;    ///< since this run began
+  bool is_read_ = true;     ///< what is shown of its output
+  bool line_open_ = false;  ///< what was shown last has no end
 };
+
+/// Until it ends; once an interrupt was caught it may take kHurriedShellLimit more. Throws
+/// Interrupted while nothing was measured that could be lost.
+std::optional<ProcessEnd> Run::wait_for(Process& shell, const SignalWatch* watch) const {
+  if (watch == nullptr) return shell.wait(kHurriedShellLimit);
+  try {
+    return shell.wait(kShellLimit, watch);
+  } catch (const Interrupted&) {
+    if (!watched_) throw;
+    return shell.wait(kHurriedShellLimit);
+  }
+}
 
 /// False where it failed, which the report then says.
 bool Run::run_shell(const char* option, const std::string& text, const SignalWatch* watch) {
@@ -136,7 +160,7 @@ bool Run::ends_well(const char* option, const std::string& text, const SignalWat
        .error_file = report_.log,
        .output_file = report_.log,
        .has_input = false});
-  const auto end = shell.wait(watch != nullptr ? kShellLimit : kHurriedShellLimit, watch);
+  const auto end = wait_for(shell, watch);
   end_whole(shell, option, report_.notes);
   if (end && succeeded(*end)) return true;
   if (!report_.failure) {
@@ -226,6 +250,7 @@ void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) {
     // Who reads slowly is waited for, who stopped is not.
     constexpr Seconds kPatience{1.0};
     is_read_ = print_message(stderr, output.text, is_read_ ? kPatience : Seconds{});
+    line_open_ = !output.text.ends_with('\n');
   }
   reader.read(output.is_error, output.text, output.arrived);
 }
@@ -270,8 +295,7 @@ void Run::run_command() {
   const int file = open_to_write(report_.log, WriteMode::append);
   const std::unique_ptr<std::FILE, Close> log(file < 0 ? nullptr : ::fdopen(file, "a"));
   if (!log) {
-    throw UsageError(fmt::format("cannot write {}", report_.log.string()),
-                     "check the space and the permissions of its folder");
+    throw MachineError(fmt::format("cannot write {}", report_.log.string()));
   }
   const ProcessRequest request{.arguments = command_of(plan_, report_.place),
                                .environment = environment_,
@@ -293,6 +317,7 @@ void Run::run_command() {
   end_whole(process, "the command", report_.notes);
   Output output;
   while (process.read_rest(output)) keep(output, reader, log.get());
+  if (line_open_) print_message(stderr, "\n");
   reader.finish();
   report_.last_lines = reader.last_lines();
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
@@ -316,6 +341,7 @@ std::vector<GpuNeighbour> ProgramRunner::watch_idle() const {
 }
 
 RunReport ProgramRunner::run(const RunPlace& place, const std::function<void()>& tick) {
+  watch_.throw_if_caught();
   return Run(plan_, place, surroundings_, watch_, *gpus_, tick).carry_out();
 }
 

@@ -335,6 +335,27 @@ std::string warnings_section(const Record& record) {
   return text;
 }
 
+/// "0.1.0 (nccl+mpi, sm_90)".
+std::string build_text(const Software& software) {
+  return software.build.empty() ? software.linkgain
+                                : fmt::format("{} ({})", software.linkgain, software.build);
+}
+
+/// What a variant had of its own, where variants differ in that.
+std::string software_items(const Settings& settings, const Variant& variant,
+                           const Software& software) {
+  std::string text;
+  if (nccl_differs(settings)) {
+    const std::string nccl = nccl_text(software);
+    text += fmt::format("  - NCCL: {}\n", nccl.empty() ? "not known" : one_line(nccl));
+  }
+  if (worker_differs(settings)) {
+    const std::string file = variant.worker.empty() ? "" : fmt::format("`{}`, ", variant.worker);
+    text += fmt::format("  - linkgain-bench: {}{}\n", file, build_text(software));
+  }
+  return text;
+}
+
 std::string variants_section(const Record& record) {
   const Settings& settings = record.settings;
   if (settings.variants.empty()) return {};
@@ -359,8 +380,8 @@ std::string variants_section(const Record& record) {
       text += fmt::format("  - in force: {}\n",
                           in_force.empty() ? "nothing set" : markdown_code(in_force));
     }
-    if (nccl_differs(settings)) {
-      text += fmt::format("  - NCCL: {}\n", one_line(nccl_text(settings.nccl_in_force[i])));
+    if (i < settings.software_in_force.size()) {
+      text += software_items(settings, variant, settings.software_in_force[i]);
     }
   }
   return text;
@@ -377,9 +398,7 @@ std::string machine_section(const Record& record) {
            machine.processor.empty()
                ? std::string{}
                : fmt::format("{}, {} CPUs", machine.processor, machine.processors));
-  add_item(text, "linkgain",
-           software.build.empty() ? software.linkgain
-                                  : fmt::format("{} ({})", software.linkgain, software.build));
+  add_item(text, "linkgain", build_text(software));
   add_item(text, "MPI", software.mpi);
   add_item(text, "NVIDIA driver", software.driver);
   add_item(text, "CUDA", cuda_versions(software));

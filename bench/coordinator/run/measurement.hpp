@@ -41,8 +41,6 @@ struct TrafficSettings {
   bool several_hosts = false;  ///< ranks are on more than one
   /// Every job's ranks have the same GPUs, so that one job's reading serves the next one too.
   bool same_gpus = false;
-  /// What is said where the library chose an algorithm and none is known.
-  std::string_view why_no_algorithm = kNoAlgorithmNamed;
 };
 
 /// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
@@ -50,7 +48,9 @@ struct TrafficSettings {
 /// one only while looking has not cost more than a run may pay for it.
 class TrafficCount {
  public:
-  TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings);
+  /// `nccl`: the version of the job's library; empty where it has none.
+  TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings,
+               std::string_view nccl);
 
   /// Readings of every rank just before and just after a batch of `operations`.
   void add(const protocol::CountersReply& before, const protocol::CountersReply& after,

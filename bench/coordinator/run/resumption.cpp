@@ -45,7 +45,7 @@ void require_same(const json::Out& earlier, const json::Out& now) {
 
 json::Out comparable(const Settings& settings) {
   json::Out json = json::write_settings(settings);
-  for (const char* member : {"argv", "environment_in_force", "nccl_in_force"}) json.erase(member);
+  for (const char* member : {"argv", "environment_in_force", "software_in_force"}) json.erase(member);
   return json;
 }
 
@@ -149,10 +149,10 @@ void require_same_job(const Record& earlier, int variant, const protocol::HelloR
   const auto place = static_cast<std::size_t>(variant);
   const Settings& settings = earlier.settings;
   Machine machine = earlier.machine;
-  if (place < settings.nccl_in_force.size() && !settings.nccl_in_force[place].version.empty()) {
-    machine.software.nccl_library = settings.nccl_in_force[place].version;
-    machine.software.nccl_path = settings.nccl_in_force[place].path;
-    machine.software.nccl_found_by = settings.nccl_in_force[place].found_by;
+  // Of a variant with a library or worker of its own that differs from the machine's.
+  if (place < settings.software_in_force.size() &&
+      !settings.software_in_force[place].linkgain.empty()) {
+    machine.software = settings.software_in_force[place];
   }
   require_same(comparable(machine), comparable(now.machine));
   if (place >= settings.environment_in_force.size()) return;

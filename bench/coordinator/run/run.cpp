@@ -402,16 +402,8 @@ void Run::take_settings(const VariantJob& job) {
   const protocol::HelloReply& reply = job.hello;
   const auto variant = static_cast<std::size_t>(job.variant);
   record_.settings.environment_in_force[variant] = reply.environment;
-  const Software& software = reply.machine.software;
-  if (software.nccl_library) {
-    record_.settings.nccl_in_force.resize(plan_.variants.size());
-    record_.settings.nccl_in_force[variant] = {*software.nccl_library,
-                                               software.nccl_path.value_or(""),
-                                               software.nccl_found_by.value_or("")};
-    if (!has_log_switch(*software.nccl_library)) {
-      settings_.traffic.why_no_algorithm = kCallsNotLogged;
-    }
-  }
+  record_.settings.software_in_force.resize(plan_.variants.size());
+  record_.settings.software_in_force[variant] = reply.machine.software;
   if (machine_known_) return;
   if (!earlier_ || record_.machine.ranks.empty()) record_.machine = reply.machine;
   settings_.traffic.several_hosts = !on_one_host(reply.machine);

@@ -48,7 +48,7 @@ LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
   request.launcher = options_.launcher;
   request.ranks = plan_.ranks;
   request.hostfile = options_.hostfile;
-  request.worker = worker_path();
+  request.worker = variant.worker.empty() ? worker_path() : std::filesystem::path(variant.worker);
   request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan_.backend))};
   std::vector<std::string>& arguments = request.worker_arguments;
   if (!plan_.gpus.empty()) {

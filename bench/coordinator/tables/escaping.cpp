@@ -59,7 +59,45 @@ bool begins_tag(std::string_view rest) {
          std::string_view("/!?").find(rest.front()) != std::string_view::npos;
 }
 
+/// Bytes of the escape sequence that begins at `place`, by ECMA-48: ESC [ … to a final byte, ESC ]
+/// and the like to BEL or ESC \, else ESC and one character.
+std::size_t escape_length(std::string_view text, std::size_t place) {
+  constexpr std::string_view kStrings = "]PX^_";
+  const char kind = place + 1 < text.size() ? text[place + 1] : '\0';
+  std::size_t end = place + 2;
+  if (kind == '[') {
+    while (end < text.size() && (text[end] < '@' || text[end] > '~')) ++end;
+    return end + 1 - place;
+  }
+  if (kind == '\0' || kStrings.find(kind) == std::string_view::npos) return 2;
+  while (end < text.size() && text[end] != '\a' && text[end] != '\033') ++end;
+  const bool terminated = end + 1 < text.size() && text[end] == '\033';
+  return end + (terminated ? 2 : 1) - place;
+}
+
 }  // namespace
+
+std::string plain_text(std::string_view text) {
+  constexpr std::string_view kBlanks = "\t\n\r";
+  constexpr char kDelete = '\x7f';
+  std::string result;
+  const std::string valid = valid_utf8(text);
+  for (std::size_t place = 0; place < valid.size(); ++place) {
+    const char c = valid[place];
+    // U+0080 to U+009F, which some terminals obey.
+    const bool high = c == '\xc2' && static_cast<unsigned char>(valid[place + 1]) < 0xA0U;
+    if (c == '\033') {
+      place += escape_length(valid, place) - 1;
+    } else if (high) {
+      ++place;
+    } else if (kBlanks.find(c) != std::string_view::npos) {
+      result += ' ';
+    } else if (static_cast<unsigned char>(c) >= 0x20U && c != kDelete) {
+      result += c;
+    }
+  }
+  return result;
+}
 
 std::string valid_utf8(std::string_view text) {
   std::string result;

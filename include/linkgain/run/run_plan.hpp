@@ -83,7 +83,7 @@ int launches_at_once(const RunPlan& plan);
 std::int64_t job_memory(const RunPlan& plan);
 
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
-/// machine cannot do. Pure: looks at nothing but its arguments.
+/// machine cannot do. Looks at nothing but its arguments, and the files that variants name.
 RunPlan make_plan(const RunOptions& options, const Site& site);
 
 }  // namespace linkgain

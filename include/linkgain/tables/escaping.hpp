@@ -10,6 +10,10 @@ namespace linkgain {
 
 std::string valid_utf8(std::string_view text);
 
+/// One line for a terminal: without its escape sequences and other control characters; tabs and
+/// line breaks become spaces.
+std::string plain_text(std::string_view text);
+
 /// For Markdown, within a line: what is found in it is text, neither HTML nor a link or a picture.
 std::string markdown_text(std::string_view text);
 

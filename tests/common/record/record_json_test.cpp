@@ -176,14 +176,15 @@ bool is_optional(const std::string& key) {
                                        "level_shift",
                                        "limit",
                                        "loss",
+                                       "nccl_build",
                                        "nccl_found_by",
-                                       "nccl_in_force",
                                        "nccl_missing",
                                        "nccl_path",
                                        "neighbours",
                                        "nvlinks",
                                        "training",
                                        "require_healthy",
+                                       "software_in_force",
                                        "through_host"};
   const std::vector<std::string> starts{
       "nvlink_", "pcie_",        "lowest_",       "highest_", "clock_event_reasons",

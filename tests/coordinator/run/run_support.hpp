@@ -65,7 +65,8 @@ class RunBench : private RunWorld {
   std::map<std::pair<int, int>, FakeScript> script_of_launch;
   std::function<void(int variant, int launch)> before_start;
   std::function<Path(int variant, int launch)> path_of;
-  Machine machine;  ///< that jobs describe, where it has ranks
+  Machine machine;                     ///< that jobs describe, where it has ranks
+  std::map<int, std::string> nccl_of;  ///< of variants that have another library
   /// What look_at_gpus() sees; where it is not set there is no GPU.
   std::function<std::vector<GpuUse>(double now)> use_of_gpus;
   /// What load_of_host() reads; where it is not set the kernel tells nothing.
@@ -96,6 +97,9 @@ class RunBench : private RunWorld {
                             : special->second;
     script.hello.machine.host = "node1";
     if (!machine.ranks.empty()) script.hello.machine = machine;
+    if (nccl_of.contains(variant)) {
+      script.hello.machine.software.nccl_library = nccl_of.at(variant);
+    }
     script.hello.environment = {{"OMPI_MCA_btl", "of v" + std::to_string(variant)}};
     return std::make_unique<FakeJob>(script, clock, traces.emplace_back());
   }

@@ -7,6 +7,19 @@ namespace {
 
 constexpr const char* kMark = "\xEF\xBF\xBD";
 
+TEST(PlainText, HasNothingThatATerminalObeys) {
+  EXPECT_EQ(plain_text("loss 0.5\tacc\r\n"), "loss 0.5 acc  ");
+  EXPECT_EQ(plain_text("\033[1;31mred\033[0m \033[2J\033]0;title\aend\033]8;;url\033\\link"),
+            "red endlink");
+  EXPECT_EQ(plain_text("\033Mup \x07\x7f\xc2\x9b"
+                       "31m"),
+            "up 31m");
+  EXPECT_EQ(plain_text("cut \033"), "cut ");
+  EXPECT_EQ(plain_text("cut \033["), "cut ");
+  EXPECT_EQ(plain_text("cut \033]0;x"), "cut ");
+  EXPECT_EQ(plain_text("\xff\xc3(µ"), "\xef\xbf\xbd\xef\xbf\xbd(µ");
+}
+
 TEST(Escaping, KeepsUtf8AndMarksWhatIsNone) {
   for (const char* text : {"", "plain", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x94\xA5",
                            "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"}) {
