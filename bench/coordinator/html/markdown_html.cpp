@@ -11,9 +11,7 @@ namespace linkgain {
 namespace {
 
 /// Of Markdown without marks.
-std::string text_html(std::string_view markdown) {
-  return xml_escaped(text_of_markdown(markdown));
-}
+std::string text_html(std::string_view markdown) { return xml_escaped(text_of_markdown(markdown)); }
 
 /// `code` and **strong words**; a mark without its other half is text.
 std::string inline_html(std::string_view text) {

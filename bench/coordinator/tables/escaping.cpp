@@ -112,8 +112,8 @@ std::string valid_utf8(std::string_view text) {
 std::string markdown_text(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool opens = text[i] == '<' ? begins_tag(text.substr(i + 1))
-                                      : text[i] == '(' && result.ends_with(']');
+    const bool opens =
+        text[i] == '<' ? begins_tag(text.substr(i + 1)) : text[i] == '(' && result.ends_with(']');
     if (opens) result += '\\';
     result += text[i];
   }
