@@ -65,42 +65,33 @@ class Run {
 
   RunReport carry_out() {
     try {
-      failing([&] {
-        if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
-      });
+      if (run_shell("--prepare", plan_.prepare, &watch_)) measure();
     } catch (const Interrupted&) {
       server_.reset();
       if (watched_) gpus_.end();
-      failing([&] { run_shell("--cleanup", plan_.cleanup, nullptr); });
+      run_shell("--cleanup", plan_.cleanup, nullptr);
       throw;
     }
     if (server_) end_server();
     if (watched_) report_.evidence = gpus_.end();
     // What was measured counts, and who interrupts it now ends the next run.
-    failing([&] { run_shell("--cleanup", plan_.cleanup, &watch_); });
+    run_shell("--cleanup", plan_.cleanup, &watch_);
     if (report_.failure) report_.values.clear();
     return std::move(report_);
   }
 
  private:
-  /// A program that cannot be started, or a log that cannot be written, fails the run: both were
-  /// there before the first one.
-  template <typename Part>
-  void failing(const Part& part) {
-    try {
-      part();
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const Error& error) {
-      if (!report_.failure) report_.failure = error.what();
-    }
-  }
-
   /// Everything but the shell commands.
   void measure() {
     gpus_.begin();
     watched_ = true;
-    if (!plan_.server || start_server()) run_command();
+    try {
+      if (!plan_.server || start_server()) run_command();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      report_.failure = error.what();  // program and folder were there before the first run
+    }
   }
 
   std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;

@@ -347,11 +347,13 @@ std::string software_items(const Settings& settings, const Variant& variant,
   std::string text;
   if (nccl_differs(settings)) {
     const std::string nccl = nccl_text(software);
-    text += fmt::format("  - NCCL: {}\n", nccl.empty() ? "not known" : one_line(nccl));
+    text +=
+        fmt::format("  - NCCL: {}\n", nccl.empty() ? "not known" : markdown_text(one_line(nccl)));
   }
   if (worker_differs(settings)) {
-    const std::string file = variant.worker.empty() ? "" : fmt::format("`{}`, ", variant.worker);
-    text += fmt::format("  - linkgain-bench: {}{}\n", file, build_text(software));
+    const std::string file = variant.worker.empty() ? "" : markdown_code(one_line(variant.worker));
+    text += fmt::format("  - linkgain-bench: {}{}{}\n", file, file.empty() ? "" : ", ",
+                        markdown_text(one_line(build_text(software))));
   }
   return text;
 }

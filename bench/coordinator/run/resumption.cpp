@@ -45,7 +45,8 @@ void require_same(const json::Out& earlier, const json::Out& now) {
 
 json::Out comparable(const Settings& settings) {
   json::Out json = json::write_settings(settings);
-  for (const char* member : {"argv", "environment_in_force", "software_in_force"}) json.erase(member);
+  for (const char* member : {"argv", "environment_in_force", "software_in_force"})
+    json.erase(member);
   return json;
 }
 
@@ -149,11 +150,8 @@ void require_same_job(const Record& earlier, int variant, const protocol::HelloR
   const auto place = static_cast<std::size_t>(variant);
   const Settings& settings = earlier.settings;
   Machine machine = earlier.machine;
-  // Of a variant with a library or worker of its own that differs from the machine's.
-  if (place < settings.software_in_force.size() &&
-      !settings.software_in_force[place].linkgain.empty()) {
-    machine.software = settings.software_in_force[place];
-  }
+  const std::vector<Software>& software = settings.software_in_force;
+  if (place < software.size() && software[place] != Software{}) machine.software = software[place];
   require_same(comparable(machine), comparable(now.machine));
   if (place >= settings.environment_in_force.size()) return;
   const Environment& environment = settings.environment_in_force[place];

@@ -90,9 +90,10 @@ TEST(Changes, NameLibrariesAndWorkersByVariantWhereTheyDiffer) {
   host.nccl_build.reset();
   host.linkgain = "0.2.0";
   after.settings.variants[1].worker = "/opt/linkgain-bench";
-  EXPECT_THAT(rows_of(before, after),
-              ElementsAre("NCCL with p2p | 2.28.3+cuda12.9 | 2.28.3+cuda13.0",
-                          "NCCL with host | 2.28.3 | 2.29.7", "linkgain with host | 0.1.0 | 0.2.0"));
+  EXPECT_THAT(
+      rows_of(before, after),
+      ElementsAre("NCCL with p2p | 2.28.3+cuda12.9 | 2.28.3+cuda13.0",
+                  "NCCL with host | 2.28.3 | 2.29.7", "linkgain with host | 0.1.0 | 0.2.0"));
 }
 
 TEST(Changes, NameVariablesByVariant) {
