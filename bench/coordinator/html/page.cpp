@@ -74,7 +74,8 @@ std::string figure(std::string_view caption, const std::string& picture, const s
                    const std::string& table) {
   constexpr std::size_t kMostRowsOnPaper = 60;
   std::size_t rows = 0;
-  for (std::size_t at = table.find("<tr"); at != std::string::npos; at = table.find("<tr", at + 1)) {
+  for (std::size_t at = table.find("<tr"); at != std::string::npos;
+       at = table.find("<tr", at + 1)) {
     ++rows;
   }
   return fmt::format("<figure>\n<figcaption>{}</figcaption>\n{}{}{}</figure>\n",

@@ -16,7 +16,6 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
@@ -56,7 +55,6 @@ class Run : private RunObserver {
   };
 
   bool is_kept(int index, int launch, const std::vector<int>& variants) const;
-  void require_same_jobs(const std::vector<Launch>& group) const;
   void run_planned();
   void leave_out(int number);
   void add_launches();
@@ -285,7 +283,11 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   shake_hands(group, started, missing);
   give_up_missing(group, missing);
   pace_.started_group(world_.now().value - started);
-  if (earlier_) require_same_jobs(group);
+  for (const Launch& launch : group) {
+    for (const VariantJob& job : launch.jobs) {
+      if (earlier_ && job.job) require_same_job(*earlier_, job.variant, job.hello);
+    }
+  }
   if (machine_known_ && !std::exchange(described_, true)) {
     measure_host_copies(group);
     journal_.write_head(record_);
@@ -305,14 +307,6 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   const double measured = world_.now().value;
   end_together(jobs, kShutdownTime, *this);
   pace_.ended_group(world_.now().value - measured);
-}
-
-void Run::require_same_jobs(const std::vector<Launch>& group) const {
-  for (const Launch& launch : group) {
-    for (const VariantJob& job : launch.jobs) {
-      if (job.job) require_same_job(*earlier_, job.variant, job.hello);
-    }
-  }
 }
 
 /// One job of each of these variants in each launch, not started yet.
